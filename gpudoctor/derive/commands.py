@@ -1,0 +1,45 @@
+"""Exact commands for this machine: its distribution's driver package, the patient's own pip."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from gpudoctor.derive.view import View
+from gpudoctor.model import Absent, Fact, Known
+
+
+def _families(view: View) -> Iterator[str]:
+    """Yield the distribution's id and then the ids it says it is like."""
+    yield view.need_text("system.distribution")
+    yield from view.texts("system.distribution_like")
+
+
+def _driver_row_command(view: View, column: str) -> Fact:
+    for family in _families(view):
+        for row in view.table("driver_packages").rows:
+            if row["distribution"] == family and column in row:
+                return Known(value=row[column], source=str(row["source"]))
+    return Absent(source=f"the rule database has no driver package for {view.need_text('system.distribution')}")
+
+
+def driver_command(view: View) -> Fact:
+    """Return the command that installs the distribution's NVIDIA driver."""
+    return _driver_row_command(view, "command")
+
+
+def framework_driver_command(view: View) -> Fact:
+    """Return the command that installs a driver of at least the branch that the framework needs."""
+    branch = view.need_text("framework.minimum_driver").partition(".")[0]
+    fact = _driver_row_command(view, "branch_command")
+    if isinstance(fact, Known):
+        return Known(value=str(fact.value).replace("BRANCH", branch), source=fact.source)
+    return fact
+
+
+def pip_command(view: View) -> Fact:
+    """Return how to run pip for the patient: its own pip, or uv for an environment without one."""
+    python = shlex.quote(view.need_text("python.executable"))
+    if isinstance(view.fact("python.pip_version"), Absent):
+        return Known(value=f"uv pip install --python {python}", source="the patient has no pip")
+    return Known(value=f"{python} -m pip install", source="the patient's pip")

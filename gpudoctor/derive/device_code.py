@@ -1,0 +1,88 @@
+"""Which machine code a build has for a card: compare the fat binaries' signatures with a compute capability.
+
+A fat binary holds SASS (machine code) for some architectures and PTX (to be compiled by the driver) for others. SASS runs
+on the same major capability with an equal or higher minor one; PTX runs on any equal or higher capability, provided
+that the driver knows the PTX's ISA version. Source: CUDA C++ Programming Guide, application compatibility; the ISA
+version stands in each entry's header.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpudoctor import versions
+from gpudoctor.model import Record
+
+_CAPABILITY = re.compile(r"(\d+)\.(\d+)([af]?)\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What one card gets from one build: `kind` is native, partial, ptx or none; `ptx_isa` the newest PTX needed."""
+
+    kind: str
+    ptx_isa: str | None
+    fat_binaries: int
+    native: int
+
+
+def coverage(code: Sequence[Record], capability: str) -> Coverage:
+    """Return what `code` (signature records: sass, ptx, fat_binaries) offers a card of `capability`."""
+    native = compiled = nothing = 0
+    isa: str | None = None
+    for signature in code:
+        count = signature.get("fat_binaries", 1)
+        count = count if isinstance(count, int) else 1
+        if any(_sass_runs(item, capability) for item in _list(signature, "sass")):
+            native += count
+            continue
+        needed = _smallest_isa(_list(signature, "ptx"), capability)
+        if needed is None:
+            nothing += count
+            continue
+        compiled += count
+        isa = needed if isa is None or versions.parse(isa) < versions.parse(needed) else isa
+    return Coverage(kind=_kind(native, compiled, nothing), ptx_isa=isa, fat_binaries=native + compiled + nothing,
+                    native=native)
+
+
+def _kind(native: int, compiled: int, nothing: int) -> str:
+    """A few fat binaries without code for a card are normal (kernels that only newer cards have)."""
+    if native and not compiled:
+        return "native"
+    if native:
+        return "partial" if native + compiled > nothing else "none"
+    return "ptx" if compiled > nothing else "none"
+
+
+def _list(signature: Record, key: str) -> tuple[str, ...]:
+    value = signature.get(key, ())
+    return value if isinstance(value, tuple) else ()
+
+
+def _split(text: str) -> tuple[int, int, str] | None:
+    match = _CAPABILITY.match(text)
+    return (int(match[1]), int(match[2]), match[3]) if match else None
+
+
+def _sass_runs(compiled_for: str, capability: str) -> bool:
+    code, card = _split(compiled_for), _split(capability)
+    if code is None or card is None or code[0] != card[0]:
+        return False
+    return code[1] == card[1] if code[2] == "a" else code[1] <= card[1]
+
+
+def _smallest_isa(entries: Sequence[str], capability: str) -> str | None:
+    """Return the oldest PTX ISA among the entries ("9.0@8.5") that can be compiled for the card."""
+    fitting = []
+    for entry in entries:
+        target, _, isa = entry.partition("@")
+        wanted, card = _split(target), _split(capability)
+        if wanted is None or card is None or not isa:
+            continue
+        exact = wanted[2] == "a"
+        if (wanted[:2] == card[:2]) if exact else (wanted[:2] <= card[:2]):
+            fitting.append(isa)
+    return min(fitting, key=versions.parse, default=None)

@@ -1,0 +1,183 @@
+"""Facts of the host computed from others: what driver is in use, what it can run, which cards are there and visible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpudoctor.derive import commands
+from gpudoctor.derive.view import View, as_records, floor_row, text_in
+from gpudoctor.model import Absent, Fact, Known, Unknown
+
+_NVIDIA_DISPLAY_CLASS = "0x03"
+
+
+def driver_version(view: View) -> Fact:
+    """Return the version of the driver: the kernel's word before the word of a file."""
+    names = ("nvml.driver_version", "driver.kernel_version", "driver.libcuda_file_version",
+             "driver.libnvidia_ml_file_version")
+    return _first_known(view, names, "no NVIDIA driver was seen")
+
+
+def _first_known(view: View, names: tuple[str, ...], absent: str) -> Fact:
+    for name in names:
+        fact = view.fact(name)
+        if isinstance(fact, Known):
+            return fact
+    return view.unknown_among(names) or Absent(source=absent)
+
+
+def driver_cuda_ceiling(view: View) -> Fact:
+    """Return the newest CUDA that the libcuda in use runs; NVML or the driver's branch stand in when it cannot say."""
+    stated = _first_known(view, ("cuda.ceiling", "nvml.cuda_version"), "")
+    if isinstance(stated, Known):
+        return stated
+    version = view.need_text("driver.version")
+    row = floor_row(view.table("driver_branches"), "driver", version)
+    if row is None:
+        return Unknown(reason=f"the rule database does not reach back to driver {version}")
+    return Known(value=row["cuda"], source=f"rules/tables/driver_branches.toml for driver {version}")
+
+
+def driver_works(view: View) -> Fact:
+    """Return whether cuInit succeeded."""
+    if isinstance(view.fact("cuda.library"), Absent):
+        return Known(value=False, source="libcuda.so.1 cannot be loaded")
+    return Known(value=view.need("cuda.init_code") == 0, source="cuInit")
+
+
+def driver_present(view: View) -> Fact:
+    """Return whether any part of an NVIDIA driver was seen; "no" only if every place could be looked at."""
+    for name in ("driver.kernel_version", "nvml.library", "cuda.library"):
+        if isinstance(view.fact(name), Known):
+            return Known(value=True, source=name)
+    for name in ("driver.libcuda_files", "driver.libnvidia_ml_files", "driver.module_kernels"):
+        if view.value(name):
+            return Known(value=True, source=name)
+    unknown = view.unknown_among(("driver.kernel_version", "nvml.library", "cuda.library"))
+    return unknown or Known(value=False, source="no kernel module, libcuda.so.1 or libnvidia-ml.so.1")
+
+
+def nvidia_gpus(view: View) -> Fact:
+    """Return how many NVIDIA cards were seen by whichever means saw most."""
+    on_bus = view.fact("system.pci_nvidia")
+    counts = {
+        "the PCI bus": _display_count(view),
+        "/proc/driver/nvidia/gpus": view.number("driver.proc_gpus"),
+        "NVML": view.number("nvml.gpu_count"),
+        "libcuda": view.number("cuda.device_count"),
+    }
+    source, most = max(counts.items(), key=lambda item: item[1])
+    if most:
+        return Known(value=most, source=source)
+    blind = view.unknown_among(("system.pci_nvidia", "nvml.gpu_count", "cuda.device_count"))
+    if blind is not None and not (isinstance(on_bus, Known) and _driver_cannot_say(view)):
+        return blind
+    return Known(value=0, source="no card on the PCI bus, in /proc/driver/nvidia, in NVML or in libcuda")
+
+
+def _driver_cannot_say(view: View) -> bool:
+    """Return whether NVML and libcuda are silent because there is no driver, not because they broke."""
+    return isinstance(view.fact("nvml.library"), Absent) and isinstance(view.fact("cuda.library"), Absent)
+
+
+def _display_count(view: View) -> int:
+    return sum(text_in(r, "class").startswith(_NVIDIA_DISPLAY_CLASS) for r in view.records("system.pci_nvidia"))
+
+
+def nvidia_host(view: View) -> Fact:
+    """Return whether /sys or /proc shows NVIDIA hardware: in a container, whether the host has it."""
+    if _display_count(view):
+        return Known(value=True, source="PCI bus")
+    for name in ("driver.kernel_version", "driver.proc_gpus"):
+        if view.value(name):
+            return Known(value=True, source=name)
+    unknown = view.unknown_among(("system.pci_nvidia", "driver.kernel_version"))
+    return unknown or Known(value=False, source="no card on the PCI bus and no NVIDIA kernel module")
+
+
+def nvidia_pci_drivers(view: View) -> Fact:
+    """Return the kernel drivers bound to NVIDIA cards, each once; "" stands for a card without one."""
+    records = as_records(view.need("system.pci_nvidia"))
+    drivers = {text_in(r, "driver") for r in records if text_in(r, "class").startswith(_NVIDIA_DISPLAY_CLASS)}
+    return Known(value=tuple(sorted(drivers)), source="PCI bus")
+
+
+def visibility(view: View) -> Fact:
+    """Return what CUDA_VISIBLE_DEVICES leaves of the devices: all, some, none or invalid."""
+    value = view.fact("environment.CUDA_VISIBLE_DEVICES")
+    if isinstance(value, Absent):
+        return Known(value="all", source="CUDA_VISIBLE_DEVICES is not set")
+    text = view.need_text("environment.CUDA_VISIBLE_DEVICES").strip()
+    source = f"CUDA_VISIBLE_DEVICES={text!r}"
+    if text == "" or text.split(",")[0].strip() in ("-1", "NoDevFiles"):
+        return Known(value="none", source=source)
+    total = view.need("cuda.device_count")
+    assert isinstance(total, int)
+    named = _visible(text, total, view)
+    if named == 0:
+        return Known(value="invalid", source=f"{source}, of {total} devices")
+    return Known(value="all" if named >= total else "some", source=f"{source}, of {total} devices")
+
+
+def _visible(text: str, total: int, view: View) -> int:
+    """Return how many devices the list names; the driver stops at the first entry that names none."""
+    uuids = [text_in(record, "uuid").lower() for record in view.records("cuda.devices")]
+    count = 0
+    for token in (part.strip().lower() for part in text.split(",")):
+        if token.isdigit():
+            good = int(token) < total
+        elif token.startswith("mig-"):
+            good = True
+        elif token.startswith("gpu-"):
+            good = not any(uuids) or any(uuid.startswith(token) for uuid in uuids)
+        else:
+            good = False
+        if not good:
+            break
+        count += 1
+    return count
+
+
+def visible_count(view: View) -> Fact:
+    """Return how many CUDA devices stay visible."""
+    total = view.need("cuda.device_count")
+    kind = view.need_text("cuda.visibility")
+    if kind in ("none", "invalid"):
+        return Known(value=0, source="CUDA_VISIBLE_DEVICES")
+    if kind == "all":
+        return Known(value=total, source="libcuda")
+    assert isinstance(total, int)
+    text = view.need_text("environment.CUDA_VISIBLE_DEVICES")
+    return Known(value=_visible(text, total, view), source="CUDA_VISIBLE_DEVICES")
+
+
+def library_kind(view: View) -> Fact:
+    """Return what the loaded libcuda is: the driver's own, cuda-compat's, the toolkit's stub, or another."""
+    path = view.need_text("cuda.library")
+    if view.value("cuda.init_code") == 34:
+        return Known(value="stub", source="cuInit returned 34")
+    folder = path.rpartition("/")[0]
+    version, kernel = view.value("cuda.library_version"), view.value("driver.kernel_version")
+    kernel = kernel or view.value("nvml.driver_version")
+    if folder in view.texts("container.compat_folders") or "/compat" in folder:
+        return Known(value="compat", source=path)
+    if version is None or kernel is None or version == kernel:
+        return Known(value="driver", source=path)
+    return Known(value="other", source=f"{path} is of {version}, the kernel module of {kernel}")
+
+
+HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
+    "driver.version": driver_version,
+    "driver.cuda_ceiling": driver_cuda_ceiling,
+    "driver.works": driver_works,
+    "driver.present": driver_present,
+    "system.nvidia_gpus": nvidia_gpus,
+    "system.nvidia_host": nvidia_host,
+    "system.nvidia_pci_drivers": nvidia_pci_drivers,
+    "cuda.visibility": visibility,
+    "cuda.visible_count": visible_count,
+    "cuda.library_kind": library_kind,
+    "system.driver_command": commands.driver_command,
+    "python.pip_command": commands.pip_command,
+}
+

@@ -1,0 +1,87 @@
+"""Predict which file the dynamic loader takes for each library a framework opens, from recorded inputs only.
+
+Order (ld.so(8), glibc): DT_RPATH of the opening library, ignored when it has DT_RUNPATH; LD_LIBRARY_PATH as the process
+started with it; DT_RUNPATH; ld.so.cache; the default folders. A file for another machine is skipped and the search goes
+on; a file that is no shared library ends the search with an error.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpudoctor.model import Record
+from gpudoctor.derive.view import text_in
+
+MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Everything the loader would look at. `files` are records with path, machine, error; paths are absolute."""
+
+    files: Mapping[str, Record]
+    rpath: tuple[str, ...]
+    runpath: tuple[str, ...]
+    library_path: tuple[str, ...]
+    cache: tuple[Record, ...]
+    default_folders: tuple[str, ...]
+    machine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Where one library was found: `path` is None when nowhere; `error` when the winning file cannot be loaded."""
+
+    soname: str
+    path: str | None
+    why: str
+    error: str = ""
+
+
+def expand(entries: Iterable[str], origin: str) -> tuple[str, ...]:
+    """Return RPATH or RUNPATH entries as folders, `$ORIGIN` replaced by the folder of the opening library."""
+    folders = (entry.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for entry in entries if entry)
+    return tuple(posixpath.normpath(folder) for folder in folders)
+
+
+def trace(soname: str, inputs: Inputs) -> Step:
+    """Return the file that wins for `soname`, and why."""
+    searches: list[tuple[str, Sequence[str]]] = [
+        ("RPATH", () if inputs.runpath else inputs.rpath),
+        ("LD_LIBRARY_PATH", inputs.library_path),
+        ("RUNPATH", inputs.runpath),
+    ]
+    for why, folders in searches:
+        for folder in folders:
+            step = _try(soname, f"{folder}/{soname}", why, inputs)
+            if step is not None:
+                return step
+    for record in inputs.cache:
+        if record.get("soname") == soname:
+            path = text_in(record, "path")
+            return _try(soname, path, "ld.so.cache", inputs) or Step(soname=soname, path=path, why="ld.so.cache")
+    for folder in inputs.default_folders:
+        step = _try(soname, f"{folder}/{soname}", "default folder", inputs)
+        if step is not None:
+            return step
+    return Step(soname=soname, path=None, why="not found")
+
+
+def _try(soname: str, path: str, why: str, inputs: Inputs) -> Step | None:
+    record = inputs.files.get(posixpath.normpath(path))
+    if record is None:
+        return None
+    machine = text_in(record, "machine")
+    if machine and inputs.machine and machine != inputs.machine:
+        return None
+    return Step(soname=soname, path=posixpath.normpath(path), why=why, error=text_in(record, "error"))
+
+
+def elsewhere(soname: str, inputs: Inputs, near: str) -> tuple[str, ...]:
+    """Return every usable file of that name that was seen anywhere, those below the folder `near` first."""
+    paths = [path for path, record in inputs.files.items()
+             if posixpath.basename(path) == soname and not text_in(record, "error")
+             and text_in(record, "machine") in ("", inputs.machine)]
+    return tuple(sorted(paths, key=lambda path: (not path.startswith(near), len(path), path)))

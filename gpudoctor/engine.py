@@ -1,0 +1,250 @@
+"""Judge a snapshot by rules: three-valued, pure, without clock or disk.
+
+Kleene's third value keeps "could not tell" from ever reading as "healthy". A comparison with something that was looked
+for and is not there is false whichever way it is put, so that only `missing` speaks about absence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from gpudoctor import versions
+from gpudoctor.compatible import assert_never
+from gpudoctor.facts import CATALOGUE, FactType
+from gpudoctor.model import (
+    Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Rule, Scope,
+    Table, Tables, Undecided, Unknown, Value,
+)
+
+
+class Truth(Enum):
+    """Ordered so that a conjunction is the smallest and a disjunction the largest."""
+
+    FALSE = 0
+    UNKNOWN = 1
+    TRUE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One thing a rule is judged for: its name and every fact that is visible from there.
+
+    `missing` is what a name reads as that nobody filled in, for example because the scope could not be enumerated.
+    """
+
+    name: str
+    facts: Facts
+    missing: Unknown = Unknown(reason="no probe answered for it")
+
+    def fact(self, name: str) -> Fact:
+        """Return the fact, never raising."""
+        return self.facts.get(name, self.missing)
+
+
+Subjects = Mapping[Scope, Sequence[Subject]]
+
+
+def find_row(table: Table, key: Sequence[Value]) -> Mapping[str, Value] | None:
+    """Return the row whose key columns equal `key`, comparing by the columns' types."""
+    kinds = [FactType(table.columns[column]) for column in table.key]
+    for row in table.rows:
+        try:
+            if all(versions.equal(kind, row[column], wanted)
+                   for kind, column, wanted in zip(kinds, table.key, key, strict=True)):
+                return row
+        except versions.Incomparable:
+            continue
+    return None
+
+
+def look_up(lookup: str, key: Sequence[str], subject: Subject, tables: Tables) -> Fact:
+    """Return the table cell that `lookup` ("table.column") and the facts named by `key` point at."""
+    table_name, _, column = lookup.partition(".")
+    values: list[Value] = []
+    for name in key:
+        fact = Known(value=name[1:-1], source="rule") if name.startswith("'") else subject.fact(name)
+        if not isinstance(fact, Known):
+            return fact
+        values.append(fact.value)
+    row = find_row(tables[table_name], values)
+    if row is None or column not in row:
+        shown = ", ".join(str(value) for value in values)
+        return Unknown(reason=f"the rule database has no {lookup} for {shown}")
+    return Known(value=row[column], source=f"rules/tables/{table_name}.toml ({row.get('source', 'no source')})")
+
+
+def resolve(right: Operand, subject: Subject, tables: Tables) -> Fact:
+    """Return the right-hand side as a fact."""
+    if right.other is not None:
+        return subject.fact(right.other)
+    if right.lookup is not None:
+        return look_up(right.lookup, right.key, subject, tables)
+    assert right.value is not None
+    return Known(value=right.value, source="rule")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """One condition's truth and, when unknown, the unknowns that kept it from being decided."""
+
+    truth: Truth
+    unknowns: tuple[tuple[str, Unknown], ...] = ()
+
+
+def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
+    """Decide one condition for one subject."""
+    left = subject.fact(condition.fact)
+    if isinstance(left, Unknown):
+        return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
+    if condition.op in ("exists", "missing"):
+        return Holding(truth=Truth.TRUE if isinstance(left, Known) == (condition.op == "exists") else Truth.FALSE)
+    if isinstance(left, Absent):
+        return Holding(truth=Truth.FALSE)
+    assert condition.right is not None
+    right = resolve(condition.right, subject, tables)
+    if isinstance(right, Absent):
+        return Holding(truth=Truth.FALSE)
+    if isinstance(right, Unknown):
+        return Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
+    try:
+        true = _compare(condition, CATALOGUE[condition.fact].type, left.value, right.value)
+    except versions.Incomparable as error:
+        return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, Unknown(reason=str(error))),))
+    return Holding(truth=Truth.TRUE if true else Truth.FALSE)
+
+
+def _named(right: Operand) -> str:
+    return right.other or right.lookup or "literal"
+
+
+def _compare(condition: Condition, kind: FactType, left: Value, right: Value) -> bool:
+    match condition.op:
+        case "below":
+            return versions.below(kind, left, right)
+        case "at_least":
+            return not versions.below(kind, left, right)
+        case "within":
+            return versions.within(left, right)
+        case "equals":
+            return versions.equal(kind, left, right)
+        case "differs":
+            return not versions.equal(kind, left, right)
+        case "in":
+            return isinstance(right, tuple) and left in right
+        case "not_in":
+            return isinstance(right, tuple) and left not in right
+        case "contains":
+            return isinstance(left, tuple) and right in left
+        case "lacks":
+            return isinstance(left, tuple) and right not in left
+        case "exists" | "missing":
+            raise AssertionError("decided before")
+        case _:
+            assert_never(condition.op)
+
+
+def judge_block(block: Detect, subject: Subject, tables: Tables) -> Holding:
+    """Return the conjunction of a block; unknowns are reported only if no condition is false."""
+    holdings = [holds(condition, subject, tables) for condition in block.when]
+    truth = min((h.truth for h in holdings), key=lambda t: t.value, default=Truth.TRUE)
+    if truth is not Truth.UNKNOWN:
+        return Holding(truth=truth)
+    return Holding(truth=truth, unknowns=tuple(u for h in holdings for u in h.unknowns))
+
+
+def judge(rule: Rule, subject: Subject, tables: Tables) -> Finding | Undecided | None:
+    """Return a finding, an undecided verdict, or None when the rule is clear for this subject."""
+    verdicts = [(block, judge_block(block, subject, tables)) for block in rule.detect]
+    matched = [block for block, holding in verdicts if holding.truth is Truth.TRUE]
+    if matched:
+        best = min(matched, key=lambda block: block.certainty is not Certainty.CERTAIN)
+        return Finding(
+            rule=rule.id, cause=rule.cause, certainty=best.certainty, severity=rule.severity, subject=subject.name,
+            message=fill(rule.summary, subject), evidence=evidence_of(best, subject),
+            asks=rule.ask if best.certainty is Certainty.LIKELY else ())
+    open_blocks = [holding for _, holding in verdicts if holding.truth is Truth.UNKNOWN]
+    if not open_blocks:
+        return None
+    asked = [h for h in open_blocks if all(unknown.asked for _, unknown in h.unknowns)]
+    reasons = {name: Evidence(fact=name, saw="unknown", source=unknown.reason)
+               for h in (asked or open_blocks) for name, unknown in h.unknowns}
+    return Undecided(rule=rule.id, cause=rule.cause, severity=rule.severity, subject=subject.name,
+                     reasons=tuple(reasons.values()), asked=bool(asked))
+
+
+def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables) -> Judgement:
+    """Judge every rule for every subject of its scope, in the order of the rules."""
+    findings: list[Finding] = []
+    undecided: list[Undecided] = []
+    for rule in rules:
+        if rule.withdrawn is not None:
+            continue
+        for subject in subjects[rule.scope]:
+            match judge(rule, subject, tables):
+                case Finding() as finding:
+                    findings.append(finding)
+                case Undecided() as open_verdict:
+                    undecided.append(open_verdict)
+                case None:
+                    pass
+    return Judgement(findings=tuple(findings), undecided=tuple(undecided))
+
+
+# -- words ------------------------------------------------------------------------------------------------------
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+)\}")
+
+
+def show(value: Value) -> str:
+    """Return a value as a person reads it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(item if isinstance(item, str) else _show_record(item) for item in value) or "none"
+    return str(value)
+
+
+def _show_record(record: Mapping[str, Value]) -> str:
+    return " ".join(f"{key}={show(value)}" for key, value in record.items())
+
+
+def show_fact(fact: Fact) -> str:
+    """Return a fact as a person reads it."""
+    match fact:
+        case Known():
+            return show(fact.value)
+        case Absent():
+            return "not there"
+        case Unknown():
+            return "unknown"
+        case _:
+            assert_never(fact)
+
+
+def placeholders(text: str) -> tuple[str, ...]:
+    """Return the fact names that stand in braces."""
+    return tuple(_PLACEHOLDER.findall(text))
+
+
+def fill(text: str, subject: Subject) -> str:
+    """Replace `{fact.name}` by what was seen."""
+    return _PLACEHOLDER.sub(lambda m: show_fact(subject.fact(m[1])), text)
+
+
+def evidence_of(block: Detect, subject: Subject) -> tuple[Evidence, ...]:
+    """Return what the block's conditions read, each fact once."""
+    names: dict[str, None] = {}
+    for condition in block.when:
+        names[condition.fact] = None
+        if condition.right is not None:
+            for name in ((condition.right.other,) if condition.right.other else condition.right.key):
+                if not name.startswith("'"):
+                    names[name] = None
+    return tuple(_evidence(name, subject.fact(name)) for name in names)
+
+
+def _evidence(name: str, fact: Fact) -> Evidence:
+    source = fact.reason if isinstance(fact, Unknown) else fact.source
+    return Evidence(fact=name, saw=show_fact(fact), source=source)

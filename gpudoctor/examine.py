@@ -1,0 +1,59 @@
+"""From a snapshot to a report: diagnose, decide the verdict and the exit code. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpudoctor import __version__, derive, remedy
+from gpudoctor.model import Finding, Report, RuleDatabase, Severity, Snapshot, Undecided, Verdict
+from gpudoctor.require import Requirement, impose
+
+EXIT_HEALTHY, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNDECIDED, EXIT_INPUT, EXIT_BUG = range(6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the caller calls a failure."""
+
+    fail_on: Severity = Severity.ERROR
+    allow_undecided: bool = False
+    requirements: Sequence[Requirement] = ()
+
+
+def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy) -> Report:
+    """Return the report on a snapshot."""
+    snapshot = impose(snapshot, policy.requirements, database.tables)
+    judgement = remedy.diagnose(snapshot, database)
+    failing = [f for f in every_finding(judgement.findings) if f.severity.rank <= policy.fail_on.rank]
+    blind = [u for u in judgement.undecided if counts(u, policy.fail_on)]
+    exit_code = EXIT_HEALTHY
+    if failing:
+        exit_code = EXIT_FINDINGS
+    elif blind and not policy.allow_undecided:
+        exit_code = EXIT_UNDECIDED
+    return Report(
+        tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
+        verdict=_verdict(judgement.findings, failing, blind), exit_code=exit_code, findings=judgement.findings,
+        undecided=judgement.undecided, snapshot=derive.complete(snapshot, database.tables))
+
+
+def _verdict(findings: Sequence[Finding], failing: Sequence[Finding], blind: Sequence[Undecided]) -> Verdict:
+    if failing:
+        return Verdict.FINDINGS
+    if blind:
+        return Verdict.UNDECIDED
+    faults = any(f.severity in (Severity.ERROR, Severity.WARNING) for f in every_finding(findings))
+    return Verdict.FINDINGS if faults else Verdict.HEALTHY
+
+
+def every_finding(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings and the consequences folded under them."""
+    for finding in findings:
+        yield finding
+        yield from every_finding(finding.consequences)
+
+
+def counts(undecided: Undecided, fail_on: Severity) -> bool:
+    """Return whether an undecided rule keeps the verdict open: it was asked for, and would have been a failure."""
+    return undecided.asked and undecided.severity.rank <= fail_on.rank

@@ -1,0 +1,256 @@
+"""The fact catalogue: every name a snapshot may hold, its type, its meaning and which probe answers for it.
+
+Names are flat and belong to one scope. Two facts of different types are never compared with one another: the
+driver's version, the newest CUDA that driver runs, the toolkit on disk and the CUDA a wheel was built for are four
+different things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from gpudoctor.model import Scope
+
+
+class FactType(Enum):
+    """What kind of value a fact holds; versions are strings."""
+
+    TEXT = "text"
+    FLAG = "flag"
+    INTEGER = "integer"
+    NUMBER = "number"
+    TEXTS = "texts"
+    PATH = "path"
+    PATHS = "paths"
+    PACKAGE_VERSION = "package_version"
+    DRIVER_VERSION = "driver_version"
+    CUDA_VERSION = "cuda_version"
+    CUDNN_VERSION = "cudnn_version"
+    PTX_ISA = "ptx_isa"
+    PYTHON_VERSION = "python_version"
+    GLIBC_VERSION = "glibc_version"
+    COMPUTE_CAPABILITY = "compute_capability"
+    COMPUTE_CAPABILITIES = "compute_capabilities"
+    COMMAND = "command"
+    RECORDS = "records"
+
+
+ORDERED = frozenset({
+    FactType.INTEGER, FactType.NUMBER, FactType.PACKAGE_VERSION, FactType.DRIVER_VERSION, FactType.CUDA_VERSION,
+    FactType.CUDNN_VERSION, FactType.PTX_ISA, FactType.PYTHON_VERSION, FactType.GLIBC_VERSION,
+    FactType.COMPUTE_CAPABILITY,
+})
+LISTS = frozenset({FactType.TEXTS, FactType.PATHS, FactType.COMPUTE_CAPABILITIES})
+DERIVED = "derive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactSpec:
+    """One catalogued name. `probe` is the probe that promises it, or "derive"."""
+
+    name: str
+    type: FactType
+    probe: str
+    meaning: str
+    private: bool = False
+
+    @property
+    def derived(self) -> bool:
+        """Return whether the fact is computed from others (and so can never be the effect of a fix)."""
+        return self.probe == DERIVED
+
+    @property
+    def scope(self) -> Scope:
+        """Return the scope that the name's first word says."""
+        return _SCOPES.get(self.name.partition(".")[0], Scope.HOST)
+
+
+_SCOPES = {"gpu": Scope.GPU, "framework": Scope.FRAMEWORK, "pair": Scope.PAIR}
+
+# name | type | probe | "private" or "" | meaning
+_TABLE = """
+system.os | text | system | | kernel name, as uname says
+system.kernel | text | system | | kernel release, as uname says
+system.architecture | text | system | | machine type, as uname says (x86_64, aarch64)
+system.distribution | text | system | | ID of os-release (debian, ubuntu, rhel)
+system.distribution_version | text | system | | VERSION_ID of os-release
+system.distribution_like | texts | system | | ID_LIKE of os-release
+system.glibc | glibc_version | system | | version of the GNU C library; absent on musl
+system.wsl | integer | system | | 1 or 2 inside the Windows Subsystem for Linux
+system.jetson | text | system | | L4T release of a Jetson board
+system.cpu_flags | texts | system | | vector instruction sets of the CPU (avx, avx2, fma, avx512f, sse4_1, sse4_2)
+system.secure_boot | flag | system | | whether Secure Boot is on
+system.gpu_modules | texts | system | | loaded kernel modules that can hold an NVIDIA card (nvidia, nvidia_uvm, nouveau, nova_core)
+system.pci_nvidia | records | system | | PCI functions of vendor 10de: address, device, class, driver
+system.other_accelerators | texts | system | | vendors of other accelerators seen on the PCI bus (amd, intel, google-tpu)
+system.user_id | integer | system | private | numeric id of the user
+system.address_space_limit_bytes | integer | system | | RLIMIT_AS; absent when unlimited
+system.gpu_kernel_log | texts | system | private | last kernel log lines about NVRM, Xid or nouveau, where readable
+driver.kernel_version | driver_version | driver | | version of the loaded nvidia kernel module
+driver.kernel_flavour | text | driver | | "open" or "proprietary" kernel module
+driver.module_kernels | texts | driver | | kernel releases for which an nvidia module lies on disk
+driver.libcuda_files | records | driver | | libcuda.so.1 candidates on the default loader path: path, version, version_source
+driver.libcuda_file_version | driver_version | driver | | version in the bytes of the first of these
+driver.libcuda_off_path | paths | driver | | libcuda.so.1 files in usual places where the loader does not look
+driver.libnvidia_ml_files | records | driver | | libnvidia-ml.so.1 candidates, likewise
+driver.libnvidia_ml_file_version | driver_version | driver | | version in the bytes of the first of these
+driver.device_nodes | records | driver | | /dev/nvidia* nodes: path, mode, readable, writable
+driver.gpu_nodes | integer | driver | | number of /dev/nvidia0, nvidia1, ... nodes
+driver.uvm_node | flag | driver | | whether /dev/nvidia-uvm is there
+driver.denied_nodes | texts | driver | | device nodes this user may not open for reading and writing
+driver.proc_gpus | integer | driver | | cards under /proc/driver/nvidia/gpus
+driver.nvswitch | flag | driver | | whether the machine has NVSwitch bridges (HGX, DGX)
+driver.fabric_manager | text | driver | | "running" or "installed" (not running); absent when not installed
+driver.nvidia_smi | path | driver | | nvidia-smi on PATH
+nvml.library | path | nvml | | libnvidia-ml.so.1 that was loaded
+nvml.init_code | integer | nvml | | what nvmlInit returned; 0 is success
+nvml.driver_version | driver_version | nvml | | driver version as NVML answers
+nvml.cuda_version | cuda_version | nvml | | newest CUDA of the kernel driver as NVML answers
+nvml.gpu_count | integer | nvml | | number of cards NVML counts
+cuda.library | path | cuda | | libcuda.so.1 that was loaded
+cuda.library_version | driver_version | cuda | | driver version in the bytes of that file
+cuda.load_error | text | cuda | | what the loader said when libcuda.so.1 could not be loaded
+cuda.init_code | integer | cuda | | what cuInit returned; 0 is success
+cuda.init_name | text | cuda | | the name of that code, as libcuda gives it
+cuda.ceiling | cuda_version | cuda | | newest CUDA that the loaded libcuda runs (cuDriverGetVersion)
+cuda.device_count | integer | cuda | | number of CUDA devices without CUDA_VISIBLE_DEVICES
+cuda.devices | records | cuda | private | CUDA devices: uuid, bus_id, name
+loader.cache | records | loader | | GPU libraries in ld.so.cache: soname, path
+loader.default_folders | paths | loader | | the loader's built-in folders, in order
+loader.library_path | paths | environment | private | LD_LIBRARY_PATH as the process started with it, in order
+loader.files | records | loader | private | GPU libraries in every folder the loader may consult: path, soname, machine, size_bytes, error
+toolkit.installs | records | toolkit | | CUDA toolkits on disk: path, version
+toolkit.nvcc | path | toolkit | | nvcc on PATH
+python.executable | path | python | private | the interpreter under examination (the patient)
+python.version | python_version | python | | its version
+python.abi | text | python | | its extension-module tag (cp313, cp313t)
+python.prefix | path | python | private | its prefix
+python.environment | text | python | | venv, conda, system or base
+python.chosen_because | text | python | | why this interpreter is the patient
+python.pip_version | package_version | python | | version of pip in the patient; absent without pip
+python.externally_managed | flag | python | | whether pip refuses to install there (PEP 668)
+python.site_packages | paths | python | private | its package folders, in order
+python.user_site | flag | python | | whether the user's own package folder is searched
+python.shadowing_files | paths | python | private | local files that hide a framework's name
+python.nvidia_distributions | records | python | | installed nvidia-* distributions: name, version, location
+python.planned_distributions | texts | python | | distributions that a fix would install; always empty on a machine
+python.collisions | records | python | | files that two distributions own: file, owners, matches ("" when gone)
+python.colliding_distributions | texts | python | | the distributions that own the same files
+python.incomplete_distributions | texts | python | | nvidia-* distributions whose record lists libraries that are gone
+require.unmet | texts | require | | what --require asked for and is not met
+require.without_wheel | texts | require | | of these, framework releases that have no wheel for the patient's Python
+require.wheel_pythons | texts | require | | Python versions that do have wheels for the first of these
+require.wheel_release | text | require | | the newest release that meets the first of these (tensorflow==2.21.0)
+container.runtime | text | container | | docker, podman, kubernetes, lxc, apptainer, ...; absent outside
+container.cgroup_version | integer | container | | 1 or 2
+container.compat_folders | paths | container | | cuda-compat folders on disk
+container.cdi_specs | paths | container | | CDI specifications on disk
+container.driver_mounts | texts | container | | driver files that a container runtime mounted in
+gpu.index | integer | nvml | | NVML's index
+gpu.name | text | nvml | | product name
+gpu.uuid | text | nvml | private | UUID
+gpu.bus_id | text | nvml | | PCI bus id, 0000:01:00.0
+gpu.pci_device_id | text | system | | PCI device id in hex, 2330
+gpu.pci_driver | text | system | | kernel driver bound to the card
+gpu.in_nvml | flag | nvml | | whether NVML lists the card
+gpu.in_cuda | flag | cuda | | whether libcuda lists the card (without CUDA_VISIBLE_DEVICES)
+gpu.compute_capability | compute_capability | nvml | | compute capability, from NVML or libcuda
+gpu.memory_total_bytes | integer | nvml | | memory on the card
+gpu.memory_used_bytes | integer | nvml | | memory in use
+gpu.mig_mode | flag | nvml | | whether MIG mode is on
+gpu.mig_pending | flag | nvml | | MIG mode after the next reset
+gpu.mig_instances | integer | nvml | | MIG devices that exist
+gpu.ecc_mode | flag | nvml | | whether ECC is on
+gpu.ecc_uncorrected | integer | nvml | | uncorrected ECC errors since the last reset
+gpu.pcie_generation | integer | nvml | | PCIe generation now
+gpu.pcie_generation_max | integer | nvml | | PCIe generation at most
+gpu.pcie_width | integer | nvml | | PCIe lanes now
+gpu.pcie_width_max | integer | nvml | | PCIe lanes at most
+gpu.throttle_reasons | texts | nvml | | why clocks are held down now
+gpu.compute_mode | text | nvml | | default, exclusive-thread, prohibited or exclusive-process
+gpu.persistence | flag | nvml | | persistence mode
+gpu.compute_processes | integer | nvml | | processes with a CUDA context on the card
+gpu.lost | flag | nvml | | NVML said the card is lost, at first or midway
+gpu.nvml_code | integer | nvml | | what NVML returned for the card's handle; 0 is success
+gpu.driver_kernel | text | smoke | | the checked driver-API kernel: passed, wrong-result, failed, no-proof, skipped
+framework.name | text | frameworks | | tensorflow, torch, jax or paddle
+framework.distribution | text | frameworks | | the distribution that provides it (tensorflow-cpu, torch, ...)
+framework.version | package_version | frameworks | | version of that distribution
+framework.location | path | frameworks | private | the package folder it lies in
+framework.installer | text | frameworks | | who installed it (pip, uv, conda)
+framework.build | text | frameworks | | cuda, cpu or rocm, as the build information on disk says
+framework.cuda | cuda_version | frameworks | | CUDA it was built for, as the files on disk say
+framework.cudnn | cudnn_version | frameworks | | cuDNN it was built for, as the files on disk say
+framework.tags | texts | frameworks | | wheel tags
+framework.code_library_sha256 | text | frameworks | | sha256 of its device-code library as RECORD lists it
+framework.code | records | frameworks | | device code found in its libraries (import depth): sass, ptx, fat_binaries
+framework.requires_nvidia | texts | frameworks | | nvidia-* distributions it always requires
+framework.extra_requires_nvidia | texts | frameworks | | nvidia-* distributions its CUDA extra requires
+framework.other_distributions | texts | frameworks | | further distributions installed over the same package folder
+framework.plugins | records | frameworks | | JAX's CUDA plugins and jaxlib: name, version
+framework.loader | path | frameworks | private | the library of it that opens the CUDA libraries
+framework.loader_runpath | texts | frameworks | | that library's RUNPATH, as written
+framework.loader_rpath | texts | frameworks | | that library's RPATH, as written
+framework.loader_needed | texts | frameworks | | CUDA libraries it needs or opens
+driver.version | driver_version | derive | | the driver: NVML's answer, else the module's, else the library's
+driver.cuda_ceiling | cuda_version | derive | | newest CUDA the libcuda in use runs; else by NVML or the driver's version
+driver.works | flag | derive | | whether cuInit succeeded
+driver.present | flag | derive | | whether any part of an NVIDIA driver was seen
+system.nvidia_gpus | integer | derive | | NVIDIA cards seen by any means
+system.nvidia_host | flag | derive | | whether /sys or /proc shows that this machine (or the container's host) has NVIDIA hardware
+system.nvidia_pci_drivers | texts | derive | | kernel drivers bound to the NVIDIA cards
+system.driver_command | command | derive | | how to install the NVIDIA driver on this distribution
+python.pip_command | command | derive | | how to run pip for the patient
+cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
+cuda.visible_count | integer | derive | | CUDA devices that stay visible
+cuda.library_kind | text | derive | | where the loaded libcuda came from: driver, compat, stub or other
+framework.has_gpu_build | flag | derive | | whether the installed build can use an NVIDIA GPU at all
+framework.cuda_floor | cuda_version | derive | | oldest driver ceiling its CUDA runs on (minor-version compatibility)
+framework.minimum_driver | driver_version | derive | | oldest driver for that floor
+framework.libraries | records | derive | | the loader trace: soname, path, why, version
+framework.libraries_missing | texts | derive | | CUDA libraries that the trace does not find
+framework.libraries_off_path | texts | derive | | of these, the ones that are installed where the framework does not look
+framework.libraries_shadowed | texts | derive | | libraries that LD_LIBRARY_PATH replaces by others
+framework.libraries_broken | texts | derive | | libraries whose winning file cannot be loaded
+framework.libraries_off_path_folders | paths | derive | | the folders of the ones installed where the framework does not look
+framework.library_path_needed | paths | derive | | LD_LIBRARY_PATH with which the missing libraries would be found
+framework.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that shadow or break libraries
+framework.cudnn_found | cudnn_version | derive | | version of the cuDNN that the trace finds
+framework.requires_missing | texts | derive | | nvidia-* distributions it always requires and that are not installed
+framework.cuda_distributions | texts | derive | | nvidia-* distributions that its CUDA extra would install
+framework.python_versions | texts | derive | | Python versions its release has GPU wheels for
+framework.fitting_release | text | derive | | newest release with code for every card here that this driver, Python and glibc run (torch==2.10.0)
+framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
+framework.driver_command | command | derive | | how to install a driver that is new enough for the framework on this distribution
+pair.code | text | derive | | machine code for this card: native, partial (some must be compiled from PTX), ptx or none
+pair.ptx_isa | ptx_isa | derive | | newest PTX that must be compiled for this card
+pair.ptx_ceiling | cuda_version | derive | | oldest driver ceiling that compiles that PTX
+"""
+
+ENVIRONMENT_VARIABLES = tuple("""
+CONDA_PREFIX CUDA_CACHE_DISABLE CUDA_CACHE_PATH CUDA_DEVICE_ORDER CUDA_DISABLE_PTX_JIT CUDA_FORCE_PTX_JIT CUDA_HOME
+CUDA_MODULE_LOADING CUDA_MPS_PIPE_DIRECTORY CUDA_PATH CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES JAX_PLATFORMS
+JAX_PLATFORM_NAME LD_LIBRARY_PATH LD_PRELOAD NVIDIA_DISABLE_REQUIRE NVIDIA_DRIVER_CAPABILITIES NVIDIA_REQUIRE_CUDA
+NVIDIA_TF32_OVERRIDE NVIDIA_VISIBLE_DEVICES PYTHONHOME PYTHONPATH PYTORCH_NVML_BASED_CUDA_CHECK ROCR_VISIBLE_DEVICES
+TF_CPP_MIN_LOG_LEVEL TF_FORCE_GPU_ALLOW_GROWTH TF_MIN_GPU_MULTIPROCESSOR_COUNT TF_XLA_FLAGS VIRTUAL_ENV XLA_FLAGS
+XLA_PYTHON_CLIENT_PREALLOCATE
+""".split())
+
+
+def _parse() -> Iterator[FactSpec]:
+    for line in _TABLE.strip().splitlines():
+        name, kind, probe, private, meaning = (part.strip() for part in line.split("|", 4))
+        yield FactSpec(name=name, type=FactType(kind), probe=probe, private=private == "private", meaning=meaning)
+    for variable in ENVIRONMENT_VARIABLES:
+        yield FactSpec(name=f"environment.{variable}", type=FactType.TEXT, probe="environment", private=True,
+                       meaning=f"the environment variable {variable}; absent when not set")
+
+
+CATALOGUE: Mapping[str, FactSpec] = {spec.name: spec for spec in _parse()}
+
+
+def promised(probe: str, scope: Scope) -> tuple[str, ...]:
+    """Return the names that `probe` promises for one subject of `scope`."""
+    return tuple(s.name for s in CATALOGUE.values() if s.probe == probe and s.scope is scope)

@@ -1,0 +1,160 @@
+"""Rule pages and tables as people write them: TOML front matter + Markdown <-> `Rule`, TOML <-> `Table`.
+
+Authoring only: it checks strictly and reports every problem at once. `check` reads the compiled `rules.json`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.compatible import tomllib
+from gpudoctor.facts import FactType
+from gpudoctor.model import Rule, Scalar, Table, Value
+
+_FENCE = re.compile(r"\A```toml\n(.*?)\n```\n(.*)\Z", re.DOTALL)
+_OPERAND = ("value", "other", "lookup", "key")
+
+
+class PageError(ValueError):
+    """A page or table is wrong; the message names file, line or key, one problem a line."""
+
+
+def parse_page(text: str, path: str) -> Rule:
+    """Return the rule in a page; raise `PageError` with every schema problem."""
+    match = _FENCE.match(text)
+    if match is None:
+        raise PageError(f"{path}:1: a page starts with a ```toml block that ends in a line of ```")
+    try:
+        raw = tomllib.loads(match[1])
+    except tomllib.TOMLDecodeError as error:
+        raise PageError(f"{path}: {_shifted(str(error))}") from None
+    heading, _, body = match[2].strip().partition("\n")
+    if not heading.startswith("# "):
+        raise PageError(f"{path}: after the front matter comes a `# ` title")
+    compiled = compile_front_matter(raw)
+    compiled.update(title=heading[2:].strip(), page=body.strip(), path=path)
+    return structure_rule(compiled, path)
+
+
+def _shifted(message: str) -> str:
+    """Count the fence's own line in: TOML errors speak of lines inside the block."""
+    return re.sub(r"line (\d+)", lambda m: f"line {int(m[1]) + 1}", message)
+
+
+def compile_front_matter(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return front matter in the shape of the model: right-hand sides gathered under `right`."""
+    compiled = dict(raw)
+    compiled["detect"] = [_with_conditions(block) for block in raw.get("detect", [])]
+    compiled["fix"] = [_with_conditions(fix) for fix in raw.get("fix", [])]
+    return compiled
+
+
+def _with_conditions(block: Any) -> Any:
+    if not isinstance(block, Mapping):
+        return block
+    compiled = dict(block)
+    for name in ("when", "effect"):
+        if isinstance(block.get(name), list):
+            compiled[name] = [_gather_operand(item) for item in block[name]]
+    return compiled
+
+
+def _gather_operand(item: Any) -> Any:
+    if not isinstance(item, Mapping):
+        return item
+    right = {key: item[key] for key in _OPERAND if key in item}
+    if isinstance(right.get("key"), str):
+        right["key"] = [right["key"]]
+    rest = {key: value for key, value in item.items() if key not in _OPERAND}
+    return {**rest, "right": right} if right else rest
+
+
+def structure_rule(compiled: Mapping[str, Any], path: str) -> Rule:
+    """Return the typed rule, strictly; raise `PageError` with every problem and its place."""
+    from cattrs import transform_error
+
+    try:
+        rule = _converter().structure(compiled, Rule)
+        assert isinstance(rule, Rule)
+        return rule
+    except Exception as error:  # cattrs raises groups of many kinds; all become lines of one message
+        problems = "\n".join(f"{path}: {line}" for line in transform_error(error))
+        raise PageError(problems) from None
+
+
+def unstructure_rule(rule: Rule) -> dict[str, Any]:
+    """Return the compiled form of a rule: JSON-ready, defaults left out."""
+    result = _converter().unstructure(rule)
+    assert isinstance(result, dict)
+    return result
+
+
+def _converter() -> Any:
+    from cattrs.gen import make_dict_unstructure_fn
+    from cattrs.preconf.json import make_converter
+
+    converter = make_converter(forbid_extra_keys=True)
+    converter.register_structure_hook_func(lambda kind: kind == Value or kind == Value | None, _structure_value)
+    converter.register_structure_hook(str, _structure_text)
+    converter.register_unstructure_hook_factory(
+        lambda kind: hasattr(kind, "__dataclass_fields__"),
+        lambda kind: make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=True))
+    return converter
+
+
+def _structure_text(raw: Any, _: type) -> str:
+    if isinstance(raw, str):
+        return raw
+    raise ValueError(f"{raw!r} is not text")
+
+
+def _structure_value(raw: Any, _: Any) -> Value | None:
+    match raw:
+        case None | bool() | int() | float() | str():
+            return raw
+        case list() | tuple() if all(isinstance(item, str) for item in raw):
+            return tuple(raw)
+        case list() | tuple() if all(isinstance(item, Mapping) for item in raw):
+            return tuple({key: _scalar(value) for key, value in item.items()} for item in raw)
+    raise ValueError(f"{raw!r} is not a flag, number, text, list of texts or list of records")
+
+
+def _scalar(raw: Any) -> Scalar:
+    if isinstance(raw, bool | int | float | str):
+        return raw
+    if isinstance(raw, list | tuple) and all(isinstance(item, str) for item in raw):
+        return tuple(raw)
+    raise ValueError(f"{raw!r} is not a flag, number, text or list of texts")
+
+
+def parse_table(text: str, name: str, path: str) -> Table:
+    """Return the table in a TOML file; raise `PageError` with every problem."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PageError(f"{path}: {error}") from None
+    head, columns, rows = raw.get("table", {}), raw.get("columns", {}), raw.get("row", [])
+    columns = {**columns, "source": "text", "accessed": "text"}
+    problems = [f"{path}: column {column} has the unknown type {kind!r}" for column, kind in columns.items()
+                if kind not in {t.value for t in FactType}]
+    key = tuple(head.get("key", ()))
+    problems += [f"{path}: the key names {column}, which is no column" for column in key if column not in columns]
+    for index, row in enumerate(rows):
+        missing = [column for column in (*key, "source") if column not in row]
+        surplus = [column for column in row if column not in columns]
+        problems += [f"{path}: row {index + 1} lacks {column}" for column in missing]
+        problems += [f"{path}: row {index + 1} has {column}, which is no column" for column in surplus]
+    if not key or "summary" not in head:
+        problems.append(f"{path}: [table] needs a summary and a key")
+    if problems:
+        raise PageError("\n".join(problems))
+    typed = tuple({column: _cell(value) for column, value in row.items()} for row in rows)
+    return Table(name=name, summary=head["summary"], key=key, columns=columns, rows=typed)
+
+
+def _cell(raw: Any) -> Value:
+    value = _structure_value(raw, None)
+    assert value is not None, "TOML has no null"
+    return value

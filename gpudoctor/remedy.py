@@ -1,0 +1,200 @@
+"""Make fixes concrete, prove them on the snapshot, and fold mere consequences under their causes. Pure.
+
+A fix is given only if laying its effect over the snapshot clears the finding and makes no rule match that was clear
+before. (A rule that could not be judged before may be revealed: a fix is not to blame for what was hidden.) A finding is
+the consequence of another one when the overlay that cures that other clears it as well.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from gpudoctor import derive
+from gpudoctor.assume import AssumptionError, Place, lay
+from gpudoctor.engine import Subject, Truth, evaluate, fill, holds, placeholders, resolve, show
+from gpudoctor.facts import CATALOGUE, FactType
+from gpudoctor.model import (
+    Absent, Certainty, Effect, Fact, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Scope, Severity,
+    Snapshot, Value,
+)
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """A fix that holds: what to print, and which findings its effect clears."""
+
+    remedy: Remedy
+    cleared: frozenset[Key]
+
+
+def diagnose(snapshot: Snapshot, database: RuleDatabase) -> Judgement:
+    """Return the findings, causes first, with proven fixes and folded consequences; and what was undecided."""
+    subjects = derive.subjects(snapshot, database.tables)
+    before = evaluate(subjects, database.rules, database.tables)
+    rules = {rule.id: rule for rule in database.rules}
+    ranked = sorted(before.findings, key=_rank)
+    proofs: dict[Key, list[Proof]] = {}
+    for finding in ranked:
+        rule = rules[finding.rule]
+        subject = next(s for s in subjects[rule.scope] if s.name == finding.subject)
+        proofs[_key(finding)] = list(_prove_all(rule, subject, finding, before, snapshot, database))
+    treated = [replace(f, fixes=tuple(p.remedy for p in proofs[_key(f)])) for f in ranked]
+    return Judgement(findings=_fold(treated, proofs), undecided=before.undecided)
+
+
+def _key(finding: Finding) -> Key:
+    return finding.rule, finding.subject
+
+
+def _rank(finding: Finding) -> tuple[int, bool, str, str]:
+    return (finding.severity.rank, finding.certainty is not Certainty.CERTAIN, finding.rule, finding.subject)
+
+
+# -- proving ----------------------------------------------------------------------------------------------------
+
+def _prove_all(rule: Rule, subject: Subject, finding: Finding, before: Judgement, snapshot: Snapshot,
+               database: RuleDatabase) -> Iterable[Proof]:
+    for fix in rule.fix:
+        if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
+            proof = prove(fix, subject, finding, before, snapshot, database)
+            if proof is not None:
+                yield proof
+
+
+def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snapshot: Snapshot,
+          database: RuleDatabase) -> Proof | None:
+    """Return the fix made concrete if its effect clears the finding and causes no other; else None."""
+    remedy = concretise(fix, subject)
+    effect = resolve_effect(fix.effect, subject, database)
+    if remedy is None or effect is None:
+        return None
+    try:
+        after_snapshot = lay(snapshot, effect, database.tables, source=f"fix: {remedy.title}",
+                             place=place_of(subject.name, finding, snapshot, database))
+    except AssumptionError:
+        return None
+    after = evaluate(derive.subjects(after_snapshot, database.tables), database.rules, database.tables)
+    matched = {_key(f) for f in after.findings}
+    if _key(finding) in matched or _key(finding) in {(u.rule, u.subject) for u in after.undecided}:
+        return None
+    had = {_key(f) for f in before.findings}
+    open_before = {(u.rule, u.subject) for u in before.undecided}
+    caused = {_key(f) for f in after.findings if f.severity in (Severity.ERROR, Severity.WARNING)}
+    if caused - had - open_before:
+        return None
+    shown = {name: fact.value if isinstance(fact, Known) else None for name, fact in effect.items()}
+    return Proof(remedy=replace(remedy, effect=shown), cleared=frozenset(had - matched))
+
+
+def place_of(subject_name: str, finding: Finding, snapshot: Snapshot, database: RuleDatabase) -> Place:
+    """Return which card and framework a subject's name stands for."""
+    scope = next(rule.scope for rule in database.rules if rule.id == finding.rule)
+    if scope is Scope.HOST:
+        return Place()
+    gpu_name, _, framework_name = subject_name.partition(" x ")
+    framework_name = framework_name or gpu_name
+    gpu = _position(derive.subjects(snapshot, database.tables)[Scope.GPU], gpu_name)
+    framework = _position(derive.subjects(snapshot, database.tables)[Scope.FRAMEWORK], framework_name)
+    return Place(gpu=gpu, framework=framework)
+
+
+def _position(subjects: Sequence[Subject], name: str) -> int | None:
+    return next((index for index, subject in enumerate(subjects) if subject.name == name), None)
+
+
+def resolve_effect(effects: Sequence[Effect], subject: Subject, database: RuleDatabase) -> dict[str, Fact] | None:
+    """Return what a fix changes, or None when part of it cannot be known here (or it changes nothing)."""
+    facts: dict[str, Fact] = {}
+    for effect in effects:
+        if effect.absent:
+            facts[effect.fact] = Absent(source="fix")
+            continue
+        assert effect.right is not None
+        value = resolve(effect.right, subject, database.tables)
+        if not isinstance(value, Known):
+            return None
+        facts[effect.fact] = Known(value=value.value, source="fix")
+    return facts or None
+
+
+# -- words ------------------------------------------------------------------------------------------------------
+
+def concretise(fix: Fix, subject: Subject) -> Remedy | None:
+    """Return the fix with this machine's values in it, or None when one of them is not known."""
+    texts = (*fix.commands, *fix.env.values(), fix.title, fix.image or "", fix.undo or "")
+    if not all(isinstance(subject.fact(name), Known) for text in texts for name in placeholders(text)):
+        return None
+    return Remedy(
+        kind=fix.kind, title=fill(fix.title, subject), risk=fix.risk,
+        commands=tuple(_fill_command(command, subject) for command in fix.commands),
+        env={name: _fill_plain(value, subject) for name, value in fix.env.items()},
+        image=_fill_plain(fix.image, subject) if fix.image else None,
+        undo=_fill_command(fix.undo, subject) if fix.undo else None, effect={}, proven="model")
+
+
+def _fill_command(text: str, subject: Subject) -> str:
+    """Fill in a shell command: every value is quoted, lists become words, derived commands stand as they are."""
+    for name in placeholders(text):
+        fact = subject.fact(name)
+        assert isinstance(fact, Known)
+        text = text.replace("{" + name + "}", _words(name, fact.value))
+    return text
+
+
+def _words(name: str, value: Value) -> str:
+    if CATALOGUE[name].type is FactType.COMMAND:
+        return str(value)
+    if CATALOGUE[name].type is FactType.PATHS and isinstance(value, tuple):
+        return shlex.quote(":".join(str(item) for item in value))
+    if isinstance(value, tuple):
+        return " ".join(shlex.quote(str(item)) for item in value)
+    return shlex.quote(show(value))
+
+
+def _fill_plain(text: str, subject: Subject) -> str:
+    for name in placeholders(text):
+        fact = subject.fact(name)
+        assert isinstance(fact, Known)
+        value = fact.value
+        plain = ":".join(str(item) for item in value) if isinstance(value, tuple) else show(value)
+        text = text.replace("{" + name + "}", plain)
+    return text
+
+
+# -- causes and consequences ---------------------------------------------------------------------------------------
+
+def _fold(ranked: Sequence[Finding], proofs: dict[Key, list[Proof]]) -> tuple[Finding, ...]:
+    """Return the causes in rank order, each with the findings folded under it that its first fix clears as well."""
+    clears = {key: found[0].cleared if found else frozenset() for key, found in proofs.items()}
+    parents = {_key(f): next((_key(c) for c in ranked if _follows(f, c, clears)), None) for f in ranked}
+    under: dict[Key, list[Finding]] = {}
+    for finding in ranked:
+        root = _root(_key(finding), parents)
+        if root != _key(finding):
+            under.setdefault(root, []).append(replace(finding, fixes=()))
+    return tuple(replace(finding, consequences=tuple(under.get(_key(finding), ())))
+                 for finding in ranked if _root(_key(finding), parents) == _key(finding))
+
+
+def _root(key: Key, parents: dict[Key, Key | None]) -> Key:
+    """Follow causes upwards; findings that cure one another in a ring all stay where they are."""
+    seen = [key]
+    while (parent := parents[seen[-1]]) is not None:
+        if parent in seen:
+            return key
+        seen.append(parent)
+    return seen[-1]
+
+
+def _follows(other: Finding, cause: Finding, clears: dict[Key, frozenset[Key]]) -> bool:
+    """Return whether `other` is a consequence: never a worse one, and of two that cure each other the later."""
+    if _key(other) == _key(cause) or _key(other) not in clears[_key(cause)]:
+        return False
+    if other.severity.rank < cause.severity.rank:
+        return False
+    mutual = _key(cause) in clears[_key(other)]
+    return not mutual or _rank(cause) < _rank(other)

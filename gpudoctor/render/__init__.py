@@ -1,0 +1,1 @@
+"""Reports as bytes: one module per format."""

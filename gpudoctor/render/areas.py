@@ -1,0 +1,143 @@
+"""One line per area of the machine: what a person reads before the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive.view import as_records, as_texts, text_in
+from gpudoctor.engine import show
+from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown, Value
+from gpudoctor.render.plain import printable
+
+_MISSING = Unknown(reason="no probe answered for it")
+
+
+def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield (area, what was seen) of a completed snapshot."""
+    host = snapshot.host
+    yield "system", _system(host)
+    yield "driver", _driver(host)
+    yield "cards", _cards(snapshot)
+    yield "cuda", _cuda(host)
+    if isinstance(host.get("container.runtime"), Known):
+        yield "container", _said(host, "container.runtime")
+    yield "toolkit", _toolkit(host)
+    yield "python", _python(host)
+    yield from _frameworks(snapshot)
+
+
+def _value(facts: Facts, name: str) -> Value | None:
+    fact = facts.get(name)
+    return fact.value if isinstance(fact, Known) else None
+
+
+def _said(facts: Facts, name: str, absent: str = "none") -> str:
+    """Return a fact in words; what could not be seen says so and why."""
+    return _words(facts.get(name, _MISSING), absent)
+
+
+def _words(fact: Fact, absent: str) -> str:
+    if isinstance(fact, Absent):
+        return absent
+    if isinstance(fact, Unknown):
+        return f"could not be seen ({printable(fact.reason, 120)})"
+    return printable(show(fact.value))
+
+
+def _system(host: Facts) -> str:
+    parts = [" ".join(str(v) for v in (_value(host, "system.distribution"),
+                                       _value(host, "system.distribution_version")) if v) or "unknown system"]
+    parts.append(f"kernel {_said(host, 'system.kernel')}")
+    glibc = host.get("system.glibc", _MISSING)
+    parts.append("no glibc" if isinstance(glibc, Absent) else f"glibc {_words(glibc, '')}")
+    parts.append(_said(host, "system.architecture"))
+    if _value(host, "system.wsl") is not None:
+        parts.append(f"WSL{_said(host, 'system.wsl')}")
+    if _value(host, "system.jetson") is not None:
+        parts.append(f"Jetson L4T {_said(host, 'system.jetson')}")
+    return ", ".join(parts)
+
+
+def _driver(host: Facts) -> str:
+    version = host.get("driver.version", _MISSING)
+    if isinstance(version, Absent):
+        return "no NVIDIA driver"
+    flavour = _value(host, "driver.kernel_flavour")
+    text = _words(version, "") + (f" ({flavour} kernel module)" if flavour else "")
+    ceiling = host.get("driver.cuda_ceiling", _MISSING)
+    return f"{text}, runs CUDA up to {_words(ceiling, 'unknown')}" if isinstance(ceiling, Known) else text
+
+
+def _cards(snapshot: Snapshot) -> str:
+    if isinstance(snapshot.gpus, Unknown):
+        return f"could not be listed ({printable(snapshot.gpus.reason, 160)})"
+    if not snapshot.gpus:
+        others = as_texts(_value(snapshot.host, "system.other_accelerators"))
+        return "no NVIDIA GPU" + (f" (seen: {', '.join(others)})" if others else "")
+    return "; ".join(_card(index, card) for index, card in enumerate(snapshot.gpus))
+
+
+def _card(position: int, card: Facts) -> str:
+    index = _value(card, "gpu.index")
+    name = _value(card, "gpu.name") or f"NVIDIA device {_value(card, 'gpu.pci_device_id') or 'of unknown name'}"
+    text = f"GPU {position if index is None else index}: {printable(str(name))}"
+    capability, memory = _value(card, "gpu.compute_capability"), _value(card, "gpu.memory_total_bytes")
+    if capability is not None:
+        text += f", compute capability {capability}"
+    if isinstance(memory, int):
+        text += f", {memory / (1 << 30):.0f} GiB"
+    return text
+
+
+def _cuda(host: Facts) -> str:
+    library = host.get("cuda.library", _MISSING)
+    if isinstance(library, Absent):
+        return f"libcuda.so.1 cannot be loaded ({_said(host, 'cuda.load_error', 'no reason given')})"
+    if isinstance(library, Unknown):
+        return _words(library, "")
+    code = _value(host, "cuda.init_code")
+    name = _value(host, "cuda.init_name")
+    state = "works" if code == 0 else f"cuInit returned {code}" + (f" ({name})" if name else "")
+    text = f"{_words(library, '')}, {state}"
+    visibility = _value(host, "cuda.visibility")
+    if code == 0:
+        text += f", {_said(host, 'cuda.device_count')} device(s)"
+        if visibility not in (None, "all"):
+            text += f", CUDA_VISIBLE_DEVICES leaves {_said(host, 'cuda.visible_count')}"
+    return text
+
+
+def _toolkit(host: Facts) -> str:
+    installs = as_records(_value(host, "toolkit.installs"))
+    return ", ".join(f"{text_in(r, 'version') or '?'} in {printable(text_in(r, 'path'))}"
+                     for r in installs) or "none on disk (wheels bring their own CUDA libraries)"
+
+
+def _python(host: Facts) -> str:
+    executable = host.get("python.executable", _MISSING)
+    text = f"{_said(host, 'python.version')} {_words(executable, '')}"
+    because = _value(host, "python.chosen_because")
+    return text + (f" ({printable(str(because))})" if because else "")
+
+
+def _frameworks(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    if isinstance(snapshot.frameworks, Unknown):
+        yield "frameworks", f"could not be listed ({printable(snapshot.frameworks.reason, 160)})"
+    elif not snapshot.frameworks:
+        yield "frameworks", "none installed here"
+    else:
+        for facts in snapshot.frameworks:
+            yield _said(facts, "framework.name"), _framework(facts)
+
+
+def _framework(facts: Facts) -> str:
+    build = _value(facts, "framework.build")
+    parts = [_said(facts, "framework.version")]
+    if build == "cuda":
+        parts.append(f"built for CUDA {_said(facts, 'framework.cuda', 'unknown')}")
+        cudnn = _value(facts, "framework.cudnn")
+        if cudnn is not None:
+            parts.append(f"cuDNN {cudnn}")
+    else:
+        parts.append(f"{build} build" if build else "build unknown")
+    return ", ".join(parts)

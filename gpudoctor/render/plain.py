@@ -1,0 +1,22 @@
+"""Make text from a machine safe to print: control characters and escape sequences become visible, never obeyed."""
+
+from __future__ import annotations
+
+import unicodedata
+
+LIMIT = 400
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+def printable(text: str, limit: int = LIMIT) -> str:
+    """Return `text` with control characters spelled out and at most `limit` characters of it."""
+    shown = "".join(_spell(character) for character in text[:limit])
+    return shown if len(text) <= limit else f"{shown}... ({len(text)} characters)"
+
+
+def _spell(character: str) -> str:
+    if unicodedata.category(character) not in _HIDDEN:
+        return character
+    number = ord(character)
+    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(
+        character, f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}")

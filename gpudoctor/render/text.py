@@ -1,0 +1,149 @@
+"""The report for a person: one line per area, then causes with their evidence, fixes and consequences.
+
+Colour only repeats what the words say. Commands are never broken over lines, so that they can be copied.
+"""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from gpudoctor.derive.view import as_records, text_in
+from gpudoctor.examine import counts
+from gpudoctor.model import Finding, Known, Remedy, Report, Severity, Snapshot, Undecided, Unknown, Verdict
+from gpudoctor.render import areas
+from gpudoctor.render.plain import printable
+
+_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold", Severity.BENIGN: "dim"}
+_LABEL_WIDTH = 12
+
+
+def render(report: Report, *, width: int | None, colour: bool, verbose: bool = False) -> str:
+    """Return the report as text; `width` in columns (None: as wide as the terminal)."""
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, force_terminal=colour, no_color=not colour, highlight=False,
+                      markup=False, emoji=False, legacy_windows=False,
+                      color_system="standard" if colour else None)
+    _head(console, report)
+    for finding in report.findings:
+        _finding(console, finding)
+    _undecided(console, report.undecided)
+    if verbose:
+        _details(console, report.snapshot)
+    _foot(console, report)
+    return buffer.getvalue()
+
+
+def _head(console: Console, report: Report) -> None:
+    console.print(Text(f"gpudoctor {report.tool_version}, rules {report.rules_version}"))
+    console.print()
+    for label, said in areas.lines(report.snapshot):
+        _row(console, label, said)
+
+
+def _row(console: Console, label: str, said: str, indent: int = 2, width: int = _LABEL_WIDTH) -> None:
+    """Print a label and its text, later lines of it below its beginning."""
+    line = Text(label.ljust(width), style="bold") if len(label) < width else Text(label + " ", style="bold")
+    room = max(20, console.width - indent - width)
+    wrapped = Text(said).wrap(console, room)
+    for number, piece in enumerate(wrapped or [Text("")]):
+        lead = line if number == 0 else Text(" " * width)
+        console.print(Text(" " * indent) + lead + piece, soft_wrap=True)
+
+
+def _paragraph(console: Console, text: str | Text, indent: int) -> None:
+    console.print(Padding(text, (0, 0, 0, indent)))
+
+
+def _finding(console: Console, finding: Finding) -> None:
+    console.print()
+    likely = "" if finding.certainty.value == "certain" else " (likely)"
+    title = Text(f"{finding.severity.value.upper()}{likely}", style=_COLOURS[finding.severity])
+    title.append(f"  {finding.cause}", style="bold")
+    title.append(f"  [{printable(finding.subject)}]")
+    console.print(title, soft_wrap=True)
+    _paragraph(console, printable(finding.message, 1200), 2)
+    for evidence in finding.evidence:
+        _row(console, "seen", f"{evidence.fact} = {printable(evidence.saw, 200)}  ({printable(evidence.source, 160)})",
+             indent=4, width=8)
+    for fix in finding.fixes:
+        _fix(console, fix)
+    for ask in finding.asks:
+        _row(console, "decide", printable(ask.question), indent=4, width=8)
+        _command(console, ask.command)
+        for answer, meaning in ask.answers.items():
+            _paragraph(console, f"{printable(answer)}: {printable(meaning)}", 12)
+    if finding.consequences:
+        names = ", ".join(f"{c.cause} [{printable(c.subject)}]" for c in finding.consequences)
+        _row(console, "follows", f"from it: {names}", indent=4, width=8)
+    _row(console, "more", f"gpudoctor rules show {finding.rule}", indent=4, width=8)
+
+
+def _fix(console: Console, fix: Remedy) -> None:
+    proven = "tried in a child process" if fix.proven == "tried" else "proven on this snapshot"
+    _row(console, "fix", f"{printable(fix.title)} ({fix.risk}; {proven})", indent=4, width=8)
+    for command in fix.commands:
+        _command(console, command)
+    for name, value in fix.env.items():
+        _command(console, f"export {name}={shlex.quote(value)}")
+    if fix.image:
+        _command(console, fix.image)
+    if fix.undo:
+        _row(console, "undo", printable(fix.undo, 1200), indent=12, width=6)
+
+
+def _command(console: Console, command: str) -> None:
+    console.print(Text(" " * 12 + printable(command, 4000), style="cyan"), soft_wrap=True)
+
+
+def _undecided(console: Console, undecided: Sequence[Undecided]) -> None:
+    blind = [u for u in undecided if counts(u, Severity.WARNING)]
+    if not blind:
+        return
+    console.print()
+    console.print(Text("COULD NOT BE JUDGED", style="bold"))
+    reasons: dict[str, list[str]] = {}
+    for verdict in blind:
+        why = "; ".join(dict.fromkeys(f"{r.fact}: {r.source}" for r in verdict.reasons))
+        reasons.setdefault(why, []).append(f"{verdict.cause} [{verdict.subject}]")
+    for why, causes in reasons.items():
+        _paragraph(console, printable(", ".join(causes), 600), 2)
+        _row(console, "because", printable(why, 600), indent=4, width=9)
+
+
+def _details(console: Console, snapshot: Snapshot) -> None:
+    console.print()
+    console.print(Text("PROBES", style="bold"))
+    for probe in snapshot.probes:
+        said = f"{probe.outcome}, {probe.seconds * 1000:.0f} ms" + (f", {probe.detail}" if probe.detail else "")
+        _row(console, probe.probe, printable(said))
+    if isinstance(snapshot.frameworks, Unknown):
+        return
+    for framework in snapshot.frameworks:
+        name, trace = framework.get("framework.name"), framework.get("framework.libraries")
+        if isinstance(trace, Known) and isinstance(name, Known):
+            console.print()
+            console.print(Text(f"LOADER TRACE of {name.value}", style="bold"))
+            for record in as_records(trace.value):
+                where = text_in(record, "path") or "nowhere"
+                error = text_in(record, "error")
+                said = f"{where} ({text_in(record, 'why')})" + (f", {error}" if error else "")
+                _row(console, text_in(record, "soname"), printable(said), width=24)
+
+
+def _foot(console: Console, report: Report) -> None:
+    console.print()
+    not_asked = sum(not u.asked for u in report.undecided)
+    counted = [f"{sum(f.severity is s for f in report.findings)} {s.value}(s)" for s in Severity
+               if any(f.severity is s for f in report.findings)]
+    verdict = {Verdict.HEALTHY: "Healthy", Verdict.FINDINGS: "Not healthy",
+               Verdict.UNDECIDED: "Undecided: something that matters could not be seen"}[report.verdict]
+    parts = [", ".join(counted)] if counted else []
+    if not_asked:
+        parts.append(f"{not_asked} question(s) not asked at this depth")
+    _paragraph(console, Text(f"{verdict}" + (f" ({'; '.join(parts)})" if parts else "") + ".", style="bold"), 0)

@@ -1,0 +1,218 @@
+"""Find and read the rule database: the compiled file that ships with the package, or a folder of pages.
+
+`--rules DIR` or GPUDOCTOR_RULES replaces the shipped rules; GPUDOCTOR_RULES_EXTRA adds a site's own pages. A folder
+that was named and cannot be used is an error, never a silent return to the shipped one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpudoctor import codec
+from gpudoctor.compatible import tomllib
+from gpudoctor.assume import AssumptionError, blank, lay
+from gpudoctor.model import (
+    Ask, Case, Certainty, Condition, Detect, Effect, Fact, Fix, Known, Operand, Rule, RuleDatabase, Scope, Severity, Snapshot,
+    Source, Table, Tables, Value,
+)
+
+COMPILED_SCHEMA = "gpudoctor.rules/1"
+COMPILED_NAME = "rules.json"
+
+
+class RuleDatabaseError(ValueError):
+    """The rule database is missing or cannot be used: file, line and remedy, one problem a line."""
+
+
+def shipped_folder() -> Path:
+    """Return where the shipped rules lie: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    packaged = package / "_rules"
+    return packaged if packaged.is_dir() else package.parent / "rules"
+
+
+def load(folder: str | None = None, extra: str | None = None) -> RuleDatabase:
+    """Return the rules in `folder` (a folder of pages), or the shipped ones; with the pages of `extra` added."""
+    database = load_compiled(shipped_folder() / COMPILED_NAME) if folder is None else load_pages(Path(folder))
+    if extra is None:
+        return database
+    site = load_pages(Path(extra), base=database.base)
+    taken = {rule.id for rule in database.rules}
+    twice = [rule for rule in site.rules if rule.id in taken]
+    if twice:
+        raise RuleDatabaseError("\n".join(
+            f"{extra}/{rule.path}: the id {rule.id} is taken; site rules use GPDX0001 and up" for rule in twice))
+    sha256 = hashlib.sha256((database.sha256 + site.sha256).encode()).hexdigest()
+    return RuleDatabase(version=f"{database.version}+{site.version}", sha256=sha256,
+                        rules=database.rules + site.rules, tables={**database.tables, **site.tables},
+                        base=database.base)
+
+
+# -- folders of pages --------------------------------------------------------------------------------------------
+
+def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
+    """Return the database written as pages below `root`; raise `RuleDatabaseError` with every problem at once."""
+    from gpudoctor.pages import PageError, parse_page, parse_table
+
+    if not root.is_dir():
+        raise RuleDatabaseError(f"{root}: no such folder; --rules and GPUDOCTOR_RULES name a folder of rule pages")
+    problems: list[str] = []
+    rules: list[Rule] = []
+    tables: dict[str, Table] = {}
+    for page in _below(root, ".md"):
+        try:
+            rules.append(parse_page(_read(page, root), _name(page, root)))
+        except PageError as error:
+            problems.append(f"{error}")
+    for table in _below(root, ".toml", only="tables"):
+        name = table.name.removesuffix(".toml")
+        try:
+            tables[name] = parse_table(_read(table, root), name, _name(table, root))
+        except PageError as error:
+            problems.append(f"{error}")
+    if problems:
+        raise RuleDatabaseError("\n".join(f"{root}/{line}" for text in problems for line in text.splitlines()))
+    if not rules and not tables:
+        raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
+    version = _read_version(root)
+    base = base if base is not None else _read_base(root, tables)
+    database = RuleDatabase(version=version, sha256="", rules=tuple(sorted(rules, key=lambda r: r.id)),
+                            tables=tables, base=base)
+    sha256 = hashlib.sha256(compile_database(database)).hexdigest()
+    return RuleDatabase(version=version, sha256=sha256, rules=database.rules, tables=tables, base=base)
+
+
+def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
+    folders = [d for d in root.iterdir() if d.is_dir() and (d.name == only if only else d.name != "tables")]
+    return sorted((f for d in folders for f in d.iterdir() if f.name.endswith(suffix) and f.is_file()), key=str)
+
+
+def _name(file: Path, root: Path) -> str:
+    return str(file).removeprefix(str(root)).lstrip("/")
+
+
+def _read(file: Path, root: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise RuleDatabaseError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise RuleDatabaseError(f"{file}: not UTF-8 (byte {error.start})") from None
+
+
+def _read_version(root: Path) -> str:
+    head = root / "db.toml"
+    if not head.is_file():
+        return "site"
+    try:
+        version = tomllib.loads(_read(head, root)).get("version")
+    except tomllib.TOMLDecodeError as error:
+        raise RuleDatabaseError(f"{head}: {error}") from None
+    if not isinstance(version, str):
+        raise RuleDatabaseError(f"{head}: lacks version = \"YYYY.MM.N\"")
+    return version
+
+
+def _read_base(root: Path, tables: Tables) -> Snapshot:
+    """Return the machine that cases start from: `base.toml` laid over a machine with nothing."""
+    file = root / "base.toml"
+    if not file.is_file():
+        return load_compiled(shipped_folder() / COMPILED_NAME).base
+    try:
+        raw = tomllib.loads(_read(file, root))
+        facts: dict[str, Fact] = {name: Known(value=_value(value), source="base machine")
+                                  for name, value in raw.items()}
+        return lay(blank(), facts, tables, source="base machine")
+    except (tomllib.TOMLDecodeError, AssumptionError) as error:
+        raise RuleDatabaseError(f"{file}: {error}") from None
+
+
+# -- the compiled file -------------------------------------------------------------------------------------------
+
+def compile_database(database: RuleDatabase) -> bytes:
+    """Return the database as one JSON document, deterministic."""
+    from gpudoctor.pages import unstructure_rule
+
+    document = {
+        "schema": COMPILED_SCHEMA,
+        "version": database.version,
+        "base": codec.encode_snapshot(database.base),
+        "rules": [unstructure_rule(rule) for rule in database.rules],
+        "tables": {name: {"summary": table.summary, "key": table.key, "columns": dict(table.columns),
+                          "rows": [dict(row) for row in table.rows]}
+                   for name, table in sorted(database.tables.items())},
+    }
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8") + b"\n"
+
+
+def load_compiled(file: Path) -> RuleDatabase:
+    """Return the database in a compiled file."""
+    try:
+        data = file.read_bytes()
+        raw = json.loads(data)
+    except (OSError, ValueError, RecursionError) as error:
+        raise RuleDatabaseError(f"{file}: cannot be read ({error}); reinstall gpudoctor-cli") from None
+    if not isinstance(raw, dict) or raw.get("schema") != COMPILED_SCHEMA:
+        raise RuleDatabaseError(f"{file}: is no {COMPILED_SCHEMA} file; reinstall gpudoctor-cli")
+    try:
+        return RuleDatabase(
+            version=raw["version"], sha256=hashlib.sha256(data).hexdigest(),
+            rules=tuple(_rule(rule) for rule in raw["rules"]),
+            tables={name: _table(name, table) for name, table in raw["tables"].items()},
+            base=codec.decode_snapshot(raw["base"], str(file)))
+    except (KeyError, TypeError, ValueError) as error:
+        raise RuleDatabaseError(f"{file}: is damaged ({error!r}); reinstall gpudoctor-cli") from None
+
+
+def _value(raw: Any) -> Value:
+    if isinstance(raw, list):
+        return tuple({k: tuple(v) if isinstance(v, list) else v for k, v in item.items()}
+                     if isinstance(item, dict) else item for item in raw)
+    return raw  # type: ignore[no-any-return]
+
+
+def _operand(raw: Mapping[str, Any] | None) -> Operand | None:
+    if raw is None:
+        return None
+    return Operand(value=_value(raw.get("value")), other=raw.get("other"), lookup=raw.get("lookup"),
+                   key=tuple(raw.get("key", ())))
+
+
+def _conditions(raw: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
+    return tuple(Condition(fact=c["fact"], op=c["op"], right=_operand(c.get("right"))) for c in raw)
+
+
+def _fix(raw: Mapping[str, Any]) -> Fix:
+    return Fix(
+        kind=raw["kind"], title=raw["title"], risk=raw["risk"], commands=tuple(raw.get("commands", ())),
+        env=raw.get("env", {}), image=raw.get("image"), undo=raw.get("undo"), when=_conditions(raw.get("when", ())),
+        effect=tuple(Effect(fact=e["fact"], right=_operand(e.get("right")), absent=e.get("absent", False))
+                     for e in raw.get("effect", ())))
+
+
+def _rule(raw: Mapping[str, Any]) -> Rule:
+    return Rule(
+        id=raw["id"], cause=raw["cause"], severity=Severity(raw["severity"]), scope=Scope(raw["scope"]),
+        summary=raw["summary"], since=raw["since"], withdrawn=raw.get("withdrawn"),
+        detect=tuple(Detect(name=d["name"], certainty=Certainty(d.get("certainty", "certain")),
+                            when=_conditions(d["when"])) for d in raw["detect"]),
+        ask=tuple(Ask(**ask) for ask in raw.get("ask", ())),
+        fix=tuple(_fix(fix) for fix in raw.get("fix", ())),
+        source=tuple(Source(**source) for source in raw.get("source", ())),
+        case=tuple(_case(case) for case in raw.get("case", ())),
+        title=raw["title"], page=raw["page"], path=raw["path"])
+
+
+def _case(raw: Mapping[str, Any]) -> Case:
+    return Case(name=raw["name"], expect=raw["expect"], block=raw.get("block"),
+                facts={name: _value(value) for name, value in raw.get("facts", {}).items()},
+                absent=tuple(raw.get("absent", ())), unknown=tuple(raw.get("unknown", ())))
+
+
+def _table(name: str, raw: Mapping[str, Any]) -> Table:
+    return Table(name=name, summary=raw["summary"], key=tuple(raw["key"]), columns=raw["columns"],
+                 rows=tuple({k: _value(v) for k, v in row.items()} for row in raw["rows"]))

@@ -1,0 +1,74 @@
+"""Run the payload on this machine, in children, in an order that leaves no traces.
+
+First what only reads files; then what loads the driver's libraries (as root, nvmlInit and cuInit create device nodes that
+were not there before); then, if asked, the kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpudoctor import child
+from gpudoctor.child import Job, Outcome, Run
+from gpudoctor.probes import environment as environment_probe
+from gpudoctor.probes.raw import Answer, RawDocument
+
+PAYLOAD = Path(__file__).resolve().parent.parent / "payloads" / "__main__.py"
+ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, so that one hung call costs only itself
+HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """What to examine: the patient, why it is the patient, how deep, and how long each probe may take."""
+
+    patient: str
+    because: str
+    depth: str
+    timeout_seconds: float
+    environment: Mapping[str, str]
+    script_folders: Sequence[str] = ()
+
+
+def collect(visit: Visit) -> RawDocument:
+    """Return the raw answers of every collector; total: a collector that fails is an answer with its outcome."""
+    files = {name: _job(visit, name, sys.executable) for name in ("system", "driver", "container", "toolkit")}
+    files["loader"] = _job(visit, "loader", sys.executable, executable=visit.patient)
+    files["environment"] = _job(visit, "environment", sys.executable, executable=visit.patient,
+                                **environment_probe.request())
+    files["frameworks"] = _job(visit, "frameworks", visit.patient, because=visit.because,
+                               folders=list(visit.script_folders), scan_code=visit.depth != "static")
+    raw = dict(_run(files))
+    # the loader's order for libcuda is the patient's (its RPATH, its libc): ask there if it can run anything
+    interpreter = visit.patient if raw["frameworks"].outcome == Outcome.OK.value else sys.executable
+    raw.update(_run({"nvml": _job(visit, "nvml", sys.executable), "cuda": _job(visit, "cuda", interpreter)}))
+    if visit.depth == "smoke":
+        raw.update(_run({"smoke": _job(visit, "smoke", interpreter)}))
+    else:
+        raw["smoke"] = Answer(outcome="not-asked", seconds=0.0, detail=f"no kernel is run at depth {visit.depth}")
+    return raw
+
+
+def _job(visit: Visit, collector: str, interpreter: str, **request: Any) -> Job:
+    request["answer_within_seconds"] = visit.timeout_seconds * ANSWER_SHARE
+    variables = dict(visit.environment)
+    if collector in ("cuda", "smoke"):
+        for name in HIDING_VARIABLES:
+            variables.pop(name, None)
+    return Job(argv=[interpreter, str(PAYLOAD), collector, child.ANSWER, json.dumps(request)],
+               timeout_seconds=visit.timeout_seconds, environment=variables)
+
+
+def _run(jobs: Mapping[str, Job]) -> Mapping[str, Answer]:
+    return dict(zip(jobs, (_answer(run) for run in child.run_all(list(jobs.values()))), strict=True))
+
+
+def _answer(run: Run) -> Answer:
+    """Return a child's end as an answer; an answer that was whole before a late crash still counts."""
+    outcome = Outcome.OK if run.answer is not None else run.outcome
+    return Answer(outcome=outcome.value, seconds=run.seconds, detail=run.detail, data=run.answer)

@@ -1,0 +1,56 @@
+"""Order values of the catalogued types; the only place that compares versions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from gpudoctor.facts import FactType
+from gpudoctor.model import Value
+
+_NUMERIC = frozenset({FactType.INTEGER, FactType.NUMBER})
+_TEXTUAL = frozenset({FactType.TEXT, FactType.PATH, FactType.FLAG})
+
+
+class Incomparable(ValueError):
+    """Two values cannot be ordered: one is no version, or their kinds differ."""
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Version:
+    """Return the version that `text` spells; raise `Incomparable` when it spells none."""
+    try:
+        return Version(text)
+    except InvalidVersion:
+        raise Incomparable(f"{text!r} is not a version") from None
+
+
+@lru_cache(maxsize=512)
+def _specifiers(text: str) -> SpecifierSet:
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier:
+        raise Incomparable(f"{text!r} is not a version specifier") from None
+
+
+def below(kind: FactType, left: Value, right: Value) -> bool:
+    """Return whether `left` is smaller than `right`, both of `kind`; raise `Incomparable`."""
+    if kind in _NUMERIC:
+        if isinstance(left, int | float) and isinstance(right, int | float):
+            return left < right
+        raise Incomparable(f"{left!r} and {right!r} are not both numbers")
+    return parse(str(left)) < parse(str(right))
+
+
+def equal(kind: FactType, left: Value, right: Value) -> bool:
+    """Return whether two values of `kind` are the same; versions by meaning ("12.0" is "12")."""
+    if kind in _NUMERIC or kind in _TEXTUAL or not (isinstance(left, str) and isinstance(right, str)):
+        return left == right
+    return parse(left) == parse(right)
+
+
+def within(version: Value, specifiers: Value) -> bool:
+    """Return whether `version` satisfies a specifier set such as ">=9.3,<10"; pre-releases count."""
+    return _specifiers(str(specifiers)).contains(parse(str(version)), prereleases=True)
