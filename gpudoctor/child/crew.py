@@ -1,0 +1,124 @@
+"""Watch several children at once, and leave none behind when the caller is interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+
+from gpudoctor.child.values import REAP_SECONDS, Job, Outcome, Run
+
+_TICK_SECONDS = 0.1
+_SHORT_TICK_SECONDS = 0.005
+_SLACK_SECONDS = 10.0  # for a machine under load: a watcher later than this is stuck itself
+
+Attempt = Callable[[Job, Callable[[], bool]], Run]  # the question: does nobody want it any more?
+
+
+@contextlib.contextmanager
+def ending_signals_raised() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind the caller where nobody else handles them: children do not hear them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers, and only there are signals raised
+        return
+    unhandled = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) == signal.SIG_DFL]
+    # A launcher's ignored SIGCHLD is inherited, and would lose every exit status.
+    deaf = signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
+    try:
+        for number in unhandled:
+            signal.signal(number, _leave)
+        if deaf:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        yield
+    finally:
+        for number in unhandled:
+            signal.signal(number, signal.SIG_DFL)
+        if deaf:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+class Crew:
+    """One watching thread per job, so that no signal can interrupt the start or the burial of a child.
+
+    The caller's thread only waits. It takes no lock that a watcher needs and joins no thread: an exception
+    inside either could leave it in a false state. All it must know is in `_begun` and `_ended`.
+    """
+
+    def __init__(
+        self, jobs: Sequence[Job], attempt: Attempt, *, slack_seconds: float = _SLACK_SECONDS
+    ) -> None:
+        self._jobs = list(jobs)
+        self._attempt = attempt
+        self._slack_seconds = slack_seconds
+        self._begun = [False] * len(self._jobs)
+        self._ended: list[Run | BaseException | None] = [None] * len(self._jobs)
+        self._stop = False
+        self._news = threading.Lock()  # held until the last watcher has ended
+        self._news.acquire()
+
+    def results(self) -> list[Run]:
+        """Start all, wait for all; what a watcher raised is raised here."""
+        begun_at = time.monotonic()
+        try:
+            for index in range(len(self._jobs)):
+                self._start_watcher(index)
+            while not all(self._ended):
+                self._news.acquire(timeout=_TICK_SECONDS)
+                self._give_up_overdue(begun_at)
+        except BaseException:  # whatever it was, the children go first
+            self._stop = True
+            self._wait_for_burials()
+            raise
+        for ended in self._ended:
+            if isinstance(ended, BaseException):
+                raise ended
+        return [ended for ended in self._ended if isinstance(ended, Run)]
+
+    def _start_watcher(self, index: int) -> None:
+        # A daemon, because one that is stuck in the kernel must not keep the interpreter from leaving.
+        try:
+            threading.Thread(target=self._watch, args=(index,), daemon=True).start()
+        except RuntimeError as error:  # the limit on processes counts threads too
+            self._ended[index] = Run(outcome=Outcome.NOT_STARTED, seconds=0.0, detail=str(error))
+
+    def _watch(self, index: int) -> None:
+        self._begun[index] = (
+            True  # before asking whether to stop: the caller sets and asks in the other order
+        )
+        ended: Run | BaseException
+        try:
+            ended = self._attempt(self._jobs[index], lambda: self._stop)
+        except BaseException as error:  # noqa: BLE001  a fault of ours must not vanish with its thread
+            ended = error
+        self._ended[index] = ended
+        if all(self._ended):
+            with contextlib.suppress(RuntimeError):  # two were last at the same time
+                self._news.release()
+
+    def _give_up_overdue(self, begun_at: float) -> None:
+        """Answer for watchers that are stuck: starting a program on a dead network folder never returns."""
+        seconds = time.monotonic() - begun_at
+        for index, job in enumerate(self._jobs):
+            if (
+                self._ended[index] is None
+                and seconds > job.timeout_seconds + REAP_SECONDS + self._slack_seconds
+            ):
+                detail = "the system did not come back from starting or ending it"
+                self._ended[index] = Run(outcome=Outcome.UNKILLABLE, seconds=seconds, detail=detail)
+
+    def _wait_for_burials(self) -> None:
+        """Wait, bounded and deaf to a second Ctrl-C, until every watcher that began has buried its child."""
+        deadline = time.monotonic() + REAP_SECONDS + self._slack_seconds
+        waiting = True
+        while waiting and time.monotonic() < deadline:
+            with contextlib.suppress(KeyboardInterrupt, SystemExit):
+                time.sleep(_SHORT_TICK_SECONDS)
+                pairs = zip(self._begun, self._ended, strict=True)
+                waiting = any(begun and ended is None for begun, ended in pairs)
