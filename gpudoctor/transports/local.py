@@ -15,6 +15,7 @@ from typing import Any
 
 from gpudoctor import child
 from gpudoctor.child import Job, Outcome, Run
+from gpudoctor.patient import NoPatient, Patient
 from gpudoctor.probes import environment as environment_probe
 from gpudoctor.probes.raw import Answer, RawDocument
 
@@ -25,10 +26,9 @@ HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """What to examine: the patient, why it is the patient, how deep, and how long each probe may take."""
+    """What to examine: the patient, how deep, and how long each probe may take."""
 
-    patient: str
-    because: str
+    patient: Patient | NoPatient
     depth: str
     timeout_seconds: float
     environment: Mapping[str, str]
@@ -37,16 +37,21 @@ class Visit:
 
 def collect(visit: Visit) -> RawDocument:
     """Return the raw answers of every collector; total: a collector that fails is an answer with its outcome."""
-    files = {name: _job(visit, name, sys.executable) for name in ("system", "driver", "container", "toolkit")}
-    files["loader"] = _job(visit, "loader", sys.executable, executable=visit.patient)
-    files["environment"] = _job(visit, "environment", sys.executable, executable=visit.patient,
-                                **environment_probe.request())
-    files["frameworks"] = _job(visit, "frameworks", visit.patient, because=visit.because,
-                               folders=list(visit.script_folders), scan_code=visit.depth != "static")
+    patient = visit.patient
+    own = sys.executable
+    seen_from = patient.executable if isinstance(patient, Patient) else own
+    files = {name: _job(visit, name, own) for name in ("system", "driver", "container", "toolkit")}
+    files["loader"] = _job(visit, "loader", own, executable=seen_from)
+    files["environment"] = _job(visit, "environment", own, executable=seen_from, **environment_probe.request())
+    if isinstance(patient, Patient):
+        files["frameworks"] = _job(visit, "frameworks", patient.executable, because=patient.because,
+                                   folders=list(visit.script_folders), scan_code=visit.depth != "static")
     raw = dict(_run(files))
+    if isinstance(patient, NoPatient):
+        raw["frameworks"] = Answer(outcome="not-started", seconds=0.0, detail=patient.reason)
     # the loader's order for libcuda is the patient's (its RPATH, its libc): ask there if it can run anything
-    interpreter = visit.patient if raw["frameworks"].outcome == Outcome.OK.value else sys.executable
-    raw.update(_run({"nvml": _job(visit, "nvml", sys.executable), "cuda": _job(visit, "cuda", interpreter)}))
+    interpreter = seen_from if raw["frameworks"].outcome == Outcome.OK.value else own
+    raw.update(_run({"nvml": _job(visit, "nvml", own), "cuda": _job(visit, "cuda", interpreter)}))
     if visit.depth == "smoke":
         raw.update(_run({"smoke": _job(visit, "smoke", interpreter)}))
     else:

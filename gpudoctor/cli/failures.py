@@ -1,0 +1,28 @@
+"""What can go wrong before there is a report, as one line and an exit code."""
+
+from __future__ import annotations
+
+from gpudoctor.assume import AssumptionError
+from gpudoctor.codec import CodecError
+from gpudoctor.examine import EXIT_BUG, EXIT_INPUT, EXIT_USAGE
+from gpudoctor.render.plain import printable
+from gpudoctor.require import RequirementError
+from gpudoctor.ruledb import RuleDatabaseError
+from gpudoctor.zipapp import ZipappError
+
+ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
+
+
+class InputError(ValueError):
+    """A named file cannot be read or written: file and reason."""
+
+
+def describe(error: Exception) -> tuple[str, int]:
+    """Return what to say and the exit code."""
+    text = "\n".join(printable(line, 2000) for line in str(error).splitlines())
+    if isinstance(error, AssumptionError | RequirementError):
+        return text, EXIT_USAGE
+    if isinstance(error, CodecError | RuleDatabaseError | InputError | ZipappError):
+        return text, EXIT_INPUT
+    return (f"failed on its own account ({type(error).__name__}: {text}). Set GPUDOCTOR_DEBUG=1 for the whole story "
+            f"and report it at {ISSUES}"), EXIT_BUG

@@ -1,0 +1,103 @@
+"""`gpudoctor rules`: list, show and prove the rule database."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from gpudoctor import codec, lint
+from gpudoctor.cli import sources
+from gpudoctor.cli.failures import InputError
+from gpudoctor.examine import EXIT_FINDINGS
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and prove the rules.")
+Folder = Annotated[str | None, typer.Option(
+    "--rules", metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")]
+
+
+class Format(str, Enum):
+    """How to print."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
+
+
+@app.command("list")
+def list_(format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
+    """List every rule: id, severity, cause, summary.
+
+    Example: gpudoctor rules list --format json
+    """
+    database = sources.database(rules)
+    if format_ is Format.JSON:
+        listed = [{"id": r.id, "cause": r.cause, "severity": r.severity.value, "summary": r.title}
+                  for r in database.rules]
+        typer.echo(json.dumps({"rules": listed}, indent=2))
+        return
+    for rule in database.rules:
+        typer.echo(f"{rule.id}  {rule.severity.value:8} {rule.cause:36} {rule.title}")
+
+
+@app.command("show")
+def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's id, or its cause.")],
+         rules: Folder = None) -> None:
+    """Print a rule's page: what it means, why it happens, what to do.
+
+    Example: gpudoctor rules show GPD2010
+    """
+    database = sources.database(rules)
+    found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
+    if not found:
+        raise InputError(f"there is no rule {identifier}; `gpudoctor rules list` names them all")
+    for rule in found:
+        typer.echo(f"# {rule.title}\n\n{rule.id}, {rule.cause}, {rule.severity.value}, since {rule.since}\n")
+        typer.echo(rule.page)
+        typer.echo("\nSources")
+        for source in rule.source:
+            typer.echo(f"- {source.url}" + (f" (read {source.accessed})" if source.accessed else ""))
+        typer.echo("")
+
+
+@app.command("table")
+def table(name: Annotated[str, typer.Argument(help="A table's name; without a match the names are listed.")],
+          format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
+    """Print a reference table.
+
+    Example: gpudoctor rules table tensorflow --format json
+    """
+    database = sources.database(rules)
+    found = database.tables.get(name)
+    if found is None:
+        raise InputError(f"there is no table {name}; there are: {', '.join(sorted(database.tables))}")
+    rows = [{column: codec.encode_value(value) for column, value in row.items()} for row in found.rows]
+    if format_ is Format.JSON:
+        typer.echo(json.dumps({"rows": rows}, indent=2))
+        return
+    for row in rows:
+        typer.echo("  ".join(f"{column}={value}" for column, value in row.items() if not _is_bulky(value)))
+
+
+def _is_bulky(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+
+
+@app.command("lint")
+def lint_(rules: Folder = None) -> None:
+    """Prove every rule: its form, its cases, coverage, blindness and cures.
+
+    Example: gpudoctor rules lint --rules rules/
+    """
+    database = sources.database(rules)
+    problems = list(lint.lint(database))
+    for problem in problems:
+        typer.echo(problem)
+    cases = sum(len(rule.case) for rule in database.rules)
+    typer.echo(f"{len(database.rules)} rules, {cases} cases, {len(problems)} problem(s)")
+    if problems:
+        raise typer.Exit(EXIT_FINDINGS)

@@ -1,0 +1,91 @@
+"""`gpudoctor snapshot`, `payload` and `diff`: record a machine, carry the looking elsewhere, compare."""
+
+from __future__ import annotations
+
+import json
+import os
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from gpudoctor import codec, compare, share
+from gpudoctor.cli import sources
+from gpudoctor.cli.check import Depth
+from gpudoctor.cli.failures import InputError
+from gpudoctor.probes import document
+from gpudoctor.probes import snapshot as snapshots
+from gpudoctor.render.plain import printable
+
+
+class Format(str, Enum):
+    """How to print."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def snapshot(
+    output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
+    python: Annotated[str | None, typer.Option(metavar="PYTHON", help="The interpreter to examine.")] = None,
+    depth: Annotated[Depth, typer.Option(help="How far to look.")] = Depth.STATIC,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe.")] = 20.0,
+    share_: Annotated[bool, typer.Option("--share", help="Redact what is private, to show it to others.")] = False,
+    record: Annotated[str | None, typer.Option(
+        metavar="DIR", help="Also save what every probe answered, raw, in this folder.")] = None,
+) -> None:
+    """Record everything gpudoctor can see of this machine, to be judged anywhere with check --from.
+
+    Example: gpudoctor snapshot --share -o machine.json
+    """
+    raw = sources.examine_here(python, depth.value, timeout)
+    if record is not None:
+        _record(document.encode(raw), record)
+    seen = snapshots.read(raw)
+    if share_:
+        seen = share.share(seen)
+    sources.write(json.dumps(codec.encode_snapshot(seen), indent=2) + "\n", output)
+
+
+def _record(raw: object, folder: str) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from None
+    sources.write(json.dumps(raw, indent=1) + "\n", os.path.join(folder, "raw.json"))
+
+
+def payload(
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = "probe.pyz",
+) -> None:
+    """Write the looking half as one file that runs anywhere with Python 3.6 or newer, without gpudoctor.
+
+    Example: gpudoctor payload -o probe.pyz
+    """
+    from gpudoctor import host, zipapp
+
+    refused = host.write_atomically(os.path.abspath(output), zipapp.build())
+    if refused is not None:
+        raise InputError(f"{output}: cannot be written: {refused.reason}")
+    typer.echo(f"{output} is written. There: python3 {output} > raw.json; here: gpudoctor check --from raw.json",
+               err=True)
+
+
+def diff(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help="A snapshot, report or raw document.")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="Another one, later or of another machine.")],
+    format_: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TEXT,
+) -> None:
+    """Say what changed between two snapshots or reports.
+
+    Example: gpudoctor diff yesterday.json today.json
+    """
+    changes = compare.differences(sources.read_snapshot(before), sources.read_snapshot(after))
+    if format_ is Format.JSON:
+        listed = [{"subject": c.subject, "fact": c.name, "before": c.before, "after": c.after} for c in changes]
+        typer.echo(json.dumps({"schema": "gpudoctor.diff/1", "changes": listed}, indent=2))
+        return
+    for change in changes:
+        name = f"{change.subject}: {change.name}" if change.name else change.subject
+        typer.echo(f"{printable(name)}\n    was {printable(change.before)}\n    is  {printable(change.after)}")
+    typer.echo(f"{len(changes)} change(s)")

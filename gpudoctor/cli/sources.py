@@ -1,0 +1,74 @@
+"""Where commands get rules and snapshots from, and where they put their output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from gpudoctor import codec, host, patient, ruledb
+from gpudoctor.cli.failures import InputError
+from gpudoctor.host import Host, Missing, Refused, Text
+from gpudoctor.model import RuleDatabase, Snapshot
+from gpudoctor.probes import document, snapshot
+from gpudoctor.probes.raw import RawDocument
+from gpudoctor.transports import local
+
+
+def database(folder: str | None) -> RuleDatabase:
+    """Return the rules that the options and the environment name."""
+    variables = os.environ
+    return ruledb.load(folder or variables.get("GPUDOCTOR_RULES") or None,
+                       variables.get("GPUDOCTOR_RULES_EXTRA") or None)
+
+
+def examine_here(python: str | None, depth: str, timeout_seconds: float) -> RawDocument:
+    """Return the raw answers of this machine's probes."""
+    variables = host.environment()
+    own = patient.Own(executable=sys.executable, prefix=sys.prefix, folders=tuple(sys.path),
+                      as_module=os.path.basename(sys.argv[0]) == "__main__.py")
+    chosen = patient.choose(explicit=python, environment=variables, own=own, folder=_current_folder())
+    return local.collect(local.Visit(
+        patient=chosen, depth=depth, timeout_seconds=timeout_seconds, environment=variables))
+
+
+def _current_folder() -> str:
+    """Return the current folder; one that was removed under our feet reads as the root."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
+
+
+def read_document(name: str) -> Any:
+    """Return the JSON in a file, or on standard input when the name is `-`."""
+    if name == "-":
+        return codec.parse_json(sys.stdin.buffer.read(codec.MAX_BYTES).decode("utf-8", "replace"), "standard input")
+    match Host().read_text(os.path.abspath(name), limit_bytes=codec.MAX_BYTES):
+        case Text(truncated=True):
+            raise InputError(f"{name}: larger than {codec.MAX_BYTES >> 20} MiB, which no snapshot is")
+        case Text(text=text):
+            return codec.parse_json(text, name)
+        case Missing():
+            raise InputError(f"{name}: no such file")
+        case Refused(reason=reason):
+            raise InputError(f"{name}: cannot be read: {reason}")
+
+
+def read_snapshot(name: str) -> Snapshot:
+    """Return the snapshot in a snapshot, report or raw document."""
+    raw = read_document(name)
+    if document.is_raw(raw):
+        return snapshot.read(document.decode(raw, name))
+    return codec.decode_snapshot(raw, name)
+
+
+def write(text: str, output: str | None) -> None:
+    """Write to a file, whole or not at all, or to standard output."""
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    refused = host.write_atomically(os.path.abspath(output), text.encode("utf-8", "backslashreplace"))
+    if refused is not None:
+        raise InputError(f"{output}: cannot be written: {refused.reason}")

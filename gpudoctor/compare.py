@@ -1,0 +1,78 @@
+"""What changed between two snapshots, in words: the first question when something worked yesterday. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gpudoctor.engine import show_fact
+from gpudoctor.facts import CATALOGUE, FactType
+from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
+
+_RESTLESS = frozenset({"gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.pcie_width",
+                       "gpu.compute_processes", "system.gpu_kernel_log", "python.chosen_because"})
+_NEVER_LOOKED = Unknown(reason="not in this snapshot")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One difference: `subject` is host, a card or a framework; `name` a fact, or "" for the subject itself."""
+
+    subject: str
+    name: str
+    before: str
+    after: str
+
+
+def differences(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
+    """Return what differs, restless readings (memory in use, clocks) left out."""
+    changes = list(_facts("host", before.host, after.host))
+    for kind, old, new in (("GPU", before.gpus, after.gpus), ("framework", before.frameworks, after.frameworks)):
+        changes += _scope(kind, old, new)
+    return tuple(changes)
+
+
+def _facts(subject: str, before: Facts, after: Facts) -> Iterator[Change]:
+    for name, spec in CATALOGUE.items():
+        if name in _RESTLESS or (name not in before and name not in after):
+            continue
+        old, new = before.get(name, _NEVER_LOOKED), after.get(name, _NEVER_LOOKED)
+        if spec.type is FactType.RECORDS and isinstance(old, Known) and isinstance(new, Known):
+            if old.value != new.value:
+                yield Change(subject=subject, name=name, before=_count(old), after=_count(new))
+        elif show_fact(old) != show_fact(new):
+            yield Change(subject=subject, name=name, before=show_fact(old), after=show_fact(new))
+
+
+def _count(fact: Fact) -> str:
+    size = len(fact.value) if isinstance(fact, Known) and isinstance(fact.value, tuple) else 0
+    return f"{size} entries"
+
+
+def _scope(kind: str, before: tuple[Facts, ...] | Unknown, after: tuple[Facts, ...] | Unknown) -> Iterator[Change]:
+    if isinstance(before, Unknown) or isinstance(after, Unknown):
+        if type(before) is not type(after):
+            yield Change(subject=f"every {kind}", name="", before=_listing(before), after=_listing(after))
+        return
+    old, new = _by_name(kind, before), _by_name(kind, after)
+    for name in dict.fromkeys((*old, *new)):
+        if name not in new:
+            yield Change(subject=name, name="", before="there", after="gone")
+        elif name not in old:
+            yield Change(subject=name, name="", before="not there", after="new")
+        else:
+            yield from _facts(name, old[name], new[name])
+
+
+def _listing(scope: tuple[Facts, ...] | Unknown) -> str:
+    return f"could not be listed ({scope.reason})" if isinstance(scope, Unknown) else f"{len(scope)} listed"
+
+
+def _by_name(kind: str, scope: tuple[Facts, ...]) -> Mapping[str, Facts]:
+    """Name cards by bus id (an index moves when a card is added) and frameworks by name."""
+    named: dict[str, Facts] = {}
+    for position, facts in enumerate(scope):
+        label = facts.get("gpu.bus_id") if kind == "GPU" else facts.get("framework.name")
+        name = str(label.value) if isinstance(label, Known) else str(position)
+        named[f"{kind} {name}" if kind == "GPU" else name] = facts
+    return named

@@ -1,0 +1,43 @@
+"""Run one collector under whatever interpreter this is: `python __main__.py COLLECTOR ANSWER_FD REQUEST_JSON`.
+
+Written for Python 3.6 and newer with nothing but the standard library, because the interpreter is often not ours.
+The folder of this file is taken off `sys.path` at once: its module names must never stand before the patient's.
+"""
+
+import os
+import sys
+
+
+def _load_package(folder):
+    """Return the payload package, loaded from `folder` under a name that nothing else has."""
+    import importlib.util
+
+    name = "gpudoctor_payloads"
+    spec = importlib.util.spec_from_file_location(
+        name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    assert spec.loader is not None
+    spec.loader.exec_module(module)
+    return name
+
+
+def main(argv):
+    """Collect and write one JSON document to the descriptor named in `argv`; return the exit status."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != folder]
+    sys.dont_write_bytecode = True
+    import importlib
+    import json
+
+    package = _load_package(folder)
+    collector = importlib.import_module(package + "." + argv[1])
+    request = json.loads(argv[3]) if len(argv) > 3 else {}
+    answer = collector.collect(request)
+    with os.fdopen(int(argv[2]), "wb", closefd=False) as out:
+        out.write(json.dumps(answer).encode("utf-8", "backslashreplace"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,142 @@
+"""Every collector by itself: what runs inside the zipapp, in places where gpudoctor is not installed.
+
+`python probe.pyz [--timeout SECONDS] [--depth static|import|smoke] > raw.json`, judged anywhere with
+`gpudoctor check --from raw.json`. Python 3.6 or newer, standard library only. Each collector runs in a child of its
+own session, killed at the limit; its streams are pipes that a thread each drains, so that it cannot block.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+SCHEMA = "gpudoctor.raw/1"
+READING = ("system", "driver", "container", "toolkit", "loader", "environment", "frameworks")
+ASKING = ("nvml", "cuda")
+ANSWER_LIMIT_BYTES = 64 << 20
+NOISE_LIMIT_BYTES = 1 << 16
+
+
+def main(argv: List[str], program: str) -> int:
+    """Collect everything and print the raw document; return the exit status."""
+    parser = argparse.ArgumentParser(prog=os.path.basename(program), description="Look at this machine for gpudoctor.")
+    parser.add_argument("--timeout", type=float, default=20.0, metavar="SECONDS", help="limit of each probe")
+    parser.add_argument("--depth", choices=("static", "import", "smoke"), default="static", help="how far to look")
+    options = parser.parse_args(argv)
+    document = {"schema": SCHEMA, "probes": collect(program, options.timeout, options.depth)}
+    json.dump(document, sys.stdout)
+    sys.stdout.write("\n")
+    return 0
+
+
+def collect(program: str, timeout: float, depth: str) -> Dict[str, Any]:
+    """Return each collector's end; first those that only read files, then those that load the driver's libraries."""
+    answers = _wave(program, READING, timeout, depth)
+    answers.update(_wave(program, ASKING, timeout, depth))
+    if depth == "smoke":
+        answers.update(_wave(program, ("smoke",), timeout, depth))
+    else:
+        answers["smoke"] = {"outcome": "not-asked", "seconds": 0.0, "data": None,
+                            "detail": "no kernel is run at depth " + depth}
+    return answers
+
+
+def _wave(program: str, names: Tuple[str, ...], timeout: float, depth: str) -> Dict[str, Any]:
+    answers: Dict[str, Any] = {}
+
+    def one(name: str) -> None:
+        answers[name] = _run(program, name, timeout, depth)
+
+    threads = [threading.Thread(target=one, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def _run(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
+    request = {"answer_within_seconds": timeout * 0.8, "because": "the probe runs under it",
+               "executable": sys.executable, "names": _variable_names(), "scan_code": depth != "static"}
+    environment = dict(os.environ)
+    if name in ("cuda", "smoke"):
+        environment.pop("CUDA_VISIBLE_DEVICES", None)
+    begun = time.time()
+    command = [sys.executable, program, "--collect", name, "1", json.dumps(request)]
+    try:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env=environment, start_new_session=True)
+    except OSError as error:
+        return _end("not-started", begun, str(error), None)
+    kept = {"answer": [], "noise": []}  # type: Dict[str, List[bytes]]
+    readers = [_drained(child.stdout, kept["answer"], ANSWER_LIMIT_BYTES),
+               _drained(child.stderr, kept["noise"], NOISE_LIMIT_BYTES)]
+    late = _wait(child, timeout)
+    for reader in readers:
+        reader.join(2)
+    return _judged(child.returncode, late, b"".join(kept["answer"]), b"".join(kept["noise"]), begun)
+
+
+def _variable_names() -> List[str]:
+    wanted = ("CUDA", "NVIDIA", "LD_", "TF_", "XLA_", "JAX_", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTORCH_", "HIP_",
+              "ROCR_")
+    return [name for name in os.environ if name.startswith(wanted)]
+
+
+def _drained(stream: Any, kept: List[bytes], limit: int) -> threading.Thread:
+    """Read a stream to its end in a thread; what lies beyond the limit is read and dropped."""
+    def drain() -> None:
+        left = limit
+        while True:
+            piece = os.read(stream.fileno(), 1 << 16)
+            if not piece:
+                break
+            kept.append(piece[:left])
+            left -= len(kept[-1])
+
+    thread = threading.Thread(target=drain)
+    thread.daemon = True
+    thread.start()
+    return thread
+
+
+def _wait(child: Any, timeout: float) -> bool:
+    """Wait for the child within its limit, then end its whole group; return whether it was late."""
+    late = False
+    try:
+        child.wait(timeout)
+    except subprocess.TimeoutExpired:
+        late = True
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except OSError:
+        pass
+    try:
+        child.wait(2)
+    except subprocess.TimeoutExpired:
+        pass
+    return late
+
+
+def _judged(status: Optional[int], late: bool, answer: bytes, noise: bytes, begun: float) -> Dict[str, Any]:
+    lines = noise.decode("utf-8", "replace").strip().splitlines()
+    detail = lines[-1][:300] if lines else ""
+    try:
+        data = json.loads(answer.decode("utf-8"))
+        return _end("ok", begun, "", data)
+    except (ValueError, RecursionError):
+        pass
+    if late:
+        return _end("unkillable" if status is None else "timeout", begun, detail, None)
+    if status is not None and status < 0:
+        return _end("signal", begun, "signal %d" % -status, None)
+    return _end("exit" if status else "garbled", begun, detail, None)
+
+
+def _end(outcome: str, begun: float, detail: str, data: Any) -> Dict[str, Any]:
+    return {"outcome": outcome, "seconds": round(time.time() - begun, 4), "detail": detail, "data": data}

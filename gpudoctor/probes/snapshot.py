@@ -1,0 +1,68 @@
+"""Turn a raw document into a snapshot: every probe read, cards joined, every promised fact present."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from gpudoctor.facts import CATALOGUE
+from gpudoctor.model import Absent, Fact, Facts, Known, ProbeRun, Record, Scope, Snapshot, Unknown, Value
+from gpudoctor.probes import (
+    container, cuda, driver, environment, frameworks, gpus, loader, nvml, python, smoke, system, toolkit,
+)
+from gpudoctor.probes.raw import NOT_COLLECTED, Answer, RawDocument
+
+COLLECTORS = ("system", "driver", "container", "toolkit", "loader", "environment", "frameworks", "nvml", "cuda",
+              "smoke")
+_READERS: Mapping[str, tuple[str, Callable[[Answer], dict[str, Fact]]]] = {
+    "system": ("system", system.read), "driver": ("driver", driver.read), "nvml": ("nvml", nvml.read),
+    "container": ("container", container.read), "toolkit": ("toolkit", toolkit.read),
+    "loader": ("loader", loader.read), "environment": ("environment", environment.read),
+    "python": ("frameworks", python.read), "cuda": ("cuda", cuda.read), "smoke": ("smoke", smoke.read),
+}
+_NO_REQUIREMENT = Known(value=(), source="no --require was given")
+
+
+def read(raw: RawDocument) -> Snapshot:
+    """Return the snapshot that a raw document amounts to; total, whatever the document holds."""
+    host: dict[str, Fact] = {}
+    for collector, reader in _READERS.values():
+        host.update(reader(raw.get(collector, NOT_COLLECTED)))
+    host["python.planned_distributions"] = Known(value=(), source="nothing is assumed")
+    host["loader.files"] = _files(host.get("loader.files"), raw.get("frameworks", NOT_COLLECTED))
+    for name in ("require.unmet", "require.without_wheel", "require.wheel_pythons"):
+        host[name] = _NO_REQUIREMENT
+    host["require.wheel_release"] = Absent(source="no --require was given")
+    return Snapshot(
+        host={name: host.get(name, Unknown(reason="no probe answered for it")) for name in _host_names()},
+        gpus=_cards(raw), frameworks=_frameworks(raw), probes=tuple(_runs(raw)))
+
+
+def _host_names() -> Iterator[str]:
+    return (spec.name for spec in CATALOGUE.values() if spec.scope is Scope.HOST and not spec.derived)
+
+
+def _cards(raw: RawDocument) -> tuple[Facts, ...] | Unknown:
+    answers = {name: raw.get(name, NOT_COLLECTED) for name in ("system", "nvml", "cuda", "smoke")}
+    return gpus.join(system.read_gpus(answers["system"]), nvml.read_gpus(answers["nvml"]),
+                     cuda.read_gpus(answers["cuda"]), smoke.read_gpus(answers["smoke"]))
+
+
+def _frameworks(raw: RawDocument) -> tuple[Facts, ...] | Unknown:
+    return frameworks.read_frameworks(raw.get("frameworks", NOT_COLLECTED))
+
+
+def _files(system_files: Fact | None, patient: Answer) -> Fact:
+    """Return the GPU libraries of the system's folders and of the patient's, each path once, the patient's first."""
+    if not isinstance(system_files, Known) or not isinstance(system_files.value, tuple):
+        return system_files or Unknown(reason="no probe answered for it")
+    records: dict[Value | None, Record] = {}
+    for record in (*frameworks.library_files(patient), *system_files.value):
+        if isinstance(record, Mapping):
+            records.setdefault(record.get("path"), record)
+    return Known(value=tuple(records.values()), source=system_files.source)
+
+
+def _runs(raw: RawDocument) -> Iterator[ProbeRun]:
+    for name in COLLECTORS:
+        answer = raw.get(name, NOT_COLLECTED)
+        yield ProbeRun(probe=name, outcome=answer.outcome, seconds=answer.seconds, detail=answer.detail)

@@ -1,0 +1,114 @@
+"""Make a snapshot fit to be shown to strangers: what the catalogue marks private is replaced, nothing else changes. Pure.
+
+Folders and names of a user become stand-ins, the same one everywhere, so that a shared snapshot still gives the same
+diagnosis: the loader trace needs to know that two paths are the same, not what they are called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gpudoctor.facts import CATALOGUE
+from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scalar, Snapshot, Unknown, Value
+
+_PUBLIC = re.compile(
+    r"(?:usr|lib|lib32|lib64|libx32|bin|sbin|etc|opt|var|run|proc|sys|dev|tmp|home|local|share|include|conf|cuda|"
+    r"compat|stubs|targets|extras|nvidia|current|wsl|site-packages|dist-packages|envs|venv|\.venv|conda|miniconda3|"
+    r"anaconda3|miniforge3|versions|pyenv|\.pyenv|"
+    r"[a-z0-9_]+-linux-gnu|python[0-9.]*t?|pypy[0-9.]*|cuda-[0-9.]+|cu\d+|lib[A-Za-z0-9_+-]+\.so[0-9.]*|"
+    r"tensorflow|torch|jax|jaxlib|paddle|cudnn|cublas|cufft|curand|cusolver|cusparse|nccl|nvjitlink|nvshmem|"
+    r"cuda_runtime|cuda_nvrtc|cuda_cupti|cuda_nvcc|cusparselt|cufile|nvtx|[0-9.]+)\Z")
+_UUID = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]{4,}")
+_ADDRESS = re.compile(r"(?<![\w.])/[^\s:;,'\"()\[\]]+")
+
+
+@dataclass(slots=True)
+class _StandIns:
+    """The stand-ins given so far: kind -> original -> stand-in."""
+
+    given: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def of(self, kind: str, original: str) -> str:
+        known = self.given.setdefault(kind, {})
+        return known.setdefault(original, f"{kind}{len(known) + 1}")
+
+
+def share(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with private facts redacted, their shape kept."""
+    names = _StandIns()
+    return replace(
+        snapshot, host=_facts(snapshot.host, names), gpus=_scope(snapshot.gpus, names),
+        frameworks=_scope(snapshot.frameworks, names),
+        probes=tuple(replace(probe, detail=_text(probe.detail, names)) for probe in snapshot.probes))
+
+
+def _scope(scope: tuple[Facts, ...] | Unknown, names: _StandIns) -> tuple[Facts, ...] | Unknown:
+    if isinstance(scope, Unknown):
+        return replace(scope, reason=_text(scope.reason, names))
+    return tuple(_facts(facts, names) for facts in scope)
+
+
+def _facts(facts: Facts, names: _StandIns) -> dict[str, Fact]:
+    return {name: _fact(name, fact, names) for name, fact in facts.items()}
+
+
+def _fact(name: str, fact: Fact, names: _StandIns) -> Fact:
+    """Sources and reasons may quote a path of a private fact, so they are always cleaned."""
+    match fact:
+        case Known():
+            private = name not in CATALOGUE or CATALOGUE[name].private
+            value = _value(name, fact.value, names) if private else _clean_value(fact.value, names)
+            return Known(value=value, source=_text(fact.source, names))
+        case Absent():
+            return Absent(source=_text(fact.source, names))
+        case Unknown():
+            return replace(fact, reason=_text(fact.reason, names))
+
+
+def _value(name: str, value: Value, names: _StandIns) -> Value:
+    if name == "system.user_id":
+        return 0 if value == 0 else 1000
+    if name in _KEPT_WORDS:
+        return _clean_value(value, names)
+    if isinstance(value, str) and name.startswith("environment."):
+        return _text(value, names) if name in _PATH_VARIABLES else "[redacted]"
+    if name == "system.gpu_kernel_log":
+        return ("[redacted]",) if value else ()
+    return _clean_value(value, names)
+
+
+_PATH_VARIABLES = frozenset(f"environment.{name}" for name in (
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME",
+    "CUDA_CACHE_PATH", "CUDA_MPS_PIPE_DIRECTORY"))
+_KEPT_WORDS = frozenset(f"environment.{name}" for name in (
+    "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA",
+    "NVIDIA_DISABLE_REQUIRE", "CUDA_DEVICE_ORDER", "JAX_PLATFORMS", "TF_CPP_MIN_LOG_LEVEL"))
+
+
+def _clean_value(value: Value, names: _StandIns) -> Value:
+    if isinstance(value, str):
+        return _text(value, names)
+    if isinstance(value, tuple):
+        texts = tuple(_text(item, names) for item in value if isinstance(item, str))
+        records: tuple[Record, ...] = tuple(_record(item, names) for item in value if isinstance(item, Mapping))
+        return texts if texts else records
+    return value
+
+
+def _record(record: Record, names: _StandIns) -> dict[str, Scalar]:
+    return {key: _text(item, names) if isinstance(item, str)
+            else tuple(_text(part, names) for part in item) if isinstance(item, tuple) else item
+            for key, item in record.items()}
+
+
+def _text(text: str, names: _StandIns) -> str:
+    """Return text with UUIDs and the private parts of paths replaced."""
+    text = _UUID.sub(lambda m: f"{m[0][:4]}redacted-{names.of('', m[0])}", text)
+    return _ADDRESS.sub(lambda m: _path(m[0], names), text)
+
+
+def _path(path: str, names: _StandIns) -> str:
+    return "/".join(part if not part or _PUBLIC.match(part) or part in (".", "..") else names.of("name", part)
+                    for part in path.split("/"))

@@ -1,0 +1,110 @@
+"""Write the JSON Schemas of reports and snapshots from the fact catalogue and the model: `make schemas`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+from gpudoctor.child.values import Outcome
+from gpudoctor.codec import REPORT_SCHEMA, SNAPSHOT_SCHEMA
+from gpudoctor.facts import CATALOGUE, LISTS, FactSpec, FactType
+from gpudoctor.model import Certainty, FixKind, Risk, Scope, Severity, Verdict
+
+FOLDER = Path(__file__).resolve().parent.parent / "gpudoctor" / "schema"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TEXT: dict[str, Any] = {"type": "string"}
+TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
+
+
+def _object(properties: dict[str, Any], *, optional: tuple[str, ...] = (), closed: bool = False) -> dict[str, Any]:
+    """Within /1 documents only grow, so unknown properties are allowed unless `closed`."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": not closed}
+
+
+def _value(kind: FactType) -> dict[str, Any]:
+    if kind is FactType.RECORDS:
+        return {"type": "array", "items": {"type": "object"}}
+    if kind in LISTS:
+        return TEXTS
+    if kind is FactType.FLAG:
+        return {"type": "boolean"}
+    if kind is FactType.INTEGER:
+        return {"type": "integer"}
+    return {"type": "number"} if kind is FactType.NUMBER else TEXT
+
+
+_NOT_KNOWN: list[dict[str, Any]] = [
+    _object({name: TEXT}, closed=True) for name in ("absent", "unknown", "not_asked")]
+_FACT_TYPES = {f"fact_{kind.value}": {"oneOf": [
+    _object({"value": _value(kind), "source": TEXT}, closed=True), *_NOT_KNOWN]} for kind in FactType}
+
+
+def _fact(spec: FactSpec) -> dict[str, Any]:
+    return {"description": spec.meaning, "$ref": f"#/$defs/fact_{spec.type.value}"}
+
+
+def _facts(scope: Scope) -> dict[str, Any]:
+    specs = [spec for spec in CATALOGUE.values() if spec.scope is scope]
+    return _object({spec.name: _fact(spec) for spec in specs}, optional=tuple(spec.name for spec in specs))
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    return {"oneOf": [{"type": "array", "items": _facts(scope)}, *_NOT_KNOWN[1:]]}
+
+
+def snapshot_schema() -> dict[str, Any]:
+    """Return the schema of `gpudoctor.snapshot/1`."""
+    probe = _object({"probe": TEXT, "outcome": {"enum": [o.value for o in Outcome] + ["not-asked"]},
+                     "seconds": {"type": "number", "minimum": 0}, "detail": TEXT})
+    return {"$schema": DIALECT, "title": SNAPSHOT_SCHEMA, "$defs": _FACT_TYPES, **_object({
+        "schema": {"const": SNAPSHOT_SCHEMA}, "host": _facts(Scope.HOST), "gpus": _scope(Scope.GPU),
+        "frameworks": _scope(Scope.FRAMEWORK), "probes": {"type": "array", "items": probe}})}
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the schema of `gpudoctor.report/1`."""
+    evidence = _object({"fact": TEXT, "saw": TEXT, "source": TEXT})
+    ask = _object({"question": TEXT, "command": TEXT, "answers": {"type": "object", "additionalProperties": TEXT}})
+    fix = _object({
+        "kind": {"enum": list(get_args(FixKind))}, "title": TEXT, "commands": TEXTS,
+        "env": {"type": "object", "additionalProperties": TEXT}, "image": {"type": ["string", "null"]},
+        "effect": {"type": "object"}, "risk": {"enum": list(get_args(Risk))}, "undo": {"type": ["string", "null"]},
+        "proven": {"enum": ["model", "tried"]}})
+    severity = {"enum": [s.value for s in Severity]}
+    finding = _object({
+        "rule": {"type": "string", "pattern": "^GPD"}, "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"},
+        "certainty": {"enum": [c.value for c in Certainty]}, "severity": severity, "subject": TEXT, "message": TEXT,
+        "evidence": {"type": "array", "items": evidence},
+        "consequences": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        "fixes": {"type": "array", "items": fix}, "asks": {"type": "array", "items": ask}})
+    undecided = _object({"rule": TEXT, "cause": TEXT, "severity": severity, "subject": TEXT,
+                         "reasons": {"type": "array", "items": evidence}, "asked": {"type": "boolean"}})
+    snapshot = {key: value for key, value in snapshot_schema().items() if not key.startswith("$")}
+    return {"$schema": DIALECT, "title": REPORT_SCHEMA, "$defs": {"finding": finding, **_FACT_TYPES}, **_object({
+        "schema": {"const": REPORT_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
+        "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
+        "verdict": {"enum": [v.value for v in Verdict]}, "exit_code": {"enum": [0, 1, 3]},
+        "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        "undecided": {"type": "array", "items": undecided}, "snapshot": snapshot})}
+
+
+SCHEMAS = {"report-1.json": report_schema, "snapshot-1.json": snapshot_schema}
+
+
+def render(name: str) -> str:
+    """Return a schema file's text."""
+    return json.dumps(SCHEMAS[name](), indent=1) + "\n"
+
+
+def main() -> None:
+    """Write every schema into the package."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    for name in SCHEMAS:
+        (FOLDER / name).write_text(render(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
