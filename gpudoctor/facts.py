@@ -116,7 +116,7 @@ cuda.init_code | integer | cuda | | what cuInit returned; 0 is success
 cuda.init_name | text | cuda | | the name of that code, as libcuda gives it
 cuda.ceiling | cuda_version | cuda | | newest CUDA that the loaded libcuda runs (cuDriverGetVersion)
 cuda.device_count | integer | cuda | | number of CUDA devices without CUDA_VISIBLE_DEVICES
-cuda.devices | records | cuda | private | CUDA devices: uuid, bus_id, name
+cuda.devices | records | cuda | private | CUDA devices: uuid, bus_id, name, compute_capability
 loader.cache | records | loader | | GPU libraries in ld.so.cache: soname, path
 loader.default_folders | paths | loader | | the loader's built-in folders, in order
 loader.library_path | paths | environment | private | LD_LIBRARY_PATH as the process started with it, in order
@@ -201,6 +201,16 @@ driver.present | flag | derive | | whether any part of an NVIDIA driver was seen
 system.nvidia_gpus | integer | derive | | NVIDIA cards seen by any means
 system.nvidia_host | flag | derive | | whether /sys or /proc shows that this machine (or the container's host) has NVIDIA hardware
 system.nvidia_pci_drivers | texts | derive | | kernel drivers bound to the NVIDIA cards
+system.driver_package_version | driver_version | derive | | oldest driver that this distribution's own package brings
+system.nvidia_driver_command | command | derive | | how to install the driver from NVIDIA's repository on this distribution
+system.kernel_headers_command | command | derive | | how to install the headers of the running kernel on this distribution
+system.kernel_log_signs | texts | derive | | what the kernel log says of a card that the driver could not take
+driver.libcuda_command | command | derive | | how to install the libcuda of the driver in use on this distribution
+driver.fabric_manager_command | command | derive | | how to install the fabric manager of the driver in use on this distribution
+driver.libcuda_off_path_folder | path | derive | | folder of a libcuda.so.1 where the loader does not look
+driver.libcuda_search_path | paths | derive | | LD_LIBRARY_PATH with which that libcuda.so.1 would be found
+cuda.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that hold a libcuda.so.1
+container.withheld_capabilities | texts | derive | | compute and utility, where NVIDIA_DRIVER_CAPABILITIES keeps them from the container
 system.driver_command | command | derive | | how to install the NVIDIA driver on this distribution
 python.pip_command | command | derive | | how to run pip for the patient
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid

@@ -54,7 +54,7 @@ def choose(
     folder: str,
     host: Host | None = None,
 ) -> Patient | NoPatient:
-    """Return the patient: `explicit` (a path, an environment's folder, a name on PATH), else the first usable.
+    """Return the patient: `explicit` (a path, an environment, a name on PATH), else the first that is usable.
 
     `folder` is the current one. Without `explicit` there always is a patient, in the end gpudoctor's own.
     """

@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor import require
+from gpudoctor import require, trial
 from gpudoctor.assume import assumed, lay, parse_assumption
 from gpudoctor.cli import sources
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Report, Severity, Snapshot, Tables, Value
 from gpudoctor.probes import snapshot as snapshots
+from gpudoctor.transports import local
 
 
 class Depth(str, Enum):
@@ -75,12 +76,17 @@ def check(
                     requirements=[require.parse(text) for text in require_ or ()])
     pairs = [parse_assumption(text) for text in assume or ()]
     database = sources.database(rules)
+
+    def judge(snapshot: Snapshot) -> Report:
+        return examine(_assume(snapshot, pairs, database.tables), database, policy)
+
     if from_ is not None:
-        snapshot = sources.read_snapshot(from_)
+        report = judge(sources.read_snapshot(from_))
     else:
-        snapshot = snapshots.read(sources.examine_here(python, depth.value, timeout))
-    snapshot = _assume(snapshot, pairs, database.tables)
-    report = examine(snapshot, database, policy)
+        visit = sources.visit_here(python, depth.value, timeout)
+        raw = local.collect(visit)
+        report = trial.try_fixes(judge(snapshots.read(raw)), lambda changes: local.look_again(visit, raw, changes),
+                                 lambda again: judge(snapshots.read(again)))
     sources.write(_render(report, format_, verbose, to_file=output is not None), output)
     raise typer.Exit(report.exit_code)
 

@@ -16,6 +16,7 @@ from gpudoctor.cli.failures import InputError
 from gpudoctor.probes import document
 from gpudoctor.probes import snapshot as snapshots
 from gpudoctor.render.plain import printable
+from gpudoctor.transports import local
 
 
 class Format(str, Enum):
@@ -38,7 +39,7 @@ def snapshot(
 
     Example: gpudoctor snapshot --share -o machine.json
     """
-    raw = sources.examine_here(python, depth.value, timeout)
+    raw = local.collect(sources.visit_here(python, depth.value, timeout))
     if record is not None:
         _record(document.encode(raw), record)
     seen = snapshots.read(raw)

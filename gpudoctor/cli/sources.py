@@ -11,7 +11,6 @@ from gpudoctor.cli.failures import InputError
 from gpudoctor.host import Host, Missing, Refused, Text
 from gpudoctor.model import RuleDatabase, Snapshot
 from gpudoctor.probes import document, snapshot
-from gpudoctor.probes.raw import RawDocument
 from gpudoctor.transports import local
 
 
@@ -22,14 +21,13 @@ def database(folder: str | None) -> RuleDatabase:
                        variables.get("GPUDOCTOR_RULES_EXTRA") or None)
 
 
-def examine_here(python: str | None, depth: str, timeout_seconds: float) -> RawDocument:
-    """Return the raw answers of this machine's probes."""
+def visit_here(python: str | None, depth: str, timeout_seconds: float) -> local.Visit:
+    """Return what to examine on this machine."""
     variables = host.environment()
     own = patient.Own(executable=sys.executable, prefix=sys.prefix, folders=tuple(sys.path),
                       as_module=os.path.basename(sys.argv[0]) == "__main__.py")
     chosen = patient.choose(explicit=python, environment=variables, own=own, folder=_current_folder())
-    return local.collect(local.Visit(
-        patient=chosen, depth=depth, timeout_seconds=timeout_seconds, environment=variables))
+    return local.Visit(patient=chosen, depth=depth, timeout_seconds=timeout_seconds, environment=variables)
 
 
 def _current_folder() -> str:

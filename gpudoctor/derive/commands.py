@@ -15,7 +15,8 @@ def _families(view: View) -> Iterator[str]:
     yield from view.texts("system.distribution_like")
 
 
-def _driver_row_command(view: View, column: str) -> Fact:
+def driver_row(view: View, column: str) -> Fact:
+    """Return a cell of the table of driver packages, in the row of this distribution or of one that it is like."""
     for family in _families(view):
         for row in view.table("driver_packages").rows:
             if row["distribution"] == family and column in row:
@@ -25,13 +26,13 @@ def _driver_row_command(view: View, column: str) -> Fact:
 
 def driver_command(view: View) -> Fact:
     """Return the command that installs the distribution's NVIDIA driver."""
-    return _driver_row_command(view, "command")
+    return driver_row(view, "command")
 
 
 def framework_driver_command(view: View) -> Fact:
     """Return the command that installs a driver of at least the branch that the framework needs."""
     branch = view.need_text("framework.minimum_driver").partition(".")[0]
-    fact = _driver_row_command(view, "branch_command")
+    fact = driver_row(view, "branch_command")
     if isinstance(fact, Known):
         return Known(value=str(fact.value).replace("BRANCH", branch), source=fact.source)
     return fact

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gpudoctor.derive import commands
+from gpudoctor.derive.driver import DRIVER_DERIVATIONS
 from gpudoctor.derive.view import View, as_records, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
@@ -177,6 +178,7 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "cuda.visibility": visibility,
     "cuda.visible_count": visible_count,
     "cuda.library_kind": library_kind,
+    **DRIVER_DERIVATIONS,
     "system.driver_command": commands.driver_command,
     "python.pip_command": commands.pip_command,
 }

@@ -15,9 +15,9 @@ def _load_package(folder):
     name = "gpudoctor_payloads"
     spec = importlib.util.spec_from_file_location(
         name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    assert spec.loader is not None
     spec.loader.exec_module(module)
     return name
 

@@ -36,7 +36,7 @@ def render(report: Report, *, width: int | None, colour: bool, verbose: bool = F
     if verbose:
         _details(console, report.snapshot)
     _foot(console, report)
-    return buffer.getvalue()
+    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
 
 
 def _head(console: Console, report: Report) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from gpudoctor.probes import environment as environment_probe
 from gpudoctor.probes.raw import Answer, RawDocument
 
 PAYLOAD = Path(__file__).resolve().parent.parent / "payloads" / "__main__.py"
+WAVES = 4  # the whole visit ends within so many times the limit of a probe
+LEAST_SECONDS = 0.5  # a trial with less time than this is not begun
 ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, so that one hung call costs only itself
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
 
@@ -33,6 +36,7 @@ class Visit:
     timeout_seconds: float
     environment: Mapping[str, str]
     script_folders: Sequence[str] = ()
+    begun_seconds: float = field(default_factory=time.monotonic)
 
 
 def collect(visit: Visit) -> RawDocument:
@@ -57,6 +61,27 @@ def collect(visit: Visit) -> RawDocument:
     else:
         raw["smoke"] = Answer(outcome="not-asked", seconds=0.0, detail=f"no kernel is run at depth {visit.depth}")
     return raw
+
+
+def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | None]) -> RawDocument | None:
+    """Return the document with what depends on the environment collected anew; None unsets a variable.
+
+    Returns None when the visit's time is up.
+    """
+    left = visit.begun_seconds + WAVES * visit.timeout_seconds - time.monotonic() - child.REAP_SECONDS
+    if left < LEAST_SECONDS:
+        return None
+    environment = {name: value for name, value in visit.environment.items() if name not in variables}
+    environment.update({name: value for name, value in variables.items() if value is not None})
+    changed = replace(visit, environment=environment, timeout_seconds=min(left, visit.timeout_seconds))
+    patient = visit.patient
+    seen_from = patient.executable if isinstance(patient, Patient) else sys.executable
+    interpreter = seen_from if raw["frameworks"].outcome == Outcome.OK.value else sys.executable
+    return {**raw, **_run({
+        "loader": _job(changed, "loader", sys.executable, executable=seen_from),
+        "environment": _job(changed, "environment", sys.executable, executable=seen_from,
+                            **environment_probe.request()),
+        "cuda": _job(changed, "cuda", interpreter)})}
 
 
 def _job(visit: Visit, collector: str, interpreter: str, **request: Any) -> Job:

@@ -1,0 +1,84 @@
+"""Look for the traces that container runtimes leave: files, cgroups, mounts, namespaces and variables."""
+
+import glob
+import os
+import re
+from typing import Any, Dict, List
+
+from . import files
+
+MOUNTINFO_LIMIT_BYTES = 4 << 20
+MOUNTS_LIMIT = 1000
+FOLDERS_LIMIT = 200
+
+MARKER_FILES = (
+    "/.dockerenv", "/run/.containerenv", "/.singularity.d", "/.flatpak-info", "/dev/lxd/sock",
+    "/dev/.lxc-boot-id",
+    "/run/secrets/kubernetes.io/serviceaccount", "/var/run/secrets/kubernetes.io/serviceaccount",
+    "/proc/vz", "/proc/bc",
+)
+MARKER_VARIABLES = (
+    "KUBERNETES_SERVICE_HOST", "container", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "APPTAINER_NAME",
+    "SINGULARITY_NAME",
+)
+NAMESPACES = ("pid", "uts", "ipc", "cgroup", "user")
+WANTED_MOUNT = re.compile(
+    r"^/$|^/etc/(hosts|hostname|resolv\.conf)$|^/sys/fs/cgroup$|^/proc/(driver/nvidia|cpuinfo|meminfo|uptime)"
+    r"|^/dev/(nvidia|dxg)|/bin/(nvidia-|nv-)|/lib[^/]*\.so(\.[0-9.]+)?$|^/usr/lib/wsl")
+COMPAT_PATTERNS = (
+    "/usr/local/cuda*/compat", "/opt/cuda*/compat", "/usr/local/cuda*/compat/lib",
+    "/usr/local/cuda*/compat/lib.real",
+)
+CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
+
+
+def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+    """Answer with every trace there is, nothing judged."""
+    return {
+        "files": {path: os.path.exists(path) for path in MARKER_FILES},
+        "containerenv": files.read_text("/run/.containerenv", 4096),
+        "systemd_container": files.read_text("/run/systemd/container", 256),
+        "variables": {name: os.environ[name][:256] for name in MARKER_VARIABLES if name in os.environ},
+        "cgroup_self": files.read_text("/proc/self/cgroup", 1 << 16),
+        "cgroup_init": files.read_text("/proc/1/cgroup", 1 << 16),
+        "cgroup_controllers": os.path.exists("/sys/fs/cgroup/cgroup.controllers"),
+        "namespaces": {name: files.read_link("/proc/self/ns/" + name).get("target") for name in NAMESPACES},
+        "mounts": _mounts(),
+        "compat": _compat_folders(),
+        "cdi": _cdi_specs(),
+    }
+
+
+def _mounts() -> Dict[str, Any]:
+    """Return the lines of mountinfo whose mount point matters here."""
+    text = files.read_text("/proc/self/mountinfo", MOUNTINFO_LIMIT_BYTES)
+    if "text" not in text:
+        return dict(text)
+    lines = []
+    for line in text["text"].splitlines():
+        fields = line.split(" ")
+        if len(fields) > 6 and WANTED_MOUNT.search(fields[4]):
+            lines.append(line)
+    return {"lines": lines[:MOUNTS_LIMIT]}
+
+
+def _compat_folders() -> List[Dict[str, Any]]:
+    """Return the folders of a cuda-compat package, each once, with the libcuda files in it."""
+    found: Dict[str, Dict[str, Any]] = {}
+    homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    patterns = list(COMPAT_PATTERNS) + [os.path.join(glob.escape(home), "compat") for home in homes]
+    for pattern in patterns:
+        for path in sorted(glob.glob(pattern))[:FOLDERS_LIMIT]:
+            real_path = os.path.realpath(path)
+            listing = files.list_folder(path)
+            if real_path in found or "missing" in listing:
+                continue
+            names = [name for name in listing.get("names", []) if name.startswith("libcuda.so")]
+            found[real_path] = {
+                "path": path, "real_path": real_path, "libcuda": names, "error": listing.get("error"),
+            }
+    return list(found.values())
+
+
+def _cdi_specs() -> List[Dict[str, Any]]:
+    return [dict(files.list_folder(folder, FOLDERS_LIMIT), path=folder) for folder in CDI_FOLDERS]

@@ -1,0 +1,82 @@
+"""Read files, folders, links and nodes into plain JSON answers; no call here raises or blocks.
+
+Every answer is a dict with exactly one of: the thing asked for ("text", "names", "target", "node"), `"missing": True`,
+or `"error": "PermissionError: ..."`.
+"""
+
+import errno
+import os
+import stat
+
+LIMIT_BYTES = 1 << 20
+
+
+def _failure(error):
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return {"missing": True}
+    return {"error": "%s: %s" % (type(error).__name__, error.strerror)}
+
+
+def read_bytes(path, limit_bytes=LIMIT_BYTES):
+    """Return (bytes, None) or (None, answer). FIFOs and devices are refused, never opened to block."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return None, _failure(error)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None, {"error": "not a regular file"}
+        pieces = []
+        left = limit_bytes
+        while left > 0:
+            piece = os.read(descriptor, min(left, 1 << 16))
+            if not piece:
+                break
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces), None
+    except OSError as error:
+        return None, _failure(error)
+    finally:
+        os.close(descriptor)
+
+
+def read_text(path, limit_bytes=LIMIT_BYTES):
+    """Return {"text": ...} of at most `limit_bytes`, decoded as UTF-8 with replacement."""
+    data, failure = read_bytes(path, limit_bytes)
+    return failure if data is None else {"text": data.decode("utf-8", "replace")}
+
+
+def list_folder(path, limit=20000):
+    """Return {"names": [...]} sorted, at most `limit` of them."""
+    try:
+        return {"names": sorted(os.listdir(path))[:limit]}
+    except OSError as error:
+        return _failure(error)
+
+
+def read_link(path):
+    """Return {"target": ...} of a symbolic link."""
+    try:
+        return {"target": os.readlink(path)}
+    except OSError as error:
+        return {"missing": True} if error.errno == errno.EINVAL else _failure(error)
+
+
+def describe_node(path):
+    """Return {"node": {...}} of a file system entry: kind, mode, owner, device numbers, what we may do with it."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        return _failure(error)
+    kind = "character" if stat.S_ISCHR(status.st_mode) else "folder" if stat.S_ISDIR(status.st_mode) else "other"
+    return {"node": {
+        "kind": kind,
+        "mode": "%04o" % stat.S_IMODE(status.st_mode),
+        "user": status.st_uid,
+        "group": status.st_gid,
+        "major": os.major(status.st_rdev),
+        "minor": os.minor(status.st_rdev),
+        "readable": os.access(path, os.R_OK),
+        "writable": os.access(path, os.W_OK),
+    }}

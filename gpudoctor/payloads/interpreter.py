@@ -1,0 +1,69 @@
+"""Describe the interpreter that runs this: version, kind of environment, package folders, what pip may do."""
+
+import importlib.machinery
+import os
+import site
+import sys
+from typing import Any, Dict, List
+
+from . import files
+
+CONDA_PACKAGES_LIMIT = 5000
+PATH_LIMIT = 200
+
+
+def describe() -> Dict[str, Any]:
+    """Return plain facts about this interpreter; nothing of the environment is imported."""
+    prefix = sys.prefix
+    conda = files.list_folder(os.path.join(prefix, "conda-meta"), CONDA_PACKAGES_LIMIT)
+    library = os.path.dirname(os.path.abspath(os.__file__))
+    return {
+        "version": "%d.%d.%d" % sys.version_info[:3],
+        "release_level": sys.version_info[3],
+        "implementation": sys.implementation.name,
+        "extension_suffix": (importlib.machinery.EXTENSION_SUFFIXES or [""])[0],
+        "executable": sys.executable or None,
+        "prefix": prefix,
+        "base_prefix": getattr(sys, "base_prefix", prefix),
+        "real_prefix": getattr(sys, "real_prefix", None),
+        "standard_library": library,
+        "conda_packages": [n[:-5] for n in conda["names"] if n.endswith(".json")]
+        if "names" in conda
+        else None,
+        "externally_managed": os.path.exists(os.path.join(library, "EXTERNALLY-MANAGED")),
+        "user_site_enabled": bool(site.ENABLE_USER_SITE),
+        "user_site": getattr(site, "USER_SITE", None),
+        "path": folders(),
+        "markers": markers(),
+    }
+
+
+def folders() -> List[str]:
+    """Return the folders of sys.path in order, without this payload's own and without repetition."""
+    found: List[str] = []
+    for entry in sys.path[:PATH_LIMIT]:
+        if entry and entry not in found and os.path.isdir(entry):
+            found.append(entry)
+    return found
+
+
+def markers() -> Dict[str, str]:
+    """Return the variables of requirement markers, by the names that packaging gives them."""
+    system = os.uname()
+    version = "%d.%d.%d" % sys.version_info[:3]
+    implementation = sys.implementation.name
+    return {
+        "os_name": os.name,
+        "sys_platform": sys.platform,
+        "platform_machine": system.machine,
+        "platform_system": system.sysname,
+        "platform_release": system.release,
+        "platform_version": system.version,
+        "python_version": "%d.%d" % sys.version_info[:2],
+        "python_full_version": version,
+        "implementation_name": implementation,
+        "implementation_version": "%d.%d.%d" % sys.implementation.version[:3],
+        "platform_python_implementation": {"cpython": "CPython", "pypy": "PyPy"}.get(
+            implementation, implementation
+        ),
+    }

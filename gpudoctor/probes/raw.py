@@ -1,0 +1,51 @@
+"""The raw document: what the payloads answered, before anybody read meaning into it.
+
+It is what `--record` saves and what a replay starts from. Payload answers are plain JSON, so `Any` is at home here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpudoctor.model import Absent, Fact, Known, Unknown, Value
+
+RAW_SCHEMA = "gpudoctor.raw/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One collector's end: `outcome` ("ok", "timeout", ...) and, when ok, its `data`."""
+
+    outcome: str
+    seconds: float
+    detail: str = ""
+    data: Any = None
+
+    @property
+    def unknown(self) -> Unknown:
+        """Return why nothing is known when the collector did not answer."""
+        if self.outcome == "not-asked":
+            return Unknown(reason=self.detail or "not asked at this depth", asked=False)
+        return Unknown(reason=f"the probe ended with {self.outcome}" + (f": {self.detail}" if self.detail else ""))
+
+
+RawDocument = Mapping[str, Answer]
+NOT_COLLECTED = Answer(outcome="not-started", seconds=0.0, detail="nothing was collected")
+
+
+def known(value: Value | None, source: str) -> Fact:
+    """Return `Known`, or `Absent` for None."""
+    return Absent(source=source) if value is None else Known(value=value, source=source)
+
+
+def text_of(answer: Any, path: str) -> Fact:
+    """Turn a `files.read_text` answer into a text fact, white space stripped."""
+    if not isinstance(answer, Mapping):
+        return Unknown(reason=f"{path} was not collected")
+    if "text" in answer:
+        return Known(value=str(answer["text"]).strip(), source=path)
+    if answer.get("missing"):
+        return Absent(source=path)
+    return Unknown(reason=f"{path}: {answer.get('error', 'no answer')}")

@@ -1,0 +1,57 @@
+"""Try fixes to the environment before they are printed: look again in children that have the changed environment.
+
+Nothing of the caller's environment changes. A fix that was tried and did not cure is withdrawn: the model that proved it
+was wrong about this machine, and a wrong fix is worse than none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from gpudoctor.examine import every_finding
+from gpudoctor.model import Finding, Remedy, Report
+from gpudoctor.probes.raw import RawDocument
+
+Look = Callable[[Mapping[str, str | None]], RawDocument | None]
+Judge = Callable[[RawDocument], Report]
+
+
+def changes(fix: Remedy) -> dict[str, str | None] | None:
+    """Return the variables that an environment fix sets (None: unsets); None when it changes anything else."""
+    if fix.kind != "environment":
+        return None
+    wanted: dict[str, str | None] = {}
+    for name, value in fix.effect.items():
+        if name.startswith("environment."):
+            wanted[name.partition(".")[2]] = None if value is None else str(value)
+        elif name == "loader.library_path" and isinstance(value, tuple | type(None)):
+            wanted["LD_LIBRARY_PATH"] = ":".join(str(folder) for folder in value) if value else None
+    return wanted or None
+
+
+def try_fixes(report: Report, look: Look, judge: Judge) -> Report:
+    """Return the report with every environment fix tried: `proven` becomes "tried", or the fix is gone.
+
+    `look` gives None when no time is left to look again; then the fix stays as the model proved it.
+    """
+    return replace(report, findings=tuple(_tried(finding, look, judge) for finding in report.findings))
+
+
+def _tried(finding: Finding, look: Look, judge: Judge) -> Finding:
+    fixes: list[Remedy] = []
+    for fix in finding.fixes:
+        wanted = changes(fix)
+        if wanted is None:
+            fixes.append(fix)
+        elif (again := look(wanted)) is None:
+            fixes.append(fix)
+        elif not _still_there(finding, judge(again)):
+            fixes.append(replace(fix, proven="tried"))
+    return replace(finding, fixes=tuple(fixes))
+
+
+def _still_there(finding: Finding, after: Report) -> bool:
+    key = (finding.rule, finding.subject)
+    return key in {(f.rule, f.subject) for f in every_finding(after.findings)} or key in {
+        (u.rule, u.subject) for u in after.undecided}
