@@ -9,7 +9,6 @@ import os
 import sys
 
 from gpudoctor import __version__
-from gpudoctor.cli.failures import describe
 
 
 def main() -> None:
@@ -28,6 +27,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None
     except Exception as error:  # the outermost line: whatever it is becomes one line and an exit code
+        from gpudoctor.cli.failures import describe
+
         message, exit_code = describe(error)
         print(f"gpudoctor: {message}", file=sys.stderr)
         if os.environ.get("GPUDOCTOR_DEBUG"):

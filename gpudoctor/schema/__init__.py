@@ -1,0 +1,1 @@
+"""JSON Schemas of what gpudoctor prints; written by `make schemas`."""

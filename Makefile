@@ -1,0 +1,46 @@
+# Two commands on a fresh machine with Python, make and git: `make check` and `make test`.
+# Variables: ARGS (passed on), PYTHON (which interpreter .venv is made with), WORKERS (parallel tests).
+
+WORKERS ?= 2
+export PYTHON
+RUN = .venv/bin/python
+
+.PHONY: help check test lint types rules tables constraints clean
+
+help:  ## list what can be made
+	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' Makefile | expand -t 22
+
+check: run-environment  ## examine this machine: make check ARGS="--python /path/to/python -v"
+	@.venv/bin/gpudoctor check $(ARGS); code=$$?; \
+	 echo "gpudoctor check: exit code $$code" >&2; \
+	 case $$code in 0|1|3) ;; *) exit $$code ;; esac  # a diagnosis (1: findings, 3: undecided) is no failure of make
+
+test: test-environment  ## run all tests: make test ARGS="-k ldcache"
+	@$(RUN) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+lint: test-environment  ## check style
+	@$(RUN) -m ruff check .
+	@$(RUN) -m isort --check-only --diff --quiet .
+
+types: test-environment  ## check types
+	@$(RUN) -m mypy
+
+rules: run-environment  ## compile rules/ into rules/rules.json
+	@$(RUN) -m tools.compile_rules
+
+tables: test-environment  ## write the generated tables again from the published wheels
+	@$(RUN) tools/update_tables.py $(ARGS)
+
+constraints: test-environment  ## pin the newest versions of what development needs
+	@UV_PYTHON_DOWNLOADS=never $(RUN) -m uv --quiet pip compile pyproject.toml --upgrade --universal --python-version 3.10 \
+	 --extra docker --group dev --no-emit-index-url --no-header --no-annotate \
+	 --output-file constraints/development.txt
+
+clean:  ## remove .venv and the caches of tools
+	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.PHONY: run-environment test-environment
+run-environment:
+	@sh tools/environment.sh run
+test-environment:
+	@sh tools/environment.sh test

@@ -1,0 +1,100 @@
+"""Facts about the driver's surroundings: exact commands for it, paths without a wrong libcuda, what the kernel said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpudoctor.derive.commands import driver_row
+from gpudoctor.derive.view import View, as_texts, text_in
+from gpudoctor.model import Absent, Fact, Known
+
+Derivation = Callable[[View], Fact]
+_LIBCUDA = "libcuda.so.1"
+_CAPABILITIES = ("compute", "utility")
+
+
+def _command(column: str) -> Derivation:
+    """Return a derivation: the distribution's command in `column`, for the driver that is in use where it names one."""
+    def derivation(view: View) -> Fact:
+        fact = driver_row(view, column)
+        if not isinstance(fact, Known) or not ("BRANCH" in str(fact.value) or "VERSION" in str(fact.value)):
+            return fact
+        version = view.need_text("driver.version")
+        text = str(fact.value).replace("BRANCH", version.partition(".")[0]).replace("VERSION", version)
+        return Known(value=text, source=fact.source)
+    return derivation
+
+
+def package_version(view: View) -> Fact:
+    """Return the oldest driver that the distribution's own command installs."""
+    return driver_row(view, "driver")
+
+
+def library_path_clean(view: View) -> Fact:
+    """Return LD_LIBRARY_PATH without the folders that hold a libcuda.so.1, when there is one."""
+    folders = as_texts(view.need("loader.library_path"))
+    files = {text_in(record, "path") for record in view.records("loader.files")}
+    loaded = str(view.value("cuda.library") or "").rpartition("/")[0]
+    kept = tuple(folder for folder in folders if folder != loaded and f"{folder.rstrip('/')}/{_LIBCUDA}" not in files)
+    if kept == folders:
+        return Absent(source="no folder of LD_LIBRARY_PATH holds a libcuda.so.1")
+    return Known(value=kept, source="LD_LIBRARY_PATH without the folders that hold a libcuda.so.1")
+
+
+def libcuda_search_path(view: View) -> Fact:
+    """Return LD_LIBRARY_PATH with the folder of a libcuda.so.1 that lies where the loader does not look in front."""
+    found = as_texts(view.need("driver.libcuda_off_path"))
+    if not found:
+        return Absent(source="no libcuda.so.1 was seen elsewhere")
+    folder = found[0].rpartition("/")[0]
+    return Known(value=(folder, *view.texts("loader.library_path")), source=found[0])
+
+
+def libcuda_off_path_folder(view: View) -> Fact:
+    """Return the folder of the first libcuda.so.1 that lies where the loader does not look."""
+    path = view.need("driver.libcuda_off_path")
+    found = as_texts(path)
+    if not found:
+        return Absent(source="no libcuda.so.1 was seen elsewhere")
+    return Known(value=found[0].rpartition("/")[0], source=found[0])
+
+
+def withheld_capabilities(view: View) -> Fact:
+    """Return which of compute and utility NVIDIA_DRIVER_CAPABILITIES keeps from this container; unset withholds none."""
+    if isinstance(view.fact("container.runtime"), Absent):
+        return Known(value=(), source="not in a container")
+    view.need("container.runtime")
+    fact = view.fact("environment.NVIDIA_DRIVER_CAPABILITIES")
+    if isinstance(fact, Absent):
+        return Known(value=(), source="NVIDIA_DRIVER_CAPABILITIES is not set")
+    text = view.need_text("environment.NVIDIA_DRIVER_CAPABILITIES")
+    granted = {part.strip().lower() for part in text.split(",") if part.strip()}
+    source = f"NVIDIA_DRIVER_CAPABILITIES={text!r}"
+    if not granted or "all" in granted:
+        return Known(value=(), source=source)
+    return Known(value=tuple(name for name in _CAPABILITIES if name not in granted), source=source)
+
+
+def kernel_log_signs(view: View) -> Fact:
+    """Return what the kernel log says of a card that the driver could not take, in the words of the table."""
+    if isinstance(view.fact("system.gpu_kernel_log"), Absent):
+        return Known(value=(), source="the kernel log names no NVIDIA card")
+    lines = as_texts(view.need("system.gpu_kernel_log"))
+    signs = {str(row["sign"]): line for row in view.table("kernel_log").rows for line in lines
+             if str(row["phrase"]) in line}
+    source = next(iter(signs.values()), "kernel log")
+    return Known(value=tuple(sorted(signs)), source=source)
+
+
+DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
+    "system.driver_package_version": package_version,
+    "system.nvidia_driver_command": _command("nvidia_command"),
+    "system.kernel_headers_command": _command("headers_command"),
+    "system.kernel_log_signs": kernel_log_signs,
+    "driver.libcuda_command": _command("libcuda_command"),
+    "driver.fabric_manager_command": _command("fabric_manager_command"),
+    "driver.libcuda_off_path_folder": libcuda_off_path_folder,
+    "driver.libcuda_search_path": libcuda_search_path,
+    "cuda.library_path_clean": library_path_clean,
+    "container.withheld_capabilities": withheld_capabilities,
+}

@@ -1,0 +1,63 @@
+"""The help texts that README.md shows are those that the command prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from tests.contract.checkout import ROOT, run_gpudoctor
+
+COLUMNS = 80
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A command in a console block, and what the page says it prints."""
+
+    command: str
+    output: str
+
+
+def shown_commands(page: str) -> list[Shown]:
+    """Return the commands in a page's console blocks: a line that begins with `$ `, then its output."""
+    shown = []
+    for block in _BLOCK.findall(page):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            shown.append(Shown(command=command.strip(), output=output))
+    return shown
+
+
+def lines_of(text: str) -> list[str]:
+    """Return lines without the blanks at their ends and without empty lines around them."""
+    return [line.rstrip() for line in text.strip("\n").split("\n")]
+
+
+def help_texts() -> list[Shown]:
+    """Return the calls of `gpudoctor ... --help` in README.md; none if there is no README.md."""
+    readme = ROOT / "README.md"
+    page = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    return [shown for shown in shown_commands(page) if re.fullmatch(r"gpudoctor( .*)? --help", shown.command)]
+
+
+def test_readme_shows_the_help_text_of_check() -> None:
+    """Without one there would be nothing to hold against the command."""
+    assert "gpudoctor check --help" in {shown.command for shown in help_texts()}
+
+
+def test_help_texts_in_the_readme_are_the_real_ones() -> None:
+    """Line by line, at 80 columns, without colour."""
+    plain = {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb"}
+    for shown in help_texts():
+        answer = run_gpudoctor(*shlex.split(shown.command)[1:], environment=plain)
+        assert answer.returncode == 0, answer.stderr
+        assert lines_of(shown.output) == lines_of(answer.stdout), shown.command
+
+
+def test_command_in_a_console_block_is_found_with_its_output() -> None:
+    """Several commands in one block are told apart."""
+    page = "text\n```console\n$ gpudoctor --help\nUsage\n\n  more\n$ true\n```\n```toml\n$ no = 1\n```\n"
+    assert shown_commands(page) == [
+        Shown(command="gpudoctor --help", output="Usage\n\n  more\n"), Shown(command="true", output="")]

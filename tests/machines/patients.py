@@ -1,0 +1,134 @@
+"""Recipes for the environments that the machines examine: real metadata of real releases, by name.
+
+The libraries in them are stand-ins. The one through which a framework opens the CUDA libraries gets the search
+path and the needs that the published one has (tools/update_tables.py measured them), so that the loader trace
+has the same to work on as on a user's machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpudoctor import pages
+from tests.harness.elf import place_standin
+from tests.harness.patient import Patient
+
+ROOT = Path(__file__).parents[2]
+RECORDED = Path(__file__).parent / "recorded"
+CPU_TORCH = "torch-2.13.0+cpu"
+ONLY_NVIDIA = r"(nvidia|cuda|triton).*"
+
+
+@cache
+def release(project: str, version: str) -> Mapping[str, Any]:
+    """Return what the table of a framework's releases says of its Linux x86_64 wheel."""
+    path = ROOT / "rules" / "tables" / f"{project}.toml"
+    rows = pages.parse_toml(path.read_text("utf-8"), path.name)["row"]
+    return next(row for row in rows if (row["version"], row["platform"]) == (version, "linux_x86_64"))
+
+
+def place_loader(patient: Patient, project: str, version: str) -> None:
+    """Give the stand-in of a framework's loading library the published one's search path and needs."""
+    row = release(project, version)
+    needed = tuple(row["loads"]) if project == "torch" else ()  # TensorFlow opens its libraries at run time
+    place_standin(
+        patient.site_packages / row["loader"], needed=needed, rpath=":".join(row.get("rpath", ())) or None,
+        runpath=":".join(row.get("runpath", ())) or None)
+
+
+def framework(
+    project: str, version: str, *, extras: tuple[str, ...] = (), only: str = ONLY_NVIDIA,
+) -> Callable[[Patient], None]:
+    """Return a recipe: a release as pip installs it, with what it asks for of NVIDIA."""
+
+    def make(patient: Patient) -> None:
+        patient.install_with_dependencies(project, version, extras=extras, only=only)
+        place_loader(patient, project, version)
+
+    return make
+
+
+def plain(project: str, version: str) -> Callable[[Patient], None]:
+    """Return a recipe: the release alone."""
+
+    def make(patient: Patient) -> None:
+        patient.install(project, version)
+
+    return make
+
+
+def cpu_torch(patient: Patient) -> None:
+    """Install what is kept of the CPU build of torch, which no package index lists beside the CUDA builds."""
+    shutil.copytree(RECORDED / CPU_TORCH, patient.site_packages, dirs_exist_ok=True)
+    for name in ("libtorch.so", "libtorch_cpu.so", "libtorch_python.so", "libc10.so"):
+        place_standin(patient.site_packages / "torch" / "lib" / name)
+
+
+def colliding(patient: Patient) -> None:
+    """Install TensorFlow with its libraries, then the torch of another CUDA, which overwrites its cuDNN."""
+    framework("tensorflow", "2.20.0", extras=("and-cuda",))(patient)
+    framework("torch", "2.15.0")(patient)
+
+
+def volta_with_new_cudnn(patient: Patient) -> None:
+    """Install a TensorFlow with code for Volta, and a cuDNN that dropped it, over the one it asks for."""
+    framework("tensorflow", "2.17.1", extras=("and-cuda",))(patient)
+    for old in patient.site_packages.glob("nvidia_cudnn_cu12-*.dist-info"):
+        shutil.rmtree(old)
+    shutil.rmtree(patient.site_packages / "nvidia" / "cudnn")
+    patient.install("nvidia-cudnn-cu12", "9.11.0.98")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How to make one environment."""
+
+    make: Callable[[Patient], None] = field(default=lambda patient: None)
+    python: str = "3.12"
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "nothing": Recipe(),
+    "nothing, Python 3.8": Recipe(python="3.8"),
+    "torch for CUDA 13.2": Recipe(make=framework("torch", "2.15.0")),
+    "torch for CUDA 13.2, Python 3.13": Recipe(make=framework("torch", "2.15.0"), python="3.13"),
+    "torch for CUDA 12.8": Recipe(make=framework("torch", "2.10.0")),
+    "torch without CUDA": Recipe(make=cpu_torch, python="3.11"),
+    "tensorflow-cpu": Recipe(make=plain("tensorflow-cpu", "2.20.0")),
+    "tensorflow 2.21": Recipe(make=framework("tensorflow", "2.21.0")),
+    "tensorflow 2.21 and its libraries": Recipe(make=framework("tensorflow", "2.21.0", extras=("and-cuda",))),
+    "tensorflow 2.20": Recipe(make=framework("tensorflow", "2.20.0")),
+    "tensorflow 2.20 and its libraries": Recipe(make=framework("tensorflow", "2.20.0", extras=("and-cuda",))),
+    "tensorflow 2.17 with a newer cuDNN": Recipe(make=volta_with_new_cudnn, python="3.11"),
+    "tensorflow 2.20 and torch 2.15": Recipe(make=colliding),
+}
+
+
+class Patients:
+    """Makes each environment once, when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[str, Patient] = {}
+
+    def __call__(self, name: str) -> Patient:
+        """Return the environment of that name; the test is skipped where its Python is not installed."""
+        if name not in self._made:
+            recipe = RECIPES[name]
+            prefix = self._folder / name.replace(" ", "-").replace(",", "")
+            patient = Patient.create(prefix, python=recipe.python)
+            recipe.make(patient)
+            self._made[name] = patient
+        return self._made[name]
+
+    def open_to_everybody(self) -> None:
+        """Let other users read the environments, which a folder for temporary files does not."""
+        for folder in (self._folder, *self._folder.parents):
+            if folder.stat().st_uid == os.getuid() and folder.stat().st_mode & 0o055 != 0o055 and folder != Path("/"):
+                folder.chmod(folder.stat().st_mode | 0o055)

@@ -1,0 +1,200 @@
+"""What the table generator makes of the parts of a wheel; whole wheels are read in tests/contract."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.loader_trace import loader_symbols
+from tools.table_file import Table, read_rows, render_table, write_table
+from tools.wheel_code import measured_columns
+from tools.wheel_facts import build_columns, glibc_floor, library_hashes, python_versions
+from tools.wheel_index import WheelFile, platform_of
+
+TABLE = Table(
+    summary='A "table"', key=("version",), columns={"version": "package_version", "code": "records"}
+)
+
+
+def test_table_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    """Records and lists survive; a column without a value is left out, an empty list is a value."""
+    path = tmp_path / "t.toml"
+    rows: list[dict[str, Any]] = [
+        {"version": "1.0", "code": [{"sass": ["8.0"], "fat_binaries": 2}], "source": "pypi:x==1.0"},
+        {"version": "1.1", "code": [], "source": "pypi:x==1.1"},
+        {"version": "1.2", "code": None, "source": "pypi:x==1.2"},
+    ]
+    write_table(path, TABLE, rows)
+    del rows[2]["code"]
+    assert read_rows(path) == rows
+
+
+def test_unknown_column_is_refused() -> None:
+    """A row may not bring a column whose type the table does not declare."""
+    with pytest.raises(ValueError, match="glibc"):
+        render_table(TABLE, [{"version": "1.0", "glibc": "2.17", "source": "pypi:x==1.0"}])
+
+
+@pytest.mark.parametrize(
+    ("tag", "platform"),
+    [
+        ("manylinux_2_27_x86_64", "linux_x86_64"),
+        ("manylinux2014_aarch64", "linux_aarch64"),
+        ("linux_x86_64", "linux_x86_64"),
+        ("win_amd64", "windows_x86_64"),
+        ("macosx_12_0_arm64", "macos_arm64"),
+        ("macosx_10_11_x86_64", "macos_x86_64"),
+        ("any", "any"),
+    ],
+)
+def test_platform_tag_is_translated(tag: str, platform: str) -> None:
+    """One name for one platform, whatever the tag's age."""
+    assert platform_of(tag) == platform
+
+
+@pytest.mark.parametrize(
+    ("tags", "floor"),
+    [
+        (["manylinux_2_17_x86_64", "manylinux2014_x86_64"], "2.17"),
+        (["manylinux_2_5_x86_64", "manylinux1_x86_64", "manylinux_2_28_x86_64"], "2.5"),
+        (["manylinux2010_x86_64"], "2.12"),
+        (["win_amd64"], None),
+    ],
+)
+def test_glibc_floor_is_the_oldest_that_a_tag_admits(tags: list[str], floor: str | None) -> None:
+    """Versions compare as versions: 2.5 is older than 2.28."""
+    assert glibc_floor(tags) == floor
+
+
+def wheel(*pythons: str) -> WheelFile:
+    return WheelFile(
+        project="x",
+        version="1.0",
+        filename="x.whl",
+        url="",
+        sha256="",
+        uploaded="",
+        platform="linux_x86_64",
+        pythons=pythons,
+        platform_tags=(),
+    )
+
+
+def test_python_versions_are_in_order() -> None:
+    """3.10 is newer than 3.9; a tag without a minor version says nothing."""
+    assert python_versions([wheel("cp310"), wheel("cp39"), wheel("cp27"), wheel("py3")]) == [
+        "2.7",
+        "3.9",
+        "3.10",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "is_cuda_build = True\ncuda_version_number = '10.1'\ncudnn_version_number = '7'\n",
+            {"build": "cuda", "tensorrt_build": None, "cuda": "10.1", "cudnn": "7"},
+        ),
+        (
+            "build_info = {'cuda_version': '64_112', 'cudnn_version': '64_8', 'is_cuda_build': True}\n",
+            {"build": "cuda", "tensorrt_build": None, "cuda": "11.2", "cudnn": "8"},
+        ),
+        (
+            "build_info = D([('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True)])",
+            {"build": "cuda", "tensorrt_build": None, "cuda": "12.5.1", "cudnn": "9"},
+        ),
+        (
+            "build_info = D([('is_cuda_build', True), ('is_tensorrt_build', False)])",
+            {"build": "cuda", "tensorrt_build": False},
+        ),
+        ("is_cuda_build = False\nis_rocm_build = True\n", {"build": "rocm", "cudnn": None}),
+        (
+            "cuda: Optional[str] = '13.2'\ngit_version = 'd0f2'\nhip: Optional[str] = None\n",
+            {"build": "cuda", "tensorrt_build": None, "cuda": "13.2"},
+        ),
+        ("cuda = None\ngit_version = 'd0f2'\nhip = None\n", {"build": "cpu", "cudnn": None}),
+        (None, {}),
+    ],
+)
+def test_build_file_of_every_age_is_understood(text: str | None, expected: dict[str, object]) -> None:
+    """The forms that TensorFlow 2.1, 2.3 (Windows), 2.21 and 2.22, and torch 1.8 and 2.15 write."""
+    assert build_columns(text) == expected
+
+
+def test_record_hashes_become_hex() -> None:
+    """RECORD writes unpadded URL-safe base64; other files than libraries are passed over."""
+    record = (
+        "torch/version.py,sha256=AAAA,10\n"
+        "torch/lib/libx.so.2,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n"
+        "torch-2.0.dist-info/RECORD,,\n"
+    )
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert dict(library_hashes(record)) == {"torch/lib/libx.so.2": empty}
+
+
+def scan(*records: tuple[list[str], list[str], int]) -> dict[str, Any]:
+    code = [{"sass": sass, "ptx": ptx, "fat_binaries": count} for sass, ptx, count in records]
+    total = sum(count for _, _, count in records)
+    return {"fat_binaries": total, "code": code, "relocatable": [], "unreadable": 0, "error": None}
+
+
+def dynamic(*needed: str, rpath: list[str] | None = None) -> dict[str, Any]:
+    return {"machine": "x86_64", "needed": list(needed), "rpath": rpath, "runpath": None}
+
+
+def test_measured_columns_of_a_torch_wheel() -> None:
+    """Signatures add up over torch's own libraries; what import needs is apart from what is loaded later."""
+    observed = {
+        "scans": {
+            "torch/lib/libtorch_cuda.so": scan((["8.0", "9.0"], [], 5), (["9.0a"], [], 1)),
+            "torch/lib/libtorch_cuda_linalg.so": scan((["8.0", "9.0"], [], 2)),
+            "torch/lib/libcudnn_ops_infer.so.8": scan((["3.5"], [], 100)),
+        },
+        "dynamic": {
+            "torch/lib/libtorch_python.so": dynamic("libtorch_cuda.so", "libc.so.6"),
+            "torch/lib/libtorch_cuda.so": dynamic("libcudart.so.12", "libm.so.6", rpath=["/b", "/a", "/b"]),
+            "torch/lib/libtorch_cuda_linalg.so": dynamic("libcusolver.so.11", "libtorch_cuda.so"),
+        },
+        "opened": {},
+        "sha256": {"torch/lib/libtorch_cuda.so": "bb", "torch/lib/libtorch_cuda_linalg.so": "cc"},
+    }
+    recorded = {"torch/lib/libtorch_cuda.so": "aa", "torch/lib/libtorch_cuda_linalg.so": "cc"}
+    assert measured_columns(observed, recorded) == {
+        "code_library": "torch/lib/libtorch_cuda.so",
+        "measured_library_sha256": "aa",
+        "fat_binaries": 8,
+        "code": [
+            {"sass": ["8.0", "9.0"], "ptx": [], "fat_binaries": 7},
+            {"sass": ["9.0a"], "ptx": [], "fat_binaries": 1},
+        ],
+        "relocatable": None,
+        "loader": "torch/lib/libtorch_cuda.so",
+        "rpath": ["/b", "/a"],
+        "loads": ["libcudart.so.12"],
+        "loads_optional": ["libcusolver.so.11"],
+        "record_differs": ["torch/lib/libtorch_cuda.so"],
+    }
+
+
+def test_unreadable_device_code_stops_the_measurement() -> None:
+    """A row is never written from a scan that did not understand everything."""
+    broken = {**scan(), "unreadable": 1}
+    with pytest.raises(ValueError, match="unreadable"):
+        measured_columns(
+            {"scans": {"a.so": broken}, "dynamic": {}, "sha256": {}, "opened": {}}, {"a.so": "aa"}
+        )
+
+
+def test_loader_functions_are_found_by_their_plain_names(tmp_path: Path) -> None:
+    """Both namespaces that TensorFlow has had are known; the caching class beside it is another."""
+    library = tmp_path / "lib.so"
+    library.write_bytes(
+        b"\0_ZN3tsl8internal9DsoLoader16GetNvmlDsoHandleEv\0"
+        b"_ZN3tsl8internal15CachedDsoLoader17GetCudnnDsoHandleEv\0"
+        b"_ZN15stream_executor8internal9DsoLoader22TryDlopenCUDALibrariesEv\0"
+    )
+    assert loader_symbols(library) == {
+        "GetNvmlDsoHandle": "_ZN3tsl8internal9DsoLoader16GetNvmlDsoHandleEv",
+        "TryDlopenCUDALibraries": "_ZN15stream_executor8internal9DsoLoader22TryDlopenCUDALibrariesEv",
+    }

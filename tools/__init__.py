@@ -1,0 +1,1 @@
+"""Scripts that maintain the rule database; none of them is part of the package."""

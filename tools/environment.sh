@@ -1,0 +1,70 @@
+#!/bin/sh
+# Make or refresh .venv in the checkout.
+#   sh tools/environment.sh run     gpudoctor itself
+#   sh tools/environment.sh test    and all that its tests, lint, types and tables need (Debian packages too)
+# What has been done is written to .venv, so that a second call takes a few milliseconds.
+set -eu
+cd "$(dirname "$0")/.."
+unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+wanted=$1
+
+say() { printf '%s\n' "$*" >&2; }
+
+find_python() {
+    for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+        [ -n "$candidate" ] || continue
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    say "gpudoctor needs Python 3.10 or newer, and there is none on PATH (name one: make PYTHON=/path/to/python3)"
+    return 1
+}
+
+install_packages() {
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        say "installing Debian packages: $*"
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update -q </dev/null >/dev/null && apt-get install -qy --no-install-recommends "$@" </dev/null >/dev/null
+    else
+        say "these packages are missing, and installing them needs root: apt-get install $*"
+        return 1
+    fi
+}
+
+need_compiler() {
+    if ! printf '#include <stdio.h>\n' | gcc -shared -fPIC -x c - -o /dev/null 2>/dev/null; then
+        install_packages gcc libc6-dev
+    fi
+}
+
+make_venv() {
+    python=$(find_python)
+    "$python" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
+    say "making .venv with $python"
+    "$python" -m venv --clear .venv
+    printf '%s\n%s\n' "$(pwd)" "$python" >.venv/gpudoctor-place
+}
+
+# A moved or copied checkout, a Python that is gone, and another one that was asked for need a new environment.
+venv_is_ours() {
+    { read -r place && read -r python; } <.venv/gpudoctor-place && [ "$place" = "$(pwd)" ] &&
+        [ "${PYTHON:-$python}" = "$python" ] && .venv/bin/python -c ''
+}
+venv_is_ours 2>/dev/null || make_venv
+
+[ "$wanted" = run ] || need_compiler
+
+made_from=$(cat pyproject.toml constraints/development.txt gpudoctor/__init__.py tools/environment.sh | cksum)
+for level in "$wanted" test; do
+    if [ "$(cat ".venv/gpudoctor-$level" 2>/dev/null)" = "$made_from" ]; then exit 0; fi
+done
+say "installing gpudoctor and what it needs into .venv ($wanted)"
+pip() { .venv/bin/python -m pip --disable-pip-version-check --quiet "$@" </dev/null; }
+pip install --constraint constraints/development.txt --upgrade pip
+case $wanted in
+    run) pip install --constraint constraints/development.txt --editable . ;;
+    test) pip install --constraint constraints/development.txt --group dev --editable '.[docker]' ;;
+esac
+printf '%s\n' "$made_from" >".venv/gpudoctor-$wanted"

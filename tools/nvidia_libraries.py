@@ -1,0 +1,91 @@
+"""The table of NVIDIA's library wheels: which folder of site-packages each fills with which libraries."""
+
+import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tools.table_file import Row, Table
+from tools.wheel_cache import WheelCache
+from tools.wheel_index import CONNECTIONS, WheelFile, WheelIndex
+
+TABLE = Table(
+    summary="Files of NVIDIA's library wheels (Linux x86_64), unchanged from `since` to `version`.",
+    key=("distribution", "version"),
+    columns={
+        "distribution": "text",
+        "version": "package_version",
+        "since": "package_version",
+        "cuda_major": "integer",
+        "folder": "text",
+        "libraries": "texts",
+    },
+)
+SHARED_LIBRARY = re.compile(r"lib[^/]+\.so(\.\d+)*")
+
+
+def distributions_required(rows: Iterable[Row]) -> list[str]:
+    """Return the distributions of NVIDIA that the rows of other tables require."""
+    texts = {text for row in rows for text in row.get("requires_nvidia", [])}
+    names = {str(canonicalize_name(Requirement(text).name)) for text in texts}
+    return sorted(name for name in names if name.startswith("nvidia-"))
+
+
+def nvidia_rows(index: WheelIndex, cache: WheelCache, distributions: Iterable[str]) -> list[Row]:
+    """Return a row for each distribution and each change of its folder or files, newest last."""
+    return [row for name in distributions for row in _rows_of(index, cache, name)]
+
+
+def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Row]:
+    wheels = {
+        Version(wheel.version): wheel
+        for wheel in index.wheels(distribution)
+        if wheel.platform in ("linux_x86_64", "any") and not Version(wheel.version).is_prerelease
+    }
+    versions = sorted(wheels)
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        layouts = list(pool.map(lambda version: _layout(index, cache, wheels[version]), versions))
+    rows = []
+    for (folder, libraries), group in groupby(zip(versions, layouts, strict=True), key=lambda pair: pair[1]):
+        span = [version for version, _ in group]
+        rows.append(
+            {
+                "distribution": distribution,
+                "version": wheels[span[-1]].version,
+                "since": wheels[span[0]].version,
+                "cuda_major": _cuda_major(distribution, folder),
+                "folder": folder or None,
+                "libraries": list(libraries),
+                "source": f"pypi:{distribution}=={wheels[span[-1]].version}",
+            }
+        )
+    return rows
+
+
+def _layout(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> tuple[str, tuple[str, ...]]:
+    """Return the folder with most bytes of libraries and the names in it; stubs do not count."""
+
+    def ask() -> Any:
+        with index.open(wheel) as archive:
+            return [[entry.filename, entry.file_size] for entry in archive.infolist()]
+
+    folders: dict[str, dict[str, int]] = {}
+    for filename, size in cache.get("members", wheel.sha256, ask):
+        path = PurePosixPath(filename)
+        if SHARED_LIBRARY.fullmatch(path.name) and "stubs" not in path.parts:
+            folders.setdefault(str(path.parent), {})[path.name] = size
+    if not folders:
+        return "", ()
+    folder = max(sorted(folders), key=lambda name: sum(folders[name].values()))
+    return folder, tuple(sorted(folders[folder]))
+
+
+def _cuda_major(distribution: str, folder: str) -> int | None:
+    match = re.search(r"-cu(\d+)$", distribution) or re.match(r"nvidia/cu(\d+)(/|$)", folder)
+    return int(match[1]) if match else None

@@ -1,0 +1,93 @@
+"""Write reference tables (rules/tables/NAME.toml): deterministic, one column a line, replaced in one step."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools.wheel_cache import write_atomically
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Row = dict[str, Any]
+LINE_LIMIT = 110
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table's head; its rows come and go."""
+
+    summary: str
+    key: tuple[str, ...]
+    columns: Mapping[str, str]
+    generated_by: str = "tools/update_tables.py"
+
+
+def render_table(table: Table, rows: Sequence[Row]) -> str:
+    """Return the TOML text; a column without a value is left out, columns follow the table's order."""
+    lines = [
+        "# Generated from the published wheels: do not edit, run the script named below.",
+        "",
+        "[table]",
+        f"summary = {_text(table.summary)}",
+        f"key = {_inline(list(table.key))}",
+        f"generated_by = {_text(table.generated_by)}",
+        "",
+        "[columns]",
+        *(f"{name} = {_text(kind)}" for name, kind in table.columns.items()),
+    ]
+    for row in rows:
+        unknown = set(row) - set(table.columns) - {"source"}
+        if unknown:
+            raise ValueError(f"row with columns that the table does not have: {sorted(unknown)}")
+        lines += ["", "[[row]]"]
+        for name in (*table.columns, "source"):
+            if row.get(name) is not None:
+                lines += _column(name, row[name])
+    return "\n".join(lines) + "\n"
+
+
+def write_table(path: Path, table: Table, rows: Sequence[Row]) -> None:
+    """Write the table whole or not at all."""
+    text = render_table(table, rows)
+    tomllib.loads(text)  # what cannot be read back is never written
+    write_atomically(path, text)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return a table's rows, none if the file does not exist."""
+    if not path.exists():
+        return []
+    rows: list[Row] = tomllib.loads(path.read_text(encoding="utf-8")).get("row", [])
+    return rows
+
+
+def _column(name: str, value: object) -> list[str]:
+    line = f"{name} = {_inline(value)}"
+    if isinstance(value, list) and value and (len(line) > LINE_LIMIT or isinstance(value[0], dict)):
+        return [f"{name} = [", *(f"  {_inline(item)}," for item in value), "]"]
+    return [line]
+
+
+def _inline(value: object) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(_inline(item) for item in value)}]"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_inline(item)}' for key, item in value.items())} }}"
+    raise TypeError(f"no TOML for {value!r}")
+
+
+def _text(value: str) -> str:
+    # A TOML basic string escapes as JSON does, except that JSON leaves DEL alone.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
