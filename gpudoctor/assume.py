@@ -143,7 +143,7 @@ def _driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sn
     listed = _host(snapshot, source, {
         "driver.kernel_version": version, "driver.libcuda_file_version": version, "driver.libcuda_files": files,
         "driver.libnvidia_ml_file_version": version, "driver.libnvidia_ml_files": files,
-        "driver.uvm_node": True, "driver.denied_nodes": (), "driver.gpu_nodes": cards, "driver.proc_gpus": cards,
+        "driver.uvm_node": True, "driver.denied_nodes": None, "driver.gpu_nodes": cards, "driver.proc_gpus": cards,
         "system.gpu_modules": tuple(loaded),
         "nvml.library": "libnvidia-ml.so.1", "nvml.init_code": 0, "nvml.driver_version": version,
         "nvml.cuda_version": row["cuda"], "nvml.gpu_count": cards,
@@ -175,8 +175,7 @@ def _no_driver(snapshot: Snapshot, source: str) -> Snapshot:
     names = [spec.name for spec in CATALOGUE.values()
              if spec.scope is Scope.HOST and spec.probe in ("driver", "nvml", "cuda")]
     values: dict[str, Value | None] = dict.fromkeys(names)
-    values.update({"driver.libcuda_files": (), "driver.libnvidia_ml_files": (), "driver.module_kernels": (),
-                   "driver.device_nodes": (), "driver.denied_nodes": (), "driver.gpu_nodes": 0,
+    values.update({"driver.gpu_nodes": 0,
                    "driver.uvm_node": False, "driver.nvswitch": False, "system.gpu_modules": (),
                    "cuda.load_error": "libcuda.so.1: cannot open shared object file: No such file or directory"})
     return _host(snapshot, source, values)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 from typing import Annotated
 
@@ -11,11 +14,17 @@ import typer
 
 from gpudoctor import require, trial
 from gpudoctor.assume import assumed, lay, parse_assumption
+from gpudoctor.child import REAP_SECONDS
 from gpudoctor.cli import sources
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Report, Severity, Snapshot, Tables, Value
 from gpudoctor.probes import snapshot as snapshots
+from gpudoctor.probes.raw import RawDocument
 from gpudoctor.transports import local
+
+
+LIMITS_IN_ALL = 4  # the whole check ends within so many times the limit of a probe
+LEAST_SECONDS = 0.5  # with less time than this a fix is not tried
 
 
 class Depth(str, Enum):
@@ -83,12 +92,24 @@ def check(
     if from_ is not None:
         report = judge(sources.read_snapshot(from_))
     else:
+        begun = time.monotonic()
         visit = sources.visit_here(python, depth.value, timeout)
         raw = local.collect(visit)
-        report = trial.try_fixes(judge(snapshots.read(raw)), lambda changes: local.look_again(visit, raw, changes),
+        report = trial.try_fixes(judge(snapshots.read(raw)), _looker(visit, raw, begun),
                                  lambda again: judge(snapshots.read(again)))
     sources.write(_render(report, format_, verbose, to_file=output is not None), output)
     raise typer.Exit(report.exit_code)
+
+
+def _looker(visit: local.Visit, raw: RawDocument, begun: float) -> trial.Look:
+    """Return how to look again with another environment, as long as the time of the whole check is not up."""
+    def look(variables: Mapping[str, str | None]) -> RawDocument | None:
+        left = begun + LIMITS_IN_ALL * visit.timeout_seconds - time.monotonic() - REAP_SECONDS
+        if left < LEAST_SECONDS:
+            return None
+        return local.look_again(replace(visit, timeout_seconds=min(left, visit.timeout_seconds)), raw, variables)
+
+    return look
 
 
 def _assume(snapshot: Snapshot, pairs: list[tuple[str, Value]], tables: Tables) -> Snapshot:

@@ -49,12 +49,19 @@ def coverage(code: Sequence[Record], capability: str) -> Coverage:
 
 
 def _kind(native: int, compiled: int, nothing: int) -> str:
-    """A few fat binaries without code for a card are normal (kernels that only newer cards have)."""
-    if native and not compiled:
+    """Fat binaries without code for a card are normal as long as they are the fewer: kernels that only newer cards
+    have, or a library beside (NCCL in torch 2.8) that still serves older cards than the build itself does."""
+    if native + compiled <= nothing:
+        return "none"
+    if not compiled:
         return "native"
-    if native:
-        return "partial" if native + compiled > nothing else "none"
-    return "ptx" if compiled > nothing else "none"
+    return "partial" if native else "ptx"
+
+
+def span(code: Sequence[Record], capabilities: Sequence[str]) -> tuple[str, str] | None:
+    """Return the oldest and the newest of `capabilities` that `code` serves in any way, None when it serves none."""
+    served = [item for item in sorted(capabilities, key=versions.parse) if coverage(code, item).kind != "none"]
+    return (served[0], served[-1]) if served else None
 
 
 def _list(signature: Record, key: str) -> tuple[str, ...]:
@@ -68,6 +75,7 @@ def _split(text: str) -> tuple[int, int, str] | None:
 
 
 def _sass_runs(compiled_for: str, capability: str) -> bool:
+    """Return whether machine code runs on a card: same major, no newer minor; "9.0a" on 9.0 alone."""
     code, card = _split(compiled_for), _split(capability)
     if code is None or card is None or code[0] != card[0]:
         return False
@@ -82,7 +90,15 @@ def _smallest_isa(entries: Sequence[str], capability: str) -> str | None:
         wanted, card = _split(target), _split(capability)
         if wanted is None or card is None or not isa:
             continue
-        exact = wanted[2] == "a"
-        if (wanted[:2] == card[:2]) if exact else (wanted[:2] <= card[:2]):
+        if _compiles(wanted, card):
             fitting.append(isa)
     return min(fitting, key=versions.parse, default=None)
+
+
+def _compiles(target: tuple[int, int, str], card: tuple[int, int, str]) -> bool:
+    """Return whether PTX for `target` can be compiled for a card; "a" binds it to one chip, "f" to its family."""
+    if target[2] == "a":
+        return target[:2] == card[:2]
+    if target[2] == "f":
+        return target[0] == card[0] and target[1] <= card[1]
+    return target[:2] <= card[:2]

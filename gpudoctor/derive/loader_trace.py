@@ -59,9 +59,14 @@ def trace(soname: str, inputs: Inputs) -> Step:
             if step is not None:
                 return step
     for record in inputs.cache:
-        if record.get("soname") == soname:
-            path = text_in(record, "path")
-            return _try(soname, path, "ld.so.cache", inputs) or Step(soname=soname, path=path, why="ld.so.cache")
+        path = posixpath.normpath(text_in(record, "path"))
+        if record.get("soname") != soname:
+            continue
+        if path not in inputs.files:
+            return Step(soname=soname, path=path, why="ld.so.cache")
+        step = _try(soname, path, "ld.so.cache", inputs)
+        if step is not None:
+            return step
     for folder in inputs.default_folders:
         step = _try(soname, f"{folder}/{soname}", "default folder", inputs)
         if step is not None:

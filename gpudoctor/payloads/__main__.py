@@ -25,15 +25,17 @@ def _load_package(folder):
 def main(argv):
     """Collect and write one JSON document to the descriptor named in `argv`; return the exit status."""
     folder = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != folder]
+    patients = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != folder]
     sys.dont_write_bytecode = True
+    # the standard library goes first while we import: a json.py on PYTHONPATH is a finding, it must not stop the finder
+    standard = os.path.dirname(os.path.abspath(os.__file__))
+    sys.path[:] = [standard, os.path.join(standard, "lib-dynload")] + patients
     import importlib
     import json
 
-    package = _load_package(folder)
-    collector = importlib.import_module(package + "." + argv[1])
-    request = json.loads(argv[3]) if len(argv) > 3 else {}
-    answer = collector.collect(request)
+    collector = importlib.import_module(_load_package(folder) + "." + argv[1])
+    sys.path[:] = patients
+    answer = collector.collect(json.loads(argv[3]) if len(argv) > 3 else {})
     with os.fdopen(int(argv[2]), "wb", closefd=False) as out:
         out.write(json.dumps(answer).encode("utf-8", "backslashreplace"))
     return 0

@@ -29,9 +29,6 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
         described = _guarded(packages.examine, name, installed, folders, records)
         if described is not None:
             frameworks.append(dict(described, name=name))
-    if request.get("scan_code"):
-        for framework in frameworks:
-            framework["code"] = [_guarded(_scan, library) for library in framework.get("code_libraries", [])]
     answer = {
         "because": request.get("because"),
         "python": python,
@@ -41,6 +38,9 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
         "shadowing": _guarded(_shadowing, request, python.get("standard_library", "")),
     }
     claims = _claims(installed, records)
+    if request.get("scan_code"):
+        for framework in frameworks:
+            framework["code"] = _guarded(_scan, framework, claims)
     claimed = _guarded(collisions.examine, claims)
     answer.update(claimed if "error" not in claimed else {"collisions": claimed, "gone": claimed})
     answer["files"] = _guarded(_library_files, folders, frameworks, claims)
@@ -107,6 +107,9 @@ def _claims(installed: List[Dict[str, Any]], records: packages.Records) -> List[
     return claims
 
 
-def _scan(library: Dict[str, Any]) -> Dict[str, Any]:
-    path = os.path.join(library["folder"], library["path"])
-    return dict(fatbin.scan_file(path), path=path)
+def _scan(framework: Dict[str, Any], claims: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Walk the device code of the framework's libraries; what holds none is left out, what failed is not."""
+    scans = [
+        dict(fatbin.scan_file(path), path=path) for path in packages.shipped_libraries(framework, claims)
+    ]
+    return [scan for scan in scans if scan["error"] or scan["fat_binaries"] or scan["unreadable"]]

@@ -18,7 +18,13 @@ GPU_LIBRARY = re.compile(
     r"|nvperf|nvshmem|nvToolsExt|nvtx|OpenCL|mathdx|cudss|caffe2_nvrtc|c10_cuda|torch_cuda"
     r"|torch_nvshmem|tensorflow)[\w.+-]*\.so(?:\.[\w.]+)?$"
 )
+_OWN = re.compile(r"^lib(?:torch|c10|caffe2|tensorflow)")
 _SHARED = re.compile(r"^lib[^/]*\.so(?:\.[\w.]+)?$")
+
+
+def is_from_nvidia(name: str) -> bool:
+    """Return whether a library of that name is one of NVIDIA's, rather than a framework's own."""
+    return GPU_LIBRARY.match(name) is not None and _OWN.match(name) is None
 
 
 def describe_loader(path: str) -> Optional[Dict[str, Any]]:

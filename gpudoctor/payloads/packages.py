@@ -213,6 +213,22 @@ def _code_libraries(
     return []
 
 
+def shipped_libraries(framework: Dict[str, Any], claims: List[Dict[str, Any]]) -> List[str]:
+    """Return the paths of a framework's own libraries, without NVIDIA's that old wheels carried along."""
+    names = [d["name"] for d in [framework.get("distribution")] if d] + [
+        d["name"] for d in framework["plugins"]
+    ]
+    wanted = [os.path.join(library["folder"], library["path"]) for library in framework["code_libraries"]]
+    others = [
+        claim["path"]
+        for claim in claims
+        if claim["owner"] in names
+        and os.path.exists(claim["path"])
+        and not libraries.is_from_nvidia(os.path.basename(claim["path"]))
+    ]
+    return list(dict.fromkeys(wanted + others))
+
+
 def _loader(
     layout: Dict[str, Any], folder: Optional[str], family: List[Distribution]
 ) -> Optional[Dict[str, Any]]:

@@ -174,7 +174,9 @@ def _code(framework: _Framework) -> Fact:
         return Absent(source="a CPU build has no device code")
     scans = framework.own.get("code")
     if not isinstance(scans, list):
-        return Unknown(reason="device code is walked at import depth", asked=False)
+        error = text(mapping(scans).get("error"))
+        reason = f"device code: {error}" if error else "device code is walked at import depth"
+        return Unknown(reason=reason, asked=error is not None)
     failed = [text(scan.get("error")) for scan in objects(scans) if text(scan.get("error"))]
     counts: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     for entry in (entry for scan in objects(scans) for entry in objects(scan.get("code"))):

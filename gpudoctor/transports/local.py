@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ from gpudoctor.probes import environment as environment_probe
 from gpudoctor.probes.raw import Answer, RawDocument
 
 PAYLOAD = Path(__file__).resolve().parent.parent / "payloads" / "__main__.py"
-WAVES = 4  # the whole visit ends within so many times the limit of a probe
-LEAST_SECONDS = 0.5  # a trial with less time than this is not begun
 ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, so that one hung call costs only itself
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
 
@@ -36,7 +33,6 @@ class Visit:
     timeout_seconds: float
     environment: Mapping[str, str]
     script_folders: Sequence[str] = ()
-    begun_seconds: float = field(default_factory=time.monotonic)
 
 
 def collect(visit: Visit) -> RawDocument:
@@ -63,17 +59,11 @@ def collect(visit: Visit) -> RawDocument:
     return raw
 
 
-def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | None]) -> RawDocument | None:
-    """Return the document with what depends on the environment collected anew; None unsets a variable.
-
-    Returns None when the visit's time is up.
-    """
-    left = visit.begun_seconds + WAVES * visit.timeout_seconds - time.monotonic() - child.REAP_SECONDS
-    if left < LEAST_SECONDS:
-        return None
+def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | None]) -> RawDocument:
+    """Return the document with what depends on the environment collected anew; None unsets a variable."""
     environment = {name: value for name, value in visit.environment.items() if name not in variables}
     environment.update({name: value for name, value in variables.items() if value is not None})
-    changed = replace(visit, environment=environment, timeout_seconds=min(left, visit.timeout_seconds))
+    changed = replace(visit, environment=environment)
     patient = visit.patient
     seen_from = patient.executable if isinstance(patient, Patient) else sys.executable
     interpreter = seen_from if raw["frameworks"].outcome == Outcome.OK.value else sys.executable
@@ -99,6 +89,9 @@ def _run(jobs: Mapping[str, Job]) -> Mapping[str, Answer]:
 
 
 def _answer(run: Run) -> Answer:
-    """Return a child's end as an answer; an answer that was whole before a late crash still counts."""
-    outcome = Outcome.OK if run.answer is not None else run.outcome
-    return Answer(outcome=outcome.value, seconds=run.seconds, detail=run.detail, data=run.answer)
+    """Return a child's end as an answer. What it answered counts even if a call then hung or crashed it."""
+    outcome, detail = run.outcome, run.detail
+    stuck = run.answer.get("stuck_in") if isinstance(run.answer, dict) else None
+    if stuck is not None:
+        outcome, detail = Outcome.TIMEOUT, f"{stuck} did not return"
+    return Answer(outcome=outcome.value, seconds=run.seconds, detail=detail, data=run.answer)

@@ -7,6 +7,7 @@ has the same to work on as on a user's machine.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -15,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpudoctor import pages
+from gpudoctor.compatible import tomllib
 from tests.harness.elf import place_standin
 from tests.harness.patient import Patient
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "recorded"
-CPU_TORCH = "torch-2.13.0+cpu"
+CPU_TORCH = "torch-2.13.0+cpu.json"
 ONLY_NVIDIA = r"(nvidia|cuda|triton).*"
 
 
@@ -29,7 +30,7 @@ ONLY_NVIDIA = r"(nvidia|cuda|triton).*"
 def release(project: str, version: str) -> Mapping[str, Any]:
     """Return what the table of a framework's releases says of its Linux x86_64 wheel."""
     path = ROOT / "rules" / "tables" / f"{project}.toml"
-    rows = pages.parse_toml(path.read_text("utf-8"), path.name)["row"]
+    rows: list[Mapping[str, Any]] = tomllib.loads(path.read_text("utf-8"))["row"]
     return next(row for row in rows if (row["version"], row["platform"]) == (version, "linux_x86_64"))
 
 
@@ -65,7 +66,9 @@ def plain(project: str, version: str) -> Callable[[Patient], None]:
 
 def cpu_torch(patient: Patient) -> None:
     """Install what is kept of the CPU build of torch, which no package index lists beside the CUDA builds."""
-    shutil.copytree(RECORDED / CPU_TORCH, patient.site_packages, dirs_exist_ok=True)
+    patient.add_file("torch/__init__.py")
+    for path, text in json.loads((RECORDED / CPU_TORCH).read_text("utf-8")).items():
+        patient.add_file(path, text)
     for name in ("libtorch.so", "libtorch_cpu.so", "libtorch_python.so", "libc10.so"):
         place_standin(patient.site_packages / "torch" / "lib" / name)
 

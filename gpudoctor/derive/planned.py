@@ -1,0 +1,102 @@
+"""Which files pip would bring: requirements on NVIDIA's library wheels, looked up in the table of their contents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from gpudoctor import versions
+from gpudoctor.derive.view import as_texts
+from gpudoctor.model import Record, Table, Value
+
+Row = Mapping[str, Value]
+
+
+def parse(texts: Iterable[str]) -> Iterator[Requirement]:
+    """Yield the requirements that can be read."""
+    for text in texts:
+        try:
+            yield Requirement(text)
+        except InvalidRequirement:
+            continue
+
+
+def names(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the distributions that are asked for, each once."""
+    return tuple(dict.fromkeys(canonicalize_name(requirement.name) for requirement in parse(texts)))
+
+
+def missing(wanted: Iterable[str], here: Iterable[str]) -> tuple[str, ...]:
+    """Return the requirements on distributions that are not among the names `here`."""
+    present = {canonicalize_name(name) for name in here}
+    return tuple(text for text in wanted for requirement in parse((text,))
+                 if canonicalize_name(requirement.name) not in present)
+
+
+def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:
+    """Return the table's row for the newest version that satisfies a requirement, and that version."""
+    found: list[tuple[Row, str]] = []
+    for row in table.rows:
+        if row["distribution"] == canonicalize_name(requirement.name):
+            version = _within(row, requirement.specifier)
+            if version is not None:
+                found.append((row, version))
+    return max(found, key=lambda pair: versions.parse(pair[1]), default=None)
+
+
+def _within(row: Row, specifiers: SpecifierSet) -> str | None:
+    """Return the newest version known to be in a row's range that satisfies the specifiers.
+
+    Known are the ends of the range and what the specifiers themselves name.
+    """
+    since, until = (versions.parse(str(row[column])) for column in ("since", "version"))
+    named = [specifier.version.removesuffix(".*") for specifier in specifiers]
+    known = [text for text in (str(row["since"]), str(row["version"]), *named)
+             if since <= versions.parse(text) <= until and specifiers.contains(text)]
+    return max(known, key=versions.parse, default=None)
+
+
+def files(texts: Sequence[str], location: str, table: Table) -> Iterator[tuple[str, Record]]:
+    """Yield (path, record) of the libraries that installing these requirements below `location` would bring."""
+    for requirement in parse(texts):
+        chosen = newest(requirement, table)
+        if chosen is None:
+            continue
+        row, version = chosen
+        for name in as_texts(row["libraries"]):
+            path = f"{location}/{row['folder']}/{name}"
+            yield path, {"path": path, "soname": name, "machine": "", "error": "", "version": version,
+                         "distribution": str(row["distribution"])}
+
+
+def replaces(requirement_texts: Sequence[str], record: Record) -> bool:
+    """Return whether pip would put another version in place of an installed file."""
+    for requirement in parse(requirement_texts):
+        if canonicalize_name(requirement.name) == record.get("distribution"):
+            return not requirement.specifier.contains(str(record.get("version", "")) or "0")
+    return not record.get("distribution")
+
+
+def bringing(soname: str, cuda_major: int, table: Table) -> str | None:
+    """Return the requirement whose wheels hold a library: nvidia-cudnn-cu11>=8.5.0.96,<=8.9.6.50."""
+    rows = [row for row in table.rows if soname in as_texts(row["libraries"]) and row["cuda_major"] == cuda_major]
+    if not rows:
+        return None
+    name = str(rows[0]["distribution"])
+    ends = [versions.parse(str(row[column])) for row in rows for column in ("since", "version")
+            if row["distribution"] == name]
+    others = any(row["distribution"] == name and row not in rows for row in table.rows)
+    return f"{name}>={min(ends)},<={max(ends)}" if others else name
+
+
+_MAJOR = re.compile(r"(\d+)")
+
+
+def major_of(version: str) -> int:
+    """Return the first number of a version."""
+    found = _MAJOR.match(version)
+    return int(found[1]) if found else 0
