@@ -116,7 +116,7 @@ def _require_version(name: str, text: str) -> None:
         raise AssumptionError(f"{name}={text}: {text!r} is not a version") from None
 
 
-# -- names that stand for many facts ------------------------------------------------------------------------------
+# -- names that stand for many facts ---------------------------------------------------------------
 
 def _host(snapshot: Snapshot, source: str, values: Mapping[str, Value | None]) -> Snapshot:
     """Return the snapshot with host facts set; None is "not there"."""
@@ -233,8 +233,7 @@ def _release(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> S
     facts = _release_facts(name, row, snapshot, source)
     others = () if isinstance(snapshot.frameworks, Unknown) else tuple(
         f for f in snapshot.frameworks if not (isinstance(n := f.get("framework.name"), Known) and n.value == name))
-    planned = [text.split(";")[0].split("=")[0].split("<")[0].split(">")[0].split("[")[0].strip().lower()
-               for text in as_texts(row.get("requires_nvidia"))]
+    planned = as_texts(row.get("requires_nvidia"))
     before = host.get("python.planned_distributions")
     kept = as_texts(before.value) if isinstance(before, Known) else ()
     return _host(replace(snapshot, frameworks=(*others, facts)), source,

@@ -23,7 +23,7 @@ class CodecError(ValueError):
     """The document cannot be used; the message says what and where, in one line."""
 
 
-# -- encode -----------------------------------------------------------------------------------------------------
+# -- encode ----------------------------------------------------------------------------------------
 
 def encode_fact(fact: Fact) -> dict[str, Any]:
     """Return {"value", "source"}, {"absent": source}, {"unknown": reason} or {"not_asked": reason}."""
@@ -117,7 +117,7 @@ def encode_report(report: Report) -> dict[str, Any]:
     }
 
 
-# -- decode -----------------------------------------------------------------------------------------------------
+# -- decode ----------------------------------------------------------------------------------------
 
 def parse_json(text: str, name: str) -> Any:
     """Return the JSON in `text`; raise `CodecError` naming the file and line."""

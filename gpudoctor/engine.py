@@ -192,7 +192,7 @@ def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables) -> Judge
     return Judgement(findings=tuple(findings), undecided=tuple(undecided))
 
 
-# -- words ------------------------------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------------------
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+)\}")
 

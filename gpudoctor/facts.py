@@ -135,7 +135,7 @@ python.site_packages | paths | python | private | its package folders, in order
 python.user_site | flag | python | | whether the user's own package folder is searched
 python.shadowing_files | paths | python | private | local files that hide a framework's name
 python.nvidia_distributions | records | python | | installed nvidia-* distributions: name, version, location
-python.planned_distributions | texts | python | | distributions that a fix would install; always empty on a machine
+python.planned_distributions | texts | python | | requirements that a fix would install; always empty on a machine
 python.collisions | records | python | | files that two distributions own: file, owners, matches ("" when gone)
 python.colliding_distributions | texts | python | | the distributions that own the same files
 python.incomplete_distributions | texts | python | | nvidia-* distributions whose record lists libraries that are gone
@@ -209,10 +209,14 @@ driver.libcuda_command | command | derive | | how to install the libcuda of the 
 driver.fabric_manager_command | command | derive | | how to install the fabric manager of the driver in use on this distribution
 driver.libcuda_off_path_folder | path | derive | | folder of a libcuda.so.1 where the loader does not look
 driver.libcuda_search_path | paths | derive | | LD_LIBRARY_PATH with which that libcuda.so.1 would be found
+cuda.init_answer | text | derive | | what cuInit returned, as a text that can stand in lists
 cuda.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that hold a libcuda.so.1
 container.withheld_capabilities | texts | derive | | compute and utility, where NVIDIA_DRIVER_CAPABILITIES keeps them from the container
 system.driver_command | command | derive | | how to install the NVIDIA driver on this distribution
-python.pip_command | command | derive | | how to run pip for the patient
+system.oldest_card | compute_capability | derive | | oldest compute capability among the cards here
+python.pip_command | command | derive | | how to have pip install something for the patient
+python.pip_uninstall_command | command | derive | | how to have pip remove something from the patient
+python.frameworks | texts | derive | | the frameworks installed in the patient
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
 cuda.visible_count | integer | derive | | CUDA devices that stay visible
 cuda.library_kind | text | derive | | where the loaded libcuda came from: driver, compat, stub or other
@@ -222,21 +226,44 @@ framework.minimum_driver | driver_version | derive | | oldest driver for that fl
 framework.libraries | records | derive | | the loader trace: soname, path, why, version
 framework.libraries_missing | texts | derive | | CUDA libraries that the trace does not find
 framework.libraries_off_path | texts | derive | | of these, the ones that are installed where the framework does not look
+framework.off_path_origin | text | derive | | where those lie: in Python "packages" or in folders of the "system"
+framework.cuda_libraries_absent | texts | derive | | missing libraries of which no file was seen anywhere, cuDNN apart
+framework.cudnn_absent | text | derive | | the cuDNN library it opens, when no file of it was seen anywhere
+framework.cudnn_others | texts | derive | | cuDNN of other major versions that would be found where the right one is missing
+framework.cudart_others | texts | derive | | CUDA runtimes of other versions that would be found where the right one is missing
 framework.libraries_shadowed | texts | derive | | libraries that LD_LIBRARY_PATH replaces by others
 framework.libraries_broken | texts | derive | | libraries whose winning file cannot be loaded
 framework.libraries_off_path_folders | paths | derive | | the folders of the ones installed where the framework does not look
 framework.library_path_needed | paths | derive | | LD_LIBRARY_PATH with which the missing libraries would be found
+framework.library_folders_unsearched | paths | derive | | folders that its CUDA packages would fill and that it would not search
+framework.library_path_planned | paths | derive | | LD_LIBRARY_PATH with which the libraries of these packages would be found
+framework.shadowing_folders | paths | derive | | folders on LD_LIBRARY_PATH that shadow or break libraries
 framework.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that shadow or break libraries
 framework.cudnn_found | cudnn_version | derive | | version of the cuDNN that the trace finds
-framework.requires_missing | texts | derive | | nvidia-* distributions it always requires and that are not installed
-framework.cuda_distributions | texts | derive | | nvidia-* distributions that its CUDA extra would install
+framework.cudnn_without_library_path | cudnn_version | derive | | version of the cuDNN it would find without LD_LIBRARY_PATH
+framework.cudnn_floor | cudnn_version | derive | | cuDNN (major.minor) it was compiled with
+framework.cudnn_oldest_card | compute_capability | derive | | oldest card that the cuDNN it finds has code for
+framework.oldest_card | compute_capability | derive | | oldest card that the build has code for
+framework.newest_card | compute_capability | derive | | newest card that the build has code for
+framework.requires_missing | texts | derive | | requirements on nvidia-* distributions it always has and that are not installed
+framework.asks_packages | flag | derive | | whether NVIDIA's libraries come as Python packages that the build asks for
+framework.cudnn_requirement | texts | derive | | the requirement that would bring a cuDNN for it and for the cards here
+framework.cuda_distributions | texts | derive | | requirements on nvidia-* distributions that would bring its CUDA libraries
+framework.cuda_requirement | texts | derive | | what pip is to be told for them (tensorflow[and-cuda]==2.21.0)
+framework.distributions_damaged | texts | derive | | nvidia-* distributions it asks for of which files are gone or overwritten
+framework.reinstall_requirements | texts | derive | | those with their installed versions
+framework.toolkits_other | texts | derive | | CUDA toolkits on disk of another major version than the build's
+framework.glibc_floor | glibc_version | derive | | oldest glibc that the wheels of this release run on
 framework.python_versions | texts | derive | | Python versions its release has GPU wheels for
 framework.fitting_release | text | derive | | newest release with code for every card here that this driver, Python and glibc run (torch==2.10.0)
+framework.gpu_release | text | derive | | the CUDA build of the installed release if it fits here, else the fitting release
+framework.gpu_requirement | text | derive | | what pip is to install for it
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
 framework.driver_command | command | derive | | how to install a driver that is new enough for the framework on this distribution
 pair.code | text | derive | | machine code for this card: native, partial (some must be compiled from PTX), ptx or none
 pair.ptx_isa | ptx_isa | derive | | newest PTX that must be compiled for this card
 pair.ptx_ceiling | cuda_version | derive | | oldest driver ceiling that compiles that PTX
+pair.architecture_note | text | derive | | which CUDA toolkits compile for this card, in words
 """
 
 ENVIRONMENT_VARIABLES = tuple("""

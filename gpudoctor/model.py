@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, TypeAlias
 
-# -- facts ------------------------------------------------------------------------------------------------------
+# -- facts -----------------------------------------------------------------------------------------
 
 Scalar: TypeAlias = bool | int | float | str | tuple[str, ...]
 Record: TypeAlias = Mapping[str, Scalar]
@@ -67,7 +67,7 @@ class Snapshot:
     probes: tuple[ProbeRun, ...] = ()
 
 
-# -- rules ------------------------------------------------------------------------------------------------------
+# -- rules -----------------------------------------------------------------------------------------
 
 class Severity(Enum):
     """How bad a finding is; only the first two are faults."""
@@ -242,7 +242,7 @@ class RuleDatabase:
     base: Snapshot
 
 
-# -- results ----------------------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:

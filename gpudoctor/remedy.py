@@ -54,7 +54,7 @@ def _rank(finding: Finding) -> tuple[int, bool, str, str]:
     return (finding.severity.rank, finding.certainty is not Certainty.CERTAIN, finding.rule, finding.subject)
 
 
-# -- proving ----------------------------------------------------------------------------------------------------
+# -- proving ---------------------------------------------------------------------------------------
 
 def _prove_all(rule: Rule, subject: Subject, finding: Finding, before: Judgement, snapshot: Snapshot,
                database: RuleDatabase) -> Iterable[Proof]:
@@ -121,7 +121,7 @@ def resolve_effect(effects: Sequence[Effect], subject: Subject, database: RuleDa
     return facts or None
 
 
-# -- words ------------------------------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------------------
 
 def concretise(fix: Fix, subject: Subject) -> Remedy | None:
     """Return the fix with this machine's values in it, or None when one of them is not known."""
@@ -165,7 +165,7 @@ def _fill_plain(text: str, subject: Subject) -> str:
     return text
 
 
-# -- causes and consequences ---------------------------------------------------------------------------------------
+# -- causes and consequences -----------------------------------------------------------------------
 
 def _fold(ranked: Sequence[Finding], proofs: dict[Key, list[Proof]]) -> tuple[Finding, ...]:
     """Return the causes in rank order, each with the findings folded under it that its first fix clears as well."""

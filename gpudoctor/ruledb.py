@@ -52,7 +52,7 @@ def load(folder: str | None = None, extra: str | None = None) -> RuleDatabase:
                         base=database.base)
 
 
-# -- folders of pages --------------------------------------------------------------------------------------------
+# -- folders of pages ------------------------------------------------------------------------------
 
 def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
     """Return the database written as pages below `root`; raise `RuleDatabaseError` with every problem at once."""
@@ -131,7 +131,7 @@ def _read_base(root: Path, tables: Tables) -> Snapshot:
         raise RuleDatabaseError(f"{file}: {error}") from None
 
 
-# -- the compiled file -------------------------------------------------------------------------------------------
+# -- the compiled file -----------------------------------------------------------------------------
 
 def compile_database(database: RuleDatabase) -> bytes:
     """Return the database as one JSON document, deterministic."""

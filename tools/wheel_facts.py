@@ -72,7 +72,8 @@ def stated_columns(
         "source": f"pypi:{wheel.project}=={wheel.version}",
     }
     row.setdefault("build", "cpu" if delegate else None)
-    row.setdefault("cudnn", _pinned_cudnn(required))
+    if row["build"] == "cuda":
+        row.setdefault("cudnn", _pinned_cudnn(required))
     return row
 
 

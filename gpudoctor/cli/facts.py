@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
-from gpudoctor.facts import CATALOGUE
+from gpudoctor.cli import streams
+from gpudoctor.facts import CATALOGUE, FactSpec
 
 
 def facts() -> None:
@@ -12,6 +11,9 @@ def facts() -> None:
 
     Example: gpudoctor facts | grep cudnn
     """
-    for spec in CATALOGUE.values():
-        private = " (private)" if spec.private else ""
-        typer.echo(f"{spec.name:36} {spec.type.value:22} {spec.probe:12} {spec.meaning}{private}")
+    streams.say("".join(f"{_line(spec)}\n" for spec in CATALOGUE.values()))
+
+
+def _line(spec: FactSpec) -> str:
+    private = " (private)" if spec.private else ""
+    return f"{spec.name:36} {spec.type.value:22} {spec.probe:12} {spec.meaning}{private}"

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gpudoctor import codec, compare, share
-from gpudoctor.cli import sources
+from gpudoctor.cli import sources, streams
 from gpudoctor.cli.check import Depth
 from gpudoctor.cli.failures import InputError
 from gpudoctor.probes import document
@@ -65,7 +65,7 @@ def payload(
     """
     from gpudoctor import host, zipapp
 
-    refused = host.write_atomically(os.path.abspath(output), zipapp.build())
+    refused = host.write_atomically(output, zipapp.build())
     if refused is not None:
         raise InputError(f"{output}: cannot be written: {refused.reason}")
     typer.echo(f"{output} is written. There: python3 {output} > raw.json; here: gpudoctor check --from raw.json",
@@ -84,9 +84,10 @@ def diff(
     changes = compare.differences(sources.read_snapshot(before), sources.read_snapshot(after))
     if format_ is Format.JSON:
         listed = [{"subject": c.subject, "fact": c.name, "before": c.before, "after": c.after} for c in changes]
-        typer.echo(json.dumps({"schema": "gpudoctor.diff/1", "changes": listed}, indent=2))
+        streams.say(json.dumps({"schema": "gpudoctor.diff/1", "changes": listed}, indent=2) + "\n")
         return
+    lines = []
     for change in changes:
         name = f"{change.subject}: {change.name}" if change.name else change.subject
-        typer.echo(f"{printable(name)}\n    was {printable(change.before)}\n    is  {printable(change.after)}")
-    typer.echo(f"{len(changes)} change(s)")
+        lines.append(f"{printable(name)}\n    was {printable(change.before)}\n    is  {printable(change.after)}\n")
+    streams.say("".join(lines) + f"{len(changes)} change(s)\n")

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from gpudoctor import codec, host, patient, ruledb
+from gpudoctor.cli import streams
 from gpudoctor.cli.failures import InputError
 from gpudoctor.host import Host, Missing, Refused, Text
 from gpudoctor.model import RuleDatabase, Snapshot
@@ -41,8 +42,8 @@ def _current_folder() -> str:
 def read_document(name: str) -> Any:
     """Return the JSON in a file, or on standard input when the name is `-`."""
     if name == "-":
-        return codec.parse_json(sys.stdin.buffer.read(codec.MAX_BYTES).decode("utf-8", "replace"), "standard input")
-    match Host().read_text(os.path.abspath(name), limit_bytes=codec.MAX_BYTES):
+        return codec.parse_json(_standard_input(), "standard input")
+    match Host().read_text(name, limit_bytes=codec.MAX_BYTES):
         case Text(truncated=True):
             raise InputError(f"{name}: larger than {codec.MAX_BYTES >> 20} MiB, which no snapshot is")
         case Text(text=text):
@@ -51,6 +52,16 @@ def read_document(name: str) -> Any:
             raise InputError(f"{name}: no such file")
         case Refused(reason=reason):
             raise InputError(f"{name}: cannot be read: {reason}")
+
+
+def _standard_input() -> str:
+    try:
+        data = sys.stdin.buffer.read(codec.MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"standard input cannot be read: {error.strerror}") from None
+    if len(data) > codec.MAX_BYTES:
+        raise InputError(f"standard input is larger than {codec.MAX_BYTES >> 20} MiB, which no snapshot is")
+    return data.decode("utf-8", "replace")
 
 
 def read_snapshot(name: str) -> Snapshot:
@@ -64,9 +75,8 @@ def read_snapshot(name: str) -> Snapshot:
 def write(text: str, output: str | None) -> None:
     """Write to a file, whole or not at all, or to standard output."""
     if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        streams.say(text)
         return
-    refused = host.write_atomically(os.path.abspath(output), text.encode("utf-8", "backslashreplace"))
+    refused = host.write_atomically(output, text.encode("utf-8", "backslashreplace"))
     if refused is not None:
         raise InputError(f"{output}: cannot be written: {refused.reason}")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from gpudoctor.derive import releases
-from gpudoctor.derive.frameworks import FRAMEWORK_DERIVATIONS
+from gpudoctor import versions
+from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.engine import Subject, Subjects
 from gpudoctor.facts import CATALOGUE
-from gpudoctor.model import Fact, Facts, Known, Scope, Snapshot, Tables, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown
 
 Derivation = Callable[[View], Fact]
 
@@ -45,7 +45,7 @@ def subjects(snapshot: Snapshot, tables: Tables) -> Subjects:
     A scope that could not be enumerated yields one subject in which all its facts are unknown.
     """
     host = _Tier(facts=dict(snapshot.host), missing=_NOT_PROBED)
-    host.run(_with_cards(snapshot), tables)
+    host.run(_with_scopes(snapshot), tables)
     cards, blind_cards = _scope(snapshot.gpus)
     patients, blind_patients = _scope(snapshot.frameworks)
     gpus = [(_gpu_name(facts, index, blind_cards), {**host.facts, **facts}, blind_cards or _NOT_PROBED)
@@ -53,7 +53,7 @@ def subjects(snapshot: Snapshot, tables: Tables) -> Subjects:
     frameworks = []
     for facts in patients:
         tier = _Tier(facts={**host.facts, **facts}, missing=blind_patients or _NOT_PROBED)
-        tier.run(_with_releases(() if blind_cards else cards), tables)
+        tier.run(framework_derivations.derivations(() if blind_cards else cards), tables)
         frameworks.append((_framework_name(facts, blind_patients), tier.facts, tier.missing))
     pairs = []
     for gpu_name, gpu_facts, gpu_missing in gpus:
@@ -98,25 +98,35 @@ def _framework_name(facts: Facts, blind: Unknown | None) -> str:
     return str(name.value) if isinstance(name, Known) else "framework"
 
 
-def _with_cards(snapshot: Snapshot) -> Mapping[str, Derivation]:
-    """Return the host's derivations; cards that the snapshot lists count even if no probe counted them."""
-    listed = 0 if isinstance(snapshot.gpus, Unknown) else len(snapshot.gpus)
+def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
+    """Return the host's derivations with those that sum up the other scopes.
+
+    Cards that the snapshot lists count even if no probe counted them.
+    """
+    cards = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
 
     def counted(view: View) -> Fact:
         found = HOST_DERIVATIONS["system.nvidia_gpus"](view)
-        if listed and not (isinstance(found, Known) and isinstance(found.value, int) and found.value >= listed):
-            return Known(value=listed, source="the snapshot's list of cards")
+        if cards and not (isinstance(found, Known) and isinstance(found.value, int) and found.value >= len(cards)):
+            return Known(value=len(cards), source="the snapshot's list of cards")
         return found
 
-    return {**HOST_DERIVATIONS, "system.nvidia_gpus": counted}
+    def oldest(_: View) -> Fact:
+        if isinstance(snapshot.gpus, Unknown):
+            return snapshot.gpus
+        known = [str(f.value) for card in cards if isinstance(f := card.get("gpu.compute_capability"), Known)]
+        return (Known(value=min(known, key=versions.parse), source="the cards' compute capabilities") if known
+                else Absent(source="no card tells its compute capability"))
 
+    def installed(_: View) -> Fact:
+        if isinstance(snapshot.frameworks, Unknown):
+            return snapshot.frameworks
+        names = tuple(str(f.value) for facts in snapshot.frameworks
+                      if isinstance(f := facts.get("framework.name"), Known))
+        return Known(value=names, source="the patient's packages")
 
-def _with_releases(cards: tuple[Facts, ...]) -> Mapping[str, Derivation]:
-    def fitting(view: View) -> Fact:
-        return releases.fitting_release(view, cards)
-
-    return {**FRAMEWORK_DERIVATIONS, "framework.fitting_release": fitting,
-            "framework.fitting_requirement": releases.fitting_requirement}
+    return {**HOST_DERIVATIONS, "system.nvidia_gpus": counted, "system.oldest_card": oldest,
+            "python.frameworks": installed}
 
 
 __all__ = ["complete", "subjects"]

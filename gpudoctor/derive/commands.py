@@ -44,3 +44,11 @@ def pip_command(view: View) -> Fact:
     if isinstance(view.fact("python.pip_version"), Absent):
         return Known(value=f"uv pip install --python {python}", source="the patient has no pip")
     return Known(value=f"{python} -m pip install", source="the patient's pip")
+
+
+def pip_uninstall_command(view: View) -> Fact:
+    """Return how to have the patient's packages removed: its own pip, or uv for an environment without one."""
+    python = shlex.quote(view.need_text("python.executable"))
+    if isinstance(view.fact("python.pip_version"), Absent):
+        return Known(value=f"uv pip uninstall --python {python}", source="the patient has no pip")
+    return Known(value=f"{python} -m pip uninstall --yes", source="the patient's pip")

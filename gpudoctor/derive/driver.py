@@ -59,6 +59,11 @@ def libcuda_off_path_folder(view: View) -> Fact:
     return Known(value=found[0].rpartition("/")[0], source=found[0])
 
 
+def init_answer(view: View) -> Fact:
+    """Return the code of cuInit as a text: lists of literals hold texts."""
+    return Known(value=str(view.need("cuda.init_code")), source="cuInit")
+
+
 def withheld_capabilities(view: View) -> Fact:
     """Return which of compute and utility NVIDIA_DRIVER_CAPABILITIES keeps from this container; unset withholds none."""
     if isinstance(view.fact("container.runtime"), Absent):
@@ -95,6 +100,7 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "driver.fabric_manager_command": _command("fabric_manager_command"),
     "driver.libcuda_off_path_folder": libcuda_off_path_folder,
     "driver.libcuda_search_path": libcuda_search_path,
+    "cuda.init_answer": init_answer,
     "cuda.library_path_clean": library_path_clean,
     "container.withheld_capabilities": withheld_capabilities,
 }

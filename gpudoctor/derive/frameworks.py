@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-from packaging.requirements import InvalidRequirement, Requirement
+from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import commands
+from gpudoctor.derive import commands, packages, releases
 from gpudoctor.derive import libraries as trace
-from gpudoctor.derive.releases import Row, cuda_version, own_row
-from gpudoctor.derive.view import View, as_records, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Known, Unknown
+from gpudoctor.derive.device_code import span
+from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
+from gpudoctor.derive.view import View
+from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
 def has_gpu_build(view: View) -> Fact:
     """Return whether the build on disk can use an NVIDIA GPU."""
@@ -50,36 +49,19 @@ def minimum_driver(view: View) -> Fact:
     return Unknown(reason=f"the rule database has no driver for CUDA {floor}")
 
 
-def _names(requirements: tuple[str, ...]) -> tuple[str, ...]:
-    names: dict[str, None] = {}
-    for text in requirements:
-        try:
-            names[Requirement(text).name.lower()] = None
-        except InvalidRequirement:
-            continue
-    return tuple(names)
+def code_span(end: int) -> Callable[[View], Fact]:
+    """Return a derivation of the oldest (0) or newest (1) card that the build has code for."""
 
+    def derivation(view: View) -> Fact:
+        if view.need("framework.has_gpu_build") is False:
+            return Absent(source="this build uses no NVIDIA GPU")
+        known = [str(row["compute_capability"]) for row in view.table("architectures").rows]
+        found = span(code_of(view), known)
+        if found is None:
+            return Absent(source="the build has code for no known card")
+        return Known(value=found[end], source="device code of the build")
 
-def _installed(view: View) -> frozenset[str]:
-    present = {text_in(r, "name").lower() for r in as_records(view.need("python.nvidia_distributions"))}
-    return frozenset(present | set(view.texts("python.planned_distributions")))
-
-
-def requires_missing(view: View) -> Fact:
-    """Return the nvidia-* distributions that the framework always requires and that are not installed."""
-    wanted = _names(as_texts(view.need("framework.requires_nvidia")))
-    here = _installed(view)
-    return Known(value=tuple(name for name in wanted if name not in here), source="installed distributions")
-
-
-def cuda_distributions(view: View) -> Fact:
-    """Return the nvidia-* distributions that the CUDA extra (or the framework itself) would bring."""
-    wanted = view.texts("framework.extra_requires_nvidia") or view.texts("framework.requires_nvidia")
-    if not wanted:
-        wanted = as_texts((own_row(view) or {}).get("requires_nvidia"))
-    if not wanted:
-        return Absent(source="this release has no extra with CUDA libraries")
-    return Known(value=_names(wanted), source="requirements of the release")
+    return derivation
 
 
 def python_versions(view: View) -> Fact:
@@ -90,21 +72,67 @@ def python_versions(view: View) -> Fact:
     return Known(value=row["python"], source=str(row["source"]))
 
 
-FRAMEWORK_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
+def glibc_floor(view: View) -> Fact:
+    """Return the oldest glibc that the wheels of this release run on."""
+    row = own_row(view)
+    if row is None or "glibc" not in row:
+        return Absent(source="the rule database does not know this build")
+    return Known(value=row["glibc"], source=str(row["source"]))
+
+
+Derivation = Callable[[View], Fact]
+
+_BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.has_gpu_build": has_gpu_build,
     "framework.cuda_floor": cuda_floor,
     "framework.minimum_driver": minimum_driver,
     "framework.driver_command": commands.framework_driver_command,
+    "framework.python_versions": python_versions,
+    "framework.glibc_floor": glibc_floor,
+    "framework.oldest_card": code_span(0),
+    "framework.newest_card": code_span(1),
+    "framework.cudnn_floor": packages.cudnn_floor,
+    "framework.asks_packages": packages.asks_packages,
+    "framework.requires_missing": packages.requires_missing,
+    "framework.distributions_damaged": packages.distributions_damaged,
+    "framework.reinstall_requirements": packages.reinstall_requirements,
+    "framework.toolkits_other": packages.toolkits_other,
+}
+
+_AFTER_CARDS: Mapping[str, Derivation] = {
+    "framework.fitting_requirement": lambda view: releases.requirement_for("framework.fitting_release", view),
+    "framework.gpu_requirement": lambda view: releases.requirement_for("framework.gpu_release", view),
+    "framework.cudnn_requirement": packages.cudnn_requirement,
     "framework.libraries": trace.libraries,
     "framework.libraries_missing": trace.libraries_missing,
     "framework.libraries_off_path": trace.libraries_off_path,
     "framework.libraries_off_path_folders": trace.libraries_off_path_folders,
+    "framework.off_path_origin": trace.off_path_origin,
+    "framework.cuda_libraries_absent": trace.cuda_libraries_absent,
+    "framework.cudnn_absent": trace.cudnn_absent,
+    "framework.cudnn_others": trace.cudnn_others,
+    "framework.cudart_others": trace.cudart_others,
     "framework.libraries_broken": trace.libraries_broken,
     "framework.libraries_shadowed": trace.libraries_shadowed,
     "framework.library_path_needed": trace.library_path_needed,
     "framework.library_path_clean": trace.library_path_clean,
+    "framework.shadowing_folders": trace.shadowing_folders,
     "framework.cudnn_found": trace.cudnn_found,
-    "framework.requires_missing": requires_missing,
-    "framework.cuda_distributions": cuda_distributions,
-    "framework.python_versions": python_versions,
+    "framework.cudnn_without_library_path": trace.cudnn_without_library_path,
+    "framework.cudnn_oldest_card": packages.cudnn_oldest_card,
+    "framework.library_folders_unsearched": trace.library_folders_unsearched,
+    "framework.library_path_planned": trace.library_path_planned,
 }
+
+
+def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
+    """Return every derivation of a framework on a machine with these cards, in order."""
+    here = [str(fact.value) for card in cards if isinstance(fact := card.get("gpu.compute_capability"), Known)]
+    return {
+        **_BEFORE_CARDS,
+        "framework.fitting_release": lambda view: releases.fitting_release(view, here),
+        "framework.gpu_release": lambda view: releases.gpu_release(view, here),
+        "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),
+        "framework.cuda_requirement": lambda view: packages.cuda_requirement(view, here),
+        **_AFTER_CARDS,
+    }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping
 
+from gpudoctor import versions
 from gpudoctor.derive import commands
 from gpudoctor.derive.driver import DRIVER_DERIVATIONS
 from gpudoctor.derive.view import View, as_records, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
 _NVIDIA_DISPLAY_CLASS = "0x03"
+STUB_LIBRARY = 34  # CUDA_ERROR_STUB_LIBRARY
 
 
 def driver_version(view: View) -> Fact:
@@ -153,18 +156,22 @@ def visible_count(view: View) -> Fact:
 
 
 def library_kind(view: View) -> Fact:
-    """Return what the loaded libcuda is: the driver's own, cuda-compat's, the toolkit's stub, or another."""
+    """Return what the loaded libcuda is: the driver's own, cuda-compat's, the toolkit's stub, or another.
+
+    What is newer than the kernel module and not the system's own file can only work as forward compatibility. (Under
+    WSL the module is on the other side, in Windows, and its version is another number.)
+    """
     path = view.need_text("cuda.library")
-    if view.value("cuda.init_code") == 34:
-        return Known(value="stub", source="cuInit returned 34")
-    folder = path.rpartition("/")[0]
-    version, kernel = view.value("cuda.library_version"), view.value("driver.kernel_version")
-    kernel = kernel or view.value("nvml.driver_version")
-    if folder in view.texts("container.compat_folders") or "/compat" in folder:
+    if view.value("cuda.init_code") == STUB_LIBRARY:
+        return Known(value="stub", source=f"cuInit returned {STUB_LIBRARY}")
+    if posixpath.dirname(path) in view.texts("container.compat_folders"):
         return Known(value="compat", source=path)
-    if version is None or kernel is None or version == kernel:
+    version, kernel = view.value("cuda.library_version"), view.value("driver.kernel_version")
+    if version is None or kernel is None or version in (kernel, view.value("driver.libcuda_file_version")):
         return Known(value="driver", source=path)
-    return Known(value="other", source=f"{path} is of {version}, the kernel module of {kernel}")
+    source = f"{path} is of {version}, the kernel module of {kernel}"
+    newer = versions.parse(str(version)) > versions.parse(str(kernel))
+    return Known(value="compat" if newer else "other", source=source)
 
 
 HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
@@ -181,5 +188,6 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     **DRIVER_DERIVATIONS,
     "system.driver_command": commands.driver_command,
     "python.pip_command": commands.pip_command,
+    "python.pip_uninstall_command": commands.pip_uninstall_command,
 }
 

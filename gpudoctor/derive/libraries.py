@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 
+from gpudoctor.derive import planned
 from gpudoctor.derive.loader_trace import MACHINES, Inputs, Step, elsewhere, expand, trace
 from gpudoctor.derive.releases import own_row
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Unknown
 
-def _role(soname: str, view: View) -> str:
-    """Return required, optional or driver for a library, by its stem."""
+_SOURCE = "loader trace"
+_PACKAGES = re.compile(r"/(?:site|dist)-packages(?:/|\Z)")
+
+
+def _is_drivers(soname: str, view: View) -> bool:
+    """Return whether the driver brings a library, so that no package of NVIDIA's libraries is to blame."""
     stem = soname.partition(".so")[0]
-    for row in view.table("libraries").rows:
-        if row["stem"] == stem:
-            return str(row["role"])
-    return "required"
+    return any(row["stem"] == stem and row["role"] == "driver" for row in view.table("libraries").rows)
 
 
-def _planned_files(view: View, location: str) -> Iterator[tuple[str, Record]]:
-    planned = view.texts("python.planned_distributions")
-    if not planned:
-        return
-    for row in view.table("nvidia_libraries").rows:
-        if row["distribution"] in planned:
-            for name in as_texts(row["libraries"]):
-                path = f"{location}/{row['folder']}/{name}"
-                yield path, {"path": path, "soname": name, "machine": "", "error": "",
-                             "version": str(row["version"]), "distribution": str(row["distribution"])}
-
-
-def loader_inputs(view: View) -> Inputs:
-    """Return everything the loader would look at for this framework."""
+def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
+    """Return everything the loader would look at for this framework; `extra` is what pip is to install first."""
     row = own_row(view) or {}
     location = view.need_text("framework.location").rstrip("/")
     loader = view.value("framework.loader")
@@ -41,8 +33,12 @@ def loader_inputs(view: View) -> Inputs:
     rpath = view.texts("framework.loader_rpath") if on_disk else as_texts(row.get("rpath"))
     runpath = view.texts("framework.loader_runpath") if on_disk else as_texts(row.get("runpath"))
     files = {posixpath.normpath(text_in(record, "path")): record for record in as_records(view.need("loader.files"))}
-    for path, record in _planned_files(view, location):
-        files.setdefault(posixpath.normpath(path), record)
+    wanted = (*view.texts("python.planned_distributions"), *extra)
+    if wanted:
+        for path, record in planned.files(wanted, location, view.table("nvidia_libraries")):
+            path = posixpath.normpath(path)
+            if path not in files or planned.replaces(record, wanted, files[path]):
+                files[path] = record
     machine = view.need_text("system.architecture")
     return Inputs(
         files=files, rpath=expand(rpath, origin), runpath=expand(runpath, origin),
@@ -63,93 +59,174 @@ def wanted_libraries(view: View) -> tuple[str, ...]:
     wanted = dict.fromkeys((*view.texts("framework.loader_needed"), *loads))
     if not wanted:
         raise NotKnown(Unknown(reason="which libraries this build opens is not known without running it", asked=False))
-    return tuple(wanted)
+    return tuple(name for name in wanted if not _is_drivers(name, view))
 
 
 def trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
     """Return the loader trace of every library but the driver's own."""
     wanted = wanted_libraries(view)
     inputs = loader_inputs(view)
-    steps = tuple(trace(name, inputs) for name in wanted if _role(name, view) != "driver")
-    return steps, inputs
-
-
-def _required(view: View) -> tuple[tuple[Step, ...], Inputs]:
-    steps, inputs = trace_all(view)
-    return tuple(step for step in steps if _role(step.soname, view) == "required"), inputs
+    return tuple(trace(name, inputs) for name in wanted), inputs
 
 
 def libraries(view: View) -> Fact:
     """Return the loader trace as records."""
     steps, inputs = trace_all(view)
-    return Known(source="loader trace", value=tuple(
+    return Known(source=_SOURCE, value=tuple(
         {"soname": s.soname, "path": s.path or "", "why": s.why, "error": s.error,
          "version": text_in(inputs.files.get(s.path or "", {}), "version")} for s in steps))
 
 
 def libraries_missing(view: View) -> Fact:
-    """Return the required libraries that the trace finds nowhere."""
-    steps, _ = _required(view)
-    return Known(value=tuple(s.soname for s in steps if s.path is None), source="loader trace")
+    """Return the libraries that the trace finds nowhere."""
+    steps, _ = trace_all(view)
+    return Known(value=tuple(s.soname for s in steps if s.path is None), source=_SOURCE)
+
+
+def _off_path(view: View) -> dict[str, str]:
+    """Return the missing libraries of which a usable file was seen, each with the nearest one's path."""
+    steps, inputs = trace_all(view)
+    near = view.need_text("framework.location")
+    return {s.soname: found[0] for s in steps if s.path is None and (found := elsewhere(s.soname, inputs, near))}
 
 
 def libraries_off_path(view: View) -> Fact:
     """Return the missing libraries of which a usable file lies where the framework does not look."""
-    steps, inputs = _required(view)
-    near = view.need_text("framework.location")
-    return Known(value=tuple(s.soname for s in steps if s.path is None and elsewhere(s.soname, inputs, near)),
-                 source="loader trace")
+    return Known(value=tuple(_off_path(view)), source=_SOURCE)
 
 
 def libraries_off_path_folders(view: View) -> Fact:
     """Return the folders of those files, each once."""
-    steps, inputs = _required(view)
-    near = view.need_text("framework.location")
-    folders = {posixpath.dirname(elsewhere(s.soname, inputs, near)[0]): None
-               for s in steps if s.path is None and elsewhere(s.soname, inputs, near)}
-    return Known(value=tuple(folders), source="loader trace")
+    folders = dict.fromkeys(posixpath.dirname(path) for path in _off_path(view).values())
+    return Known(value=tuple(folders), source=_SOURCE)
+
+
+def off_path_origin(view: View) -> Fact:
+    """Return whether those files belong to Python packages or to the system."""
+    folders = as_texts(view.need("framework.libraries_off_path_folders"))
+    if not folders:
+        return Absent(source="no library lies where the framework does not look")
+    inside = all(_PACKAGES.search(folder) for folder in folders)
+    return Known(value="packages" if inside else "system", source=_SOURCE)
+
+
+def _absent(view: View) -> tuple[str, ...]:
+    off_path = view.texts("framework.libraries_off_path")
+    return tuple(name for name in as_texts(view.need("framework.libraries_missing")) if name not in off_path)
+
+
+def cuda_libraries_absent(view: View) -> Fact:
+    """Return the missing libraries of which no file was seen anywhere, cuDNN apart."""
+    return Known(value=tuple(name for name in _absent(view) if not name.startswith("libcudnn")), source=_SOURCE)
+
+
+def cudnn_absent(view: View) -> Fact:
+    """Return the name of the cuDNN library of which no file was seen anywhere."""
+    for name in _absent(view):
+        if name.startswith("libcudnn.so"):
+            return Known(value=name, source=_SOURCE)
+    return Absent(source="cuDNN is found, or is not opened")
+
+
+def _others(stem: str, view: View) -> Fact:
+    """Return the names under which the loader would find another version of a missing library."""
+    missing = [name for name in as_texts(view.need("framework.libraries_missing")) if name.startswith(stem + ".so")]
+    if not missing:
+        return Known(value=(), source=f"{stem} is found, or is not opened")
+    inputs = loader_inputs(view)
+    seen = {posixpath.basename(path) for path in inputs.files} | {text_in(r, "soname") for r in inputs.cache}
+    versioned = re.compile(re.escape(stem) + r"\.so\.\d+(?:\.0)?\Z")
+    names = sorted(name for name in seen if versioned.match(name) and name not in missing)
+    return Known(value=tuple(name for name in names if trace(name, inputs).path), source=_SOURCE)
+
+
+def cudnn_others(view: View) -> Fact:
+    """Return the cuDNN libraries of other major versions that the loader would find where the right one is missing."""
+    return _others("libcudnn", view)
+
+
+def cudart_others(view: View) -> Fact:
+    """Return the CUDA runtimes of other versions that the loader would find where the right one is missing."""
+    return _others("libcudart", view)
 
 
 def library_path_needed(view: View) -> Fact:
     """Return LD_LIBRARY_PATH as it is with the folders of the missing libraries behind it."""
     folders = as_texts(view.need("framework.libraries_off_path_folders"))
     here = view.texts("loader.library_path")
-    return Known(value=tuple(dict.fromkeys((*here, *folders))), source="loader trace")
+    return Known(value=tuple(dict.fromkeys((*here, *folders))), source=_SOURCE)
+
+
+def library_folders_unsearched(view: View) -> Fact:
+    """Return the folders which the CUDA packages would fill and the framework would not search."""
+    wanted = wanted_libraries(view)
+    inputs = loader_inputs(view, as_texts(view.need("framework.cuda_distributions")))
+    near = view.need_text("framework.location")
+    found = [elsewhere(name, inputs, near) for name in wanted if trace(name, inputs).path is None]
+    folders = dict.fromkeys(posixpath.dirname(paths[0]) for paths in found if paths)
+    return Known(value=tuple(folders), source=_SOURCE)
+
+
+def library_path_planned(view: View) -> Fact:
+    """Return LD_LIBRARY_PATH as it is with those folders behind it."""
+    folders = as_texts(view.need("framework.library_folders_unsearched"))
+    here = view.texts("loader.library_path")
+    return Known(value=tuple(dict.fromkeys((*here, *folders))), source=_SOURCE)
 
 
 def library_path_clean(view: View) -> Fact:
     """Return LD_LIBRARY_PATH without the folders from which shadowing or broken libraries are taken."""
-    steps, _ = _required(view)
+    steps, _ = trace_all(view)
     shadowed = view.texts("framework.libraries_shadowed")
     bad = {posixpath.dirname(s.path) for s in steps
            if s.path is not None and s.why == "LD_LIBRARY_PATH" and (s.error or s.soname in shadowed)}
     kept = tuple(f for f in view.texts("loader.library_path") if posixpath.normpath(f) not in bad)
-    return Known(value=kept, source="loader trace")
+    return Known(value=kept, source=_SOURCE)
 
 
 def libraries_broken(view: View) -> Fact:
     """Return the libraries whose winning file cannot be loaded."""
-    steps, _ = _required(view)
-    return Known(value=tuple(s.soname for s in steps if s.path is not None and s.error), source="loader trace")
+    steps, _ = trace_all(view)
+    return Known(value=tuple(s.soname for s in steps if s.path is not None and s.error), source=_SOURCE)
 
 
 def libraries_shadowed(view: View) -> Fact:
     """Return the libraries that LD_LIBRARY_PATH takes from elsewhere although the framework's own are installed."""
-    steps, inputs = _required(view)
+    steps, inputs = trace_all(view)
     own = set(inputs.runpath) | set(inputs.rpath)
     shadowed = [s.soname for s in steps if s.why == "LD_LIBRARY_PATH" and s.path is not None
                 and posixpath.dirname(s.path) not in own
                 and any(f"{folder}/{s.soname}" in inputs.files for folder in own)]
-    return Known(value=tuple(shadowed), source="loader trace")
+    return Known(value=tuple(shadowed), source=_SOURCE)
+
+
+def shadowing_folders(view: View) -> Fact:
+    """Return the folders on LD_LIBRARY_PATH from which shadowing or broken libraries are taken."""
+    kept = as_texts(view.need("framework.library_path_clean"))
+    return Known(value=tuple(f for f in view.texts("loader.library_path") if f not in kept), source=_SOURCE)
+
+
+def _cudnn_step(steps: Sequence[Step]) -> Step | None:
+    return next((s for s in steps if s.soname.startswith("libcudnn.so") and s.path is not None), None)
 
 
 def cudnn_found(view: View) -> Fact:
     """Return the version of the cuDNN that the trace finds, when its file or distribution tells."""
-    steps, inputs = _required(view)
-    for step in steps:
-        if step.soname.startswith("libcudnn.so") and step.path is not None:
-            version = text_in(inputs.files.get(step.path, {}), "version")
-            if version:
-                return Known(value=version, source=step.path)
-            return Unknown(reason=f"{step.path} does not tell its version without being loaded", asked=False)
-    return Absent(source="loader trace")
+    steps, inputs = trace_all(view)
+    step = _cudnn_step(steps)
+    return Absent(source=_SOURCE) if step is None else _version(step, inputs)
+
+
+def cudnn_without_library_path(view: View) -> Fact:
+    """Return the version of the cuDNN that the framework would find if LD_LIBRARY_PATH were not set."""
+    wanted = [name for name in wanted_libraries(view) if name.startswith("libcudnn.so")]
+    inputs = replace(loader_inputs(view), library_path=())
+    step = _cudnn_step([trace(name, inputs) for name in wanted])
+    return Absent(source=_SOURCE) if step is None else _version(step, inputs)
+
+
+def _version(step: Step, inputs: Inputs) -> Fact:
+    version = text_in(inputs.files.get(step.path or "", {}), "version")
+    if version and not step.error:
+        return Known(value=version, source=str(step.path))
+    return Unknown(reason=f"{step.path} does not tell its version without being loaded", asked=False)

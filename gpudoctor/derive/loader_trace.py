@@ -16,6 +16,9 @@ from gpudoctor.derive.view import text_in
 
 MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 
+# What open(2) says of a link that leads nowhere, and of a file that this user may not read: the loader goes on.
+_NOT_OPENED = ("No such file or directory", "Permission denied")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
@@ -80,6 +83,8 @@ def _try(soname: str, path: str, why: str, inputs: Inputs) -> Step | None:
         return None
     machine = text_in(record, "machine")
     if machine and inputs.machine and machine != inputs.machine:
+        return None
+    if text_in(record, "error") in _NOT_OPENED:
         return None
     return Step(soname=soname, path=posixpath.normpath(path), why=why, error=text_in(record, "error"))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from gpudoctor.derive import device_code
 from gpudoctor.derive.releases import ceiling_for, code_of
-from gpudoctor.derive.view import NotKnown, View
+from gpudoctor.derive.view import NotKnown, View, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
 def pair_code(view: View) -> Fact:
@@ -31,6 +31,22 @@ def pair_ptx_ceiling(view: View) -> Fact:
     return Known(value=ceiling, source=f"rules/tables/ptx_isa.toml for PTX ISA {isa}")
 
 
+def pair_architecture_note(view: View) -> Fact:
+    """Return in words which CUDA toolkits compile for this card."""
+    capability = view.need_text("gpu.compute_capability")
+    row = floor_row(view.table("architectures"), "compute_capability", capability)
+    if row is None or row["compute_capability"] != capability:
+        return Unknown(reason=f"the rule database does not know compute capability {capability}")
+    family = f"{row['architecture']} ({capability})"
+    if "last_cuda" in row:
+        last = str(row["last_cuda"])
+        next_major = int(last.partition(".")[0]) + 1
+        return Known(value=f"CUDA {last} is the last that compiles for {family}; CUDA {next_major} dropped it",
+                     source=str(row["source"]))
+    since = f"CUDA {row['first_cuda']} was the first that compiles for" if "first_cuda" in row else "CUDA compiles for"
+    return Known(value=f"{since} {family}", source=str(row["source"]))
+
+
 def _coverage(view: View) -> device_code.Coverage:
     if view.need("framework.has_gpu_build") is False:
         raise NotKnown(Absent(source="this build uses no NVIDIA GPU"))
@@ -41,4 +57,5 @@ PAIR_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "pair.code": pair_code,
     "pair.ptx_isa": pair_ptx_isa,
     "pair.ptx_ceiling": pair_ptx_ceiling,
+    "pair.architecture_note": pair_architecture_note,
 }

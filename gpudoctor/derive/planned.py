@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -73,12 +72,12 @@ def files(texts: Sequence[str], location: str, table: Table) -> Iterator[tuple[s
                          "distribution": str(row["distribution"])}
 
 
-def replaces(requirement_texts: Sequence[str], record: Record) -> bool:
-    """Return whether pip would put another version in place of an installed file."""
-    for requirement in parse(requirement_texts):
-        if canonicalize_name(requirement.name) == record.get("distribution"):
-            return not requirement.specifier.contains(str(record.get("version", "")) or "0")
-    return not record.get("distribution")
+def replaces(planned: Record, texts: Sequence[str], record: Record) -> bool:
+    """Return whether pip would put its file in place of one that lies there: not if the right one is installed."""
+    if planned["distribution"] != record.get("distribution"):
+        return True
+    return not any(requirement.specifier.contains(str(record.get("version") or "0"))
+                   for requirement in parse(texts) if canonicalize_name(requirement.name) == planned["distribution"])
 
 
 def bringing(soname: str, cuda_major: int, table: Table) -> str | None:
@@ -91,12 +90,3 @@ def bringing(soname: str, cuda_major: int, table: Table) -> str | None:
             if row["distribution"] == name]
     others = any(row["distribution"] == name and row not in rows for row in table.rows)
     return f"{name}>={min(ends)},<={max(ends)}" if others else name
-
-
-_MAJOR = re.compile(r"(\d+)")
-
-
-def major_of(version: str) -> int:
-    """Return the first number of a version."""
-    found = _MAJOR.match(version)
-    return int(found[1]) if found else 0

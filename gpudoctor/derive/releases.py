@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code
-from gpudoctor.derive.view import View, as_records, as_texts
-from gpudoctor.model import Absent, Fact, Facts, Known, Record, Value
+from gpudoctor.derive import device_code, planned
+from gpudoctor.derive.loader_trace import expand
+from gpudoctor.derive.view import View, as_records, as_texts, floor_row
+from gpudoctor.model import Absent, Fact, Known, Record, Value
 
 Row = Mapping[str, Value]
+
 
 def platform_of(view: View) -> str:
     """Return the platform name that tables use, such as linux_x86_64."""
@@ -68,31 +71,58 @@ def ceiling_for(ptx_isa: str, view: View) -> str | None:
     return next((str(row["cuda"]) for row in rows if row["ptx_isa"] == ptx_isa), None)
 
 
-def fitting_release(view: View, cards: tuple[Facts, ...]) -> Fact:
-    """Return the newest final release with a wheel for this Python and glibc, a CUDA that this driver runs, and code
-    for every card here that needs no PTX newer than the driver knows."""
+# -- releases that would fit ----------------------------------------------------------------------------------------
+
+def fitting_release(view: View, cards: Sequence[str]) -> Fact:
+    """Return the newest final release with a wheel for this Python and glibc, a CUDA that this driver runs, code
+    for every card here that needs no PTX newer than the driver knows, and libraries that it finds and that serve
+    the cards. `cards` are compute capabilities."""
     name = view.need_text("framework.name")
     if name not in view.tables:
         return Absent(source=f"the rule database has no table of {name} releases")
-    capabilities = [str(c.value) for card in cards
-                    if isinstance(c := card.get("gpu.compute_capability"), Known)]
-    fitting = [row for row in release_rows(view, name) if _fits(row, view, capabilities)]
-    best = max(fitting, key=lambda row: versions.parse(str(row["version"])), default=None)
-    if best is None:
-        return Absent(source=f"no {name} release in the rule database fits")
-    return Known(value=f"{name}=={best['version']}", source=str(best["source"]))
+    rows = [row for row in release_rows(view, name) if row.get("build") == "cuda"]
+    for row in sorted(rows, key=lambda row: versions.parse(str(row["version"])), reverse=True):
+        if _fits(row, name, view, cards):
+            return Known(value=f"{name}=={row['version']}", source=str(row["source"]))
+    return Absent(source=f"no {name} release in the rule database fits")
 
 
-def _fits(row: Row, view: View, capabilities: list[str]) -> bool:
+def gpu_release(view: View, cards: Sequence[str]) -> Fact:
+    """Return the CUDA build of the very release that is installed if it would fit, else the fitting release."""
+    name, version = view.need_text("framework.name"), view.value("framework.version")
+    if name in view.tables and version is not None:
+        public = str(version).partition("+")[0]
+        for row in release_rows(view, name):
+            if row["version"] == public and _fits(row, name, view, cards):
+                return Known(value=f"{name}=={public}", source=str(row["source"]))
+    return fitting_release(view, cards)
+
+
+def requirement_for(release_fact: str, view: View) -> Fact:
+    """Return what pip is to install for a release, with its CUDA extra where it has one."""
+    name, _, version = view.need_text(release_fact).partition("==")
+    row: Row = next((r for r in release_rows(view, name) if r["version"] == version), {})
+    extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
+    return Known(value=f"{name}{extra}=={version}", source="rule database")
+
+
+def _fits(row: Row, name: str, view: View, cards: Sequence[str]) -> bool:
     if versions.parse(str(row["version"])).is_prerelease or row.get("build") != "cuda" or "code" not in row:
         return False
     python = ".".join(view.need_text("python.version").split(".")[:2])
-    if python not in as_texts(row.get("python")):
+    if python not in as_texts(row.get("python")) or not _extra_installs(row, name, python, view):
         return False
     glibc = view.value("system.glibc")
     if glibc is not None and "glibc" in row and versions.parse(str(glibc)) < versions.parse(str(row["glibc"])):
         return False
-    return _driver_runs(row, view) and all(_card_runs(row, view, capability) for capability in capabilities)
+    return (_driver_runs(row, view) and all(_card_runs(row, view, card) for card in cards)
+            and _finds_libraries(row, view) and _cudnn_serves(row, view, cards))
+
+
+def _extra_installs(row: Row, name: str, python: str, view: View) -> bool:
+    """Return whether pip can install the release with its CUDA packages: a few ask for what does not exist."""
+    return not any(broken["framework"] == name and broken["version"] == row["version"]
+                   and python in as_texts(broken["python"]) for broken in view.table("broken_extras").rows)
 
 
 def _driver_runs(row: Row, view: View) -> bool:
@@ -116,9 +146,52 @@ def _card_runs(row: Row, view: View, capability: str) -> bool:
     return needed is not None and versions.parse(needed) <= versions.parse(str(ceiling))
 
 
-def fitting_requirement(view: View) -> Fact:
-    """Return what pip is to install for the fitting release, with its CUDA extra where it has one."""
-    name, _, version = view.need_text("framework.fitting_release").partition("==")
-    row: Row = next((r for r in release_rows(view, name) if r["version"] == version), {})
-    extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
-    return Known(value=f"{name}{extra}=={version}", source="rule database")
+def _finds_libraries(row: Row, view: View) -> bool:
+    """Return whether the release looks where its own CUDA packages lie; a release with RPATH brings or finds them."""
+    if "runpath" not in row:
+        return True
+    origin = posixpath.dirname(f"/{row.get('loader', '')}")
+    folders = expand(as_texts(row["runpath"]), origin)
+    brought = {path for path, _ in planned.files(as_texts(row["requires_nvidia"]), "", view.table("nvidia_libraries"))}
+    drivers = {str(known["stem"]) for known in view.table("libraries").rows if known["role"] == "driver"}
+    return all(any(f"{folder}/{soname}" in brought for folder in folders)
+               for soname in as_texts(row.get("loads")) if soname.partition(".so")[0] not in drivers)
+
+
+# -- cuDNN and the cards --------------------------------------------------------------------------------------------
+
+def oldest_card_of(cudnn: str, view: View) -> str | None:
+    """Return the oldest compute capability that a cuDNN version has code for, None when the table does not say."""
+    row = floor_row(view.table("cudnn_architectures"), "since", cudnn)
+    return str(row["oldest_card"]) if row is not None else None
+
+
+def _cudnn_serves(row: Row, view: View, cards: Sequence[str]) -> bool:
+    for requirement in planned.parse(as_texts(row.get("requires_nvidia"))):
+        if requirement.name.startswith("nvidia-cudnn-"):
+            chosen = planned.newest(requirement, view.table("nvidia_libraries"))
+            oldest = oldest_card_of(chosen[1], view) if chosen is not None else None
+            if oldest is not None and any(versions.parse(card) < versions.parse(oldest) for card in cards):
+                return False
+    return True
+
+
+def capped(requirements: Sequence[str], view: View, cards: Sequence[str]) -> tuple[str, ...]:
+    """Return the requirements with cuDNN held back to the last version that has code for the oldest card here."""
+    oldest_here = min(cards, key=versions.parse, default=None)
+    if oldest_here is None:
+        return tuple(requirements)
+    rows = [row for row in view.table("cudnn_architectures").rows
+            if "last" in row and versions.parse(str(row["oldest_card"])) <= versions.parse(oldest_here)]
+    serving = [row for row in view.table("cudnn_architectures").rows
+               if "last" not in row and versions.parse(str(row["oldest_card"])) <= versions.parse(oldest_here)]
+    if serving or not rows:
+        return tuple(requirements)
+    limit = max((str(row["last"]) for row in rows), key=versions.parse)
+    return tuple(_held_back(text, limit) for text in requirements)
+
+
+def _held_back(text: str, limit: str) -> str:
+    if not text.startswith("nvidia-cudnn-") or "==" in text:
+        return text
+    return f"{text}{',' if any(sign in text for sign in '<>=~!') else ''}<={limit}"

@@ -16,10 +16,12 @@ from tools.wheel_cache import WheelCache
 from tools.wheel_facts import stated_columns, wheel_contents
 from tools.wheel_index import WheelIndex
 
-# One of each kind: ranges as requirements, DLL suffixes as versions, the toolkit's meta package, exact pins.
+# One of each kind: ranges as requirements, DLL suffixes as versions, a wheel that only requires another one,
+# the meta package of the toolkit, exact pins.
 ROWS = [
     ("tensorflow", "2.21.0", "linux_x86_64"),
     ("tensorflow", "2.9.3", "windows_x86_64"),
+    ("tensorflow", "2.15.1", "windows_x86_64"),
     ("torch", "2.15.0", "linux_x86_64"),
     ("torch", "1.13.1", "linux_x86_64"),
 ]

@@ -1,17 +1,16 @@
 """Recipes for the environments that the machines examine: real metadata of real releases, by name.
 
-The libraries in them are stand-ins. The one through which a framework opens the CUDA libraries gets the search
-path and the needs that the published one has (tools/update_tables.py measured them), so that the loader trace
-has the same to work on as on a user's machine.
+The libraries in them are stand-ins. The one through which a framework opens the CUDA libraries gets the
+search path and the needs that the published one has (tools/update_tables.py measured them), so that the
+loader trace has the same to work on as on a user's machine.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tests.harness.patient import Patient
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "recorded"
 CPU_TORCH = "torch-2.13.0+cpu.json"
+MEASURED = ("tensorflow", "torch")
 ONLY_NVIDIA = r"(nvidia|cuda|triton).*"
 
 
@@ -50,7 +50,8 @@ def framework(
 
     def make(patient: Patient) -> None:
         patient.install_with_dependencies(project, version, extras=extras, only=only)
-        place_loader(patient, project, version)
+        if project in MEASURED:
+            place_loader(patient, project, version)
 
     return make
 
@@ -88,11 +89,15 @@ def volta_with_new_cudnn(patient: Patient) -> None:
     patient.install("nvidia-cudnn-cu12", "9.11.0.98")
 
 
+def nothing(_: Patient) -> None:
+    """Leave the environment empty."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """How to make one environment."""
 
-    make: Callable[[Patient], None] = field(default=lambda patient: None)
+    make: Callable[[Patient], None] = nothing
     python: str = "3.12"
 
 
@@ -102,13 +107,17 @@ RECIPES: Mapping[str, Recipe] = {
     "torch for CUDA 13.2": Recipe(make=framework("torch", "2.15.0")),
     "torch for CUDA 13.2, Python 3.13": Recipe(make=framework("torch", "2.15.0"), python="3.13"),
     "torch for CUDA 12.8": Recipe(make=framework("torch", "2.10.0")),
+    "torch for CUDA 12.4": Recipe(make=framework("torch", "2.6.0")),
     "torch without CUDA": Recipe(make=cpu_torch, python="3.11"),
     "tensorflow-cpu": Recipe(make=plain("tensorflow-cpu", "2.20.0")),
     "tensorflow 2.21": Recipe(make=framework("tensorflow", "2.21.0")),
     "tensorflow 2.21 and its libraries": Recipe(make=framework("tensorflow", "2.21.0", extras=("and-cuda",))),
+    "tensorflow 2.22 and its libraries": Recipe(
+        make=framework("tensorflow", "2.22.0rc0", extras=("and-cuda",))),
     "tensorflow 2.20": Recipe(make=framework("tensorflow", "2.20.0")),
     "tensorflow 2.20 and its libraries": Recipe(make=framework("tensorflow", "2.20.0", extras=("and-cuda",))),
     "tensorflow 2.17 with a newer cuDNN": Recipe(make=volta_with_new_cudnn, python="3.11"),
+    "jax alone": Recipe(make=framework("jax", "0.10.2", only=r"jaxlib")),
     "tensorflow 2.20 and torch 2.15": Recipe(make=colliding),
 }
 
@@ -129,9 +138,3 @@ class Patients:
             recipe.make(patient)
             self._made[name] = patient
         return self._made[name]
-
-    def open_to_everybody(self) -> None:
-        """Let other users read the environments, which a folder for temporary files does not."""
-        for folder in (self._folder, *self._folder.parents):
-            if folder.stat().st_uid == os.getuid() and folder.stat().st_mode & 0o055 != 0o055 and folder != Path("/"):
-                folder.chmod(folder.stat().st_mode | 0o055)

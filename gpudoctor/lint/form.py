@@ -1,23 +1,16 @@
-"""What a rule must prove about itself before it ships. Yields one line per problem; silence is proof.
-
-For every rule: names, types and sources are right; each case gives its verdict; every condition was seen true and
-false (coverage); hiding any fact a matching block reads leaves that block undecided (blindness); every fix clears the
-case it is offered for and makes no other rule match (cure).
-"""
+"""What a rule page must look like: names, types, operands, words, sources."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 
-from gpudoctor import derive, remedy
-from gpudoctor.assume import ALIASES, AssumptionError, lay
-from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds, judge, judge_block, placeholders
+from gpudoctor.assume import ALIASES
+from gpudoctor.engine import placeholders
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED, FactType
 from gpudoctor.model import (
-    Absent, Case, Certainty, Condition, Detect, Effect, Fact, Finding, Known, Operand, Rule, RuleDatabase, Scope,
-    Severity, Snapshot, Table, Undecided, Unknown, Value,
+    Certainty, Condition, Effect, Operand, Rule, RuleDatabase, Scope, Severity, Table, Value,
 )
 
 SECTIONS = ("What was seen", "Why it breaks", "What to do", "How to check")
@@ -30,38 +23,41 @@ _VISIBLE = {
 }
 
 
-def lint(database: RuleDatabase) -> Iterator[str]:
-    """Yield every problem of every rule, `path: problem`."""
-    for identifier, count in Counter(rule.id for rule in database.rules).items():
-        if count > 1:
-            yield f"{identifier}: the id is used by {count} pages"
-    for rule in database.rules:
-        problems = [*_form(rule, database), *_words(rule), *_sources(rule)]
-        if not problems:
-            problems = list(_proofs(rule, database))
-        yield from (f"{rule.path}: {problem}" for problem in problems)
+def form_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
+    """Yield every problem of a rule's form."""
+    yield from _identity(rule)
+    yield from _blocks(rule, database)
+    yield from _fixes(rule, database)
+    yield from _words(rule)
+    yield from _sources(rule)
 
 
-# -- form -------------------------------------------------------------------------------------------------------
-
-def _form(rule: Rule, database: RuleDatabase) -> Iterator[str]:
+def _identity(rule: Rule) -> Iterator[str]:
     if not _ID.match(rule.id):
         yield f"the id {rule.id!r} is not GPDnnnn"
     if rule.path.rpartition("/")[2] != f"{rule.id}-{rule.cause}.md":
         yield f"the file must be called {rule.id}-{rule.cause}.md"
-    if not rule.cause.startswith("benign-") and rule.severity in (Severity.BENIGN, Severity.INFO):
-        if rule.cause != "framework-not-installed":
-            yield "a cause that is not benign-* is at least a warning"
-    if not rule.detect:
-        yield "no [[detect]] block"
+    mild = rule.severity in (Severity.BENIGN, Severity.INFO)
+    if mild and not rule.cause.startswith("benign-") and rule.cause != "framework-not-installed":
+        yield "a cause that is not benign-* is at least a warning"
     if not rule.case:
         yield "no [[case]]"
+
+
+def _blocks(rule: Rule, database: RuleDatabase) -> Iterator[str]:
+    if not rule.detect:
+        yield "no [[detect]] block"
     for name, count in Counter(block.name for block in rule.detect).items():
         if count > 1:
             yield f"two blocks are called {name!r}"
     for block in rule.detect:
         for condition in block.when:
             yield from _condition(condition, rule, database)
+    if any(block.certainty is Certainty.LIKELY for block in rule.detect) and not rule.ask:
+        yield "a block is only likely, but no [[ask]] says what would decide"
+
+
+def _fixes(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     for fix in rule.fix:
         if not fix.effect:
             yield f"fix {fix.title!r} has no effect, so nothing can prove it"
@@ -69,8 +65,6 @@ def _form(rule: Rule, database: RuleDatabase) -> Iterator[str]:
             yield from _condition(condition, rule, database)
         for effect in fix.effect:
             yield from _effect(effect, rule, database)
-    if any(block.certainty is Certainty.LIKELY for block in rule.detect) and not rule.ask:
-        yield "a block is only likely, but no [[ask]] says what would decide"
 
 
 def _visible(name: str, rule: Rule) -> Iterator[str]:
@@ -167,16 +161,18 @@ def _lookup(right: Operand, rule: Rule, database: RuleDatabase) -> Generator[str
 
 
 def _effect(effect: Effect, rule: Rule, database: RuleDatabase) -> Iterator[str]:
+    if effect.absent == (effect.right is not None):
+        yield f"the effect on {effect.fact} needs a right-hand side or absent = true"
+    if effect.right is not None and effect.right.lookup is not None:
+        yield from _lookup(effect.right, rule, database)
+    if effect.right is not None and effect.right.other is not None:
+        yield from _visible(effect.right.other, rule)
     if effect.fact in ALIASES:
         return
     yield from (problems := list(_visible(effect.fact, rule)))
     if not problems and CATALOGUE[effect.fact].derived:
         yield f"the effect names {effect.fact}, which is derived; name the probed facts that change"
-    if effect.absent == (effect.right is not None):
-        yield f"the effect on {effect.fact} needs a right-hand side or absent = true"
 
-
-# -- words and sources --------------------------------------------------------------------------------------------
 
 def _words(rule: Rule) -> Iterator[str]:
     texts = [rule.summary]
@@ -200,90 +196,3 @@ def _sources(rule: Rule) -> Iterator[str]:
             yield f"source {source.url!r} is neither https:// nor pypi:NAME==VERSION"
         elif not (source.accessed and _DATED.match(source.accessed)):
             yield f"source {source.url} lacks the day it was read (accessed = \"YYYY-MM-DD\")"
-
-
-# -- proofs -----------------------------------------------------------------------------------------------------
-
-def case_snapshot(case: Case, database: RuleDatabase) -> Snapshot:
-    """Return the machine of a case; raise `AssumptionError`."""
-    facts: dict[str, Fact] = {name: Known(value=value, source="case") for name, value in case.facts.items()}
-    facts.update({name: Absent(source="case") for name in case.absent})
-    facts.update({name: Unknown(reason="hidden by the case") for name in case.unknown if not _is_derived(name)})
-    return lay(database.base, facts, database.tables, source="case")
-
-
-def _is_derived(name: str) -> bool:
-    return name in CATALOGUE and CATALOGUE[name].derived
-
-
-def case_subjects(case: Case, snapshot: Snapshot, database: RuleDatabase) -> Subjects:
-    """Return the subjects of a case, with derived facts hidden where the case says so."""
-    hidden = {name: Unknown(reason="hidden by the case") for name in case.unknown if _is_derived(name)}
-    return {scope: [_with(subject, hidden) for subject in listed]
-            for scope, listed in derive.subjects(snapshot, database.tables).items()}
-
-
-def _with(subject: Subject, facts: Mapping[str, Fact]) -> Subject:
-    return Subject(name=subject.name, facts={**subject.facts, **facts}, missing=subject.missing)
-
-
-def _proofs(rule: Rule, database: RuleDatabase) -> Iterator[str]:
-    seen: dict[tuple[str, int], set[Truth]] = {}
-    for case in rule.case:
-        try:
-            snapshot = case_snapshot(case, database)
-        except AssumptionError as error:
-            yield f"case {case.name!r}: {error}"
-            continue
-        subjects = case_subjects(case, snapshot, database)
-        for subject in subjects[rule.scope]:
-            for block in rule.detect:
-                for index, condition in enumerate(block.when):
-                    truth = holds(condition, subject, database.tables).truth
-                    seen.setdefault((block.name, index), set()).add(truth)
-        yield from (f"case {case.name!r}: {p}" for p in _case(case, rule, snapshot, subjects, database))
-    for block in rule.detect:
-        for index, condition in enumerate(block.when):
-            for wanted in (Truth.TRUE, Truth.FALSE):
-                if wanted not in seen.get((block.name, index), set()):
-                    yield (f"no case makes {condition.fact} {condition.op} (block {block.name!r}) "
-                           f"{wanted.name.lower()}")
-
-
-def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, database: RuleDatabase) -> Iterator[str]:
-    verdicts = [(subject, judge(rule, subject, database.tables)) for subject in subjects[rule.scope]]
-    matches = [(s, v) for s, v in verdicts if isinstance(v, Finding)]
-    got = "match" if matches else "undecided" if any(isinstance(v, Undecided) for _, v in verdicts) else "clear"
-    if got != case.expect:
-        yield f"expected {case.expect}, got {got}"
-        return
-    if not matches:
-        return
-    subject, finding = matches[0]
-    assert isinstance(finding, Finding)
-    blocks = [b for b in rule.detect if judge_block(b, subject, database.tables).truth is Truth.TRUE]
-    if case.block is None or case.block not in {block.name for block in blocks}:
-        yield f"names block {case.block!r}, but {' and '.join(repr(b.name) for b in blocks)} matched"
-        return
-    yield from _blindness(next(b for b in blocks if b.name == case.block), subject, database)
-    yield from _cure(rule, subject, finding, snapshot, subjects, database)
-
-
-def _blindness(block: Detect, subject: Subject, database: RuleDatabase) -> Iterator[str]:
-    names = {condition.fact for condition in block.when}
-    names |= {c.right.other for c in block.when if c.right is not None and c.right.other is not None}
-    names |= {key for c in block.when if c.right is not None for key in c.right.key if not key.startswith("'")}
-    for name in sorted(names):
-        hidden = _with(subject, {name: Unknown(reason="hidden by the linter")})
-        if judge_block(block, hidden, database.tables).truth is not Truth.UNKNOWN:
-            yield f"with {name} hidden the block {block.name!r} is still decided"
-
-
-def _cure(rule: Rule, subject: Subject, finding: Finding, snapshot: Snapshot, subjects: Subjects,
-          database: RuleDatabase) -> Iterator[str]:
-    before = evaluate(subjects, database.rules, database.tables)
-    for fix in rule.fix:
-        if not all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
-            continue
-        if remedy.prove(fix, subject, finding, before, snapshot, database) is None:
-            yield f"fix {fix.title!r} does not clear it, or makes another rule match, or cannot be made concrete"

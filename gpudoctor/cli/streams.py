@@ -1,0 +1,34 @@
+"""Standard output as the command line needs it: whole, or one line on standard error and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+
+EXIT_BROKEN_PIPE = 141  # what a shell says of a program that SIGPIPE ended
+
+
+class OutputError(ValueError):
+    """Standard output takes no more; one line says why."""
+
+
+class Closed(io.TextIOBase):
+    """What stands for a standard output that the caller closed."""
+
+    def write(self, _text: str, /) -> int:
+        """Refuse, as the closed stream would."""
+        raise OSError(errno.EBADF, "it is closed")
+
+
+def say(text: str) -> None:
+    """Write to standard output; raise `OutputError`, or leave in silence when its reader has gone."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise SystemExit(EXIT_BROKEN_PIPE) from None
+    except OSError as error:
+        raise OutputError(f"standard output cannot be written: {error.strerror}") from None

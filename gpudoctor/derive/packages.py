@@ -1,0 +1,127 @@
+"""What a framework asks of NVIDIA's Python packages: which are missing or damaged, what pip is to install."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudoctor import versions
+from gpudoctor.derive import planned
+from gpudoctor.derive.releases import capped, cuda_version, oldest_card_of, own_row
+from gpudoctor.derive.view import View, as_records, as_texts, text_in
+from gpudoctor.model import Absent, Fact, Known, Unknown
+
+_INSTALLED = "installed distributions"
+
+
+def _present(view: View) -> tuple[str, ...]:
+    """Return the names of NVIDIA's distributions that are installed, or would be after a fix."""
+    installed = tuple(text_in(r, "name") for r in as_records(view.need("python.nvidia_distributions")))
+    return (*installed, *planned.names(view.texts("python.planned_distributions")))
+
+
+def requires_missing(view: View) -> Fact:
+    """Return the requirements on NVIDIA's distributions that the framework always has and that are not met."""
+    wanted = as_texts(view.need("framework.requires_nvidia"))
+    return Known(value=planned.missing(wanted, _present(view)), source=_INSTALLED)
+
+
+def _wanted(view: View) -> tuple[str, ...]:
+    """Return all requirements on NVIDIA's distributions, those of the CUDA extra included."""
+    wanted = view.texts("framework.extra_requires_nvidia") or view.texts("framework.requires_nvidia")
+    return wanted or as_texts((own_row(view) or {}).get("requires_nvidia"))
+
+
+def asks_packages(view: View) -> Fact:
+    """Return whether NVIDIA's libraries come as Python packages that the build itself asks for."""
+    if view.need("framework.has_gpu_build") is False:
+        return Absent(source="this build uses no NVIDIA GPU")
+    return Known(value=bool(_wanted(view)), source="requirements of the release")
+
+
+def cuda_distributions(view: View, cards: Sequence[str]) -> Fact:
+    """Return the requirements that would bring the CUDA libraries: those of the CUDA extra or of the framework
+    itself, else of the wheels that hold the libraries it opens; cuDNN held back where a card needs it."""
+    if view.need("framework.has_gpu_build") is False:
+        return Absent(source="this build uses no NVIDIA GPU")
+    wanted = _wanted(view)
+    if wanted:
+        return Known(value=capped(wanted, view, cards), source="requirements of the release")
+    major = versions.parse(cuda_version(view)).major
+    loads = as_texts((own_row(view) or {}).get("loads"))
+    found = [planned.bringing(name, major, view.table("nvidia_libraries")) for name in loads]
+    if not loads or None in found:
+        return Absent(source="no packages with these CUDA libraries are known")
+    return Known(value=capped(tuple(dict.fromkeys(text for text in found if text)), view, cards),
+                 source="rules/tables/nvidia_libraries.toml")
+
+
+def cuda_requirement(view: View, cards: Sequence[str]) -> Fact:
+    """Return what pip is to be told for them: the extra of this very release, or the packages one by one."""
+    wanted = as_texts(view.need("framework.cuda_distributions"))
+    if view.value("framework.name") != "tensorflow" or not _wanted(view):
+        return Known(value=wanted, source="framework.cuda_distributions")
+    held_back = tuple(text for text in wanted if text not in _wanted(view))
+    limits = tuple(f"{name}<={text.rpartition('<=')[2]}" for text in held_back for name in planned.names((text,)))
+    distribution, version = view.need_text("framework.distribution"), view.need_text("framework.version")
+    return Known(value=(f"{distribution}[and-cuda]=={version}", *limits), source="requirements of the release")
+
+
+def cudnn_requirement(view: View) -> Fact:
+    """Return the requirement that would bring a cuDNN for the framework and for the cards here."""
+    texts = tuple(t for t in as_texts(view.need("framework.cuda_distributions")) if t.startswith("nvidia-cudnn-"))
+    return Known(value=texts, source="framework.cuda_distributions") if texts else Absent(
+        source="no package with this cuDNN is known")
+
+
+def cudnn_floor(view: View) -> Fact:
+    """Return the cuDNN (major.minor) that the framework was compiled with, as its lowest requirement or build says."""
+    texts = (*view.texts("framework.requires_nvidia"), *view.texts("framework.extra_requires_nvidia"))
+    for requirement in planned.parse(texts or as_texts((own_row(view) or {}).get("requires_nvidia"))):
+        if requirement.name.startswith("nvidia-cudnn-"):
+            lowest = [s.version for s in requirement.specifier if s.operator in ("==", ">=", "~=")]
+            if lowest:
+                return Known(value=_minor(lowest[0]), source=f"the requirement {requirement}")
+    stated = view.value("framework.cudnn")
+    if stated is None or "." not in str(stated):
+        return Absent(source="the build does not say which minor version of cuDNN it was compiled with")
+    return Known(value=_minor(str(stated)), source="build information on disk")
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def cudnn_oldest_card(view: View) -> Fact:
+    """Return the oldest card that the cuDNN which the trace finds has code for."""
+    version = view.need_text("framework.cudnn_found")
+    oldest = oldest_card_of(version, view)
+    if oldest is None:
+        return Unknown(reason=f"the rule database does not say which cards cuDNN {version} serves", asked=False)
+    return Known(value=oldest, source=f"rules/tables/cudnn_architectures.toml for cuDNN {version}")
+
+
+def distributions_damaged(view: View) -> Fact:
+    """Return the installed distributions it asks for of which files are gone or were overwritten by another's."""
+    asked = set(planned.names(_wanted(view)))
+    gone = {name for name in as_texts(view.need("python.incomplete_distributions")) if name in asked}
+    overwritten = {owner for record in as_records(view.need("python.collisions"))
+                   if record.get("matches") not in ("", "undecided")
+                   for owner in as_texts(record.get("owners")) if owner in asked and owner != record.get("matches")}
+    return Known(value=tuple(sorted(gone | overwritten)), source="RECORD files and the files they list")
+
+
+def reinstall_requirements(view: View) -> Fact:
+    """Return those distributions with the versions that are installed, for pip to lay down again."""
+    damaged = as_texts(view.need("framework.distributions_damaged"))
+    found = {text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")}
+    if not damaged or any(name not in found for name in damaged):
+        return Absent(source="no damaged distribution, or its version is not known")
+    return Known(value=tuple(f"{name}=={found[name]}" for name in damaged), source=_INSTALLED)
+
+
+def toolkits_other(view: View) -> Fact:
+    """Return the versions of CUDA toolkits on disk of another major release than the framework's."""
+    major = versions.parse(cuda_version(view)).major
+    found = [text_in(r, "version") for r in view.records("toolkit.installs") if text_in(r, "version")]
+    return Known(value=tuple(dict.fromkeys(v for v in found if versions.parse(v).major != major)),
+                 source="CUDA toolkits on disk")

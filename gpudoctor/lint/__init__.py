@@ -1,0 +1,29 @@
+"""What a rule must prove about itself before it ships. Yields one line per problem; silence is proof.
+
+For every rule: names, types and sources are right; each case gives its verdict; every condition was seen true and
+false (coverage); hiding any fact a matching block reads leaves that block undecided (blindness); every fix clears the
+case it is offered for and makes no other rule match (cure).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpudoctor.lint.form import form_problems
+from gpudoctor.lint.proofs import proof_problems
+from gpudoctor.model import RuleDatabase
+
+__all__ = ["lint"]
+
+
+def lint(database: RuleDatabase) -> Iterator[str]:
+    """Yield every problem of every rule, `path: problem`."""
+    for identifier, count in Counter(rule.id for rule in database.rules).items():
+        if count > 1:
+            yield f"{identifier}: the id is used by {count} pages"
+    for rule in database.rules:
+        problems = list(form_problems(rule, database))
+        if not problems:
+            problems = list(proof_problems(rule, database))
+        yield from (f"{rule.path}: {problem}" for problem in problems)

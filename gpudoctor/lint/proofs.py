@@ -1,0 +1,99 @@
+"""What a rule must prove: its cases, coverage of every condition, blindness, and the cure of every fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpudoctor import derive, remedy
+from gpudoctor.assume import AssumptionError, lay
+from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds, judge, judge_block
+from gpudoctor.facts import CATALOGUE
+from gpudoctor.model import (
+    Absent, Case, Detect, Fact, Finding, Known, Rule, RuleDatabase, Snapshot, Undecided, Unknown,
+)
+
+
+def case_snapshot(case: Case, database: RuleDatabase) -> Snapshot:
+    """Return the machine of a case; raise `AssumptionError`."""
+    facts: dict[str, Fact] = {name: Known(value=value, source="case") for name, value in case.facts.items()}
+    facts.update({name: Absent(source="case") for name in case.absent})
+    facts.update({name: Unknown(reason="hidden by the case") for name in case.unknown if not _is_derived(name)})
+    return lay(database.base, facts, database.tables, source="case")
+
+
+def _is_derived(name: str) -> bool:
+    return name in CATALOGUE and CATALOGUE[name].derived
+
+
+def case_subjects(case: Case, snapshot: Snapshot, database: RuleDatabase) -> Subjects:
+    """Return the subjects of a case, with derived facts hidden where the case says so."""
+    hidden = {name: Unknown(reason="hidden by the case") for name in case.unknown if _is_derived(name)}
+    return {scope: [_with(subject, hidden) for subject in listed]
+            for scope, listed in derive.subjects(snapshot, database.tables).items()}
+
+
+def _with(subject: Subject, facts: Mapping[str, Fact]) -> Subject:
+    return Subject(name=subject.name, facts={**subject.facts, **facts}, missing=subject.missing)
+
+
+def proof_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
+    """Yield what the cases of a rule fail to prove."""
+    seen: dict[tuple[str, int], set[Truth]] = {}
+    for case in rule.case:
+        try:
+            snapshot = case_snapshot(case, database)
+        except AssumptionError as error:
+            yield f"case {case.name!r}: {error}"
+            continue
+        subjects = case_subjects(case, snapshot, database)
+        for subject in subjects[rule.scope]:
+            for block in rule.detect:
+                for index, condition in enumerate(block.when):
+                    truth = holds(condition, subject, database.tables).truth
+                    seen.setdefault((block.name, index), set()).add(truth)
+        yield from (f"case {case.name!r}: {p}" for p in _case(case, rule, snapshot, subjects, database))
+    for block in rule.detect:
+        for index, condition in enumerate(block.when):
+            for wanted in (Truth.TRUE, Truth.FALSE):
+                if wanted not in seen.get((block.name, index), set()):
+                    yield (f"no case makes {condition.fact} {condition.op} (block {block.name!r}) "
+                           f"{wanted.name.lower()}")
+
+
+def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, database: RuleDatabase) -> Iterator[str]:
+    verdicts = [(subject, judge(rule, subject, database.tables)) for subject in subjects[rule.scope]]
+    matches = [(s, v) for s, v in verdicts if isinstance(v, Finding)]
+    got = "match" if matches else "undecided" if any(isinstance(v, Undecided) for _, v in verdicts) else "clear"
+    if got != case.expect:
+        yield f"expected {case.expect}, got {got}"
+        return
+    if not matches:
+        return
+    subject, finding = matches[0]
+    assert isinstance(finding, Finding)
+    blocks = [b for b in rule.detect if judge_block(b, subject, database.tables).truth is Truth.TRUE]
+    if case.block is None or case.block not in {block.name for block in blocks}:
+        yield f"names block {case.block!r}, but {' and '.join(repr(b.name) for b in blocks)} matched"
+        return
+    yield from _blindness(next(b for b in blocks if b.name == case.block), subject, database)
+    yield from _cure(rule, subject, finding, snapshot, subjects, database)
+
+
+def _blindness(block: Detect, subject: Subject, database: RuleDatabase) -> Iterator[str]:
+    names = {condition.fact for condition in block.when}
+    names |= {c.right.other for c in block.when if c.right is not None and c.right.other is not None}
+    names |= {key for c in block.when if c.right is not None for key in c.right.key if not key.startswith("'")}
+    for name in sorted(names):
+        hidden = _with(subject, {name: Unknown(reason="hidden by the linter")})
+        if judge_block(block, hidden, database.tables).truth is not Truth.UNKNOWN:
+            yield f"with {name} hidden the block {block.name!r} is still decided"
+
+
+def _cure(rule: Rule, subject: Subject, finding: Finding, snapshot: Snapshot, subjects: Subjects,
+          database: RuleDatabase) -> Iterator[str]:
+    before = evaluate(subjects, database.rules, database.tables)
+    for fix in rule.fix:
+        if not all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
+            continue
+        if remedy.prove(fix, subject, finding, before, snapshot, database) is None:
+            yield f"fix {fix.title!r} does not clear it, or makes another rule match, or cannot be made concrete"

@@ -1,0 +1,141 @@
+"""Turn what the tools said into verdicts, by one rule for all of them.
+
+gpudoctor names causes from a vocabulary, so its report is judged by the program. The peers speak prose: a person
+read it, and the verdict holds as long as the line that it rests on is still said.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.machines.catalogue import FIRST, HEALTHY
+from tools.peers.contestants import CONTESTANTS, DOCTOR
+from tools.peers.running import Outcome
+
+JUDGEMENTS = Path(__file__).with_name("judgements.toml")
+VERDICTS = ("right", "partly", "wrong")
+QUOTE_LENGTH = 120
+COUNTED = ("error", "warning")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """A person's verdict on what one tool said on one machine, and the line that shows it."""
+
+    tool: str
+    machine: str
+    verdict: str
+    quote: str
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One cell of the table; `complaint` says why there is no verdict that holds."""
+
+    tool: str
+    machine: str
+    verdict: str
+    quote: str = ""
+    why: str = ""
+    exit_codes: tuple[int | None, ...] = ()
+    seconds: float = 0.0
+    complaint: str = ""
+
+
+def read_judgements(path: Path = JUDGEMENTS) -> dict[tuple[str, str], Judgement]:
+    """Read the table of judgements; refuse one that names no tool or machine, or stands twice."""
+    rows = tomllib.loads(path.read_text("utf-8")).get("judgement", [])
+    found: dict[tuple[str, str], Judgement] = {}
+    for row in rows:
+        judgement = Judgement(**row)
+        key = judgement.tool, judgement.machine
+        if judgement.verdict not in VERDICTS:
+            raise ValueError(f"{key}: no such verdict: {judgement.verdict}")
+        if judgement.tool not in {one.name for one in CONTESTANTS} - {DOCTOR} or judgement.machine not in FIRST:
+            raise ValueError(f"{key}: no such peer or machine")
+        if key in found:
+            raise ValueError(f"{key}: judged twice")
+        found[key] = judgement
+    return found
+
+
+def squeezed(text: str) -> str:
+    """Return text with every run of white space as one blank, so that folding of lines does not matter."""
+    return " ".join(text.split())
+
+
+def judged_by_hand(outcome: Outcome, judgement: Judgement | None) -> tuple[str, str, str, str]:
+    """Return verdict, quote, reason and complaint for a peer."""
+    if judgement is None:
+        return "not judged", "", "", "nobody has judged this yet"
+    if squeezed(judgement.quote) not in squeezed(outcome.said):
+        return "not judged", "", "", f"no longer said: {judgement.quote}"
+    return judgement.verdict, judgement.quote, judgement.why, ""
+
+
+def report_of(said: str) -> Mapping[str, object] | None:
+    """Return the JSON object in what gpudoctor printed."""
+    start = said.find("{")
+    if start < 0:
+        return None
+    try:
+        found = json.JSONDecoder().raw_decode(said[start:])[0]
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def judged_by_program(said: str, cause: str) -> tuple[str, str, str]:
+    """Return verdict, quote and reason for gpudoctor's report on a machine with this cause (or HEALTHY)."""
+    report = report_of(said)
+    if report is None:
+        return "wrong", squeezed(said)[-QUOTE_LENGTH:], "no report"
+    findings = report["findings"]
+    assert isinstance(findings, list)
+    faults = [finding for finding in findings if finding["severity"] in COUNTED]
+    if cause == HEALTHY:
+        if faults:
+            return "wrong", faults[0]["message"], "a fault is claimed"
+        verdict = str(report["verdict"])
+        return ("right", f"verdict: {verdict}", "") if verdict == HEALTHY else ("partly", f"verdict: {verdict}", "")
+    errors = [finding for finding in findings if finding["severity"] == "error"]
+    named = [finding for finding in faults if finding["cause"] == cause]
+    if not named:
+        return "wrong", faults[0]["message"] if faults else f"verdict: {report['verdict']}", "another or no cause"
+    if errors and errors[0]["cause"] == cause and all(error["cause"] == cause for error in errors):
+        return "right", named[0]["message"], ""
+    return "partly", named[0]["message"], "the cause is not the first or not the only error"
+
+
+def judged(outcome: Outcome, judgement: Judgement | None) -> Cell:
+    """Return the cell of one outcome; a hang or a signal needs no reader."""
+    complaint = ""
+    if None in outcome.exit_codes:
+        verdict, quote, why = "hang", "", "ended after the limit"
+    elif any(code is not None and code < 0 for code in outcome.exit_codes):
+        verdict, quote, why = "crash", "", "killed by a signal"
+    elif outcome.tool == DOCTOR:
+        verdict, quote, why = judged_by_program(outcome.said, FIRST[outcome.machine].cause)
+    else:
+        verdict, quote, why, complaint = judged_by_hand(outcome, judgement)
+    return Cell(
+        tool=outcome.tool, machine=outcome.machine, verdict=verdict, quote=squeezed(quote)[:QUOTE_LENGTH], why=why,
+        exit_codes=outcome.exit_codes, seconds=outcome.seconds, complaint=complaint)
+
+
+def judge_all(
+    outcomes: Mapping[tuple[str, str], Outcome], judgements: Mapping[tuple[str, str], Judgement],
+) -> Sequence[Cell]:
+    """Return a cell for every tool and machine, tools in their order; one that never ran says so."""
+    cells = []
+    for contestant in CONTESTANTS:
+        for machine in FIRST:
+            key = contestant.name, machine
+            if key in outcomes:
+                cells.append(judged(outcomes[key], judgements.get(key)))
+            else:
+                cells.append(Cell(tool=key[0], machine=machine, verdict="not run", complaint="it was not run"))
+    return cells

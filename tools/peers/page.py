@@ -1,0 +1,84 @@
+"""Write the tables of docs/comparison.md between their marks; the text around them is written by hand."""
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from tests.machines.catalogue import FIRST, HEALTHY
+from tools.peers.contestants import CONTESTANTS, DOCTOR
+from tools.peers.judging import Cell
+
+BEGIN = "<!-- written by tools/compare_peers.py: begin -->"
+END = "<!-- written by tools/compare_peers.py: end -->"
+
+
+def escaped(text: str) -> str:
+    """Return text that is safe in a cell of a Markdown table."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("`", "'").replace("<", "&lt;")
+
+
+def short(cell: Cell) -> str:
+    """Return a cell of the first table: the verdict, the exit codes, the seconds."""
+    if not cell.exit_codes:
+        return cell.verdict
+    codes = ", ".join("-" if code is None else str(code) for code in cell.exit_codes)
+    word = f"**{cell.verdict}**" if cell.verdict == "right" else cell.verdict
+    return f"{word} ({codes}; {cell.seconds:.1f} s)"
+
+
+def overview(cells: Sequence[Cell]) -> list[str]:
+    """Return the table of machines and tools, with the totals."""
+    names = [contestant.name for contestant in CONTESTANTS]
+    by_key = {(cell.tool, cell.machine): cell for cell in cells}
+    lines = [f"| machine | truth | {' | '.join(names)} |", "|---" * (len(names) + 2) + "|"]
+    for machine, scenario in FIRST.items():
+        row = " | ".join(short(by_key[name, machine]) for name in names)
+        lines.append(f"| {machine} | {scenario.cause} | {row} |")
+    for title, machines in (
+        ("broken machines right", [name for name in FIRST if FIRST[name].cause != HEALTHY]),
+        ("healthy machines right", [name for name in FIRST if FIRST[name].cause == HEALTHY]),
+        ("right", list(FIRST)),
+    ):
+        row = " | ".join(
+            f"**{sum(by_key[name, machine].verdict == 'right' for machine in machines)}**" for name in names)
+        lines.append(f"| **{title}, of {len(machines)}** | | {row} |")
+    partly = " | ".join(str(sum(by_key[name, machine].verdict == "partly" for machine in FIRST)) for name in names)
+    lines.append(f"| partly | | {partly} |")
+    return lines
+
+
+def words(cells: Sequence[Cell], tool: str) -> list[str]:
+    """Return the table of one tool's own words."""
+    lines = ["| machine | verdict | its own words | why |", "|---|---|---|---|"]
+    for cell in cells:
+        if cell.tool == tool:
+            quote = f"`{escaped(cell.quote)}`" if cell.quote else ""
+            lines.append(f"| {cell.machine} | {cell.verdict} | {quote} | {escaped(cell.complaint or cell.why)} |")
+    return lines
+
+
+def rendered(cells: Sequence[Cell], day: str) -> str:
+    """Return what stands between the marks."""
+    lines = [f"Run on {day}. In brackets: the exit codes of the tool's commands, and seconds for one command.", ""]
+    lines += overview(cells)
+    for contestant in CONTESTANTS:
+        commands = ", ".join(f"`{' '.join(command)}`" for command in contestant.commands)
+        source = "" if contestant.name == DOCTOR else f" (pypi:{contestant.distribution}=={contestant.version})"
+        lines += ["", f"### {contestant.name}, {contestant.version}{source}", "", f"{commands}. {contestant.about}", ""]
+        lines += words(cells, contestant.name)
+    return "\n".join(lines)
+
+
+def replaced(page: str, text: str) -> str:
+    """Return the page with new text between its marks."""
+    before, found_begin, rest = page.partition(BEGIN)
+    _, found_end, after = rest.partition(END)
+    if not found_begin or not found_end:
+        raise ValueError("the page has no marks")
+    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
+
+
+def write_page(path: Path, cells: Sequence[Cell]) -> None:
+    """Write the tables into the page."""
+    day = datetime.now(timezone.utc).date().isoformat()
+    path.write_text(replaced(path.read_text("utf-8"), rendered(cells, day)), encoding="utf-8")
