@@ -229,8 +229,10 @@ def placeholders(text: str) -> tuple[str, ...]:
 
 
 def fill(text: str, subject: Subject) -> str:
-    """Replace `{fact.name}` by what was seen."""
-    return _PLACEHOLDER.sub(lambda m: show_fact(subject.fact(m[1])), text)
+    """Replace `{fact.name}` by what was seen; what is not there reads "none"."""
+    facts = {name: subject.fact(name) for name in placeholders(text)}
+    shown = {name: "none" if isinstance(fact, Absent) else show_fact(fact) for name, fact in facts.items()}
+    return _PLACEHOLDER.sub(lambda m: shown[m[1]], text)
 
 
 def evidence_of(block: Detect, subject: Subject) -> tuple[Evidence, ...]:

@@ -210,12 +210,18 @@ driver.fabric_manager_command | command | derive | | how to install the fabric m
 driver.libcuda_off_path_folder | path | derive | | folder of a libcuda.so.1 where the loader does not look
 driver.libcuda_search_path | paths | derive | | LD_LIBRARY_PATH with which that libcuda.so.1 would be found
 cuda.init_answer | text | derive | | what cuInit returned, as a text that can stand in lists
+cuda.library_driver_command | command | derive | | how to install a driver of the branch that the loaded libcuda is of
 cuda.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that hold a libcuda.so.1
 container.withheld_capabilities | texts | derive | | compute and utility, where NVIDIA_DRIVER_CAPABILITIES keeps them from the container
 system.driver_command | command | derive | | how to install the NVIDIA driver on this distribution
 system.oldest_card | compute_capability | derive | | oldest compute capability among the cards here
 python.pip_command | command | derive | | how to have pip install something for the patient
 python.pip_uninstall_command | command | derive | | how to have pip remove something from the patient
+python.colliding_unneeded | texts | derive | | distributions that share files with others and that no framework asks for
+python.colliding_reinstall | texts | derive | | the others of them, with their installed versions
+require.newest_python | python_version | derive | | the newest Python that has a wheel for what was required
+require.wheel_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
+require.unmet_otherwise | texts | derive | | what is unmet for another reason than the patient's Python
 python.frameworks | texts | derive | | the frameworks installed in the patient
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
 cuda.visible_count | integer | derive | | CUDA devices that stay visible
@@ -246,12 +252,17 @@ framework.cudnn_oldest_card | compute_capability | derive | | oldest card that t
 framework.oldest_card | compute_capability | derive | | oldest card that the build has code for
 framework.newest_card | compute_capability | derive | | newest card that the build has code for
 framework.requires_missing | texts | derive | | requirements on nvidia-* distributions it always has and that are not installed
+framework.published_for_cuda | flag | derive | | whether any release of it was published with CUDA for this platform
+framework.jaxlib | package_version | derive | | JAX: version of jaxlib
+framework.plugins_mismatched | texts | derive | | JAX: CUDA plugins of another version than jaxlib
+framework.plugin_requirements | texts | derive | | JAX: what pip is to install so that they match
+framework.plugins_matched | records | derive | | JAX: the plugins as they would be then
 framework.asks_packages | flag | derive | | whether NVIDIA's libraries come as Python packages that the build asks for
 framework.cudnn_requirement | texts | derive | | the requirement that would bring a cuDNN for it and for the cards here
 framework.cuda_distributions | texts | derive | | requirements on nvidia-* distributions that would bring its CUDA libraries
 framework.cuda_requirement | texts | derive | | what pip is to be told for them (tensorflow[and-cuda]==2.21.0)
-framework.distributions_damaged | texts | derive | | nvidia-* distributions it asks for of which files are gone or overwritten
-framework.reinstall_requirements | texts | derive | | those with their installed versions
+framework.distributions_incomplete | texts | derive | | nvidia-* distributions it asks for of which files are gone
+framework.reinstall_requirements | texts | derive | | distributions of which files are gone or broken, with their installed versions
 framework.toolkits_other | texts | derive | | CUDA toolkits on disk of another major version than the build's
 framework.glibc_floor | glibc_version | derive | | oldest glibc that the wheels of this release run on
 framework.python_versions | texts | derive | | Python versions its release has GPU wheels for
@@ -263,6 +274,8 @@ framework.driver_command | command | derive | | how to install a driver that is 
 pair.code | text | derive | | machine code for this card: native, partial (some must be compiled from PTX), ptx or none
 pair.ptx_isa | ptx_isa | derive | | newest PTX that must be compiled for this card
 pair.ptx_ceiling | cuda_version | derive | | oldest driver ceiling that compiles that PTX
+pair.ptx_driver | driver_version | derive | | first driver that compiles that PTX
+pair.driver_command | command | derive | | how to install such a driver on this distribution
 pair.architecture_note | text | derive | | which CUDA toolkits compile for this card, in words
 """
 

@@ -30,5 +30,5 @@ def describe(error: Exception) -> tuple[str, int]:
         return text, EXIT_INPUT
     if isinstance(error, OSError) and error.filename is None and error.errno in _OF_STREAMS:
         return f"standard output cannot be written: {error.strerror}", EXIT_INPUT  # help, which typer prints
-    return (f"failed on its own account ({type(error).__name__}: {text}). Set GPUDOCTOR_DEBUG=1 for the whole story "
-            f"and report it at {ISSUES}"), EXIT_BUG
+    return (f"failed on its own account ({type(error).__name__}: {text}). Set GPUDOCTOR_DEBUG=1 for the "
+            f"whole story and report it at {ISSUES}"), EXIT_BUG

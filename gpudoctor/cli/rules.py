@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from enum import Enum
 from typing import Annotated
 
 import typer
 
 from gpudoctor import codec, lint
-from gpudoctor.cli import sources
+from gpudoctor.cli import sources, streams
 from gpudoctor.cli.failures import InputError
 from gpudoctor.examine import EXIT_FINDINGS
+from gpudoctor.model import Rule
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and prove the rules.")
 Folder = Annotated[str | None, typer.Option(
@@ -38,10 +40,10 @@ def list_(format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
     if format_ is Format.JSON:
         listed = [{"id": r.id, "cause": r.cause, "severity": r.severity.value, "summary": r.title}
                   for r in database.rules]
-        typer.echo(json.dumps({"rules": listed}, indent=2))
+        streams.say(json.dumps({"rules": listed}, indent=2) + "\n")
         return
-    for rule in database.rules:
-        typer.echo(f"{rule.id}  {rule.severity.value:8} {rule.cause:36} {rule.title}")
+    streams.say("".join(f"{rule.id}  {rule.severity.value:8} {rule.cause:36} {rule.title}\n"
+                        for rule in database.rules))
 
 
 @app.command("show")
@@ -55,13 +57,14 @@ def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's 
     found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
     if not found:
         raise InputError(f"there is no rule {identifier}; `gpudoctor rules list` names them all")
-    for rule in found:
-        typer.echo(f"# {rule.title}\n\n{rule.id}, {rule.cause}, {rule.severity.value}, since {rule.since}\n")
-        typer.echo(rule.page)
-        typer.echo("\nSources")
-        for source in rule.source:
-            typer.echo(f"- {source.url}" + (f" (read {source.accessed})" if source.accessed else ""))
-        typer.echo("")
+    streams.say("\n".join(_page(rule) for rule in found))
+
+
+def _page(rule: Rule) -> str:
+    listed = "".join(f"- {source.url}" + (f" (read {source.accessed})" if source.accessed else "") + "\n"
+                     for source in rule.source)
+    return (f"# {rule.title}\n\n{rule.id}, {rule.cause}, {rule.severity.value}, since {rule.since}\n\n"
+            f"{rule.page}\n\nSources\n{listed}")
 
 
 @app.command("table")
@@ -77,10 +80,13 @@ def table(name: Annotated[str, typer.Argument(help="A table's name; without a ma
         raise InputError(f"there is no table {name}; there are: {', '.join(sorted(database.tables))}")
     rows = [{column: codec.encode_value(value) for column, value in row.items()} for row in found.rows]
     if format_ is Format.JSON:
-        typer.echo(json.dumps({"rows": rows}, indent=2))
+        streams.say(json.dumps({"rows": rows}, indent=2) + "\n")
         return
-    for row in rows:
-        typer.echo("  ".join(f"{column}={value}" for column, value in row.items() if not _is_bulky(value)))
+    streams.say("".join(f"{_row(row)}\n" for row in rows))
+
+
+def _row(row: Mapping[str, object]) -> str:
+    return "  ".join(f"{column}={value}" for column, value in row.items() if not _is_bulky(value))
 
 
 def _is_bulky(value: object) -> bool:
@@ -95,9 +101,8 @@ def lint_(rules: Folder = None) -> None:
     """
     database = sources.database(rules)
     problems = list(lint.lint(database))
-    for problem in problems:
-        typer.echo(problem)
     cases = sum(len(rule.case) for rule in database.rules)
-    typer.echo(f"{len(database.rules)} rules, {cases} cases, {len(problems)} problem(s)")
+    streams.say("".join(f"{problem}\n" for problem in problems)
+                + f"{len(database.rules)} rules, {cases} cases, {len(problems)} problem(s)\n")
     if problems:
         raise typer.Exit(EXIT_FINDINGS)

@@ -83,11 +83,13 @@ def diff(
     """
     changes = compare.differences(sources.read_snapshot(before), sources.read_snapshot(after))
     if format_ is Format.JSON:
-        listed = [{"subject": c.subject, "fact": c.name, "before": c.before, "after": c.after} for c in changes]
+        listed = [{"subject": c.subject, "fact": c.name, "before": c.before, "after": c.after}
+                  for c in changes]
         streams.say(json.dumps({"schema": "gpudoctor.diff/1", "changes": listed}, indent=2) + "\n")
         return
-    lines = []
-    for change in changes:
-        name = f"{change.subject}: {change.name}" if change.name else change.subject
-        lines.append(f"{printable(name)}\n    was {printable(change.before)}\n    is  {printable(change.after)}\n")
-    streams.say("".join(lines) + f"{len(changes)} change(s)\n")
+    streams.say("".join(_words(change) for change in changes) + f"{len(changes)} change(s)\n")
+
+
+def _words(change: compare.Change) -> str:
+    name = f"{change.subject}: {change.name}" if change.name else change.subject
+    return f"{printable(name)}\n    was {printable(change.before)}\n    is  {printable(change.after)}\n"

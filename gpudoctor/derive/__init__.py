@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from gpudoctor import versions
 from gpudoctor.derive import frameworks as framework_derivations
+from gpudoctor.derive import packages
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.view import NotKnown, View
@@ -125,8 +126,16 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
                       if isinstance(f := facts.get("framework.name"), Known))
         return Known(value=names, source="the patient's packages")
 
-    return {**HOST_DERIVATIONS, "system.nvidia_gpus": counted, "system.oldest_card": oldest,
-            "python.frameworks": installed}
+    asked = packages.asked_for(() if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks)
+    return {
+        **HOST_DERIVATIONS, "system.nvidia_gpus": counted, "system.oldest_card": oldest,
+        "python.frameworks": installed,
+        "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),
+        "python.colliding_reinstall": lambda view: packages.colliding_reinstall(view, asked),
+        "require.newest_python": packages.newest_wheel_python,
+        "require.wheel_requirement": packages.wheel_requirement,
+        "require.unmet_otherwise": packages.unmet_otherwise,
+    }
 
 
 __all__ = ["complete", "subjects"]

@@ -29,13 +29,22 @@ def driver_command(view: View) -> Fact:
     return driver_row(view, "command")
 
 
-def framework_driver_command(view: View) -> Fact:
-    """Return the command that installs a driver of at least the branch that the framework needs."""
-    branch = view.need_text("framework.minimum_driver").partition(".")[0]
+def _branch_command(fact_name: str, view: View) -> Fact:
+    branch = view.need_text(fact_name).partition(".")[0]
     fact = driver_row(view, "branch_command")
     if isinstance(fact, Known):
         return Known(value=str(fact.value).replace("BRANCH", branch), source=fact.source)
     return fact
+
+
+def framework_driver_command(view: View) -> Fact:
+    """Return the command that installs a driver of at least the branch that the framework needs."""
+    return _branch_command("framework.minimum_driver", view)
+
+
+def pair_driver_command(view: View) -> Fact:
+    """Return the command that installs a driver which compiles the PTX that this card needs."""
+    return _branch_command("pair.ptx_driver", view)
 
 
 def pip_command(view: View) -> Fact:

@@ -13,13 +13,13 @@ _LIBCUDA = "libcuda.so.1"
 _CAPABILITIES = ("compute", "utility")
 
 
-def _command(column: str) -> Derivation:
-    """Return a derivation: the distribution's command in `column`, for the driver that is in use where it names one."""
+def _command(column: str, of: str = "driver.version") -> Derivation:
+    """Return a derivation: the distribution's command in `column`, for the driver version `of` where it names one."""
     def derivation(view: View) -> Fact:
         fact = driver_row(view, column)
         if not isinstance(fact, Known) or not ("BRANCH" in str(fact.value) or "VERSION" in str(fact.value)):
             return fact
-        version = view.need_text("driver.version")
+        version = view.need_text(of)
         text = str(fact.value).replace("BRANCH", version.partition(".")[0]).replace("VERSION", version)
         return Known(value=text, source=fact.source)
     return derivation
@@ -101,6 +101,7 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "driver.libcuda_off_path_folder": libcuda_off_path_folder,
     "driver.libcuda_search_path": libcuda_search_path,
     "cuda.init_answer": init_answer,
+    "cuda.library_driver_command": _command("branch_command", "cuda.library_version"),
     "cuda.library_path_clean": library_path_clean,
     "container.withheld_capabilities": withheld_capabilities,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import commands, packages, releases
+from gpudoctor.derive import commands, jax, packages, releases
 from gpudoctor.derive import libraries as trace
 from gpudoctor.derive.device_code import span
 from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
@@ -89,13 +89,17 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.driver_command": commands.framework_driver_command,
     "framework.python_versions": python_versions,
     "framework.glibc_floor": glibc_floor,
+    "framework.published_for_cuda": packages.published_for_cuda,
+    "framework.jaxlib": jax.jaxlib_version,
+    "framework.plugins_mismatched": jax.plugins_mismatched,
+    "framework.plugin_requirements": jax.plugin_requirements,
+    "framework.plugins_matched": jax.plugins_matched,
     "framework.oldest_card": code_span(0),
     "framework.newest_card": code_span(1),
     "framework.cudnn_floor": packages.cudnn_floor,
     "framework.asks_packages": packages.asks_packages,
     "framework.requires_missing": packages.requires_missing,
-    "framework.distributions_damaged": packages.distributions_damaged,
-    "framework.reinstall_requirements": packages.reinstall_requirements,
+    "framework.distributions_incomplete": packages.distributions_incomplete,
     "framework.toolkits_other": packages.toolkits_other,
 }
 
@@ -104,6 +108,7 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
     "framework.gpu_requirement": lambda view: releases.requirement_for("framework.gpu_release", view),
     "framework.cudnn_requirement": packages.cudnn_requirement,
     "framework.libraries": trace.libraries,
+    "framework.reinstall_requirements": packages.reinstall_requirements,
     "framework.libraries_missing": trace.libraries_missing,
     "framework.libraries_off_path": trace.libraries_off_path,
     "framework.libraries_off_path_folders": trace.libraries_off_path_folders,

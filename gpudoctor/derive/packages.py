@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
-from gpudoctor.derive.releases import capped, cuda_version, oldest_card_of, own_row
+from gpudoctor.derive.libraries import trace_all
+from gpudoctor.derive.releases import (
+    Row, capped, cuda_version, oldest_card_of, own_row, platform_of, release_rows,
+)
 from gpudoctor.derive.view import View, as_records, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Known, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
 _INSTALLED = "installed distributions"
 
@@ -100,23 +103,22 @@ def cudnn_oldest_card(view: View) -> Fact:
     return Known(value=oldest, source=f"rules/tables/cudnn_architectures.toml for cuDNN {version}")
 
 
-def distributions_damaged(view: View) -> Fact:
-    """Return the installed distributions it asks for of which files are gone or were overwritten by another's."""
-    asked = set(planned.names(_wanted(view)))
-    gone = {name for name in as_texts(view.need("python.incomplete_distributions")) if name in asked}
-    overwritten = {owner for record in as_records(view.need("python.collisions"))
-                   if record.get("matches") not in ("", "undecided")
-                   for owner in as_texts(record.get("owners")) if owner in asked and owner != record.get("matches")}
-    return Known(value=tuple(sorted(gone | overwritten)), source="RECORD files and the files they list")
+def distributions_incomplete(view: View) -> Fact:
+    """Return the installed distributions it asks for of which files are gone."""
+    asked = planned.names(_wanted(view))
+    gone = as_texts(view.need("python.incomplete_distributions"))
+    return Known(value=tuple(name for name in gone if name in asked), source="RECORD files and the files they list")
 
 
 def reinstall_requirements(view: View) -> Fact:
-    """Return those distributions with the versions that are installed, for pip to lay down again."""
-    damaged = as_texts(view.need("framework.distributions_damaged"))
-    found = {text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")}
-    if not damaged or any(name not in found for name in damaged):
-        return Absent(source="no damaged distribution, or its version is not known")
-    return Known(value=tuple(f"{name}=={found[name]}" for name in damaged), source=_INSTALLED)
+    """Return the distributions of which files are gone or cannot be loaded, with the versions that are installed."""
+    broken = {str(step.path) for step in trace_all(view)[0] if step.error}
+    owners = {text_in(r, "distribution") for r in view.records("loader.files") if text_in(r, "path") in broken}
+    damaged = dict.fromkeys((*view.texts("framework.distributions_incomplete"), *sorted(owners)))
+    installed = {text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")}
+    if not damaged or any(name not in installed for name in damaged):
+        return Absent(source="nothing is damaged, or no distribution owns what is")
+    return Known(value=tuple(f"{name}=={installed[name]}" for name in damaged), source=_INSTALLED)
 
 
 def toolkits_other(view: View) -> Fact:
@@ -125,3 +127,59 @@ def toolkits_other(view: View) -> Fact:
     found = [text_in(r, "version") for r in view.records("toolkit.installs") if text_in(r, "version")]
     return Known(value=tuple(dict.fromkeys(v for v in found if versions.parse(v).major != major)),
                  source="CUDA toolkits on disk")
+
+
+def published_for_cuda(view: View) -> Fact:
+    """Return whether any release of the framework was published with CUDA for this platform."""
+    name = view.need_text("framework.name")
+    if name not in view.tables:
+        return Known(value=True, source=f"the rule database has no table of {name} releases that would deny it")
+    found = any(row.get("build") == "cuda" for row in release_rows(view, name))
+    return Known(value=found, source=f"rules/tables/{name}.toml for {platform_of(view)}")
+
+
+# -- of the whole patient ---------------------------------------------------------------------------------------------
+
+def asked_for(frameworks: Sequence[Facts]) -> frozenset[str]:
+    """Return the names of NVIDIA's distributions that any of the frameworks asks for, with an extra or without."""
+    texts = [text for facts in frameworks for name in ("framework.requires_nvidia", "framework.extra_requires_nvidia")
+             if isinstance(fact := facts.get(name), Known) for text in as_texts(fact.value)]
+    return frozenset(planned.names(texts))
+
+
+def colliding_unneeded(view: View, asked: frozenset[str]) -> Fact:
+    """Return the distributions that share files with others and that no framework asks for."""
+    shared = as_texts(view.need("python.colliding_distributions"))
+    return Known(value=tuple(name for name in shared if name.startswith("nvidia-") and name not in asked),
+                 source="requirements of the installed frameworks")
+
+
+def colliding_reinstall(view: View, asked: frozenset[str]) -> Fact:
+    """Return the others of them, with the versions that are installed, for pip to lay down again."""
+    installed = {text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")}
+    wanted = [name for name in as_texts(view.need("python.colliding_distributions")) if name in asked]
+    if not wanted or any(name not in installed for name in wanted):
+        return Absent(source="no framework asks for a distribution that shares files with another")
+    return Known(value=tuple(f"{name}=={installed[name]}" for name in wanted), source=_INSTALLED)
+
+
+def newest_wheel_python(view: View) -> Fact:
+    """Return the newest Python that has a wheel for what was required."""
+    pythons = as_texts(view.need("require.wheel_pythons"))
+    newest = max(pythons, key=versions.parse, default=None)
+    return Absent(source="--require") if newest is None else Known(value=newest, source="release tables")
+
+
+def wheel_requirement(view: View) -> Fact:
+    """Return what pip is to install for what was required, with the CUDA extra where the release has one."""
+    name, _, version = view.need_text("require.wheel_release").partition("==")
+    row: Row = next((r for r in release_rows(view, name) if r["version"] == version), {})
+    extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
+    return Known(value=f"{name}{extra}=={version}", source="release tables")
+
+
+def unmet_otherwise(view: View) -> Fact:
+    """Return what was required and is not met for another reason than the patient's Python."""
+    without = view.texts("require.without_wheel")
+    return Known(value=tuple(text for text in as_texts(view.need("require.unmet")) if text not in without),
+                 source="--require")

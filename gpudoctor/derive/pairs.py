@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gpudoctor import versions
 from gpudoctor.derive import device_code
+from gpudoctor.derive.commands import pair_driver_command
 from gpudoctor.derive.releases import ceiling_for, code_of
 from gpudoctor.derive.view import NotKnown, View, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
@@ -31,6 +33,18 @@ def pair_ptx_ceiling(view: View) -> Fact:
     return Known(value=ceiling, source=f"rules/tables/ptx_isa.toml for PTX ISA {isa}")
 
 
+def pair_ptx_driver(view: View) -> Fact:
+    """Return the first driver that compiles the PTX this card needs and runs the framework."""
+    ceiling = view.need_text("pair.ptx_ceiling")
+    for row in view.table("cuda_toolkits").rows:
+        if versions.parse(str(row["cuda"])) == versions.parse(ceiling):
+            found = str(row["minimum_driver"])
+            floor = view.value("framework.minimum_driver")
+            both = found if floor is None else max(found, str(floor), key=versions.parse)
+            return Known(value=both, source=str(row["source"]))
+    return Unknown(reason=f"the rule database has no driver for CUDA {ceiling}")
+
+
 def pair_architecture_note(view: View) -> Fact:
     """Return in words which CUDA toolkits compile for this card."""
     capability = view.need_text("gpu.compute_capability")
@@ -50,6 +64,8 @@ def pair_architecture_note(view: View) -> Fact:
 def _coverage(view: View) -> device_code.Coverage:
     if view.need("framework.has_gpu_build") is False:
         raise NotKnown(Absent(source="this build uses no NVIDIA GPU"))
+    if view.value("gpu.lost") is True:
+        raise NotKnown(Absent(source="the card is lost: no code is for it until it is back"))
     return device_code.coverage(code_of(view), view.need_text("gpu.compute_capability"))
 
 
@@ -57,5 +73,7 @@ PAIR_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "pair.code": pair_code,
     "pair.ptx_isa": pair_ptx_isa,
     "pair.ptx_ceiling": pair_ptx_ceiling,
+    "pair.ptx_driver": pair_ptx_driver,
+    "pair.driver_command": pair_driver_command,
     "pair.architecture_note": pair_architecture_note,
 }

@@ -72,12 +72,16 @@ def files(texts: Sequence[str], location: str, table: Table) -> Iterator[tuple[s
                          "distribution": str(row["distribution"])}
 
 
-def replaces(planned: Record, texts: Sequence[str], record: Record) -> bool:
-    """Return whether pip would put its file in place of one that lies there: not if the right one is installed."""
-    if planned["distribution"] != record.get("distribution"):
+def replaces(brought: Record, texts: Sequence[str], record: Record) -> bool:
+    """Return whether pip would put its file in place of one that lies there: not if the right one is installed,
+    unless that is broken and exactly its version is asked for (which is how a fix asks pip to lay it down again)."""
+    if brought["distribution"] != record.get("distribution"):
         return True
-    return not any(requirement.specifier.contains(str(record.get("version") or "0"))
-                   for requirement in parse(texts) if canonicalize_name(requirement.name) == planned["distribution"])
+    version = str(record.get("version") or "0")
+    mine = [r for r in parse(texts) if canonicalize_name(r.name) == brought["distribution"]]
+    if record.get("error") and any(str(r.specifier) == f"=={version}" for r in mine):
+        return True
+    return not any(r.specifier.contains(version) for r in mine)
 
 
 def bringing(soname: str, cuda_major: int, table: Table) -> str | None:

@@ -22,10 +22,17 @@ def _load_package(folder):
     return name
 
 
+def _absolute(path):
+    try:
+        return os.path.abspath(path)
+    except OSError:  # a relative one, and the current folder was removed
+        return None
+
+
 def main(argv):
     """Collect and write one JSON document to the descriptor named in `argv`; return the exit status."""
     folder = os.path.dirname(os.path.abspath(__file__))
-    patients = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != folder]
+    patients = [p for p in sys.path if _absolute(p) != folder]
     sys.dont_write_bytecode = True
     # the standard library goes first while we import: a json.py on PYTHONPATH is a finding, it must not stop the finder
     standard = os.path.dirname(os.path.abspath(os.__file__))
@@ -42,4 +49,6 @@ def main(argv):
 
 
 if __name__ == "__main__":
+    if sys.version_info < (3, 6):
+        sys.exit("this is Python %d.%d, and gpudoctor can look into 3.6 and newer only" % sys.version_info[:2])
     sys.exit(main(sys.argv))

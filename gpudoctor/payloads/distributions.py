@@ -36,12 +36,15 @@ def find(folders: Iterable[str]) -> List[Distribution]:
     """List the distributions in `folders`, in their order: of one name, the first is the one Python sees."""
     found: List[Distribution] = []
     for folder in folders:
-        for name in files.list_folder(folder).get("names", []):
-            if name.endswith((".dist-info", ".egg-info")):
-                _add(found, folder, name, os.path.join(folder, name))
+        for name in files.list_folder(folder, wanted=_is_information).get("names", []):
+            _add(found, folder, name, os.path.join(folder, name))
         if folder.endswith(".egg"):
             _add(found, folder, os.path.basename(folder), os.path.join(folder, "EGG-INFO"))
     return found
+
+
+def _is_information(name: str) -> bool:
+    return name.endswith((".dist-info", ".egg-info"))
 
 
 def _add(found: List[Distribution], folder: str, name: str, path: str) -> None:

@@ -47,10 +47,10 @@ def read_text(path, limit_bytes=LIMIT_BYTES):
     return failure if data is None else {"text": data.decode("utf-8", "replace")}
 
 
-def list_folder(path, limit=20000):
-    """Return {"names": [...]} sorted, at most `limit` of them."""
+def list_folder(path, limit=20000, wanted=None):
+    """Return {"names": [...]} sorted, at most `limit` of those for which `wanted` is true."""
     try:
-        return {"names": sorted(os.listdir(path))[:limit]}
+        return {"names": sorted(filter(wanted, os.listdir(path)))[:limit]}
     except OSError as error:
         return _failure(error)
 

@@ -146,11 +146,11 @@ def _working_folder() -> str:
 def _describe_folder(folder: str, left: List[int]) -> Dict[str, Any]:
     """List the GPU libraries of one folder; `left` holds how many files may still be described."""
     answer: Dict[str, Any] = {"path": folder}
-    listing = files.list_folder(folder)
+    listing = files.list_folder(folder, wanted=GPU_LIBRARY.match)
     if "names" not in listing:
         answer.update(listing)
         return answer
-    names = [name for name in listing["names"] if GPU_LIBRARY.match(name)]
+    names = listing["names"]
     answer["files"] = [describe_file(os.path.join(folder, name)) for name in names[:left[0]]]
     if len(names) > left[0]:
         answer["left_out"] = len(names) - left[0]

@@ -48,16 +48,24 @@ def find(folders: Iterable[str], standard_library: str) -> List[Dict[str, Any]]:
 
 
 def _hiding(folder: str) -> List[Dict[str, Any]]:
-    names = files.list_folder(folder, NAMES_LIMIT).get("names", [])
+    names = files.list_folder(folder, NAMES_LIMIT, _is_telling).get("names", [])
     if any(name.endswith((".dist-info", ".egg-info")) for name in names):
         return []
     found = []
     for name in names:
-        module = name[:-3] if name.endswith(".py") else name
-        path = os.path.join(folder, name)
+        module, path = _module(name), os.path.join(folder, name)
         if (module in STANDARD or module in PACKAGES) and _wins(path, module):
             found.append({"name": module, "path": path})
     return found
+
+
+def _module(name: str) -> str:
+    return name[:-3] if name.endswith(".py") else name
+
+
+def _is_telling(name: str) -> bool:
+    """Return whether a name says something here: a working folder may hold a million pictures beside it."""
+    return name.endswith((".dist-info", ".egg-info")) or _module(name) in STANDARD or _module(name) in PACKAGES
 
 
 def _wins(path: str, module: str) -> bool:

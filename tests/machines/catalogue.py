@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from tests.harness.machine import Machine
 from tests.harness.nvidia import (
-    A100, GTX_1080_TI, H100, L4, RTX_3090, RTX_4090, RTX_5090, V100, Card, bare_machine, driverless_machine,
-    nvidia_machine,
+    A100, B200, GTX_1080_TI, H100, L4, RTX_3090, RTX_4090, RTX_5090, T4, V100, Card, bare_machine,
+    driverless_machine, nvidia_machine, uuid,
 )
 from tests.machines import parts
 from tests.shim import build
@@ -30,13 +30,15 @@ COMPAT_12 = "/usr/local/cuda-12.8/compat"
 class Scenario:
     """One machine, the environment that is examined in it, and the right answer.
 
-    cause: the slug of what is wrong, or HEALTHY. severity: how bad that is.
+    cause: the slug of what is wrong, or HEALTHY. severity: how bad that is. launcher: a command that starts
+    the doctor with other rights.
     """
 
     machine: Callable[[], Machine]
     patient: str
     cause: str = HEALTHY
     severity: str = "error"
+    launcher: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def build(self) -> Machine:
@@ -55,6 +57,11 @@ def r580(*cards: Card) -> Machine:
 def r570(*cards: Card) -> Machine:
     """Return a machine with these cards under R570, which runs CUDA 12.8."""
     return nvidia_machine(driver="570.86.15", cuda=12080, cards=cards)
+
+
+def r535(*cards: Card) -> Machine:
+    """Return a machine with these cards under R535, which runs CUDA 12.2."""
+    return nvidia_machine(driver="535.261.03", cuda=12020, cards=cards)
 
 
 def proprietary(driver: str, cuda: int, *cards: Card) -> Machine:
@@ -153,20 +160,25 @@ OTHERS: Mapping[str, Scenario] = {
         machine=lambda: r580(H100, H100).adding(
             shim="gpu.1.lost_after=nvmlDeviceGetUUID\ngpu.1.cuda_hidden=1"),
         patient=TORCH_CUDA_13, cause="gpu-fell-off-bus"),
+    "card on nouveau, without a driver": Scenario(
+        machine=lambda: parts.held_by(driverless_machine([RTX_3090]), "nouveau"), patient=TORCH_CUDA_13,
+        cause="driver-not-installed"),
     "nouveau holds the card": Scenario(
-        machine=lambda: parts.held_by(driverless_machine([RTX_3090]), "nouveau"),
-        patient=TORCH_CUDA_13, cause="nouveau-conflict"),
+        machine=lambda: parts.held_by(
+            parts.without_module([RTX_3090], on_disk_for=parts.running_kernel()), "nouveau"),
+        patient=TORCH_CUDA_12, cause="nouveau-conflict"),
     "module for another kernel": Scenario(
-        machine=lambda: parts.without_module([RTX_3090]).adding(files=parts.module_on_disk("6.1.0-9-amd64")),
+        machine=lambda: parts.without_module([RTX_3090], on_disk_for="6.1.0-9-amd64"),
         patient=TORCH_CUDA_12, cause="driver-module-not-loaded"),
     "Secure Boot refuses the module": Scenario(
-        machine=lambda: parts.without_module([RTX_3090]).adding(
-            files={**parts.module_on_disk(parts.running_kernel()), **parts.secure_boot(on=True)}),
+        machine=lambda: parts.without_module([RTX_3090], on_disk_for=parts.running_kernel()).adding(
+            files=parts.secure_boot(on=True)),
         patient=TORCH_CUDA_12, cause="secure-boot-unsigned-module"),
     "nvidia-uvm missing": Scenario(
         machine=parts.without_uvm, patient=TORCH_CUDA_13, cause="nvidia-uvm-missing"),
     "nodes not permitted": Scenario(
-        machine=lambda: parts.denied(r580(H100), [H100]), patient=TORCH_CUDA_13, cause="device-permission"),
+        machine=lambda: parts.denied(r580(H100), [H100]), patient=TORCH_CUDA_13, cause="device-permission",
+        launcher=parts.WITHOUT_PRIVILEGE),
     "stub libcuda first": Scenario(
         machine=lambda: r580(H100).adding(
             libraries={"/usr/local/cuda-13.0/lib64/stubs/libcuda.so.1": build.stub_cuda()},
@@ -179,9 +191,10 @@ OTHERS: Mapping[str, Scenario] = {
         cause="forward-compat-on-unsupported-gpu"),
     "TensorFlow 2.20 and its libraries": Scenario(machine=lambda: r580(L4), patient=TENSORFLOW_2_20),
     "TensorFlow 2.21 does not find its cuSOLVER": Scenario(
-        machine=lambda: r580(L4), patient="tensorflow 2.21 and its libraries", cause="framework-bug"),
+        machine=lambda: r580(L4), patient="tensorflow 2.21 and its libraries",
+        cause="pip-nvidia-libs-not-found"),
     "TensorFlow's PTX is newer than R535": Scenario(
-        machine=lambda: nvidia_machine(driver="535.261.03", cuda=12020, cards=[H100]),
+        machine=lambda: r535(H100),
         patient=TENSORFLOW_2_20, cause="ptx-isa-newer-than-driver"),
     "TensorFlow on a Blackwell card": Scenario(
         machine=lambda: r580(RTX_5090),
@@ -191,6 +204,11 @@ OTHERS: Mapping[str, Scenario] = {
         patient="torch for CUDA 12.4", cause="gpu-too-new-for-build"),
     "two distributions own cuDNN": Scenario(
         machine=lambda: r580(L4), patient="tensorflow 2.20 and torch 2.15", cause="wheel-file-collision"),
+    "V100, R450, torch for CUDA 12.4": Scenario(
+        machine=lambda: proprietary("450.248.02", 11000, V100), patient="torch for CUDA 12.4",
+        cause="driver-too-old"),
+    "V100 and a fresh TensorFlow": Scenario(
+        machine=lambda: proprietary(R580, 13000, V100), patient=TENSORFLOW_2_20, cause="cudnn-dropped-gpu"),
     "cuDNN that dropped Volta": Scenario(
         machine=lambda: proprietary("570.86.15", 12080, V100),
         patient="tensorflow 2.17 with a newer cuDNN", cause="cudnn-dropped-gpu"),
@@ -211,4 +229,33 @@ OTHERS: Mapping[str, Scenario] = {
     "tensorflow-cpu": Scenario(machine=lambda: r580(L4), patient="tensorflow-cpu", cause="cpu-only-build"),
 }
 
-SCENARIOS: Mapping[str, Scenario] = {**FIRST, **OTHERS}
+# What is in order, however odd it looks: a doctor that finds a fault here is wrong.
+IN_ORDER: Mapping[str, Scenario] = {
+    "RTX 5090 and torch with code for it": Scenario(machine=lambda: r580(RTX_5090), patient=TORCH_CUDA_13),
+    "B200 and torch with code for it": Scenario(machine=lambda: r580(B200, B200), patient=TORCH_CUDA_13),
+    "A100, R535, torch for CUDA 12.4": Scenario(
+        machine=lambda: r535(A100), patient="torch for CUDA 12.4"),
+    "T4 runs TensorFlow's code for 7.0": Scenario(machine=lambda: r580(T4), patient=TENSORFLOW_2_20),
+    "A100, R535, TensorFlow with code for 8.0": Scenario(
+        machine=lambda: r535(A100), patient=TENSORFLOW_2_20),
+    "jax with its CUDA plugin": Scenario(machine=lambda: r580(H100), patient="jax and its plugin"),
+    "toolkit on LD_LIBRARY_PATH, torch": Scenario(
+        machine=lambda: parts.with_toolkit(r580(H100), "13.0", "13"), patient=TORCH_CUDA_13,
+        environment={"LD_LIBRARY_PATH": "/usr/local/cuda-13.0/lib64"}),
+    "toolkit on LD_LIBRARY_PATH, TensorFlow": Scenario(
+        machine=lambda: parts.with_toolkit(r580(L4), "12.8", "12"), patient=TENSORFLOW_2_20,
+        environment={"LD_LIBRARY_PATH": "/usr/local/cuda-12.8/lib64"}),
+    "container with an unused cuda-compat": Scenario(
+        machine=lambda: parts.with_compat(
+            parts.container(r580(H100), NVIDIA_VISIBLE_DEVICES="all",
+                            LD_LIBRARY_PATH="/usr/local/nvidia/lib:/usr/local/nvidia/lib64"),
+            COMPAT_13, "580.65.06", 13000),
+        patient=TORCH_CUDA_13),
+    "laptop with an Intel GPU beside": Scenario(
+        machine=lambda: parts.with_intel_graphics(r580(RTX_4090)), patient=TORCH_CUDA_13),
+    "CUDA_VISIBLE_DEVICES by UUID": Scenario(
+        machine=lambda: r580(H100, H100), patient=TORCH_CUDA_13,
+        environment={"CUDA_VISIBLE_DEVICES": uuid(1)}),
+}
+
+SCENARIOS: Mapping[str, Scenario] = {**FIRST, **OTHERS, **IN_ORDER}

@@ -30,7 +30,9 @@ def diagnose(patients: Patients) -> Callable[[str], Examination]:
     def look(name: str) -> Examination:
         if name not in known:
             scenario = SCENARIOS[name]
-            known[name] = examine(scenario.build(), patients(scenario.patient), collect=[NVIDIA_SMI_MARK])
+            patient = patients(scenario.patient)
+            known[name] = examine(
+                scenario.build(), patient, launcher=scenario.launcher, collect=[NVIDIA_SMI_MARK])
         return known[name]
 
     return look

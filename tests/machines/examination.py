@@ -78,15 +78,15 @@ def every(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def examine(
-    machine: Machine, patient: Patient, *options: str, environment: Mapping[str, str] | None = None,
+    machine: Machine, patient: Patient, *options: str, launcher: tuple[str, ...] = (),
     collect: Sequence[str] = (),
 ) -> Examination:
     """Run the doctor of this checkout in the machine; GPUDOCTOR_RULES of the tester names other pages."""
-    command = [sys.executable, "-m", "gpudoctor", "check", "--depth", "static", "--format", "json",
+    command = [*launcher, sys.executable, "-m", "gpudoctor", "check", "--depth", "static", "--format", "json",
                "--python", str(patient.python), *options]
     rules = {name: os.environ[name] for name in ("GPUDOCTOR_RULES",) if name in os.environ}
     result = machine.run(
-        command, timeout=120, cwd=str(ROOT), environment={**rules, **(environment or {})}, collect=collect)
+        command, timeout=120, cwd=str(ROOT), environment=rules, collect=collect)
     try:
         report = json.loads(result.stdout)
     except json.JSONDecodeError:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tests.harness.elf import standin
 from tests.harness.machine import File, Machine, Node
 from tests.harness.nvidia import (
     BARE_FILES, H100, LIBRARY_FOLDER, Card, bus_id, device_nodes, driver_libraries, driver_links,
@@ -77,12 +78,14 @@ def nvswitch_machine() -> Machine:
         nodes=[Node(path="/dev/nvidia-nvswitchctl"), Node(path="/dev/nvidia-nvswitch0")])
 
 
-def without_module(cards: Sequence[Card], driver: str = "550.163.01", cuda: int = 12040) -> Machine:
-    """Return a machine with a driver's libraries and no kernel module: NVML answers 9 and cuInit 100.
+def without_module(
+    cards: Sequence[Card], *, on_disk_for: str, driver: str = "550.163.01", cuda: int = 12040,
+) -> Machine:
+    """Return a machine whose driver lacks its kernel module, which lies on disk for one kernel release.
 
-    These are the answers of NVIDIA's own libraries on a machine without the module.
+    NVML answers 9 and cuInit 100, as NVIDIA's own libraries do on a machine without the module.
     """
-    machine = driverless_machine(cards)
+    machine = driverless_machine(cards).adding(files=module_on_disk(on_disk_for))
     return replace(
         machine, libraries=driver_libraries(driver, cuda), links=driver_links(driver),
         shim=f"rc.nvmlInit=9\nrc.cuInit=100\n{script(driver, cuda, [])}")
@@ -151,12 +154,31 @@ def amd_machine() -> Machine:
         links={f"{card}/driver": "../../drivers/amdgpu"}, directories={"/sys/bus/pci/drivers/amdgpu": 0o755})
 
 
+def with_toolkit(machine: Machine, version: str, major: str) -> Machine:
+    """Return the machine with a CUDA toolkit in its usual place: libraries of its own, no cuDNN."""
+    folder = f"/usr/local/cuda-{version}"
+    names = [f"lib{stem}.so.{major}" for stem in ("cudart", "cublas", "cublasLt")]
+    return machine.adding(
+        files={f"{folder}/version.json": f'{{"cuda": {{"name": "CUDA SDK", "version": "{version}.1"}}}}\n'},
+        links={"/usr/local/cuda": f"cuda-{version}"},
+        libraries={f"{folder}/lib64/{name}": standin(name) for name in names})
+
+
+def with_intel_graphics(machine: Machine) -> Machine:
+    """Return the machine with the processor's own graphics on the PCI bus."""
+    card = "/sys/bus/pci/devices/0000:00:02.0"
+    return machine.adding(
+        files={f"{card}/vendor": "0x8086\n", f"{card}/device": "0xa788\n", f"{card}/class": "0x030000\n"})
+
+
+# Root of a container that dropped its privileges: it opens what its rights allow, as everybody else does.
+WITHOUT_PRIVILEGE = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+
+
 def denied(machine: Machine, cards: Sequence[Card]) -> Machine:
-    """Return the machine for a user who may not open its nodes: NVML answers 4 and cuInit 100."""
-    nodes = tuple(replace(node, mode=0o660) for node in device_nodes(cards))
-    return replace(machine, nodes=nodes, user=65534).adding(shim="rc.nvmlInit=4\nrc.cuInit=100")
-
-
+    """Return the machine with nodes that nobody may open: NVML answers 4 and cuInit 100."""
+    nodes = tuple(replace(node, mode=0o000) for node in device_nodes(cards))
+    return replace(machine, nodes=nodes).adding(shim="rc.nvmlInit=4\nrc.cuInit=100")
 
 
 def without_uvm(driver: str = "580.95.05") -> Machine:

@@ -118,6 +118,8 @@ RECIPES: Mapping[str, Recipe] = {
     "tensorflow 2.20 and its libraries": Recipe(make=framework("tensorflow", "2.20.0", extras=("and-cuda",))),
     "tensorflow 2.17 with a newer cuDNN": Recipe(make=volta_with_new_cudnn, python="3.11"),
     "jax alone": Recipe(make=framework("jax", "0.10.2", only=r"jaxlib")),
+    "jax and its plugin": Recipe(
+        make=framework("jax", "0.10.2", extras=("cuda13",), only=r"jaxlib|jax-cuda.*|nvidia.*")),
     "tensorflow 2.20 and torch 2.15": Recipe(make=colliding),
 }
 

@@ -43,7 +43,7 @@ def test_3_the_driver_is_updated_and_far_enough(diagnose: Diagnose) -> None:
 
 
 def test_4_nvidia_smi_is_not_asked(diagnose: Diagnose) -> None:
-    """The one with the new banner leaves a mark when it is run; the driver's version is known all the same."""
+    """The one with the new banner leaves a mark when it is run; the versions are known all the same."""
     examination = diagnose("4 nvidia-smi with the banner of 610")
     assert NVIDIA_SMI_MARK not in examination.files
     assert examination.host("driver.nvidia_smi") == "/usr/bin/nvidia-smi"
@@ -77,13 +77,14 @@ def test_7_the_cuda_build_takes_the_cpu_builds_place(diagnose: Diagnose) -> None
     assert "+cpu" not in "\n".join(fix["commands"])
 
 
-@pytest.mark.parametrize("name", ["8 kernel module and libraries differ", "12 803 by an update without a reboot"])
+@pytest.mark.parametrize(
+    "name", ["8 kernel module and libraries differ", "12 803 by an update without a reboot"])
 def test_8_reboot_and_no_reinstallation(name: str, diagnose: Diagnose) -> None:
     """Both halves of the driver are there; only the running one is old."""
     fix = diagnose(name).fix
     assert fix["kind"] == "restart"
     assert "reboot" in commands_of(fix).lower()
-    assert not re.search(r"\binstall", commands_of(fix), re.IGNORECASE)
+    assert not re.search(r"\b(re)?install(ing)?\b", commands_of(fix), re.IGNORECASE)
     for version in ("570.86.15", "570.124.06"):
         assert version in diagnose(name).first["message"]
 
@@ -99,7 +100,7 @@ def test_9_the_library_that_is_missing_is_named(diagnose: Diagnose) -> None:
 @pytest.mark.parametrize(("name", "version"), [
     ("10 plain tensorflow", "2.21.0"), ("10 plain tensorflow, the release before", "2.20.0")])
 def test_10_the_libraries_are_named_and_installed(name: str, version: str, diagnose: Diagnose) -> None:
-    """The CUDA extra of that very release is installed, and what the release itself gets wrong is set right."""
+    """The CUDA extra of that very release; what the release itself gets wrong is set right, too."""
     first = diagnose(name).first
     for library in ("libcudart.so.12", "libcublas.so.12", "libcudnn.so.9"):
         assert library in first["message"]
@@ -139,8 +140,40 @@ def test_14_the_ceiling_is_that_of_the_compat_library(diagnose: Diagnose) -> Non
     assert examination.host("cuda.library_kind") == "compat"
 
 
+def test_cards_before_turing_get_no_open_module(diagnose: Diagnose) -> None:
+    """NVIDIA's open kernel module does not drive Volta: no command may install it there."""
+    for fix in diagnose("V100, R450, torch for CUDA 12.4").first["fixes"]:
+        assert not re.search(r"nvidia-open|-open\b|open-dkms", commands_of(fix))
+
+
+def test_compat_is_left_out_where_the_driver_does_without(diagnose: Diagnose) -> None:
+    """This torch runs on the driver as it is: the safe fix comes before an update of the driver."""
+    fix = diagnose("cuda-compat on a GeForce").fix
+    assert (fix["kind"], fix["risk"]) == ("environment", "safe")
+
+
+def test_a_lost_card_does_not_hide_the_other(diagnose: Diagnose) -> None:
+    """It is named by its place on the bus; the facts of the healthy one are all there."""
+    examination = diagnose("card lost midway")
+    assert "0000:11:00.0" in examination.first["message"]
+    cards = examination.report["snapshot"]["gpus"]
+    whole = [card for card in cards if card["gpu.bus_id"].get("value") == "0000:01:00.0"]
+    assert [card["gpu.compute_capability"]["value"] for card in whole] == ["9.0"]
+
+
+def test_an_old_card_beside_a_new_one_is_told_apart(diagnose: Diagnose) -> None:
+    """Only the GTX 1080 Ti is without code; the build that is named has code for both."""
+    examination = diagnose("two cards, one too old")
+    assert ["GTX 1080 Ti" in f["message"] for f in examination.findings if f["severity"] == "error"] == [True]
+    named = re.search(r"\btorch==([\w.+]+)", "\n".join(examination.fix["commands"]))
+    assert named is not None
+    carried = {capability for code in release("torch", named[1])["code"] for capability in code["sass"]}
+    assert {"6.0", "6.1"} & carried
+    assert {"8.0", "8.6", "8.9"} & carried
+
+
 def test_what_the_patients_hold_is_what_was_published(patients: Patients) -> None:
-    """The stand-in through which torch opens CUDA has the search path and the needs of the published library."""
+    """The stand-in through which torch opens CUDA has the published library's search path and needs."""
     patient = patients("torch for CUDA 13.2")
     row = release("torch", "2.15.0")
     library = patient.site_packages / row["loader"]

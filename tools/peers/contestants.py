@@ -57,7 +57,7 @@ CONTESTANTS: Sequence[Contestant] = (
         " what it says of their absence is judged like anything else that it calls a failure."),
     Contestant(
         name="mlenvdoctor", version="0.1.6", distribution="mlenvdoctor",
-        commands=(("mlenvdoctor", "doctor"), ("mlenvdoctor", "diagnose")),
+        commands=(("mlenvdoctor", "doctor"), ("mlenvdoctor", "diagnose", "--json", "-")),
         stubs=("transformers", "peft", "trl", "datasets", "accelerate", "keras"),
         about="Examines its own environment by importing torch, tensorflow and jax, runs a tensor operation, and reads"
         " nvidia-smi's banner. It also checks the packages of a fine-tuning environment: they are there, as empty"

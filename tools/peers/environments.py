@@ -123,9 +123,13 @@ class Environments:
         return prefix / "bin" / "python"
 
     def doctor(self) -> Path:
-        """Return the interpreter of gpudoctor's own environment, with this checkout installed anew."""
+        """Return the interpreter of gpudoctor's own environment, with this checkout and its rules installed anew."""
         prefix = self._scratch / "gpudoctor"
         if not (prefix / "bin" / "python").exists():
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(prefix)], check=True)
-        install(prefix / "bin" / "python", str(ROOT))
-        return prefix / "bin" / "python"
+        python = prefix / "bin" / "python"
+        install(python, str(ROOT))
+        rules = next(prefix.glob("lib/python3*/site-packages/gpudoctor/_rules"))
+        command = [str(python), "-m", "tools.compile_rules", "--output", str(rules / "rules.json")]
+        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+        return python

@@ -15,7 +15,8 @@ from tools.peers.contestants import CONTESTANTS, DOCTOR
 from tools.peers.running import Outcome
 
 JUDGEMENTS = Path(__file__).with_name("judgements.toml")
-VERDICTS = ("right", "partly", "wrong")
+# `silent`: a broken machine, and nothing that is wrong is named.
+VERDICTS = ("right", "partly", "could not tell", "silent", "wrong", "crash")
 QUOTE_LENGTH = 120
 COUNTED = ("error", "warning")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.machines.catalogue import FIRST, HEALTHY
 from tools.peers.contestants import CONTESTANTS, DOCTOR
 from tools.peers.judging import Cell
+from tools.peers.running import command_line
 
 BEGIN = "<!-- written by tools/compare_peers.py: begin -->"
 END = "<!-- written by tools/compare_peers.py: end -->"
@@ -62,7 +63,7 @@ def rendered(cells: Sequence[Cell], day: str) -> str:
     lines = [f"Run on {day}. In brackets: the exit codes of the tool's commands, and seconds for one command.", ""]
     lines += overview(cells)
     for contestant in CONTESTANTS:
-        commands = ", ".join(f"`{' '.join(command)}`" for command in contestant.commands)
+        commands = ", ".join(f"`{command_line(command)}`" for command in contestant.commands)
         source = "" if contestant.name == DOCTOR else f" (pypi:{contestant.distribution}=={contestant.version})"
         lines += ["", f"### {contestant.name}, {contestant.version}{source}", "", f"{commands}. {contestant.about}", ""]
         lines += words(cells, contestant.name)

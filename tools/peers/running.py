@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -64,6 +64,11 @@ def with_nvidia_smi(machine: Machine, scenario: str) -> Machine:
         NVIDIA_SMI: File(content=program, mode=0o755), LIBRARY: STANDIN.read_text("utf-8")})
 
 
+def command_line(command: Sequence[str]) -> str:
+    """Return a command as a reader types it."""
+    return " ".join(command).replace("{python}", "PYTHON")
+
+
 def machine_for(contestant: Contestant, name: str, scenario: Scenario) -> Machine:
     """Build the machine, with an empty project in it and without the compiler of the host's own toolkit."""
     machine = with_nvidia_smi(scenario.build(), name).adding(shim=contestant.nvml_lines.get(name, ""))
@@ -90,7 +95,7 @@ def run(
         words = [program, *(word.format(python=patient) for word in command[1:])]
         completed = machine.run(words, timeout=LIMIT_SECONDS, cwd=PROJECT, environment=environment)
         codes.append(completed.returncode)
-        said.append(f"$ {' '.join(command)}\n{completed.stdout}\n--- standard error\n{completed.stderr}")
+        said.append(f"$ {command_line(command)}\n{completed.stdout}\n--- standard error\n{completed.stderr}")
     seconds = (time.monotonic() - started) / len(contestant.commands)
     return Outcome(
         tool=contestant.name, machine=name, exit_codes=tuple(codes), seconds=round(seconds, 1), said="\n".join(said))
