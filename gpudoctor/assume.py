@@ -199,7 +199,7 @@ def _card(index: int, capability: str, source: str) -> Facts:
     facts: dict[str, Fact] = {spec.name: Absent(source=source) for spec in CATALOGUE.values()
                               if spec.scope is Scope.GPU and not spec.derived}
     known: dict[str, Value] = {
-        "gpu.index": index, "gpu.name": f"GPU of compute capability {capability}",
+        "gpu.index": index, "gpu.name": "assumed GPU",
         "gpu.compute_capability": capability, "gpu.in_nvml": True, "gpu.in_cuda": True, "gpu.lost": False,
         "gpu.nvml_code": 0, "gpu.mig_mode": False, "gpu.mig_instances": 0, "gpu.compute_mode": "default",
         "gpu.compute_processes": 0, "gpu.pci_driver": "nvidia"}
@@ -220,8 +220,14 @@ def _glibc(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
     return _host(snapshot, source, {"system.glibc": str(value)})
 
 
-def _release(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
-    name, equals, version = str(value).partition("==")
+def _releases(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
+    for release in _items(value):
+        snapshot = _release(snapshot, release, tables, source)
+    return snapshot
+
+
+def _release(snapshot: Snapshot, value: str, tables: Tables, source: str) -> Snapshot:
+    name, equals, version = value.partition("==")
     if not equals or name not in tables:
         raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow or torch")
     host = snapshot.host
@@ -258,14 +264,23 @@ def _release_facts(name: str, row: Mapping[str, Value], snapshot: Snapshot, sour
 
 
 ALIASES: Mapping[str, Callable[[Snapshot, Value, Tables, str], Snapshot]] = {
-    "driver": _driver, "cc": _cards, "python": _python, "glibc": _glibc, "release": _release,
+    "driver": _driver, "cc": _cards, "python": _python, "glibc": _glibc, "release": _releases,
 }
 
 
 def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
-    """Return `--assume` pairs as facts; several `cc` make several cards."""
+    """Return `--assume` pairs as facts; several `cc` make several cards, several `release` several frameworks."""
     facts: dict[str, Fact] = {}
-    cards = tuple(str(value) for name, value in pairs if name == "cc")
     for name, value in pairs:
-        facts[name] = Known(value=cards if name == "cc" and len(cards) > 1 else value, source="assumed")
+        before = facts.get(name)
+        if name in _REPEATABLE and isinstance(before, Known):
+            value = (*_items(before.value), *_items(value))
+        facts[name] = Known(value=value, source="assumed")
     return facts
+
+
+_REPEATABLE = ("cc", "release")
+
+
+def _items(value: Value) -> tuple[str, ...]:
+    return as_texts(value) if isinstance(value, tuple) else (str(value),)

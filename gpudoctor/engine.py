@@ -32,10 +32,13 @@ class Subject:
     """One thing a rule is judged for: its name and every fact that is visible from there.
 
     `missing` is what a name reads as that nobody filled in, for example because the scope could not be enumerated.
+    `gpu` and `framework` are positions in the snapshot.
     """
 
     name: str
     facts: Facts
+    gpu: int | None = None
+    framework: int | None = None
     missing: Unknown = Unknown(reason="no probe answered for it")
 
     def fact(self, name: str) -> Fact:
@@ -147,11 +150,13 @@ def _compare(condition: Condition, kind: FactType, left: Value, right: Value) ->
 
 def judge_block(block: Detect, subject: Subject, tables: Tables) -> Holding:
     """Return the conjunction of a block; unknowns are reported only if no condition is false."""
-    holdings = [holds(condition, subject, tables) for condition in block.when]
-    truth = min((h.truth for h in holdings), key=lambda t: t.value, default=Truth.TRUE)
-    if truth is not Truth.UNKNOWN:
-        return Holding(truth=truth)
-    return Holding(truth=truth, unknowns=tuple(u for h in holdings for u in h.unknowns))
+    unknowns: list[tuple[str, Unknown]] = []
+    for condition in block.when:
+        holding = holds(condition, subject, tables)
+        if holding.truth is Truth.FALSE:
+            return holding
+        unknowns += holding.unknowns
+    return Holding(truth=Truth.UNKNOWN if unknowns else Truth.TRUE, unknowns=tuple(unknowns))
 
 
 def judge(rule: Rule, subject: Subject, tables: Tables) -> Finding | Undecided | None:

@@ -230,6 +230,7 @@ framework.has_gpu_build | flag | derive | | whether the installed build can use 
 framework.cuda_floor | cuda_version | derive | | oldest driver ceiling its CUDA runs on (minor-version compatibility)
 framework.minimum_driver | driver_version | derive | | oldest driver for that floor
 framework.libraries | records | derive | | the loader trace: soname, path, why, version
+framework.driver_libraries | texts | derive | | libraries of the driver that it opens (libcuda.so.1, libnvidia-ml.so.1)
 framework.libraries_missing | texts | derive | | CUDA libraries that the trace does not find
 framework.libraries_off_path | texts | derive | | of these, the ones that are installed where the framework does not look
 framework.off_path_origin | text | derive | | where those lie: in Python "packages" or in folders of the "system"

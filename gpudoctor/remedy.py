@@ -16,7 +16,7 @@ from gpudoctor.assume import AssumptionError, Place, lay
 from gpudoctor.engine import Subject, Truth, evaluate, fill, holds, placeholders, resolve, show
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.model import (
-    Absent, Certainty, Effect, Fact, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Scope, Severity,
+    Absent, Certainty, Effect, Fact, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Severity,
     Snapshot, Value,
 )
 
@@ -74,7 +74,7 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
         return None
     try:
         after_snapshot = lay(snapshot, effect, database.tables, source=f"fix: {remedy.title}",
-                             place=place_of(subject.name, finding, snapshot, database))
+                             place=Place(gpu=subject.gpu, framework=subject.framework))
     except AssumptionError:
         return None
     after = evaluate(derive.subjects(after_snapshot, database.tables), database.rules, database.tables)
@@ -88,22 +88,6 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
         return None
     shown = {name: fact.value if isinstance(fact, Known) else None for name, fact in effect.items()}
     return Proof(remedy=replace(remedy, effect=shown), cleared=frozenset(had - matched))
-
-
-def place_of(subject_name: str, finding: Finding, snapshot: Snapshot, database: RuleDatabase) -> Place:
-    """Return which card and framework a subject's name stands for."""
-    scope = next(rule.scope for rule in database.rules if rule.id == finding.rule)
-    if scope is Scope.HOST:
-        return Place()
-    gpu_name, _, framework_name = subject_name.partition(" x ")
-    framework_name = framework_name or gpu_name
-    gpu = _position(derive.subjects(snapshot, database.tables)[Scope.GPU], gpu_name)
-    framework = _position(derive.subjects(snapshot, database.tables)[Scope.FRAMEWORK], framework_name)
-    return Place(gpu=gpu, framework=framework)
-
-
-def _position(subjects: Sequence[Subject], name: str) -> int | None:
-    return next((index for index, subject in enumerate(subjects) if subject.name == name), None)
 
 
 def resolve_effect(effects: Sequence[Effect], subject: Subject, database: RuleDatabase) -> dict[str, Fact] | None:

@@ -1,41 +1,23 @@
 """Facts computed from facts: a pure function of a snapshot and the tables, run again after every overlay.
 
-Order: the host first, then each framework, then each pair of card and framework; each derivation sees the ones before.
+A derivation may read any other fact of its subject; what it needs is computed first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import packages
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
-from gpudoctor.derive.view import NotKnown, View
+from gpudoctor.derive.lazy import Derivation, LazyFacts
+from gpudoctor.derive.view import View
 from gpudoctor.engine import Subject, Subjects
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown
-
-Derivation = Callable[[View], Fact]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tier:
-    """One subject in the making: base facts and what was derived on top."""
-
-    facts: dict[str, Fact]
-    missing: Unknown
-
-    def run(self, derivations: Mapping[str, Derivation], tables: Tables) -> None:
-        view = View(facts=self.facts, tables=tables, missing=self.missing)
-        for name, derivation in derivations.items():
-            try:
-                self.facts[name] = derivation(view)
-            except NotKnown as error:
-                self.facts[name] = error.fact
-
 
 _NOT_PROBED = Unknown(reason="no probe answered for it")
 
@@ -45,30 +27,28 @@ def subjects(snapshot: Snapshot, tables: Tables) -> Subjects:
 
     A scope that could not be enumerated yields one subject in which all its facts are unknown.
     """
-    host = _Tier(facts=dict(snapshot.host), missing=_NOT_PROBED)
-    host.run(_with_scopes(snapshot), tables)
+    host = LazyFacts(snapshot.host, {}, _with_scopes(snapshot), tables, _NOT_PROBED)
     cards, blind_cards = _scope(snapshot.gpus)
     patients, blind_patients = _scope(snapshot.frameworks)
-    gpus = [(_gpu_name(facts, index, blind_cards), {**host.facts, **facts}, blind_cards or _NOT_PROBED)
-            for index, facts in enumerate(cards)]
-    frameworks = []
-    for facts in patients:
-        tier = _Tier(facts={**host.facts, **facts}, missing=blind_patients or _NOT_PROBED)
-        tier.run(framework_derivations.derivations(() if blind_cards else cards), tables)
-        frameworks.append((_framework_name(facts, blind_patients), tier.facts, tier.missing))
-    pairs = []
-    for gpu_name, gpu_facts, gpu_missing in gpus:
-        for framework_name, framework_facts, framework_missing in frameworks:
-            missing = _NOT_PROBED if not blind_cards and not blind_patients else blind_cards or framework_missing
-            tier = _Tier(facts={**framework_facts, **gpu_facts}, missing=missing)
-            tier.run(PAIR_DERIVATIONS, tables)
-            pairs.append((f"{gpu_name} x {framework_name}", tier.facts, tier.missing))
-    return {
-        Scope.HOST: [Subject(name="host", facts=host.facts)],
-        Scope.GPU: [Subject(name=n, facts=f, missing=m) for n, f, m in gpus],
-        Scope.FRAMEWORK: [Subject(name=n, facts=f, missing=m) for n, f, m in frameworks],
-        Scope.PAIR: [Subject(name=n, facts=f, missing=m) for n, f, m in pairs],
-    }
+    of_framework = framework_derivations.derivations(() if blind_cards else cards)
+    gpus, frameworks, pairs = [], [], []
+    for number, card in enumerate(cards):
+        facts = LazyFacts(card, host, {}, tables, blind_cards or _NOT_PROBED)
+        gpus.append(Subject(name=_gpu_name(card, number, blind_cards), facts=facts, gpu=number,
+                            missing=blind_cards or _NOT_PROBED))
+    for number, patient in enumerate(patients):
+        missing = blind_patients or _NOT_PROBED
+        facts = LazyFacts(patient, host, of_framework, tables, missing)
+        frameworks.append(Subject(name=_framework_name(patient, blind_patients), facts=facts, framework=number,
+                                  missing=missing))
+    for gpu in gpus:
+        for framework in frameworks:
+            missing = blind_cards or blind_patients or _NOT_PROBED
+            facts = LazyFacts(cards[gpu.gpu or 0], framework.facts, PAIR_DERIVATIONS, tables, missing)
+            pairs.append(Subject(name=f"{gpu.name} x {framework.name}", facts=facts, missing=missing,
+                                 gpu=gpu.gpu, framework=framework.framework))
+    return {Scope.HOST: [Subject(name="host", facts=host)], Scope.GPU: gpus, Scope.FRAMEWORK: frameworks,
+            Scope.PAIR: pairs}
 
 
 def complete(snapshot: Snapshot, tables: Tables) -> Snapshot:
@@ -77,7 +57,7 @@ def complete(snapshot: Snapshot, tables: Tables) -> Snapshot:
     frameworks = snapshot.frameworks if isinstance(snapshot.frameworks, Unknown) else tuple(
         {name: fact for name, fact in subject.facts.items() if CATALOGUE[name].scope is Scope.FRAMEWORK}
         for subject in found[Scope.FRAMEWORK])
-    return replace(snapshot, host=found[Scope.HOST][0].facts, frameworks=frameworks)
+    return replace(snapshot, host=dict(found[Scope.HOST][0].facts), frameworks=frameworks)
 
 
 def _scope(scope: tuple[Facts, ...] | Unknown) -> tuple[tuple[Facts, ...], Unknown | None]:

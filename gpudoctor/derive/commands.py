@@ -29,9 +29,16 @@ def driver_command(view: View) -> Fact:
     return driver_row(view, "command")
 
 
+def branch_row(view: View) -> Fact:
+    """Return the command for a certain branch, in the flavour of the kernel module that is loaded: the open one does
+    not serve cards before Turing, and a machine whose proprietary one works may have such a card."""
+    proprietary = view.value("driver.kernel_flavour") == "proprietary"
+    return driver_row(view, "proprietary_branch_command" if proprietary else "branch_command")
+
+
 def _branch_command(fact_name: str, view: View) -> Fact:
     branch = view.need_text(fact_name).partition(".")[0]
-    fact = driver_row(view, "branch_command")
+    fact = branch_row(view)
     if isinstance(fact, Known):
         return Known(value=str(fact.value).replace("BRANCH", branch), source=fact.source)
     return fact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gpudoctor.derive.commands import driver_row
+from gpudoctor.derive.commands import branch_row, driver_row
 from gpudoctor.derive.view import View, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known
 
@@ -13,16 +13,23 @@ _LIBCUDA = "libcuda.so.1"
 _CAPABILITIES = ("compute", "utility")
 
 
-def _command(column: str, of: str = "driver.version") -> Derivation:
-    """Return a derivation: the distribution's command in `column`, for the driver version `of` where it names one."""
+def _command(column: str) -> Derivation:
+    """Return a derivation: the distribution's command in `column`, for the branch in use where it names one."""
     def derivation(view: View) -> Fact:
-        fact = driver_row(view, column)
-        if not isinstance(fact, Known) or not ("BRANCH" in str(fact.value) or "VERSION" in str(fact.value)):
-            return fact
-        version = view.need_text(of)
-        text = str(fact.value).replace("BRANCH", version.partition(".")[0]).replace("VERSION", version)
-        return Known(value=text, source=fact.source)
+        return _with_branch(driver_row(view, column), "driver.version", view)
     return derivation
+
+
+def library_driver_command(view: View) -> Fact:
+    """Return the command that installs a driver of the branch that the loaded libcuda is of."""
+    return _with_branch(branch_row(view), "cuda.library_version", view)
+
+
+def _with_branch(fact: Fact, version: str, view: View) -> Fact:
+    if not isinstance(fact, Known) or "BRANCH" not in str(fact.value):
+        return fact
+    branch = view.need_text(version).partition(".")[0]
+    return Known(value=str(fact.value).replace("BRANCH", branch), source=fact.source)
 
 
 def package_version(view: View) -> Fact:
@@ -101,7 +108,7 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "driver.libcuda_off_path_folder": libcuda_off_path_folder,
     "driver.libcuda_search_path": libcuda_search_path,
     "cuda.init_answer": init_answer,
-    "cuda.library_driver_command": _command("branch_command", "cuda.library_version"),
+    "cuda.library_driver_command": library_driver_command,
     "cuda.library_path_clean": library_path_clean,
     "container.withheld_capabilities": withheld_capabilities,
 }

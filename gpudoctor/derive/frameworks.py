@@ -109,6 +109,7 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
     "framework.cudnn_requirement": packages.cudnn_requirement,
     "framework.libraries": trace.libraries,
     "framework.reinstall_requirements": packages.reinstall_requirements,
+    "framework.driver_libraries": trace.driver_libraries,
     "framework.libraries_missing": trace.libraries_missing,
     "framework.libraries_off_path": trace.libraries_off_path,
     "framework.libraries_off_path_folders": trace.libraries_off_path_folders,

@@ -47,8 +47,8 @@ def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
         machine=MACHINES.get(machine, machine))
 
 
-def wanted_libraries(view: View) -> tuple[str, ...]:
-    """Return the CUDA libraries that the framework opens: its table row, and what its loader file on disk needs."""
+def opened_libraries(view: View) -> tuple[str, ...]:
+    """Return the GPU libraries that the framework opens: its table row, and what its loader file on disk needs."""
     if view.need("framework.has_gpu_build") is False:
         raise NotKnown(Absent(source="this build uses no NVIDIA GPU"))
     row = own_row(view) or {}
@@ -59,11 +59,26 @@ def wanted_libraries(view: View) -> tuple[str, ...]:
     wanted = dict.fromkeys((*view.texts("framework.loader_needed"), *loads))
     if not wanted:
         raise NotKnown(Unknown(reason="which libraries this build opens is not known without running it", asked=False))
-    return tuple(name for name in wanted if not _is_drivers(name, view))
+    return tuple(wanted)
+
+
+def wanted_libraries(view: View) -> tuple[str, ...]:
+    """Return those that the framework's CUDA brings: all but the driver's own."""
+    return tuple(name for name in opened_libraries(view) if not _is_drivers(name, view))
+
+
+def driver_libraries(view: View) -> Fact:
+    """Return those that the driver brings."""
+    return Known(value=tuple(name for name in opened_libraries(view) if _is_drivers(name, view)),
+                 source="the libraries that this build opens")
 
 
 def trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
     """Return the loader trace of every library but the driver's own."""
+    return view.once("loader trace", _trace_all)
+
+
+def _trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
     wanted = wanted_libraries(view)
     inputs = loader_inputs(view)
     return tuple(trace(name, inputs) for name in wanted), inputs

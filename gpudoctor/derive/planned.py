@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
@@ -18,10 +19,17 @@ Row = Mapping[str, Value]
 def parse(texts: Iterable[str]) -> Iterator[Requirement]:
     """Yield the requirements that can be read."""
     for text in texts:
-        try:
-            yield Requirement(text)
-        except InvalidRequirement:
-            continue
+        requirement = _parse_one(text)
+        if requirement is not None:
+            yield requirement
+
+
+@lru_cache(maxsize=2048)
+def _parse_one(text: str) -> Requirement | None:
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
 
 
 def names(texts: Iterable[str]) -> tuple[str, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from gpudoctor import versions
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scalar, Table, Tables, Unknown, Value
+
+T = TypeVar("T")
 
 
 class NotKnown(Exception):
@@ -25,6 +28,19 @@ class View:
     facts: Facts
     tables: Tables
     missing: Unknown = Unknown(reason="no probe answered for it")
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, compute: Callable[[View], T]) -> T:
+        """Return what `compute` gives for this subject, computed once; not-knowing is remembered as well."""
+        if name not in self.memory:
+            try:
+                self.memory[name] = compute(self)
+            except NotKnown as error:
+                self.memory[name] = error
+        found = self.memory[name]
+        if isinstance(found, NotKnown):
+            raise found
+        return found  # type: ignore[no-any-return]
 
     def fact(self, name: str) -> Fact:
         """Return the fact, never raising."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpudoctor import derive, remedy
 from gpudoctor.assume import AssumptionError, lay
@@ -33,7 +35,7 @@ def case_subjects(case: Case, snapshot: Snapshot, database: RuleDatabase) -> Sub
 
 
 def _with(subject: Subject, facts: Mapping[str, Fact]) -> Subject:
-    return Subject(name=subject.name, facts={**subject.facts, **facts}, missing=subject.missing)
+    return replace(subject, facts=ChainMap(dict(facts), subject.facts))  # type: ignore[arg-type]
 
 
 def proof_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:

@@ -50,13 +50,18 @@ def collect(visit: Visit) -> RawDocument:
     if isinstance(patient, NoPatient):
         raw["frameworks"] = Answer(outcome="not-started", seconds=0.0, detail=patient.reason)
     # the loader's order for libcuda is the patient's (its RPATH, its libc): ask there if it can run anything
-    interpreter = seen_from if raw["frameworks"].outcome == Outcome.OK.value else own
+    interpreter = seen_from if _is_python(raw["frameworks"]) else own
     raw.update(_run({"nvml": _job(visit, "nvml", own), "cuda": _job(visit, "cuda", interpreter)}))
     if visit.depth == "smoke":
         raw.update(_run({"smoke": _job(visit, "smoke", interpreter)}))
     else:
         raw["smoke"] = Answer(outcome="not-asked", seconds=0.0, detail=f"no kernel is run at depth {visit.depth}")
     return raw
+
+
+def _is_python(answer: Answer) -> bool:
+    """Return whether the patient answered as our payload does: then it can ask the driver too."""
+    return answer.outcome == Outcome.OK.value and isinstance(answer.data, dict) and "python" in answer.data
 
 
 def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | None]) -> RawDocument:
@@ -66,7 +71,7 @@ def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | Non
     changed = replace(visit, environment=environment)
     patient = visit.patient
     seen_from = patient.executable if isinstance(patient, Patient) else sys.executable
-    interpreter = seen_from if raw["frameworks"].outcome == Outcome.OK.value else sys.executable
+    interpreter = seen_from if _is_python(raw["frameworks"]) else sys.executable
     return {**raw, **_run({
         "loader": _job(changed, "loader", sys.executable, executable=seen_from),
         "environment": _job(changed, "environment", sys.executable, executable=seen_from,

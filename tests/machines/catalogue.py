@@ -14,6 +14,7 @@ from tests.harness.nvidia import (
     A100, B200, GTX_1080_TI, H100, L4, RTX_3090, RTX_4090, RTX_5090, T4, V100, Card, bare_machine,
     driverless_machine, nvidia_machine, uuid,
 )
+from tests.harness.patient import Patient
 from tests.machines import parts
 from tests.shim import build
 
@@ -21,6 +22,8 @@ HEALTHY = "healthy"
 R580 = "580.95.05"
 TORCH_CUDA_13 = "torch for CUDA 13.2"
 TORCH_CUDA_12 = "torch for CUDA 12.8"
+TENSORFLOW_2_21 = "tensorflow 2.21 and its libraries"
+CUSOLVER_FOUND = {"LD_LIBRARY_PATH": "{site_packages}/nvidia/cusolver/lib"}
 TENSORFLOW_2_20 = "tensorflow 2.20 and its libraries"
 COMPAT_13 = "/usr/local/cuda-13.0/compat"
 COMPAT_12 = "/usr/local/cuda-12.8/compat"
@@ -31,7 +34,7 @@ class Scenario:
     """One machine, the environment that is examined in it, and the right answer.
 
     cause: the slug of what is wrong, or HEALTHY. severity: how bad that is. launcher: a command that starts
-    the doctor with other rights.
+    the doctor with other rights. In environment, {site_packages} is the patient's folder.
     """
 
     machine: Callable[[], Machine]
@@ -41,9 +44,12 @@ class Scenario:
     launcher: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def build(self) -> Machine:
+    def build(self, patient: Patient) -> Machine:
         """Build the machine: on Debian 12, and with a loader cache of its own, not the host's."""
-        machine = self.machine().adding(environment=self.environment)
+        environment = {
+            name: value.replace("{site_packages}", str(patient.site_packages))
+            for name, value in self.environment.items()}
+        machine = self.machine().adding(environment=environment)
         if "/etc/os-release" not in machine.files:
             machine = machine.adding(files={"/etc/os-release": parts.DEBIAN})
         return replace(machine, loader_cache=True)
@@ -146,7 +152,7 @@ OTHERS: Mapping[str, Scenario] = {
         machine=lambda: parts.container(
             r580(H100).without(*parts.nvml_files(R580)), NVIDIA_VISIBLE_DEVICES="all",
             NVIDIA_DRIVER_CAPABILITIES="compute"),
-        patient="tensorflow 2.22 and its libraries", cause="docker-driver-capabilities"),
+        patient=TENSORFLOW_2_21, cause="docker-driver-capabilities", environment=CUSOLVER_FOUND),
     "MIG with two instances": Scenario(
         machine=lambda: r580(A100.having(mig=1, mig_max=7, mig_instances=2)),
         patient=TORCH_CUDA_13),
@@ -191,7 +197,7 @@ OTHERS: Mapping[str, Scenario] = {
         cause="forward-compat-on-unsupported-gpu"),
     "TensorFlow 2.20 and its libraries": Scenario(machine=lambda: r580(L4), patient=TENSORFLOW_2_20),
     "TensorFlow 2.21 does not find its cuSOLVER": Scenario(
-        machine=lambda: r580(L4), patient="tensorflow 2.21 and its libraries",
+        machine=lambda: r580(L4), patient=TENSORFLOW_2_21,
         cause="pip-nvidia-libs-not-found"),
     "TensorFlow's PTX is newer than R535": Scenario(
         machine=lambda: r535(H100),
@@ -209,9 +215,8 @@ OTHERS: Mapping[str, Scenario] = {
         cause="driver-too-old"),
     "V100 and a fresh TensorFlow": Scenario(
         machine=lambda: proprietary(R580, 13000, V100), patient=TENSORFLOW_2_20, cause="cudnn-dropped-gpu"),
-    "cuDNN that dropped Volta": Scenario(
-        machine=lambda: proprietary("570.86.15", 12080, V100),
-        patient="tensorflow 2.17 with a newer cuDNN", cause="cudnn-dropped-gpu"),
+    "cuDNN 9 under a TensorFlow for cuDNN 8": Scenario(
+        machine=lambda: r580(T4), patient="tensorflow 2.17 with cuDNN 9", cause="cudnn-wrong-major"),
     "no framework": Scenario(
         machine=lambda: r580(H100), patient="nothing", cause="framework-not-installed", severity="info"),
     "only an AMD card": Scenario(machine=parts.amd_machine, patient=TORCH_CUDA_13, cause="no-nvidia-gpu"),
@@ -236,6 +241,8 @@ IN_ORDER: Mapping[str, Scenario] = {
     "A100, R535, torch for CUDA 12.4": Scenario(
         machine=lambda: r535(A100), patient="torch for CUDA 12.4"),
     "T4 runs TensorFlow's code for 7.0": Scenario(machine=lambda: r580(T4), patient=TENSORFLOW_2_20),
+    "TensorFlow 2.21 whose cuSOLVER is named": Scenario(
+        machine=lambda: r580(L4), patient=TENSORFLOW_2_21, environment=CUSOLVER_FOUND),
     "A100, R535, TensorFlow with code for 8.0": Scenario(
         machine=lambda: r535(A100), patient=TENSORFLOW_2_20),
     "jax with its CUDA plugin": Scenario(machine=lambda: r580(H100), patient="jax and its plugin"),

@@ -32,7 +32,7 @@ def diagnose(patients: Patients) -> Callable[[str], Examination]:
             scenario = SCENARIOS[name]
             patient = patients(scenario.patient)
             known[name] = examine(
-                scenario.build(), patient, launcher=scenario.launcher, collect=[NVIDIA_SMI_MARK])
+                scenario.build(patient), patient, launcher=scenario.launcher, collect=[NVIDIA_SMI_MARK])
         return known[name]
 
     return look

@@ -80,8 +80,8 @@ def colliding(patient: Patient) -> None:
     framework("torch", "2.15.0")(patient)
 
 
-def volta_with_new_cudnn(patient: Patient) -> None:
-    """Install a TensorFlow with code for Volta, and a cuDNN that dropped it, over the one it asks for."""
+def with_newer_cudnn(patient: Patient) -> None:
+    """Install a TensorFlow for cuDNN 8, and cuDNN 9 in its place, as another package's wish may do."""
     framework("tensorflow", "2.17.1", extras=("and-cuda",))(patient)
     for old in patient.site_packages.glob("nvidia_cudnn_cu12-*.dist-info"):
         shutil.rmtree(old)
@@ -112,11 +112,9 @@ RECIPES: Mapping[str, Recipe] = {
     "tensorflow-cpu": Recipe(make=plain("tensorflow-cpu", "2.20.0")),
     "tensorflow 2.21": Recipe(make=framework("tensorflow", "2.21.0")),
     "tensorflow 2.21 and its libraries": Recipe(make=framework("tensorflow", "2.21.0", extras=("and-cuda",))),
-    "tensorflow 2.22 and its libraries": Recipe(
-        make=framework("tensorflow", "2.22.0rc0", extras=("and-cuda",))),
     "tensorflow 2.20": Recipe(make=framework("tensorflow", "2.20.0")),
     "tensorflow 2.20 and its libraries": Recipe(make=framework("tensorflow", "2.20.0", extras=("and-cuda",))),
-    "tensorflow 2.17 with a newer cuDNN": Recipe(make=volta_with_new_cudnn, python="3.11"),
+    "tensorflow 2.17 with cuDNN 9": Recipe(make=with_newer_cudnn, python="3.11"),
     "jax alone": Recipe(make=framework("jax", "0.10.2", only=r"jaxlib")),
     "jax and its plugin": Recipe(
         make=framework("jax", "0.10.2", extras=("cuda13",), only=r"jaxlib|jax-cuda.*|nvidia.*")),

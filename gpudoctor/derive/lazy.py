@@ -1,0 +1,48 @@
+"""Facts of one subject of which the derived ones are computed when somebody reads them, once.
+
+Most rules are decided by their first conditions, so most derivations are never needed for most machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from gpudoctor.derive.view import NotKnown, View
+from gpudoctor.model import Fact, Facts, Tables, Unknown
+
+Derivation = Callable[[View], Fact]
+
+
+class LazyFacts(Mapping[str, Fact]):
+    """Probed facts over those of a wider subject (a framework's over the host's), derived facts on top."""
+
+    def __init__(self, own: Facts, wider: Facts, derivations: Mapping[str, Derivation], tables: Tables,
+                 missing: Unknown) -> None:
+        self._own = own
+        self._wider = wider
+        self._derivations = derivations
+        self._computed: dict[str, Fact] = {}
+        self._view = View(facts=self, tables=tables, missing=missing)
+
+    def __getitem__(self, name: str) -> Fact:
+        """Return a fact; raise KeyError when nobody filled it in."""
+        if name in self._computed:
+            return self._computed[name]
+        if name in self._own:
+            return self._own[name]
+        if name in self._derivations:
+            try:
+                fact = self._derivations[name](self._view)
+            except NotKnown as error:
+                fact = error.fact
+            self._computed[name] = fact
+            return fact
+        return self._wider[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield every name, derived ones too."""
+        return iter(dict.fromkeys((*self._wider, *self._own, *self._derivations)))
+
+    def __len__(self) -> int:
+        """Return how many names there are."""
+        return sum(1 for _ in self)
