@@ -1,12 +1,13 @@
 """Lay facts over a snapshot: what a fix would change, what a case of a rule states, what `--assume` says.
 
-Beside catalogued facts there are five names that stand for many at once: `driver` (a working driver of that version, or
-"none"), `cc` (one healthy card of each compute capability, or "none"), `python`, `glibc`, and `release`
-("torch==2.15.0": that release, installed with its CUDA libraries as its table row says).
+Beside catalogued facts there are five names that stand for many at once: `driver` (a working driver of that
+version, or "none"), `cc` (one healthy card of each compute capability, or "none"), `python`, `glibc`, and
+`release` ("torch==2.15.0": that release, installed with its CUDA libraries as its table row says).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,7 +35,7 @@ EVERYWHERE = Place()
 
 
 def blank() -> Snapshot:
-    """Return a machine on which every probe looked and found nothing; the base machine of cases starts here."""
+    """Return a machine on which every probe looked and found nothing; the base of all cases is laid on it."""
     facts: dict[str, Fact] = {spec.name: Absent(source="base machine") for spec in CATALOGUE.values()
                               if spec.scope is Scope.HOST and not spec.derived}
     return Snapshot(host=facts)
@@ -78,7 +79,7 @@ def _in_scope(scope: tuple[Facts, ...] | Unknown, name: str, fact: Fact,
 
 
 def parse_assumption(text: str) -> tuple[str, Value]:
-    """Return (name, value) of `FACT=VALUE`, the value typed as the catalogue says; raise `AssumptionError`."""
+    """Return (name, value) of `FACT=VALUE`, typed as the catalogue says; raise `AssumptionError`."""
     name, equals, raw = text.partition("=")
     name = name.strip()
     if not equals or not name:
@@ -97,13 +98,14 @@ def _parse_value(name: str, kind: FactType, raw: str) -> Value:
             raise AssumptionError(f"{name} is a flag: true or false, not {raw!r}")
         return raw.lower() in ("true", "yes")
     if kind is FactType.INTEGER:
-        if not raw.lstrip("-").isdigit():
+        if re.fullmatch(r"-?[0-9]{1,18}", raw) is None:
             raise AssumptionError(f"{name} is a whole number, not {raw!r}")
         return int(raw)
     if kind in LISTS:
         return tuple(part.strip() for part in raw.split(",") if part.strip())
     if kind is FactType.RECORDS:
-        raise AssumptionError(f"{name} holds records and cannot be given on the command line; use --from SNAPSHOT")
+        raise AssumptionError(
+            f"{name} holds records and cannot be given on the command line; use --from SNAPSHOT")
     if kind.value.endswith(("_version", "_isa", "_capability")):
         _require_version(name, raw)
     return raw
@@ -141,10 +143,11 @@ def _driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sn
     loaded = sorted({"nvidia", "nvidia_uvm", *(m for m in others if m.startswith("nvidia"))})
     files: tuple[Record, ...] = ({"path": "libcuda.so.1", "version": version, "version_source": source},)
     listed = _host(snapshot, source, {
-        "driver.kernel_version": version, "driver.libcuda_file_version": version, "driver.libcuda_files": files,
+        "driver.kernel_version": version, "system.gpu_modules": tuple(loaded),
+        "driver.libcuda_file_version": version, "driver.libcuda_files": files,
         "driver.libnvidia_ml_file_version": version, "driver.libnvidia_ml_files": files,
-        "driver.uvm_node": True, "driver.denied_nodes": None, "driver.gpu_nodes": cards, "driver.proc_gpus": cards,
-        "system.gpu_modules": tuple(loaded),
+        "driver.uvm_node": True, "driver.denied_nodes": None,
+        "driver.gpu_nodes": cards, "driver.proc_gpus": cards,
         "nvml.library": "libnvidia-ml.so.1", "nvml.init_code": 0, "nvml.driver_version": version,
         "nvml.cuda_version": row["cuda"], "nvml.gpu_count": cards,
         "cuda.library": "libcuda.so.1", "cuda.library_version": version, "cuda.load_error": None,
@@ -175,23 +178,22 @@ def _no_driver(snapshot: Snapshot, source: str) -> Snapshot:
     names = [spec.name for spec in CATALOGUE.values()
              if spec.scope is Scope.HOST and spec.probe in ("driver", "nvml", "cuda")]
     values: dict[str, Value | None] = dict.fromkeys(names)
-    values.update({"driver.gpu_nodes": 0,
-                   "driver.uvm_node": False, "driver.nvswitch": False, "system.gpu_modules": (),
-                   "cuda.load_error": "libcuda.so.1: cannot open shared object file: No such file or directory"})
+    values.update({
+        "driver.gpu_nodes": 0, "driver.uvm_node": False, "driver.nvswitch": False, "system.gpu_modules": (),
+        "cuda.load_error": "libcuda.so.1: cannot open shared object file: No such file or directory"})
     return _host(snapshot, source, values)
 
 
-def _cards(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
-    capabilities = [] if value == "none" else as_texts(value) if isinstance(value, tuple) else str(value).split(",")
+def _cards(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
+    listed = () if value == "none" else _items(value)
+    capabilities = [part.strip() for item in listed for part in item.split(",")]
     for capability in capabilities:
         _require_version("cc", capability)
-    gpus = tuple(_card(index, capability.strip(), source) for index, capability in enumerate(capabilities))
+    gpus = tuple(_card(index, capability, source) for index, capability in enumerate(capabilities))
     works = snapshot.host.get("cuda.init_code")
-    count: dict[str, Value | None] = {"system.pci_nvidia": ()}
-    if isinstance(works, Known) and works.value == 0 or not gpus:
-        count.update({"nvml.gpu_count": len(gpus), "cuda.device_count": len(gpus), "driver.proc_gpus": len(gpus)})
-    if gpus:
-        del count["system.pci_nvidia"]
+    count: dict[str, Value | None] = {} if gpus else {"system.pci_nvidia": ()}
+    if not gpus or (isinstance(works, Known) and works.value == 0):
+        count.update(dict.fromkeys(("nvml.gpu_count", "cuda.device_count", "driver.proc_gpus"), len(gpus)))
     return _host(replace(snapshot, gpus=gpus), source, count)
 
 
@@ -208,14 +210,14 @@ def _card(index: int, capability: str, source: str) -> Facts:
     return facts
 
 
-def _python(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
+def _python(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
     version = str(value)
     _require_version("python", version)
     return _host(snapshot, source, {"python.version": version,
                                     "python.abi": "cp" + "".join(version.split(".")[:2])})
 
 
-def _glibc(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
+def _glibc(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
     _require_version("glibc", str(value))
     return _host(snapshot, source, {"system.glibc": str(value)})
 
@@ -237,8 +239,9 @@ def _release(snapshot: Snapshot, value: str, tables: Tables, source: str) -> Sna
     if row is None:
         raise AssumptionError(f"release={value}: the rule database has no such release for {platform}")
     facts = _release_facts(name, row, snapshot, source)
-    others = () if isinstance(snapshot.frameworks, Unknown) else tuple(
-        f for f in snapshot.frameworks if not (isinstance(n := f.get("framework.name"), Known) and n.value == name))
+    installed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
+    others = [facts for facts in installed
+              if not (isinstance(n := facts.get("framework.name"), Known) and n.value == name)]
     planned = as_texts(row.get("requires_nvidia"))
     before = host.get("python.planned_distributions")
     kept = as_texts(before.value) if isinstance(before, Known) else ()
@@ -269,13 +272,14 @@ ALIASES: Mapping[str, Callable[[Snapshot, Value, Tables, str], Snapshot]] = {
 
 
 def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
-    """Return `--assume` pairs as facts; several `cc` make several cards, several `release` several frameworks."""
+    """Return `--assume` pairs as facts; each `cc` makes a card of its own, each `release` a framework."""
     facts: dict[str, Fact] = {}
     for name, value in pairs:
         before = facts.get(name)
         if name in _REPEATABLE and isinstance(before, Known):
-            value = (*_items(before.value), *_items(value))
-        facts[name] = Known(value=value, source="assumed")
+            facts[name] = replace(before, value=(*_items(before.value), *_items(value)))
+        else:
+            facts[name] = Known(value=value, source="assumed")
     return facts
 
 

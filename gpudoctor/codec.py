@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.compatible import assert_never
-
 from gpudoctor.facts import CATALOGUE, LISTS, FactSpec, FactType
 from gpudoctor.model import (
     Absent, Ask, Evidence, Fact, Facts, Finding, Known, ProbeRun, Remedy, Report, Scope, Snapshot, Undecided,
@@ -41,7 +40,8 @@ def encode_fact(fact: Fact) -> dict[str, Any]:
 def encode_value(value: Value) -> Any:
     """Return a value with its tuples as lists."""
     if isinstance(value, tuple):
-        return [item if isinstance(item, str) else {k: encode_value(v) for k, v in item.items()} for item in value]
+        return [item if isinstance(item, str) else {key: encode_value(part) for key, part in item.items()}
+                for item in value]
     return value
 
 
@@ -61,8 +61,8 @@ def encode_snapshot(snapshot: Snapshot) -> dict[str, Any]:
         "host": encode_facts(snapshot.host),
         "gpus": _encode_scope(snapshot.gpus),
         "frameworks": _encode_scope(snapshot.frameworks),
-        "probes": [{"probe": p.probe, "outcome": p.outcome, "seconds": round(p.seconds, 4), "detail": p.detail}
-                   for p in snapshot.probes],
+        "probes": [{"probe": run.probe, "outcome": run.outcome, "seconds": round(run.seconds, 4),
+                    "detail": run.detail} for run in snapshot.probes],
     }
 
 
@@ -76,10 +76,11 @@ def _encode_ask(ask: Ask) -> dict[str, Any]:
 
 def encode_remedy(remedy: Remedy) -> dict[str, Any]:
     """Return a fix as JSON."""
+    effect = {name: None if value is None else encode_value(value) for name, value in remedy.effect.items()}
     return {
-        "kind": remedy.kind, "title": remedy.title, "commands": list(remedy.commands), "env": dict(remedy.env),
-        "image": remedy.image, "effect": {k: None if v is None else encode_value(v) for k, v in remedy.effect.items()},
-        "risk": remedy.risk, "undo": remedy.undo, "proven": remedy.proven,
+        "kind": remedy.kind, "title": remedy.title, "commands": list(remedy.commands),
+        "env": dict(remedy.env), "image": remedy.image, "effect": effect, "risk": remedy.risk,
+        "undo": remedy.undo, "proven": remedy.proven,
     }
 
 
@@ -127,15 +128,17 @@ def parse_json(text: str, name: str) -> Any:
         raise CodecError(f"{name}:{error.lineno}: not valid JSON ({error.msg})") from None
     except RecursionError:
         raise CodecError(f"{name}: not usable JSON (nested too deeply)") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise CodecError(f"{name}: not usable JSON ({error})") from None
 
 
 def decode_value(raw: Any, spec: FactSpec) -> Value:
     """Return the typed value of a fact; raise `CodecError` when the type is wrong."""
     if spec.type is FactType.RECORDS:
-        if isinstance(raw, Sequence) and not isinstance(raw, str) and all(isinstance(r, Mapping) for r in raw):
+        if _is_list_of(Mapping, raw):
             return tuple({str(k): _decode_scalar(v, spec) for k, v in record.items()} for record in raw)
     elif spec.type in LISTS:
-        if isinstance(raw, Sequence) and not isinstance(raw, str) and all(isinstance(item, str) for item in raw):
+        if _is_list_of(str, raw):
             return tuple(raw)
     elif spec.type is FactType.FLAG:
         if isinstance(raw, bool):
@@ -146,6 +149,11 @@ def decode_value(raw: Any, spec: FactSpec) -> Value:
     elif isinstance(raw, str):
         return raw
     raise CodecError(f"{spec.name} must be {spec.type.value}, not {json.dumps(raw)[:60]}")
+
+
+def _is_list_of(kind: type, raw: Any) -> bool:
+    return (isinstance(raw, Sequence) and not isinstance(raw, str)
+            and all(isinstance(item, kind) for item in raw))
 
 
 def _decode_scalar(raw: Any, spec: FactSpec) -> bool | int | float | str | tuple[str, ...]:
@@ -171,8 +179,11 @@ def decode_fact(raw: Any, spec: FactSpec) -> Fact:
 
 
 def decode_facts(raw: Any, where: str, scope: Scope) -> Facts:
-    """Return the probed facts of one subject. Derived ones are left out: they are computed again. So are names
-    that this version does not know, which a newer minor version may have written."""
+    """Return the probed facts of one subject.
+
+    Derived ones are left out: they are computed again. So are names that this version does not know, which a
+    newer minor version may have written.
+    """
     if not isinstance(raw, Mapping):
         raise CodecError(f"{where} must be an object of facts")
     specs = {name: CATALOGUE[name] for name in raw if name in CATALOGUE and not CATALOGUE[name].derived}
@@ -207,7 +218,7 @@ def decode_snapshot(raw: Any, name: str) -> Snapshot:
             host=decode_facts(raw.get("host"), "host", Scope.HOST),
             gpus=_decode_scope(raw.get("gpus"), "gpus", Scope.GPU),
             frameworks=_decode_scope(raw.get("frameworks"), "frameworks", Scope.FRAMEWORK),
-            probes=tuple(_decode_probe(probe) for probe in raw.get("probes") or ()),
+            probes=_decode_probes(raw.get("probes")),
         )
     except CodecError as error:
         raise CodecError(f"{name}: {error}") from None
@@ -222,8 +233,17 @@ def _require_schema(schema: Any, name: str) -> None:
     raise CodecError(f"{name}: schema {str(schema)[:60]!r} is not {SNAPSHOT_SCHEMA} or {REPORT_SCHEMA}")
 
 
+def _decode_probes(raw: Any) -> tuple[ProbeRun, ...]:
+    if raw is None:
+        return ()
+    if not isinstance(raw, list):
+        raise CodecError("probes must be a list")
+    return tuple(_decode_probe(probe) for probe in raw)
+
+
 def _decode_probe(raw: Any) -> ProbeRun:
     match raw:
         case {"probe": str(probe), "outcome": str(outcome), "seconds": int() | float() as seconds}:
-            return ProbeRun(probe=probe, outcome=outcome, seconds=float(seconds), detail=str(raw.get("detail", "")))
+            return ProbeRun(probe=probe, outcome=outcome, seconds=float(seconds),
+                            detail=str(raw.get("detail", "")))
     raise CodecError(f"probes holds {json.dumps(raw)[:60]}, which is no probe run")

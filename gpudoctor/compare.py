@@ -9,14 +9,15 @@ from gpudoctor.engine import show_fact
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
 
-_RESTLESS = frozenset({"gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.pcie_width",
-                       "gpu.compute_processes", "system.gpu_kernel_log", "python.chosen_because"})
+_RESTLESS = frozenset({
+    "gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.pcie_width",
+    "gpu.compute_processes", "system.gpu_kernel_log", "python.chosen_because"})
 _NEVER_LOOKED = Unknown(reason="not in this snapshot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One difference: `subject` is host, a card or a framework; `name` a fact, or "" for the subject itself."""
+    """One difference: `subject` is host, a card or a framework; `name` a fact, or "" for all of it."""
 
     subject: str
     name: str
@@ -27,8 +28,8 @@ class Change:
 def differences(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
     """Return what differs, restless readings (memory in use, clocks) left out."""
     changes = list(_facts("host", before.host, after.host))
-    for kind, old, new in (("GPU", before.gpus, after.gpus), ("framework", before.frameworks, after.frameworks)):
-        changes += _scope(kind, old, new)
+    changes += _scope("GPU", before.gpus, after.gpus)
+    changes += _scope("framework", before.frameworks, after.frameworks)
     return tuple(changes)
 
 
@@ -49,7 +50,8 @@ def _count(fact: Fact) -> str:
     return f"{size} entries"
 
 
-def _scope(kind: str, before: tuple[Facts, ...] | Unknown, after: tuple[Facts, ...] | Unknown) -> Iterator[Change]:
+def _scope(kind: str, before: tuple[Facts, ...] | Unknown,
+           after: tuple[Facts, ...] | Unknown) -> Iterator[Change]:
     if isinstance(before, Unknown) or isinstance(after, Unknown):
         if type(before) is not type(after):
             yield Change(subject=f"every {kind}", name="", before=_listing(before), after=_listing(after))

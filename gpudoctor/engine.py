@@ -1,7 +1,7 @@
 """Judge a snapshot by rules: three-valued, pure, without clock or disk.
 
-Kleene's third value keeps "could not tell" from ever reading as "healthy". A comparison with something that was looked
-for and is not there is false whichever way it is put, so that only `missing` speaks about absence.
+Kleene's third value keeps "could not tell" from ever reading as "healthy". A comparison with something that
+was looked for and is not there is false whichever way it is put, so that only `missing` speaks about absence.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+
 from gpudoctor import versions
 from gpudoctor.compatible import assert_never
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.model import (
-    Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Rule, Scope,
-    Table, Tables, Undecided, Unknown, Value,
+    Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Rule,
+    Scope, Table, Tables, Undecided, Unknown, Value,
 )
 
 
@@ -31,8 +32,8 @@ class Truth(Enum):
 class Subject:
     """One thing a rule is judged for: its name and every fact that is visible from there.
 
-    `missing` is what a name reads as that nobody filled in, for example because the scope could not be enumerated.
-    `gpu` and `framework` are positions in the snapshot.
+    `missing` is what a name reads as that nobody filled in, for example because the scope could not be
+    enumerated. `gpu` and `framework` are positions in the snapshot.
     """
 
     name: str
@@ -75,7 +76,8 @@ def look_up(lookup: str, key: Sequence[str], subject: Subject, tables: Tables) -
     if row is None or column not in row:
         shown = ", ".join(str(value) for value in values)
         return Unknown(reason=f"the rule database has no {lookup} for {shown}")
-    return Known(value=row[column], source=f"rules/tables/{table_name}.toml ({row.get('source', 'no source')})")
+    source = f"rules/tables/{table_name}.toml ({row.get('source', 'no source')})"
+    return Known(value=row[column], source=source)
 
 
 def resolve(right: Operand, subject: Subject, tables: Tables) -> Fact:
@@ -102,7 +104,8 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
     if isinstance(left, Unknown):
         return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
     if condition.op in ("exists", "missing"):
-        return Holding(truth=Truth.TRUE if isinstance(left, Known) == (condition.op == "exists") else Truth.FALSE)
+        there = isinstance(left, Known)
+        return Holding(truth=Truth.TRUE if there == (condition.op == "exists") else Truth.FALSE)
     if isinstance(left, Absent):
         return Holding(truth=Truth.FALSE)
     assert condition.right is not None
@@ -166,8 +169,8 @@ def judge(rule: Rule, subject: Subject, tables: Tables) -> Finding | Undecided |
     if matched:
         best = min(matched, key=lambda block: block.certainty is not Certainty.CERTAIN)
         return Finding(
-            rule=rule.id, cause=rule.cause, certainty=best.certainty, severity=rule.severity, subject=subject.name,
-            message=fill(rule.summary, subject), evidence=evidence_of(best, subject),
+            rule=rule.id, cause=rule.cause, certainty=best.certainty, severity=rule.severity,
+            subject=subject.name, message=fill(rule.summary, subject), evidence=evidence_of(best, subject),
             asks=rule.ask if best.certainty is Certainty.LIKELY else ())
     open_blocks = [holding for _, holding in verdicts if holding.truth is Truth.UNKNOWN]
     if not open_blocks:

@@ -34,11 +34,13 @@ def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy) -> Repor
         exit_code = EXIT_UNDECIDED
     return Report(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
-        verdict=_verdict(judgement.findings, failing, blind), exit_code=exit_code, findings=judgement.findings,
-        undecided=judgement.undecided, snapshot=derive.complete(snapshot, database.tables))
+        verdict=_verdict(judgement.findings, failing, blind), exit_code=exit_code,
+        findings=judgement.findings, undecided=judgement.undecided,
+        snapshot=derive.complete(snapshot, database.tables))
 
 
-def _verdict(findings: Sequence[Finding], failing: Sequence[Finding], blind: Sequence[Undecided]) -> Verdict:
+def _verdict(findings: Sequence[Finding], failing: Sequence[Finding],
+             blind: Sequence[Undecided]) -> Verdict:
     if failing:
         return Verdict.FINDINGS
     if blind:
@@ -55,5 +57,5 @@ def every_finding(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def counts(undecided: Undecided, fail_on: Severity) -> bool:
-    """Return whether an undecided rule keeps the verdict open: it was asked for, and would have been a failure."""
+    """Say whether an undecided rule keeps the verdict open: it was asked for, and would be a failure."""
     return undecided.asked and undecided.severity.rank <= fail_on.rank

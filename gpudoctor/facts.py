@@ -1,8 +1,8 @@
 """The fact catalogue: every name a snapshot may hold, its type, its meaning and which probe answers for it.
 
 Names are flat and belong to one scope. Two facts of different types are never compared with one another: the
-driver's version, the newest CUDA that driver runs, the toolkit on disk and the CUDA a wheel was built for are four
-different things.
+driver's version, the newest CUDA that driver runs, the toolkit on disk and the CUDA a wheel was built for are
+four different things.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class FactType(Enum):
 
 
 ORDERED = frozenset({
-    FactType.INTEGER, FactType.NUMBER, FactType.PACKAGE_VERSION, FactType.DRIVER_VERSION, FactType.CUDA_VERSION,
-    FactType.CUDNN_VERSION, FactType.PTX_ISA, FactType.PYTHON_VERSION, FactType.GLIBC_VERSION,
-    FactType.COMPUTE_CAPABILITY,
+    FactType.INTEGER, FactType.NUMBER, FactType.PACKAGE_VERSION, FactType.DRIVER_VERSION,
+    FactType.CUDA_VERSION, FactType.CUDNN_VERSION, FactType.PTX_ISA, FactType.PYTHON_VERSION,
+    FactType.GLIBC_VERSION, FactType.COMPUTE_CAPABILITY,
 })
 LISTS = frozenset({FactType.TEXTS, FactType.PATHS, FactType.COMPUTE_CAPABILITIES})
 DERIVED = "derive"
@@ -197,6 +197,7 @@ framework.loader_needed | texts | frameworks | | CUDA libraries it needs or open
 driver.version | driver_version | derive | | the driver: NVML's answer, else the module's, else the library's
 driver.cuda_ceiling | cuda_version | derive | | newest CUDA the libcuda in use runs; else by NVML or the driver's version
 driver.works | flag | derive | | whether cuInit succeeded
+driver.ready | flag | derive | | whether frameworks can be judged: no without a card, not asked before the driver works
 driver.present | flag | derive | | whether any part of an NVIDIA driver was seen
 system.nvidia_gpus | integer | derive | | NVIDIA cards seen by any means
 system.nvidia_host | flag | derive | | whether /sys or /proc shows that this machine (or the container's host) has NVIDIA hardware
@@ -229,6 +230,7 @@ cuda.library_kind | text | derive | | where the loaded libcuda came from: driver
 framework.has_gpu_build | flag | derive | | whether the installed build can use an NVIDIA GPU at all
 framework.cuda_floor | cuda_version | derive | | oldest driver ceiling its CUDA runs on (minor-version compatibility)
 framework.minimum_driver | driver_version | derive | | oldest driver for that floor
+framework.sufficient_driver | driver_version | derive | | oldest driver that also compiles what the cards here need compiled
 framework.libraries | records | derive | | the loader trace: soname, path, why, version
 framework.driver_libraries | texts | derive | | libraries of the driver that it opens (libcuda.so.1, libnvidia-ml.so.1)
 framework.libraries_missing | texts | derive | | CUDA libraries that the trace does not find
@@ -272,6 +274,7 @@ framework.gpu_release | text | derive | | the CUDA build of the installed releas
 framework.gpu_requirement | text | derive | | what pip is to install for it
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
 framework.driver_command | command | derive | | how to install a driver that is new enough for the framework on this distribution
+pair.ready | flag | derive | | driver.ready, and no for a build that uses no NVIDIA GPU
 pair.code | text | derive | | machine code for this card: native, partial (some must be compiled from PTX), ptx or none
 pair.ptx_isa | ptx_isa | derive | | newest PTX that must be compiled for this card
 pair.ptx_ceiling | cuda_version | derive | | oldest driver ceiling that compiles that PTX
@@ -281,19 +284,20 @@ pair.architecture_note | text | derive | | which CUDA toolkits compile for this 
 """
 
 ENVIRONMENT_VARIABLES = tuple("""
-CONDA_PREFIX CUDA_CACHE_DISABLE CUDA_CACHE_PATH CUDA_DEVICE_ORDER CUDA_DISABLE_PTX_JIT CUDA_FORCE_PTX_JIT CUDA_HOME
-CUDA_MODULE_LOADING CUDA_MPS_PIPE_DIRECTORY CUDA_PATH CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES JAX_PLATFORMS
-JAX_PLATFORM_NAME LD_LIBRARY_PATH LD_PRELOAD NVIDIA_DISABLE_REQUIRE NVIDIA_DRIVER_CAPABILITIES NVIDIA_REQUIRE_CUDA
-NVIDIA_TF32_OVERRIDE NVIDIA_VISIBLE_DEVICES PYTHONHOME PYTHONPATH PYTORCH_NVML_BASED_CUDA_CHECK ROCR_VISIBLE_DEVICES
-TF_CPP_MIN_LOG_LEVEL TF_FORCE_GPU_ALLOW_GROWTH TF_MIN_GPU_MULTIPROCESSOR_COUNT TF_XLA_FLAGS VIRTUAL_ENV XLA_FLAGS
-XLA_PYTHON_CLIENT_PREALLOCATE
+CONDA_PREFIX CUDA_CACHE_DISABLE CUDA_CACHE_PATH CUDA_DEVICE_ORDER CUDA_DISABLE_PTX_JIT CUDA_FORCE_PTX_JIT
+CUDA_HOME CUDA_MODULE_LOADING CUDA_MPS_PIPE_DIRECTORY CUDA_PATH CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES
+JAX_PLATFORMS JAX_PLATFORM_NAME LD_LIBRARY_PATH LD_PRELOAD NVIDIA_DISABLE_REQUIRE NVIDIA_DRIVER_CAPABILITIES
+NVIDIA_REQUIRE_CUDA NVIDIA_TF32_OVERRIDE NVIDIA_VISIBLE_DEVICES PYTHONHOME PYTHONPATH
+PYTORCH_NVML_BASED_CUDA_CHECK ROCR_VISIBLE_DEVICES TF_CPP_MIN_LOG_LEVEL TF_FORCE_GPU_ALLOW_GROWTH
+TF_MIN_GPU_MULTIPROCESSOR_COUNT TF_XLA_FLAGS VIRTUAL_ENV XLA_FLAGS XLA_PYTHON_CLIENT_PREALLOCATE
 """.split())
 
 
 def _parse() -> Iterator[FactSpec]:
     for line in _TABLE.strip().splitlines():
         name, kind, probe, private, meaning = (part.strip() for part in line.split("|", 4))
-        yield FactSpec(name=name, type=FactType(kind), probe=probe, private=private == "private", meaning=meaning)
+        yield FactSpec(name=name, type=FactType(kind), probe=probe, private=private == "private",
+                       meaning=meaning)
     for variable in ENVIRONMENT_VARIABLES:
         yield FactSpec(name=f"environment.{variable}", type=FactType.TEXT, probe="environment", private=True,
                        meaning=f"the environment variable {variable}; absent when not set")

@@ -79,7 +79,7 @@ def structure_rule(compiled: Mapping[str, Any], path: str) -> Rule:
         rule = _converter().structure(compiled, Rule)
         assert isinstance(rule, Rule)
         return rule
-    except Exception as error:  # cattrs raises groups of many kinds; all become lines of one message
+    except Exception as error:  # noqa: BLE001 -- cattrs raises groups of many kinds; all become one message
         problems = "\n".join(f"{path}: {line}" for line in transform_error(error))
         raise PageError(problems) from None
 
@@ -96,7 +96,7 @@ def _converter() -> Any:
     from cattrs.preconf.json import make_converter
 
     converter = make_converter(forbid_extra_keys=True)
-    converter.register_structure_hook_func(lambda kind: kind == Value or kind == Value | None, _structure_value)
+    converter.register_structure_hook_func(lambda kind: kind in (Value, Value | None), _structure_value)
     converter.register_structure_hook(str, _structure_text)
     converter.register_unstructure_hook_factory(
         lambda kind: hasattr(kind, "__dataclass_fields__"),
@@ -136,11 +136,15 @@ def parse_table(text: str, name: str, path: str) -> Table:
     except tomllib.TOMLDecodeError as error:
         raise PageError(f"{path}: {error}") from None
     head, columns, rows = raw.get("table", {}), raw.get("columns", {}), raw.get("row", [])
+    if not (isinstance(head, dict) and isinstance(columns, dict) and isinstance(rows, list)
+            and all(isinstance(row, dict) for row in rows)):
+        raise PageError(f"{path}: a table has [table], [columns] and any number of [[row]]")
     columns = {**columns, "source": "text", "accessed": "text"}
     problems = [f"{path}: column {column} has the unknown type {kind!r}" for column, kind in columns.items()
                 if kind not in {t.value for t in FactType}]
     key = tuple(head.get("key", ()))
-    problems += [f"{path}: the key names {column}, which is no column" for column in key if column not in columns]
+    problems += [f"{path}: the key names {column}, which is no column"
+                 for column in key if column not in columns]
     for index, row in enumerate(rows):
         missing = [column for column in (*key, "source") if column not in row]
         surplus = [column for column in row if column not in columns]
@@ -150,11 +154,15 @@ def parse_table(text: str, name: str, path: str) -> Table:
         problems.append(f"{path}: [table] needs a summary and a key")
     if problems:
         raise PageError("\n".join(problems))
-    typed = tuple({column: _cell(value) for column, value in row.items()} for row in rows)
+    typed = tuple({column: _cell(value, f"{path}: row {number}, {column}") for column, value in row.items()}
+                  for number, row in enumerate(rows, start=1))
     return Table(name=name, summary=head["summary"], key=key, columns=columns, rows=typed)
 
 
-def _cell(raw: Any) -> Value:
-    value = _structure_value(raw, None)
+def _cell(raw: Any, where: str) -> Value:
+    try:
+        value = _structure_value(raw, None)
+    except ValueError as error:
+        raise PageError(f"{where}: {error}") from None
     assert value is not None, "TOML has no null"
     return value

@@ -1,8 +1,8 @@
 """Make fixes concrete, prove them on the snapshot, and fold mere consequences under their causes. Pure.
 
-A fix is given only if laying its effect over the snapshot clears the finding and makes no rule match that was clear
-before. (A rule that could not be judged before may be revealed: a fix is not to blame for what was hidden.) A finding is
-the consequence of another one when the overlay that cures that other clears it as well.
+A fix is given only if laying its effect over the snapshot clears the finding and makes no rule match that was
+clear before. (A rule that could not be judged before may be revealed: a fix is not to blame for what was
+hidden.) A finding is the consequence of another one when the overlay that cures that other clears it as well.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Proof:
 
 
 def diagnose(snapshot: Snapshot, database: RuleDatabase) -> Judgement:
-    """Return the findings, causes first, with proven fixes and folded consequences; and what was undecided."""
+    """Return findings, causes first, with proven fixes and folded consequences; and what was undecided."""
     subjects = derive.subjects(snapshot, database.tables)
     before = evaluate(subjects, database.rules, database.tables)
     rules = {rule.id: rule for rule in database.rules}
@@ -90,7 +90,8 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
     return Proof(remedy=replace(remedy, effect=shown), cleared=frozenset(had - matched))
 
 
-def resolve_effect(effects: Sequence[Effect], subject: Subject, database: RuleDatabase) -> dict[str, Fact] | None:
+def resolve_effect(effects: Sequence[Effect], subject: Subject,
+                   database: RuleDatabase) -> dict[str, Fact] | None:
     """Return what a fix changes, or None when part of it cannot be known here (or it changes nothing)."""
     facts: dict[str, Fact] = {}
     for effect in effects:
@@ -121,7 +122,7 @@ def concretise(fix: Fix, subject: Subject) -> Remedy | None:
 
 
 def _fill_command(text: str, subject: Subject) -> str:
-    """Fill in a shell command: every value is quoted, lists become words, derived commands stand as they are."""
+    """Fill in a shell command: values are quoted, lists become words, derived commands stand as they are."""
     for name in placeholders(text):
         fact = subject.fact(name)
         assert isinstance(fact, Known)
@@ -152,7 +153,7 @@ def _fill_plain(text: str, subject: Subject) -> str:
 # -- causes and consequences -----------------------------------------------------------------------
 
 def _fold(ranked: Sequence[Finding], proofs: dict[Key, list[Proof]]) -> tuple[Finding, ...]:
-    """Return the causes in rank order, each with the findings folded under it that its first fix clears as well."""
+    """Return the causes in rank order, under each the findings that its first fix clears as well."""
     clears = {key: found[0].cleared if found else frozenset() for key, found in proofs.items()}
     parents = {_key(f): next((_key(c) for c in ranked if _follows(f, c, clears)), None) for f in ranked}
     under: dict[Key, list[Finding]] = {}
@@ -175,7 +176,7 @@ def _root(key: Key, parents: dict[Key, Key | None]) -> Key:
 
 
 def _follows(other: Finding, cause: Finding, clears: dict[Key, frozenset[Key]]) -> bool:
-    """Return whether `other` is a consequence: never a worse one, and of two that cure each other the later."""
+    """Say whether `other` is a consequence: never a worse one, and of two that cure each other the later."""
     if _key(other) == _key(cause) or _key(other) not in clears[_key(cause)]:
         return False
     if other.severity.rank < cause.severity.rank:

@@ -1,7 +1,8 @@
 """What a caller requires of a machine: `gpu>=2`, `gpu.memory>=40GiB`, `tensorflow>=2.15`. Pure.
 
-Requirements become facts (`require.*`), and rules judge them like any other: a framework release that has no wheel for the
-patient's Python is that cause, installed or not; a requirement without a known cause stands on its own.
+Requirements become facts (`require.*`), and rules judge them like any other: a framework release that has no
+wheel for the patient's Python is that cause, installed or not; a requirement without a known cause stands on
+its own.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def parse(text: str) -> Requirement:
     known = subject in ("gpu", "gpu.memory", *FRAMEWORKS)
     sound = known and (_SIZE.match(bound or ">=1") if subject.startswith("gpu") else _is_specifier(bound))
     if not sound:
-        raise RequirementError(
-            f"--require {text!r}: write gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 ({', '.join(FRAMEWORKS)})")
+        raise RequirementError(f"--require {text!r}: write gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 "
+                               f"({', '.join(FRAMEWORKS)})")
     return Requirement(text=text.strip(), subject=subject, bound=bound)
 
 

@@ -1,7 +1,7 @@
 """Find and read the rule database: the compiled file that ships with the package, or a folder of pages.
 
-`--rules DIR` or GPUDOCTOR_RULES replaces the shipped rules; GPUDOCTOR_RULES_EXTRA adds a site's own pages. A folder
-that was named and cannot be used is an error, never a silent return to the shipped one.
+`--rules DIR` or GPUDOCTOR_RULES replaces the shipped rules; GPUDOCTOR_RULES_EXTRA adds a site's own pages. A
+folder that was named and cannot be used is an error, never a silent return to the shipped one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from gpudoctor import codec
-from gpudoctor.compatible import tomllib
 from gpudoctor.assume import AssumptionError, blank, lay
+from gpudoctor.compatible import tomllib
 from gpudoctor.model import (
-    Ask, Case, Certainty, Condition, Detect, Effect, Fact, Fix, Known, Operand, Rule, RuleDatabase, Scope, Severity, Snapshot,
-    Source, Table, Tables, Value,
+    Ask, Case, Certainty, Condition, Detect, Effect, Fact, Fix, Known, Operand, Rule, RuleDatabase, Scope,
+    Severity, Snapshot, Source, Table, Tables, Value,
 )
 
 COMPILED_SCHEMA = "gpudoctor.rules/1"
@@ -35,17 +35,22 @@ def shipped_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "rules"
 
 
+def load_shipped() -> RuleDatabase:
+    """Return the rules that came with this gpudoctor."""
+    return load_compiled(shipped_folder() / COMPILED_NAME)
+
+
 def load(folder: str | None = None, extra: str | None = None) -> RuleDatabase:
-    """Return the rules in `folder` (a folder of pages), or the shipped ones; with the pages of `extra` added."""
-    database = load_compiled(shipped_folder() / COMPILED_NAME) if folder is None else load_pages(Path(folder))
+    """Return the pages in `folder`, or the shipped rules; with the pages of `extra` added."""
+    database = load_shipped() if folder is None else load_pages(Path(folder))
     if extra is None:
         return database
     site = load_pages(Path(extra), base=database.base)
     taken = {rule.id for rule in database.rules}
-    twice = [rule for rule in site.rules if rule.id in taken]
+    twice = [f"{extra}/{rule.path}: the id {rule.id} is taken; site rules use GPDX0001 and up"
+             for rule in site.rules if rule.id in taken]
     if twice:
-        raise RuleDatabaseError("\n".join(
-            f"{extra}/{rule.path}: the id {rule.id} is taken; site rules use GPDX0001 and up" for rule in twice))
+        raise RuleDatabaseError("\n".join(twice))
     sha256 = hashlib.sha256((database.sha256 + site.sha256).encode()).hexdigest()
     return RuleDatabase(version=f"{database.version}+{site.version}", sha256=sha256,
                         rules=database.rules + site.rules, tables={**database.tables, **site.tables},
@@ -55,27 +60,28 @@ def load(folder: str | None = None, extra: str | None = None) -> RuleDatabase:
 # -- folders of pages ------------------------------------------------------------------------------
 
 def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
-    """Return the database written as pages below `root`; raise `RuleDatabaseError` with every problem at once."""
+    """Return the database of pages below `root`; raise `RuleDatabaseError` with every problem at once."""
     from gpudoctor.pages import PageError, parse_page, parse_table
 
     if not root.is_dir():
-        raise RuleDatabaseError(f"{root}: no such folder; --rules and GPUDOCTOR_RULES name a folder of rule pages")
+        raise RuleDatabaseError(
+            f"{root}: no such folder; --rules and GPUDOCTOR_RULES name a folder of rule pages")
     problems: list[str] = []
     rules: list[Rule] = []
     tables: dict[str, Table] = {}
     for page in _below(root, ".md"):
         try:
-            rules.append(parse_page(_read(page, root), _name(page, root)))
+            rules.append(parse_page(_read(page), _name(page, root)))
         except PageError as error:
-            problems.append(f"{error}")
+            problems += str(error).splitlines()
     for table in _below(root, ".toml", only="tables"):
         name = table.name.removesuffix(".toml")
         try:
-            tables[name] = parse_table(_read(table, root), name, _name(table, root))
+            tables[name] = parse_table(_read(table), name, _name(table, root))
         except PageError as error:
-            problems.append(f"{error}")
+            problems += str(error).splitlines()
     if problems:
-        raise RuleDatabaseError("\n".join(f"{root}/{line}" for text in problems for line in text.splitlines()))
+        raise RuleDatabaseError("\n".join(f"{root}/{problem}" for problem in problems))
     if not rules and not tables:
         raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
     version = _read_version(root)
@@ -88,14 +94,15 @@ def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
 
 def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
     folders = [d for d in root.iterdir() if d.is_dir() and (d.name == only if only else d.name != "tables")]
-    return sorted((f for d in folders for f in d.iterdir() if f.name.endswith(suffix) and f.is_file()), key=str)
+    files = (file for folder in folders for file in folder.iterdir() if file.is_file())
+    return sorted((file for file in files if file.name.endswith(suffix)), key=str)
 
 
 def _name(file: Path, root: Path) -> str:
     return str(file).removeprefix(str(root)).lstrip("/")
 
 
-def _read(file: Path, root: Path) -> str:
+def _read(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8")
     except OSError as error:
@@ -109,7 +116,7 @@ def _read_version(root: Path) -> str:
     if not head.is_file():
         return "site"
     try:
-        version = tomllib.loads(_read(head, root)).get("version")
+        version = tomllib.loads(_read(head)).get("version")
     except tomllib.TOMLDecodeError as error:
         raise RuleDatabaseError(f"{head}: {error}") from None
     if not isinstance(version, str):
@@ -121,9 +128,9 @@ def _read_base(root: Path, tables: Tables) -> Snapshot:
     """Return the machine that cases start from: `base.toml` laid over a machine with nothing."""
     file = root / "base.toml"
     if not file.is_file():
-        return load_compiled(shipped_folder() / COMPILED_NAME).base
+        return load_shipped().base
     try:
-        raw = tomllib.loads(_read(file, root))
+        raw = tomllib.loads(_read(file))
         facts: dict[str, Fact] = {name: Known(value=_value(value), source="base machine")
                                   for name, value in raw.items()}
         return lay(blank(), facts, tables, source="base machine")
@@ -146,7 +153,8 @@ def compile_database(database: RuleDatabase) -> bytes:
                           "rows": [dict(row) for row in table.rows]}
                    for name, table in sorted(database.tables.items())},
     }
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8") + b"\n"
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8") + b"\n"
 
 
 def load_compiled(file: Path) -> RuleDatabase:
@@ -189,7 +197,8 @@ def _conditions(raw: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
 def _fix(raw: Mapping[str, Any]) -> Fix:
     return Fix(
         kind=raw["kind"], title=raw["title"], risk=raw["risk"], commands=tuple(raw.get("commands", ())),
-        env=raw.get("env", {}), image=raw.get("image"), undo=raw.get("undo"), when=_conditions(raw.get("when", ())),
+        env=raw.get("env", {}), image=raw.get("image"), undo=raw.get("undo"),
+        when=_conditions(raw.get("when", ())),
         effect=tuple(Effect(fact=e["fact"], right=_operand(e.get("right")), absent=e.get("absent", False))
                      for e in raw.get("effect", ())))
 

@@ -1,7 +1,8 @@
-"""Make a snapshot fit to be shown to strangers: what the catalogue marks private is replaced, nothing else changes. Pure.
+"""Make a snapshot fit to be shown to strangers: what is private is replaced, nothing else changes. Pure.
 
-Folders and names of a user become stand-ins, the same one everywhere, so that a shared snapshot still gives the same
-diagnosis: the loader trace needs to know that two paths are the same, not what they are called.
+The catalogue says what is private. Folders and names of a user become stand-ins, the same one everywhere, so
+that a shared snapshot still gives the same diagnosis: the loader trace needs to know that two paths are the
+same, not what they are called.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _facts(facts: Facts, names: _StandIns) -> dict[str, Fact]:
 
 
 def _fact(name: str, fact: Fact, names: _StandIns) -> Fact:
-    """Sources and reasons may quote a path of a private fact, so they are always cleaned."""
+    """Return a fact redacted; sources and reasons are always cleaned, they may quote a private path."""
     match fact:
         case Known():
             private = name not in CATALOGUE or CATALOGUE[name].private
@@ -80,8 +81,8 @@ def _value(name: str, value: Value, names: _StandIns) -> Value:
 
 
 _PATH_VARIABLES = frozenset(f"environment.{name}" for name in (
-    "LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME",
-    "CUDA_CACHE_PATH", "CUDA_MPS_PIPE_DIRECTORY"))
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH",
+    "PYTHONHOME", "CUDA_CACHE_PATH", "CUDA_MPS_PIPE_DIRECTORY"))
 _KEPT_WORDS = frozenset(f"environment.{name}" for name in (
     "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA",
     "NVIDIA_DISABLE_REQUIRE", "CUDA_DEVICE_ORDER", "JAX_PLATFORMS", "TF_CPP_MIN_LOG_LEVEL"))
@@ -92,8 +93,7 @@ def _clean_value(value: Value, names: _StandIns) -> Value:
         return _text(value, names)
     if isinstance(value, tuple):
         texts = tuple(_text(item, names) for item in value if isinstance(item, str))
-        records: tuple[Record, ...] = tuple(_record(item, names) for item in value if isinstance(item, Mapping))
-        return texts if texts else records
+        return texts or tuple(_record(item, names) for item in value if isinstance(item, Mapping))
     return value
 
 

@@ -1,7 +1,7 @@
-"""Try fixes to the environment before they are printed: look again in children that have the changed environment.
+"""Try fixes to the environment before they are printed: look again in children that have them.
 
-Nothing of the caller's environment changes. A fix that was tried and did not cure is withdrawn: the model that proved it
-was wrong about this machine, and a wrong fix is worse than none.
+Nothing of the caller's environment changes. A fix that was tried and did not cure is withdrawn: the model
+that proved it was wrong about this machine, and a wrong fix is worse than none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Judge = Callable[[RawDocument], Report]
 
 
 def changes(fix: Remedy) -> dict[str, str | None] | None:
-    """Return the variables that an environment fix sets (None: unsets); None when it changes anything else."""
+    """Return the variables that an environment fix sets (None: unsets); None for any other fix."""
     if fix.kind != "environment":
         return None
     wanted: dict[str, str | None] = {}
@@ -42,9 +42,7 @@ def _tried(finding: Finding, look: Look, judge: Judge) -> Finding:
     fixes: list[Remedy] = []
     for fix in finding.fixes:
         wanted = changes(fix)
-        if wanted is None:
-            fixes.append(fix)
-        elif (again := look(wanted)) is None:
+        if wanted is None or (again := look(wanted)) is None:
             fixes.append(fix)
         elif not _still_there(finding, judge(again)):
             fixes.append(replace(fix, proven="tried"))

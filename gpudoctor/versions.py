@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from gpudoctor.facts import FactType
 from gpudoctor.model import Value
@@ -23,8 +23,8 @@ def parse(text: str) -> Version:
     """Return the version that `text` spells; raise `Incomparable` when it spells none."""
     try:
         return Version(text)
-    except InvalidVersion:
-        raise Incomparable(f"{text!r} is not a version") from None
+    except ValueError:  # InvalidVersion, or a number of thousands of digits
+        raise Incomparable(f"{text[:60]!r} is not a version") from None
 
 
 @lru_cache(maxsize=512)

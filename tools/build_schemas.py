@@ -18,10 +18,12 @@ TEXT: dict[str, Any] = {"type": "string"}
 TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 
 
-def _object(properties: dict[str, Any], *, optional: tuple[str, ...] = (), closed: bool = False) -> dict[str, Any]:
-    """Within /1 documents only grow, so unknown properties are allowed unless `closed`."""
+def _object(properties: dict[str, Any], *, optional: tuple[str, ...] = (),
+            closed: bool = False) -> dict[str, Any]:
+    """Return the schema of an object; within /1 documents only grow, so it is open unless `closed`."""
     required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": not closed}
+    return {"type": "object", "properties": properties, "required": required,
+            "additionalProperties": not closed}
 
 
 def _value(kind: FactType) -> dict[str, Any]:
@@ -67,23 +69,27 @@ def snapshot_schema() -> dict[str, Any]:
 def report_schema() -> dict[str, Any]:
     """Return the schema of `gpudoctor.report/1`."""
     evidence = _object({"fact": TEXT, "saw": TEXT, "source": TEXT})
-    ask = _object({"question": TEXT, "command": TEXT, "answers": {"type": "object", "additionalProperties": TEXT}})
+    named_texts = {"type": "object", "additionalProperties": TEXT}
+    text_or_null = {"type": ["string", "null"]}
+    ask = _object({"question": TEXT, "command": TEXT, "answers": named_texts})
     fix = _object({
-        "kind": {"enum": list(get_args(FixKind))}, "title": TEXT, "commands": TEXTS,
-        "env": {"type": "object", "additionalProperties": TEXT}, "image": {"type": ["string", "null"]},
-        "effect": {"type": "object"}, "risk": {"enum": list(get_args(Risk))}, "undo": {"type": ["string", "null"]},
-        "proven": {"enum": ["model", "tried"]}})
+        "kind": {"enum": list(get_args(FixKind))}, "title": TEXT, "commands": TEXTS, "env": named_texts,
+        "image": text_or_null, "effect": {"type": "object"}, "risk": {"enum": list(get_args(Risk))},
+        "undo": text_or_null, "proven": {"enum": ["model", "tried"]}})
     severity = {"enum": [s.value for s in Severity]}
     finding = _object({
-        "rule": {"type": "string", "pattern": "^GPD"}, "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"},
-        "certainty": {"enum": [c.value for c in Certainty]}, "severity": severity, "subject": TEXT, "message": TEXT,
+        "rule": {"type": "string", "pattern": "^GPD"},
+        "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"},
+        "certainty": {"enum": [c.value for c in Certainty]}, "severity": severity,
+        "subject": TEXT, "message": TEXT,
         "evidence": {"type": "array", "items": evidence},
         "consequences": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
         "fixes": {"type": "array", "items": fix}, "asks": {"type": "array", "items": ask}})
     undecided = _object({"rule": TEXT, "cause": TEXT, "severity": severity, "subject": TEXT,
                          "reasons": {"type": "array", "items": evidence}, "asked": {"type": "boolean"}})
     snapshot = {key: value for key, value in snapshot_schema().items() if not key.startswith("$")}
-    return {"$schema": DIALECT, "title": REPORT_SCHEMA, "$defs": {"finding": finding, **_FACT_TYPES}, **_object({
+    definitions = {"finding": finding, **_FACT_TYPES}
+    return {"$schema": DIALECT, "title": REPORT_SCHEMA, "$defs": definitions, **_object({
         "schema": {"const": REPORT_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
         "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
         "verdict": {"enum": [v.value for v in Verdict]}, "exit_code": {"enum": [0, 1, 3]},

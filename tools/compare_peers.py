@@ -22,31 +22,27 @@ sys.path.insert(0, str(ROOT))
 
 from tests.machines.catalogue import FIRST  # noqa: E402 - the repository's root has to be on the path first
 from tests.shim.build import cache_folder  # noqa: E402
-from tools.peers.contestants import CONTESTANTS, DOCTOR, Contestant  # noqa: E402
+from tools.peers.contestants import CONTESTANTS, DOCTOR  # noqa: E402
 from tools.peers.environments import Environments  # noqa: E402
-from tools.peers.judging import judge_all, read_judgements  # noqa: E402
+from tools.peers.judging import doctor_version, judge_all, read_judgements  # noqa: E402
 from tools.peers.page import write_page  # noqa: E402
 from tools.peers.running import Outcome, load, run  # noqa: E402
 
 PAGE = ROOT / "docs" / "comparison.md"
 
 
-def run_all(environments: Environments, tools: str, machines: str) -> Iterator[Outcome]:
+def run_all(scratch: Path, tools: str, machines: str) -> Iterator[Outcome]:
     """Run each chosen tool on each chosen machine."""
+    environments = Environments(scratch)
     for contestant in CONTESTANTS:
         if tools not in contestant.name:
             continue
         doctor = environments.doctor() if contestant.name == DOCTOR else None
         for name, scenario in FIRST.items():
             if machines in name:
-                patient = environments.patient(scenario.patient)
-                python = doctor or environments.inside(contestant, scenario.patient)
-                yield run(contestant, name, scenario, python, patient)
-
-
-def described(contestant: Contestant) -> str:
-    """Return a tool's name and version."""
-    return f"{contestant.name} {contestant.version}"
+                patient = environments.patient(contestant, scenario.patient)
+                python = doctor or patient.python
+                yield run(contestant, name, scenario, python=python, patient=patient, scratch=scratch)
 
 
 def main() -> int:
@@ -60,15 +56,16 @@ def main() -> int:
     options = parser.parse_args()
     scratch = options.scratch or cache_folder("peers")
     if not options.judge_only:
-        for outcome in run_all(Environments(scratch), options.tool, options.machine):
+        for outcome in run_all(scratch, options.tool, options.machine):
             outcome.save(scratch / "said")
             print(f"{outcome.tool}: {outcome.machine}: {outcome.exit_codes}, {outcome.seconds} s", flush=True)
-    cells = judge_all(load(scratch / "said"), read_judgements())
+    outcomes = load(scratch / "said")
+    cells = judge_all(outcomes, read_judgements())
     stale = [cell for cell in cells if cell.complaint]
     for cell in stale:
         print(f"{cell.tool}: {cell.machine}: {cell.complaint}", file=sys.stderr)
     if not options.no_page:
-        write_page(PAGE, cells)
+        write_page(PAGE, cells, doctor_version(outcomes))
     return 1 if stale else 0
 
 

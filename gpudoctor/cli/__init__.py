@@ -6,11 +6,11 @@ written, 5 gpudoctor itself failed. As shells have it: 130 after Ctrl-C, 141 whe
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 
 from gpudoctor import __version__
+from gpudoctor.cli.streams import Closed, forget_output
 
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
 ISSUES_HINT = "if that does not help, report it at https://github.com/gpudoctor/gpudoctor/issues"
@@ -32,7 +32,8 @@ def main() -> None:
         print(f"gpudoctor: {message}", file=sys.stderr)
         if os.environ.get("GPUDOCTOR_DEBUG"):
             raise
-        _forget_output()
+        if isinstance(error, OSError):
+            forget_output()
         raise SystemExit(exit_code) from None
 
 
@@ -83,14 +84,6 @@ def _open_standard_streams() -> None:
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
     if sys.stdout is None:
-        from gpudoctor.cli.streams import Closed
-
         sys.stdout = Closed()
     elif hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # no report is lost to a terminal without accents
-
-
-def _forget_output() -> None:
-    """Let what standard output did not take go nowhere: Python would try again at its end, and complain."""
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

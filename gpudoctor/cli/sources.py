@@ -15,6 +15,9 @@ from gpudoctor.probes import document, snapshot
 from gpudoctor.transports import local
 
 
+STANDARD_INPUT = "standard input"
+
+
 def database(folder: str | None) -> RuleDatabase:
     """Return the rules that the options and the environment name."""
     variables = os.environ
@@ -42,7 +45,7 @@ def _current_folder() -> str:
 def read_document(name: str) -> Any:
     """Return the JSON in a file, or on standard input when the name is `-`."""
     if name == "-":
-        return codec.parse_json(_standard_input(), "standard input")
+        return codec.parse_json(_standard_input(), STANDARD_INPUT)
     match Host().read_text(name, limit_bytes=codec.MAX_BYTES):
         case Text(truncated=True):
             raise InputError(f"{name}: larger than {codec.MAX_BYTES >> 20} MiB, which no snapshot is")
@@ -67,6 +70,7 @@ def _standard_input() -> str:
 def read_snapshot(name: str) -> Snapshot:
     """Return the snapshot in a snapshot, report or raw document."""
     raw = read_document(name)
+    name = STANDARD_INPUT if name == "-" else name
     if document.is_raw(raw):
         return snapshot.read(document.decode(raw, name))
     return codec.decode_snapshot(raw, name)

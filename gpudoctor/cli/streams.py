@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -22,13 +23,20 @@ class Closed(io.TextIOBase):
         raise OSError(errno.EBADF, "it is closed")
 
 
+def forget_output() -> None:
+    """Let what standard output did not take go nowhere: Python would try again at its end, and complain."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def say(text: str) -> None:
     """Write to standard output; raise `OutputError`, or leave in silence when its reader has gone."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        forget_output()
         raise SystemExit(EXIT_BROKEN_PIPE) from None
     except OSError as error:
+        forget_output()
         raise OutputError(f"standard output cannot be written: {error.strerror}") from None

@@ -12,8 +12,8 @@ from gpudoctor import versions
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import packages
 from gpudoctor.derive.host import HOST_DERIVATIONS
-from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts
+from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.view import View
 from gpudoctor.engine import Subject, Subjects
 from gpudoctor.facts import CATALOGUE
@@ -39,8 +39,8 @@ def subjects(snapshot: Snapshot, tables: Tables) -> Subjects:
     for number, patient in enumerate(patients):
         missing = blind_patients or _NOT_PROBED
         facts = LazyFacts(patient, host, of_framework, tables, missing)
-        frameworks.append(Subject(name=_framework_name(patient, blind_patients), facts=facts, framework=number,
-                                  missing=missing))
+        name = _framework_name(patient, blind_patients)
+        frameworks.append(Subject(name=name, facts=facts, framework=number, missing=missing))
     for gpu in gpus:
         for framework in frameworks:
             missing = blind_cards or blind_patients or _NOT_PROBED
@@ -52,7 +52,7 @@ def subjects(snapshot: Snapshot, tables: Tables) -> Subjects:
 
 
 def complete(snapshot: Snapshot, tables: Tables) -> Snapshot:
-    """Return the snapshot with its derived facts in it, for people and machines to read; pairs are left out."""
+    """Return the snapshot with its derived facts in it, for people and programs; pairs are left out."""
     found = subjects(snapshot, tables)
     frameworks = snapshot.frameworks if isinstance(snapshot.frameworks, Unknown) else tuple(
         {name: fact for name, fact in subject.facts.items() if CATALOGUE[name].scope is Scope.FRAMEWORK}
@@ -79,37 +79,49 @@ def _framework_name(facts: Facts, blind: Unknown | None) -> str:
     return str(name.value) if isinstance(name, Known) else "framework"
 
 
+def _count_cards(snapshot: Snapshot, view: View) -> Fact:
+    """Return how many cards there are; those that the snapshot lists count even if no probe counted them."""
+    found = HOST_DERIVATIONS["system.nvidia_gpus"](view)
+    listed = 0 if isinstance(snapshot.gpus, Unknown) else len(snapshot.gpus)
+    counted = found.value if isinstance(found, Known) and isinstance(found.value, int) else 0
+    return Known(value=listed, source="the snapshot's list of cards") if listed > counted else found
+
+
+def _oldest_card(snapshot: Snapshot) -> Fact:
+    if isinstance(snapshot.gpus, Unknown):
+        return snapshot.gpus
+    capabilities = [str(fact.value) for card in snapshot.gpus
+                    if isinstance(fact := card.get("gpu.compute_capability"), Known)]
+    if not capabilities:
+        return Absent(source="no card tells its compute capability")
+    return Known(value=min(capabilities, key=versions.parse), source="the cards' compute capabilities")
+
+
+def _ready(view: View) -> Fact:
+    if view.need("system.nvidia_gpus") == 0:
+        return Known(value=False, source="there is no card to be ready for")
+    if view.need("driver.works") is True:
+        return Known(value=True, source="cuInit")
+    return Unknown(reason="not judged before the driver works", asked=False)
+
+
+def _installed(snapshot: Snapshot) -> Fact:
+    if isinstance(snapshot.frameworks, Unknown):
+        return snapshot.frameworks
+    names = tuple(str(fact.value) for facts in snapshot.frameworks
+                  if isinstance(fact := facts.get("framework.name"), Known))
+    return Known(value=names, source="the patient's packages")
+
+
 def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
-    """Return the host's derivations with those that sum up the other scopes.
-
-    Cards that the snapshot lists count even if no probe counted them.
-    """
-    cards = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
-
-    def counted(view: View) -> Fact:
-        found = HOST_DERIVATIONS["system.nvidia_gpus"](view)
-        if cards and not (isinstance(found, Known) and isinstance(found.value, int) and found.value >= len(cards)):
-            return Known(value=len(cards), source="the snapshot's list of cards")
-        return found
-
-    def oldest(_: View) -> Fact:
-        if isinstance(snapshot.gpus, Unknown):
-            return snapshot.gpus
-        known = [str(f.value) for card in cards if isinstance(f := card.get("gpu.compute_capability"), Known)]
-        return (Known(value=min(known, key=versions.parse), source="the cards' compute capabilities") if known
-                else Absent(source="no card tells its compute capability"))
-
-    def installed(_: View) -> Fact:
-        if isinstance(snapshot.frameworks, Unknown):
-            return snapshot.frameworks
-        names = tuple(str(f.value) for facts in snapshot.frameworks
-                      if isinstance(f := facts.get("framework.name"), Known))
-        return Known(value=names, source="the patient's packages")
-
+    """Return the host's derivations with those that sum up the other scopes."""
     asked = packages.asked_for(() if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks)
     return {
-        **HOST_DERIVATIONS, "system.nvidia_gpus": counted, "system.oldest_card": oldest,
-        "python.frameworks": installed,
+        **HOST_DERIVATIONS,
+        "system.nvidia_gpus": lambda view: _count_cards(snapshot, view),
+        "system.oldest_card": lambda _: _oldest_card(snapshot),
+        "driver.ready": _ready,
+        "python.frameworks": lambda _: _installed(snapshot),
         "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),
         "python.colliding_reinstall": lambda view: packages.colliding_reinstall(view, asked),
         "require.newest_python": packages.newest_wheel_python,

@@ -16,12 +16,13 @@ def _families(view: View) -> Iterator[str]:
 
 
 def driver_row(view: View, column: str) -> Fact:
-    """Return a cell of the table of driver packages, in the row of this distribution or of one that it is like."""
+    """Return a cell of the table of driver packages, of this distribution or of one that it is like."""
     for family in _families(view):
         for row in view.table("driver_packages").rows:
             if row["distribution"] == family and column in row:
                 return Known(value=row[column], source=str(row["source"]))
-    return Absent(source=f"the rule database has no driver package for {view.need_text('system.distribution')}")
+    distribution = view.need_text("system.distribution")
+    return Absent(source=f"the rule database has no driver package for {distribution}")
 
 
 def driver_command(view: View) -> Fact:
@@ -30,8 +31,10 @@ def driver_command(view: View) -> Fact:
 
 
 def branch_row(view: View) -> Fact:
-    """Return the command for a certain branch, in the flavour of the kernel module that is loaded: the open one does
-    not serve cards before Turing, and a machine whose proprietary one works may have such a card."""
+    """Return the command for a certain branch, in the flavour of the kernel module that is loaded.
+
+    The open one does not serve cards before Turing; a machine with the proprietary one may have such a card.
+    """
     proprietary = view.value("driver.kernel_flavour") == "proprietary"
     return driver_row(view, "proprietary_branch_command" if proprietary else "branch_command")
 
@@ -46,7 +49,7 @@ def _branch_command(fact_name: str, view: View) -> Fact:
 
 def framework_driver_command(view: View) -> Fact:
     """Return the command that installs a driver of at least the branch that the framework needs."""
-    return _branch_command("framework.minimum_driver", view)
+    return _branch_command("framework.sufficient_driver", view)
 
 
 def pair_driver_command(view: View) -> Fact:

@@ -1,9 +1,9 @@
 """Which machine code a build has for a card: compare the fat binaries' signatures with a compute capability.
 
-A fat binary holds SASS (machine code) for some architectures and PTX (to be compiled by the driver) for others. SASS runs
-on the same major capability with an equal or higher minor one; PTX runs on any equal or higher capability, provided
-that the driver knows the PTX's ISA version. Source: CUDA C++ Programming Guide, application compatibility; the ISA
-version stands in each entry's header.
+A fat binary holds SASS (machine code) for some architectures and PTX (to be compiled by the driver) for
+others. SASS runs on the same major capability with an equal or higher minor one; PTX runs on any equal or
+higher capability, provided that the driver knows the PTX's ISA version. Source: CUDA C++ Programming Guide,
+application compatibility; the ISA version stands in each entry's header.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CAPABILITY = re.compile(r"(\d+)\.(\d+)([af]?)\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What one card gets from one build: `kind` is native, partial, ptx or none; `ptx_isa` the newest PTX needed."""
+    """What a card gets from a build: `kind` native, partial, ptx or none; `ptx_isa` the newest PTX needed."""
 
     kind: str
     ptx_isa: str | None
@@ -44,13 +44,16 @@ def coverage(code: Sequence[Record], capability: str) -> Coverage:
             continue
         compiled += count
         isa = needed if isa is None or versions.parse(isa) < versions.parse(needed) else isa
-    return Coverage(kind=_kind(native, compiled, nothing), ptx_isa=isa, fat_binaries=native + compiled + nothing,
-                    native=native)
+    return Coverage(kind=_kind(native, compiled, nothing), ptx_isa=isa, native=native,
+                    fat_binaries=native + compiled + nothing)
 
 
 def _kind(native: int, compiled: int, nothing: int) -> str:
-    """Fat binaries without code for a card are normal as long as they are the fewer: kernels that only newer cards
-    have, or a library beside (NCCL in torch 2.8) that still serves older cards than the build itself does."""
+    """Return the kind of coverage.
+
+    Fat binaries without code for a card are normal as long as they are the fewer: kernels that only newer
+    cards have, or a library beside (NCCL in torch 2.8) that still serves older cards than the build itself.
+    """
     if native + compiled <= nothing:
         return "none"
     if not compiled:
@@ -59,8 +62,9 @@ def _kind(native: int, compiled: int, nothing: int) -> str:
 
 
 def span(code: Sequence[Record], capabilities: Sequence[str]) -> tuple[str, str] | None:
-    """Return the oldest and the newest of `capabilities` that `code` serves in any way, None when it serves none."""
-    served = [item for item in sorted(capabilities, key=versions.parse) if coverage(code, item).kind != "none"]
+    """Return the oldest and the newest of `capabilities` that `code` serves in any way; None for no such."""
+    ordered = sorted(capabilities, key=versions.parse)
+    served = [capability for capability in ordered if coverage(code, capability).kind != "none"]
     return (served[0], served[-1]) if served else None
 
 
@@ -96,7 +100,7 @@ def _smallest_isa(entries: Sequence[str], capability: str) -> str | None:
 
 
 def _compiles(target: tuple[int, int, str], card: tuple[int, int, str]) -> bool:
-    """Return whether PTX for `target` can be compiled for a card; "a" binds it to one chip, "f" to its family."""
+    """Say whether PTX for `target` compiles for a card; "a" binds it to one chip, "f" to its family."""
     if target[2] == "a":
         return target[:2] == card[:2]
     if target[2] == "f":

@@ -1,4 +1,4 @@
-"""Facts about the driver's surroundings: exact commands for it, paths without a wrong libcuda, what the kernel said."""
+"""Facts about the driver's surroundings: commands, paths to the right libcuda, what the kernel said of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CAPABILITIES = ("compute", "utility")
 
 
 def _command(column: str) -> Derivation:
-    """Return a derivation: the distribution's command in `column`, for the branch in use where it names one."""
+    """Return a derivation: the distribution's command in `column`, for the branch in use where it has one."""
     def derivation(view: View) -> Fact:
         return _with_branch(driver_row(view, column), "driver.version", view)
     return derivation
@@ -42,14 +42,15 @@ def library_path_clean(view: View) -> Fact:
     folders = as_texts(view.need("loader.library_path"))
     files = {text_in(record, "path") for record in view.records("loader.files")}
     loaded = str(view.value("cuda.library") or "").rpartition("/")[0]
-    kept = tuple(folder for folder in folders if folder != loaded and f"{folder.rstrip('/')}/{_LIBCUDA}" not in files)
+    kept = tuple(folder for folder in folders
+                 if folder != loaded and f"{folder.rstrip('/')}/{_LIBCUDA}" not in files)
     if kept == folders:
         return Absent(source="no folder of LD_LIBRARY_PATH holds a libcuda.so.1")
     return Known(value=kept, source="LD_LIBRARY_PATH without the folders that hold a libcuda.so.1")
 
 
 def libcuda_search_path(view: View) -> Fact:
-    """Return LD_LIBRARY_PATH with the folder of a libcuda.so.1 that lies where the loader does not look in front."""
+    """Return LD_LIBRARY_PATH behind the folder of a libcuda.so.1 that the loader would not find."""
     found = as_texts(view.need("driver.libcuda_off_path"))
     if not found:
         return Absent(source="no libcuda.so.1 was seen elsewhere")
@@ -72,7 +73,7 @@ def init_answer(view: View) -> Fact:
 
 
 def withheld_capabilities(view: View) -> Fact:
-    """Return which of compute and utility NVIDIA_DRIVER_CAPABILITIES keeps from this container; unset withholds none."""
+    """Return which of compute and utility NVIDIA_DRIVER_CAPABILITIES withholds; unset withholds none."""
     if isinstance(view.fact("container.runtime"), Absent):
         return Known(value=(), source="not in a container")
     view.need("container.runtime")

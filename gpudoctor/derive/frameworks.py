@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import commands, jax, packages, releases
 from gpudoctor.derive import libraries as trace
-from gpudoctor.derive.device_code import span
+from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
 from gpudoctor.derive.view import View
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
@@ -49,6 +49,18 @@ def minimum_driver(view: View) -> Fact:
     return Unknown(reason=f"the rule database has no driver for CUDA {floor}")
 
 
+def sufficient_driver(view: View, cards: Sequence[str]) -> Fact:
+    """Return the oldest driver that runs the build and compiles what the cards here need compiled."""
+    needed = [view.need_text("framework.minimum_driver")]
+    row = own_row(view)
+    code = view.records("framework.code") if row is None or "code" not in row else code_of(view)
+    for isa in {coverage(code, card).ptx_isa for card in cards} - {None}:
+        ceiling = releases.ceiling_for(str(isa), view)
+        needed += [str(r["minimum_driver"]) for r in view.table("cuda_toolkits").rows
+                   if ceiling is not None and versions.parse(str(r["cuda"])) == versions.parse(ceiling)]
+    return Known(value=max(needed, key=versions.parse), source="rules/tables/cuda_toolkits.toml")
+
+
 def code_span(end: int) -> Callable[[View], Fact]:
     """Return a derivation of the oldest (0) or newest (1) card that the build has code for."""
 
@@ -86,7 +98,6 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.has_gpu_build": has_gpu_build,
     "framework.cuda_floor": cuda_floor,
     "framework.minimum_driver": minimum_driver,
-    "framework.driver_command": commands.framework_driver_command,
     "framework.python_versions": python_versions,
     "framework.glibc_floor": glibc_floor,
     "framework.published_for_cuda": packages.published_for_cuda,
@@ -136,6 +147,8 @@ def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
     here = [str(fact.value) for card in cards if isinstance(fact := card.get("gpu.compute_capability"), Known)]
     return {
         **_BEFORE_CARDS,
+        "framework.sufficient_driver": lambda view: sufficient_driver(view, here),
+        "framework.driver_command": commands.framework_driver_command,
         "framework.fitting_release": lambda view: releases.fitting_release(view, here),
         "framework.gpu_release": lambda view: releases.gpu_release(view, here),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),

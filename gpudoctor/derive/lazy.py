@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.model import Fact, Facts, Tables, Unknown
+from gpudoctor.versions import Incomparable
 
 Derivation = Callable[[View], Fact]
 
@@ -35,6 +36,8 @@ class LazyFacts(Mapping[str, Fact]):
                 fact = self._derivations[name](self._view)
             except NotKnown as error:
                 fact = error.fact
+            except Incomparable as error:
+                fact = Unknown(reason=f"cannot be computed: {error}")
             self._computed[name] = fact
             return fact
         return self._wider[name]

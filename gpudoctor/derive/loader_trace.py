@@ -1,8 +1,8 @@
 """Predict which file the dynamic loader takes for each library a framework opens, from recorded inputs only.
 
-Order (ld.so(8), glibc): DT_RPATH of the opening library, ignored when it has DT_RUNPATH; LD_LIBRARY_PATH as the process
-started with it; DT_RUNPATH; ld.so.cache; the default folders. A file for another machine is skipped and the search goes
-on; a file that is no shared library ends the search with an error.
+Order (ld.so(8), glibc): DT_RPATH of the opening library, ignored when it has DT_RUNPATH; LD_LIBRARY_PATH as
+the process started with it; DT_RUNPATH; ld.so.cache; the default folders. A file for another machine is
+skipped and the search goes on; a file that is no shared library ends the search with an error.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpudoctor.model import Record
 from gpudoctor.derive.view import text_in
+from gpudoctor.model import Record
 
 MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 
-# What open(2) says of a link that leads nowhere, and of a file that this user may not read: the loader goes on.
+# What open(2) says of a link that leads nowhere and of a file this user may not read: the search goes on.
 _NOT_OPENED = ("No such file or directory", "Permission denied")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """Everything the loader would look at. `files` are records with path, machine, error; paths are absolute."""
+    """All that the loader would look at; `files` are records of path, machine, error; paths are absolute."""
 
     files: Mapping[str, Record]
     rpath: tuple[str, ...]
@@ -35,7 +35,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Where one library was found: `path` is None when nowhere; `error` when the winning file cannot be loaded."""
+    """Where a library was found: `path` None when nowhere; `error` when what was found cannot be loaded."""
 
     soname: str
     path: str | None

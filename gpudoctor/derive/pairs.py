@@ -11,6 +11,13 @@ from gpudoctor.derive.releases import ceiling_for, code_of
 from gpudoctor.derive.view import NotKnown, View, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
+def pair_ready(view: View) -> Fact:
+    """Return whether the card and the build can be judged together; not before the driver works."""
+    if view.need("framework.has_gpu_build") is False:
+        return Known(value=False, source="this build uses no NVIDIA GPU")
+    return Known(value=view.need("driver.ready"), source="driver.ready")
+
+
 def pair_code(view: View) -> Fact:
     """Return what machine code this build has for this card."""
     return Known(value=_coverage(view).kind, source="device code of the build")
@@ -70,6 +77,7 @@ def _coverage(view: View) -> device_code.Coverage:
 
 
 PAIR_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
+    "pair.ready": pair_ready,
     "pair.code": pair_code,
     "pair.ptx_isa": pair_ptx_isa,
     "pair.ptx_ceiling": pair_ptx_ceiling,

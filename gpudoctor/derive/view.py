@@ -1,4 +1,4 @@
-"""Read facts inside a derivation: what is not known ends the derivation with the right kind of not-knowing."""
+"""Read facts in a derivation: what is not known ends the derivation with the right kind of not-knowing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a rule must prove about itself before it ships. Yields one line per problem; silence is proof.
 
-For every rule: names, types and sources are right; each case gives its verdict; every condition was seen true and
-false (coverage); hiding any fact a matching block reads leaves that block undecided (blindness); every fix clears the
-case it is offered for and makes no other rule match (cure).
+For every rule: names, types and sources are right; each case gives its verdict; every condition was seen
+true and false (coverage); hiding any fact a matching block reads leaves that block undecided (blindness);
+every fix clears the case it is offered for and makes no other rule match (cure).
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def _operand(condition: Condition, right: Operand, kind: FactType, rule: Rule,
     elif right.lookup is not None:
         other = yield from _lookup(right, rule, database)
     if condition.op == "within":
-        if other not in (None, FactType.TEXT) or (right.value is not None and not isinstance(right.value, str)):
+        if other not in (None, FactType.TEXT) or not isinstance(right.value, str | None):
             yield f"{said} takes a specifier set such as \">=12,<13\""
     elif other is not None and other not in _comparable(condition.op, kind):
         yield f"{said}: {kind.value} is never compared with {other.value}"
@@ -155,8 +155,9 @@ def _lookup(right: Operand, rule: Rule, database: RuleDatabase) -> Generator[str
         if fact.startswith("'"):
             continue
         yield from (problems := list(_visible(fact, rule)))
-        if not problems and CATALOGUE[fact].type.value not in (table.columns[key_column], "text"):
-            yield f"{right.lookup} is keyed by {table.columns[key_column]}, {fact} is {CATALOGUE[fact].type.value}"
+        wanted = table.columns[key_column]
+        if not problems and (kind := CATALOGUE[fact].type.value) not in (wanted, "text"):
+            yield f"{right.lookup} is keyed by {wanted}, {fact} is {kind}"
     return FactType(table.columns[column])
 
 

@@ -19,7 +19,8 @@ def case_snapshot(case: Case, database: RuleDatabase) -> Snapshot:
     """Return the machine of a case; raise `AssumptionError`."""
     facts: dict[str, Fact] = {name: Known(value=value, source="case") for name, value in case.facts.items()}
     facts.update({name: Absent(source="case") for name in case.absent})
-    facts.update({name: Unknown(reason="hidden by the case") for name in case.unknown if not _is_derived(name)})
+    hidden = [name for name in case.unknown if not _is_derived(name)]
+    facts.update(dict.fromkeys(hidden, Unknown(reason="hidden by the case")))
     return lay(database.base, facts, database.tables, source="case")
 
 
@@ -62,17 +63,18 @@ def proof_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
                            f"{wanted.name.lower()}")
 
 
-def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, database: RuleDatabase) -> Iterator[str]:
+def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects,
+          database: RuleDatabase) -> Iterator[str]:
     verdicts = [(subject, judge(rule, subject, database.tables)) for subject in subjects[rule.scope]]
     matches = [(s, v) for s, v in verdicts if isinstance(v, Finding)]
-    got = "match" if matches else "undecided" if any(isinstance(v, Undecided) for _, v in verdicts) else "clear"
+    blind = any(isinstance(v, Undecided) for _, v in verdicts)
+    got = "match" if matches else "undecided" if blind else "clear"
     if got != case.expect:
         yield f"expected {case.expect}, got {got}"
         return
     if not matches:
         return
     subject, finding = matches[0]
-    assert isinstance(finding, Finding)
     blocks = [b for b in rule.detect if judge_block(b, subject, database.tables).truth is Truth.TRUE]
     if case.block is None or case.block not in {block.name for block in blocks}:
         yield f"names block {case.block!r}, but {' and '.join(repr(b.name) for b in blocks)} matched"
@@ -83,8 +85,8 @@ def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, databa
 
 def _blindness(block: Detect, subject: Subject, database: RuleDatabase) -> Iterator[str]:
     names = {condition.fact for condition in block.when}
-    names |= {c.right.other for c in block.when if c.right is not None and c.right.other is not None}
-    names |= {key for c in block.when if c.right is not None for key in c.right.key if not key.startswith("'")}
+    for right in filter(None, (condition.right for condition in block.when)):
+        names |= {name for name in (right.other, *right.key) if name and not name.startswith("'")}
     for name in sorted(names):
         hidden = _with(subject, {name: Unknown(reason="hidden by the linter")})
         if judge_block(block, hidden, database.tables).truth is not Truth.UNKNOWN:
@@ -98,4 +100,5 @@ def _cure(rule: Rule, subject: Subject, finding: Finding, snapshot: Snapshot, su
         if not all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
             continue
         if remedy.prove(fix, subject, finding, before, snapshot, database) is None:
-            yield f"fix {fix.title!r} does not clear it, or makes another rule match, or cannot be made concrete"
+            yield (f"fix {fix.title!r} does not clear it, or makes another rule match, "
+                   "or cannot be made concrete")

@@ -1,7 +1,8 @@
-"""Run one collector under whatever interpreter this is: `python __main__.py COLLECTOR ANSWER_FD REQUEST_JSON`.
+"""Run one collector under this interpreter: `python __main__.py COLLECTOR ANSWER_FD REQUEST_JSON`.
 
-Written for Python 3.6 and newer with nothing but the standard library, because the interpreter is often not ours.
-The folder of this file is taken off `sys.path` at once: its module names must never stand before the patient's.
+Written for Python 3.6 and newer with nothing but the standard library, because the interpreter is often not
+ours. The folder of this file is taken off `sys.path` at once: its module names must never stand before the
+patient's.
 """
 
 import os
@@ -15,7 +16,8 @@ def _load_package(folder):
     name = "gpudoctor_payloads"
     spec = importlib.util.spec_from_file_location(
         name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -34,9 +36,10 @@ def main(argv):
     folder = os.path.dirname(os.path.abspath(__file__))
     patients = [p for p in sys.path if _absolute(p) != folder]
     sys.dont_write_bytecode = True
-    # the standard library goes first while we import: a json.py on PYTHONPATH is a finding, it must not stop the finder
+    # The standard library goes first while we import: a json.py on PYTHONPATH is a finding and must not
+    # stop the finder.
     standard = os.path.dirname(os.path.abspath(os.__file__))
-    sys.path[:] = [standard, os.path.join(standard, "lib-dynload")] + patients
+    sys.path[:] = [standard, os.path.join(standard, "lib-dynload"), *patients]
     import importlib
     import json
 
@@ -50,5 +53,5 @@ def main(argv):
 
 if __name__ == "__main__":
     if sys.version_info < (3, 6):
-        sys.exit("this is Python %d.%d, and gpudoctor can look into 3.6 and newer only" % sys.version_info[:2])
+        sys.exit("this is Python %d.%d; gpudoctor can look into 3.6 and newer only" % sys.version_info[:2])
     sys.exit(main(sys.argv))

@@ -1,7 +1,7 @@
 """Read files, folders, links and nodes into plain JSON answers; no call here raises or blocks.
 
-Every answer is a dict with exactly one of: the thing asked for ("text", "names", "target", "node"), `"missing": True`,
-or `"error": "PermissionError: ..."`.
+Every answer is a dict with exactly one of: the thing asked for ("text", "names", "target", "node"),
+`"missing": True`, or `"error": "PermissionError: ..."`.
 """
 
 import errno
@@ -64,14 +64,14 @@ def read_link(path):
 
 
 def describe_node(path):
-    """Return {"node": {...}} of a file system entry: kind, mode, owner, device numbers, what we may do with it."""
+    """Return {"node": {...}} of what lies there: kind, mode, owner, device numbers, what we may do."""
     try:
         status = os.stat(path)
     except OSError as error:
         return _failure(error)
-    kind = "character" if stat.S_ISCHR(status.st_mode) else "folder" if stat.S_ISDIR(status.st_mode) else "other"
+    folder = stat.S_ISDIR(status.st_mode)
     return {"node": {
-        "kind": kind,
+        "kind": "character" if stat.S_ISCHR(status.st_mode) else "folder" if folder else "other",
         "mode": "%04o" % stat.S_IMODE(status.st_mode),
         "user": status.st_uid,
         "group": status.st_gid,

@@ -1,4 +1,4 @@
-"""The raw document as JSON: what `--record` saves, what the stand-alone payload prints, what a replay reads."""
+"""The raw document as JSON: what is recorded, what the stand-alone payload prints, what a replay reads."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def is_raw(document: Any) -> bool:
 
 def decode(document: Any, name: str) -> RawDocument:
     """Return the answers in a raw document; raise `CodecError` in one line."""
-    if document.get("schema") != RAW_SCHEMA:
-        raise CodecError(f"{name}: schema {document.get('schema')} is newer than this gpudoctor reads; update gpudoctor")
+    schema = document.get("schema")
+    if schema != RAW_SCHEMA:
+        raise CodecError(f"{name}: schema {schema} is newer than this gpudoctor reads; update gpudoctor")
     probes = document.get("probes")
     if not isinstance(probes, Mapping):
         raise CodecError(f"{name}: the raw document has no \"probes\"")

@@ -1,6 +1,7 @@
 """The raw document: what the payloads answered, before anybody read meaning into it.
 
-It is what `--record` saves and what a replay starts from. Payload answers are plain JSON, so `Any` is at home here.
+It is what `--record` saves and what a replay starts from. Payload answers are plain JSON, so `Any` is at home
+here.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Answer:
         """Return why nothing is known when the collector did not answer."""
         if self.outcome == "not-asked":
             return Unknown(reason=self.detail or "not asked at this depth", asked=False)
-        return Unknown(reason=f"the probe ended with {self.outcome}" + (f": {self.detail}" if self.detail else ""))
+        detail = f": {self.detail}" if self.detail else ""
+        return Unknown(reason=f"the probe ended with {self.outcome}{detail}")
 
 
 RawDocument = Mapping[str, Answer]

@@ -11,8 +11,10 @@ from gpudoctor.probes import (
 )
 from gpudoctor.probes.raw import NOT_COLLECTED, Answer, RawDocument
 
-COLLECTORS = ("system", "driver", "container", "toolkit", "loader", "environment", "frameworks", "nvml", "cuda",
-              "smoke")
+COLLECTORS = (
+    "system", "driver", "container", "toolkit", "loader", "environment", "frameworks", "nvml", "cuda",
+    "smoke",
+)
 _READERS: Mapping[str, tuple[str, Callable[[Answer], dict[str, Fact]]]] = {
     "system": ("system", system.read), "driver": ("driver", driver.read), "nvml": ("nvml", nvml.read),
     "container": ("container", container.read), "toolkit": ("toolkit", toolkit.read),
@@ -52,7 +54,7 @@ def _frameworks(raw: RawDocument) -> tuple[Facts, ...] | Unknown:
 
 
 def _files(system_files: Fact | None, patient: Answer) -> Fact:
-    """Return the GPU libraries of the system's folders and of the patient's, each path once, the patient's first."""
+    """Return the GPU libraries in the patient's and then in the system's folders, each path once."""
     if not isinstance(system_files, Known) or not isinstance(system_files.value, tuple):
         return system_files or Unknown(reason="no probe answered for it")
     records: dict[Value | None, Record] = {}

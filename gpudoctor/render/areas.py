@@ -79,7 +79,8 @@ def _cards(snapshot: Snapshot) -> str:
 
 def _card(position: int, card: Facts) -> str:
     index = _value(card, "gpu.index")
-    name = _value(card, "gpu.name") or f"NVIDIA device {_value(card, 'gpu.pci_device_id') or 'of unknown name'}"
+    device = _value(card, "gpu.pci_device_id") or "of unknown name"
+    name = _value(card, "gpu.name") or f"NVIDIA device {device}"
     text = f"GPU {position if index is None else index}: {printable(str(name))}"
     capability, memory = _value(card, "gpu.compute_capability"), _value(card, "gpu.memory_total_bytes")
     if capability is not None:

@@ -1,4 +1,4 @@
-"""Make text from a machine safe to print: control characters and escape sequences become visible, never obeyed."""
+"""Make text from a machine safe to print: control characters become visible and are never obeyed."""
 
 from __future__ import annotations
 

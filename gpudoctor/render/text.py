@@ -19,8 +19,12 @@ from gpudoctor.model import Finding, Known, Remedy, Report, Severity, Snapshot, 
 from gpudoctor.render import areas
 from gpudoctor.render.plain import printable
 
-_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold", Severity.BENIGN: "dim"}
+_COLOURS = {
+    Severity.ERROR: "bold red", Severity.WARNING: "bold yellow",
+    Severity.INFO: "bold", Severity.BENIGN: "dim",
+}
 _LABEL_WIDTH = 12
+_LONGEST = 4000  # characters of one thing said; nothing that a person reads is longer
 
 
 def render(report: Report, *, width: int | None, colour: bool, verbose: bool = False) -> str:
@@ -48,6 +52,7 @@ def _head(console: Console, report: Report) -> None:
 
 def _row(console: Console, label: str, said: str, indent: int = 2, width: int = _LABEL_WIDTH) -> None:
     """Print a label and its text, later lines of it below its beginning."""
+    label, said = printable(label), printable(said, _LONGEST)
     line = Text(label.ljust(width), style="bold") if len(label) < width else Text(label + " ", style="bold")
     room = max(20, console.width - indent - width)
     wrapped = Text(said).wrap(console, room)
@@ -69,8 +74,8 @@ def _finding(console: Console, finding: Finding) -> None:
     console.print(title, soft_wrap=True)
     _paragraph(console, printable(finding.message, 1200), 2)
     for evidence in finding.evidence:
-        _row(console, "seen", f"{evidence.fact} = {printable(evidence.saw, 200)}  ({printable(evidence.source, 160)})",
-             indent=4, width=8)
+        said = f"{evidence.fact} = {printable(evidence.saw, 200)}  ({printable(evidence.source, 160)})"
+        _row(console, "seen", said, indent=4, width=8)
     for fix in finding.fixes:
         _fix(console, fix)
     for ask in finding.asks:
@@ -120,7 +125,8 @@ def _details(console: Console, snapshot: Snapshot) -> None:
     console.print()
     console.print(Text("PROBES", style="bold"))
     for probe in snapshot.probes:
-        said = f"{probe.outcome}, {probe.seconds * 1000:.0f} ms" + (f", {probe.detail}" if probe.detail else "")
+        detail = f", {probe.detail}" if probe.detail else ""
+        said = f"{probe.outcome}, {probe.seconds * 1000:.0f} ms{detail}"
         _row(console, probe.probe, printable(said))
     if isinstance(snapshot.frameworks, Unknown):
         return
@@ -128,7 +134,7 @@ def _details(console: Console, snapshot: Snapshot) -> None:
         name, trace = framework.get("framework.name"), framework.get("framework.libraries")
         if isinstance(trace, Known) and isinstance(name, Known):
             console.print()
-            console.print(Text(f"LOADER TRACE of {name.value}", style="bold"))
+            console.print(Text(f"LOADER TRACE of {printable(str(name.value))}", style="bold"))
             for record in as_records(trace.value):
                 where = text_in(record, "path") or "nowhere"
                 error = text_in(record, "error")
@@ -146,4 +152,5 @@ def _foot(console: Console, report: Report) -> None:
     parts = [", ".join(counted)] if counted else []
     if not_asked:
         parts.append(f"{not_asked} question(s) not asked at this depth")
-    _paragraph(console, Text(f"{verdict}" + (f" ({'; '.join(parts)})" if parts else "") + ".", style="bold"), 0)
+    counts_said = f" ({'; '.join(parts)})" if parts else ""
+    _paragraph(console, Text(f"{verdict}{counts_said}.", style="bold"), 0)

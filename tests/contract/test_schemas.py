@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from importlib.resources import files
 
 import jsonschema
 import pytest
 
+from tests.contract.checkout import run_gpudoctor
 from tools.build_schemas import SCHEMAS, render
 
 
@@ -23,8 +21,7 @@ def test_committed_schema_is_the_generated_one(name: str) -> None:
 @pytest.mark.parametrize("arguments", [[], ["--assume", "driver=570.86.15", "--assume", "cc=9.0"]])
 def test_reports_of_this_machine_obey_the_schema(arguments: list[str]) -> None:
     """Whatever machine this is, the report is one that the schema describes."""
-    command = [sys.executable, "-m", "gpudoctor", "check", "--depth", "static", "--format", "json", *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), timeout=120, check=False)
+    run = run_gpudoctor("check", "--depth", "static", "--format", "json", *arguments)
     assert run.returncode in (0, 1, 3), run.stderr
     report = json.loads(run.stdout)
     jsonschema.validate(report, json.loads(render("report-1.json")))

@@ -17,9 +17,6 @@ OF_THE_PATIENT = of_probe("python", "frameworks") | {
 PROGRAMS = {
     "a shell script": File(content="#!/bin/sh\ntouch /tmp/harm\n", mode=0o755),
     "a text file": File(content="import torch\n", mode=0o755),
-    "no program": File(content="#!/usr/bin/env python3\n", mode=0o644),
-    "an empty file": File(content="", mode=0o755),
-    "half a program": File(content=Path("/bin/true").read_bytes()[:100], mode=0o755),
     "another program": File(content=Path("/bin/true").read_bytes(), mode=0o755),
 }
 # Named like an interpreter, so that they are started.
@@ -52,7 +49,7 @@ def test_patient_that_is_no_python(kind: str) -> None:
     assert "/opt/patient" in seen.fact("python.version")["unknown"]
 
 
-@pytest.mark.parametrize("path", ["/etc", "/nowhere/python", "python9.9", "", "/dev/null", "/opt/pipe/python"])
+@pytest.mark.parametrize("path", ["/etc", "/nowhere/python", "/dev/null"])
 def test_patient_that_is_nothing_of_the_kind(path: str) -> None:
     """A folder without an environment, a path that leads nowhere, a device: said, and not opened."""
     seen = without_patient(HEALTHY, "--python", path)

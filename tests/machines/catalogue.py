@@ -209,7 +209,11 @@ OTHERS: Mapping[str, Scenario] = {
         machine=lambda: r580(RTX_5090),
         patient="torch for CUDA 12.4", cause="gpu-too-new-for-build"),
     "two distributions own cuDNN": Scenario(
-        machine=lambda: r580(L4), patient="tensorflow 2.20 and torch 2.15", cause="wheel-file-collision"),
+        machine=lambda: r580(L4), patient="tensorflow 2.20 and torch 2.15", cause="wheel-file-collision",
+        severity="warning"),
+    "one distribution took the other's cuDNN along": Scenario(
+        machine=lambda: r580(L4), patient="tensorflow 2.20 without its cuDNN files",
+        cause="wheel-file-collision"),
     "V100, R450, torch for CUDA 12.4": Scenario(
         machine=lambda: proprietary("450.248.02", 11000, V100), patient="torch for CUDA 12.4",
         cause="driver-too-old"),

@@ -83,9 +83,12 @@ def without_module(
 ) -> Machine:
     """Return a machine whose driver lacks its kernel module, which lies on disk for one kernel release.
 
-    NVML answers 9 and cuInit 100, as NVIDIA's own libraries do on a machine without the module.
+    NVML answers 9 and cuInit 100, as NVIDIA's own libraries do on a machine without the module. The kernel
+    log can be read and says nothing of the card.
     """
-    machine = driverless_machine(cards).adding(files=module_on_disk(on_disk_for))
+    log = f"kernel: [    0.000000] Linux version {running_kernel()} (debian-kernel@lists.debian.org)\n"
+    machine = driverless_machine(cards).adding(
+        files={**module_on_disk(on_disk_for), "/var/log/kern.log": log})
     return replace(
         machine, libraries=driver_libraries(driver, cuda), links=driver_links(driver),
         shim=f"rc.nvmlInit=9\nrc.cuInit=100\n{script(driver, cuda, [])}")

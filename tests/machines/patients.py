@@ -80,12 +80,25 @@ def colliding(patient: Patient) -> None:
     framework("torch", "2.15.0")(patient)
 
 
+def uninstall(patient: Patient, distribution: str) -> None:
+    """Remove a distribution as pip does: every file that its record lists, whoever else needs it."""
+    [folder] = patient.site_packages.glob(f"{distribution.replace('-', '_')}-*.dist-info")
+    for line in (folder / "RECORD").read_text("utf-8").splitlines():
+        (patient.site_packages / line.partition(",")[0]).unlink(missing_ok=True)
+    shutil.rmtree(folder)
+
+
+def robbed(patient: Patient) -> None:
+    """Install TensorFlow with its libraries, and install and remove the cuDNN of another CUDA."""
+    framework("tensorflow", "2.20.0", extras=("and-cuda",))(patient)
+    patient.install("nvidia-cudnn-cu13", "9.26.0.51")
+    uninstall(patient, "nvidia-cudnn-cu13")
+
+
 def with_newer_cudnn(patient: Patient) -> None:
     """Install a TensorFlow for cuDNN 8, and cuDNN 9 in its place, as another package's wish may do."""
     framework("tensorflow", "2.17.1", extras=("and-cuda",))(patient)
-    for old in patient.site_packages.glob("nvidia_cudnn_cu12-*.dist-info"):
-        shutil.rmtree(old)
-    shutil.rmtree(patient.site_packages / "nvidia" / "cudnn")
+    uninstall(patient, "nvidia-cudnn-cu12")
     patient.install("nvidia-cudnn-cu12", "9.11.0.98")
 
 
@@ -119,6 +132,7 @@ RECIPES: Mapping[str, Recipe] = {
     "jax and its plugin": Recipe(
         make=framework("jax", "0.10.2", extras=("cuda13",), only=r"jaxlib|jax-cuda.*|nvidia.*")),
     "tensorflow 2.20 and torch 2.15": Recipe(make=colliding),
+    "tensorflow 2.20 without its cuDNN files": Recipe(make=robbed),
 }
 
 

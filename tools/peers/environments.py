@@ -81,6 +81,11 @@ def _key(*parts: object) -> str:
     return hashlib.sha256(b"\0".join([repr(parts).encode(), *sources])).hexdigest()
 
 
+def _described(prefix: Path, name: str) -> Patient:
+    major, minor = RECIPES[name].python.split(".")
+    return Patient(prefix=prefix, version=(int(major), int(minor)))
+
+
 def _fresh_patient(prefix: Path, name: str) -> Patient:
     shutil.rmtree(prefix, ignore_errors=True)
     patient = Patient.create(prefix, python=RECIPES[name].python)
@@ -98,33 +103,29 @@ class Environments:
         mark = prefix / "made-from"
         return mark.exists() and mark.read_text() == key
 
-    def patient(self, name: str) -> Path:
-        """Return the interpreter of a patient."""
-        prefix = self._scratch / "patients" / name.replace(" ", "-").replace(",", "")
-        key = _key(name)
-        if not self._kept(prefix, key):
-            _fresh_patient(prefix, name)
-            (prefix / "made-from").write_text(key)
-        return prefix / "bin" / "python"
+    def _prepare(self, contestant: Contestant, patient: Patient) -> None:
+        """Give a peer what it needs, and install it."""
+        make_importable(patient)
+        for stub in contestant.stubs:
+            patient.add_file(f"{stub}/__init__.py", f'__version__ = "{STUB_VERSION}"\n')
+        if contestant.real_cuda_runtime:
+            add_cuda_runtime(patient, self._scratch / "downloads")
+        install(patient.python, f"{contestant.distribution}=={contestant.version}")
 
-    def inside(self, contestant: Contestant, name: str) -> Path:
-        """Return the interpreter of a copy of a patient with the peer installed in it."""
+    def patient(self, contestant: Contestant, name: str) -> Patient:
+        """Return a tool's own copy of an environment; what examines from inside is installed in it."""
         prefix = self._scratch / contestant.distribution / name.replace(" ", "-").replace(",", "")
         key = _key(name, contestant.distribution, contestant.version, contestant.stubs, contestant.real_cuda_runtime)
         if not self._kept(prefix, key):
             patient = _fresh_patient(prefix, name)
-            make_importable(patient)
-            for stub in contestant.stubs:
-                patient.add_file(f"{stub}/__init__.py", f'__version__ = "{STUB_VERSION}"\n')
-            if contestant.real_cuda_runtime:
-                add_cuda_runtime(patient, self._scratch / "downloads")
-            install(patient.python, f"{contestant.distribution}=={contestant.version}")
+            if contestant.inside:
+                self._prepare(contestant, patient)
             (prefix / "made-from").write_text(key)
-        return prefix / "bin" / "python"
+        return _described(prefix, name)
 
     def doctor(self) -> Path:
         """Return the interpreter of gpudoctor's own environment, with this checkout and its rules installed anew."""
-        prefix = self._scratch / "gpudoctor"
+        prefix = self._scratch / "doctor"
         if not (prefix / "bin" / "python").exists():
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(prefix)], check=True)
         python = prefix / "bin" / "python"

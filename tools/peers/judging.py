@@ -43,6 +43,7 @@ class Cell:
     why: str = ""
     exit_codes: tuple[int | None, ...] = ()
     seconds: float = 0.0
+    day: str = ""
     complaint: str = ""
 
 
@@ -68,6 +69,12 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
+def shortened(quote: str) -> str:
+    """Return a quote as one line that is not too long."""
+    line = squeezed(quote)
+    return line if len(line) <= QUOTE_LENGTH else f"{line[:QUOTE_LENGTH - 1]}…"
+
+
 def judged_by_hand(outcome: Outcome, judgement: Judgement | None) -> tuple[str, str, str, str]:
     """Return verdict, quote, reason and complaint for a peer."""
     if judgement is None:
@@ -79,11 +86,11 @@ def judged_by_hand(outcome: Outcome, judgement: Judgement | None) -> tuple[str, 
 
 def report_of(said: str) -> Mapping[str, object] | None:
     """Return the JSON object in what gpudoctor printed."""
-    start = said.find("{")
+    start = said.find("\n{")
     if start < 0:
         return None
     try:
-        found = json.JSONDecoder().raw_decode(said[start:])[0]
+        found = json.JSONDecoder().raw_decode(said[start + 1 :])[0]
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
@@ -97,18 +104,29 @@ def judged_by_program(said: str, cause: str) -> tuple[str, str, str]:
     findings = report["findings"]
     assert isinstance(findings, list)
     faults = [finding for finding in findings if finding["severity"] in COUNTED]
-    if cause == HEALTHY:
-        if faults:
-            return "wrong", faults[0]["message"], "a fault is claimed"
+    if not faults:
         verdict = str(report["verdict"])
-        return ("right", f"verdict: {verdict}", "") if verdict == HEALTHY else ("partly", f"verdict: {verdict}", "")
-    errors = [finding for finding in findings if finding["severity"] == "error"]
+        well = "right" if cause == HEALTHY else "silent"
+        return well if verdict == HEALTHY else "could not tell", f"verdict: {verdict}", ""
     named = [finding for finding in faults if finding["cause"] == cause]
     if not named:
-        return "wrong", faults[0]["message"] if faults else f"verdict: {report['verdict']}", "another or no cause"
-    if errors and errors[0]["cause"] == cause and all(error["cause"] == cause for error in errors):
+        return "wrong", faults[0]["message"], "a fault is claimed" if cause == HEALTHY else "another cause"
+    errors = [finding["cause"] for finding in findings if finding["severity"] == "error"]
+    if errors and set(errors) == {cause}:
         return "right", named[0]["message"], ""
-    return "partly", named[0]["message"], "the cause is not the first or not the only error"
+    return "partly", named[0]["message"], "not the only error, or not an error"
+
+
+def doctor_version(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
+    """Return which gpudoctor and which rules ran, as its reports say."""
+    reports = [report_of(outcome.said) for (tool, _), outcome in outcomes.items() if tool == DOCTOR]
+    found = set()
+    for report in reports:
+        if report is not None:
+            tool, rules = report["tool"], report["rules"]
+            assert isinstance(tool, dict) and isinstance(rules, dict)
+            found.add(f"{tool['version']} with rules {rules['version']} ({rules['sha256'][:12]})")
+    return "; ".join(sorted(found)) or "not run"
 
 
 def judged(outcome: Outcome, judgement: Judgement | None) -> Cell:
@@ -123,8 +141,8 @@ def judged(outcome: Outcome, judgement: Judgement | None) -> Cell:
     else:
         verdict, quote, why, complaint = judged_by_hand(outcome, judgement)
     return Cell(
-        tool=outcome.tool, machine=outcome.machine, verdict=verdict, quote=squeezed(quote)[:QUOTE_LENGTH], why=why,
-        exit_codes=outcome.exit_codes, seconds=outcome.seconds, complaint=complaint)
+        tool=outcome.tool, machine=outcome.machine, verdict=verdict, quote=shortened(quote), why=why,
+        exit_codes=outcome.exit_codes, seconds=outcome.seconds, day=outcome.day, complaint=complaint)
 
 
 def judge_all(

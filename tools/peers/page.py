@@ -1,7 +1,6 @@
 """Write the tables of docs/comparison.md between their marks; the text around them is written by hand."""
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 
 from tests.machines.catalogue import FIRST, HEALTHY
@@ -58,14 +57,15 @@ def words(cells: Sequence[Cell], tool: str) -> list[str]:
     return lines
 
 
-def rendered(cells: Sequence[Cell], day: str) -> str:
-    """Return what stands between the marks."""
-    lines = [f"Run on {day}. In brackets: the exit codes of the tool's commands, and seconds for one command.", ""]
+def rendered(cells: Sequence[Cell], doctor: str) -> str:
+    """Return what stands between the marks; `doctor` says which gpudoctor ran."""
+    days = " and ".join(sorted({cell.day for cell in cells if cell.day}))
+    lines = [f"Run on {days}. In brackets: the exit codes of the tool's commands, and the seconds that one took.", ""]
     lines += overview(cells)
     for contestant in CONTESTANTS:
         commands = ", ".join(f"`{command_line(command)}`" for command in contestant.commands)
-        source = "" if contestant.name == DOCTOR else f" (pypi:{contestant.distribution}=={contestant.version})"
-        lines += ["", f"### {contestant.name}, {contestant.version}{source}", "", f"{commands}. {contestant.about}", ""]
+        version = doctor if contestant.name == DOCTOR else f"pypi:{contestant.distribution}=={contestant.version}"
+        lines += ["", f"### {contestant.name}", "", f"{version}; {commands}. {contestant.about}", ""]
         lines += words(cells, contestant.name)
     return "\n".join(lines)
 
@@ -79,7 +79,6 @@ def replaced(page: str, text: str) -> str:
     return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
 
 
-def write_page(path: Path, cells: Sequence[Cell]) -> None:
+def write_page(path: Path, cells: Sequence[Cell], doctor: str) -> None:
     """Write the tables into the page."""
-    day = datetime.now(timezone.utc).date().isoformat()
-    path.write_text(replaced(path.read_text("utf-8"), rendered(cells, day)), encoding="utf-8")
+    path.write_text(replaced(path.read_text("utf-8"), rendered(cells, doctor)), encoding="utf-8")

@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 from tests.harness.machine import File, Machine
+from tests.harness.patient import Patient
 from tests.machines.catalogue import Scenario
 from tools.peers.contestants import Contestant
 
@@ -31,6 +33,7 @@ class Outcome:
     machine: str
     exit_codes: tuple[int | None, ...]
     seconds: float
+    day: str
     said: str
 
     @property
@@ -69,9 +72,9 @@ def command_line(command: Sequence[str]) -> str:
     return " ".join(command).replace("{python}", "PYTHON")
 
 
-def machine_for(contestant: Contestant, name: str, scenario: Scenario) -> Machine:
+def machine_for(contestant: Contestant, name: str, scenario: Scenario, patient: Patient) -> Machine:
     """Build the machine, with an empty project in it and without the compiler of the host's own toolkit."""
-    machine = with_nvidia_smi(scenario.build(), name).adding(shim=contestant.nvml_lines.get(name, ""))
+    machine = with_nvidia_smi(scenario.build(patient), name).adding(shim=contestant.nvml_lines.get(name, ""))
     compiler = shutil.which("nvcc")
     return replace(
         machine, directories={**machine.directories, PROJECT: 0o755},
@@ -79,10 +82,13 @@ def machine_for(contestant: Contestant, name: str, scenario: Scenario) -> Machin
 
 
 def run(
-    contestant: Contestant, name: str, scenario: Scenario, python: Path, patient: Path,
+    contestant: Contestant, name: str, scenario: Scenario, *, python: Path, patient: Patient, scratch: Path,
 ) -> Outcome:
-    """Run a tool's commands on a machine, its environment activated as a user would."""
-    machine = machine_for(contestant, name, scenario)
+    """Run a tool's commands on a machine, its environment (that of `python`) activated as a user would.
+
+    The scratch folder's own path is of no interest to a reader: it is taken out of what was said.
+    """
+    machine = machine_for(contestant, name, scenario, patient)
     path = f"{python.parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     environment: Mapping[str, str] = {**ENVIRONMENT, "PATH": path}
     if contestant.inside:
@@ -92,10 +98,11 @@ def run(
     started = time.monotonic()
     for command in contestant.commands:
         program = str(python.parent / command[0])
-        words = [program, *(word.format(python=patient) for word in command[1:])]
+        words = [program, *(word.format(python=patient.python) for word in command[1:])]
         completed = machine.run(words, timeout=LIMIT_SECONDS, cwd=PROJECT, environment=environment)
         codes.append(completed.returncode)
         said.append(f"$ {command_line(command)}\n{completed.stdout}\n--- standard error\n{completed.stderr}")
     seconds = (time.monotonic() - started) / len(contestant.commands)
     return Outcome(
-        tool=contestant.name, machine=name, exit_codes=tuple(codes), seconds=round(seconds, 1), said="\n".join(said))
+        tool=contestant.name, machine=name, exit_codes=tuple(codes), seconds=round(seconds, 1),
+        day=datetime.now(timezone.utc).date().isoformat(), said="\n".join(said).replace(f"{scratch}/", ""))

@@ -1,0 +1,20 @@
+"""Every noun of gpudoctor and nothing else: frozen value types, standard library only, no input or output.
+
+Facts describe a machine; a `Snapshot` holds them; `Rule` pages judge them; a `Report` says what was found.
+"""
+
+from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
+from gpudoctor.model.rules import (
+    Ask, Case, Certainty, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
+    RuleDatabase, Scope, Severity, Source, Table, Tables,
+)
+from gpudoctor.model.snapshot import (
+    Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value,
+)
+
+__all__ = [
+    "Absent", "Ask", "Case", "Certainty", "Condition", "Detect", "Effect", "Evidence", "Fact", "Facts",
+    "Finding", "Fix", "FixKind", "Judgement", "Known", "Operand", "Operator", "ProbeRun", "Record", "Remedy",
+    "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity", "Snapshot", "Source", "Table",
+    "Tables", "Undecided", "Unknown", "Value", "Verdict",
+]

@@ -1,0 +1,94 @@
+"""What was found: findings with their evidence and fixes, what could not be judged, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from gpudoctor.model.rules import Ask, Certainty, FixKind, Risk, Severity
+from gpudoctor.model.snapshot import Snapshot, Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One fact that a verdict rests on: what was seen and where."""
+
+    fact: str
+    saw: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """A fix made concrete for this machine. `proven`: "model" (its effect, laid over the snapshot, cures the
+    finding and causes no other) or "tried" (in a child process as well)."""
+
+    kind: FixKind
+    title: str
+    commands: tuple[str, ...]
+    env: Mapping[str, str]
+    image: str | None
+    effect: Mapping[str, Value | None]
+    risk: Risk
+    undo: str | None
+    proven: Literal["model", "tried"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A cause that is present, for one subject ("host", "GPU 0", "tensorflow", "GPU 0 x torch")."""
+
+    rule: str
+    cause: str
+    certainty: Certainty
+    severity: Severity
+    subject: str
+    message: str
+    evidence: tuple[Evidence, ...] = ()
+    consequences: tuple[Finding, ...] = ()
+    fixes: tuple[Remedy, ...] = ()
+    asks: tuple[Ask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """A rule that could not be judged for a subject, and what was missing. `asked` as in `Unknown`."""
+
+    rule: str
+    cause: str
+    severity: Severity
+    subject: str
+    reasons: tuple[Evidence, ...]
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The engine's whole answer for one snapshot, before remedies and consequences."""
+
+    findings: tuple[Finding, ...]
+    undecided: tuple[Undecided, ...]
+
+
+class Verdict(Enum):
+    """The report in one word."""
+
+    HEALTHY = "healthy"
+    FINDINGS = "findings"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What `gpudoctor check` says, complete."""
+
+    tool_version: str
+    rules_version: str
+    rules_sha256: str
+    verdict: Verdict
+    exit_code: int
+    findings: tuple[Finding, ...]
+    undecided: tuple[Undecided, ...]
+    snapshot: Snapshot

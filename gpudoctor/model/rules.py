@@ -1,0 +1,187 @@
+"""What we know: rule pages with their cases, tables of reference data, and the database of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, TypeAlias
+
+from gpudoctor.model.snapshot import Snapshot, Value
+
+
+class Severity(Enum):
+    """How bad a finding is; only the first two are faults."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    BENIGN = "benign"
+
+    @property
+    def rank(self) -> int:
+        """Return 0 for the worst."""
+        return tuple(Severity).index(self)
+
+
+class Scope(Enum):
+    """What a rule is judged for: the host once, each GPU, each framework, or each pair of the two."""
+
+    HOST = "host"
+    GPU = "gpu"
+    FRAMEWORK = "framework"
+    PAIR = "gpu x framework"
+
+
+class Certainty(Enum):
+    """`LIKELY` findings name the probe that would decide."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+
+
+Operator: TypeAlias = Literal[
+    "below", "at_least", "within", "equals", "differs", "in", "not_in", "contains", "lacks",
+    "exists", "missing",
+]
+Risk: TypeAlias = Literal["safe", "restart", "admin", "reinstall"]
+FixKind: TypeAlias = Literal[
+    "environment", "pip", "driver", "system", "container", "image", "restart", "hardware",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """The right-hand side of a condition or an effect: exactly one of a literal, a fact, or a table look-up.
+
+    A look-up is `TABLE.COLUMN`, in the row whose key columns equal the facts (or quoted literals) in `key`.
+    """
+
+    value: Value | None = None
+    other: str | None = None
+    lookup: str | None = None
+    key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One comparison; `exists` and `missing` have no right-hand side."""
+
+    fact: str
+    op: Operator
+    right: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detect:
+    """A conjunction of conditions that establishes the cause."""
+
+    name: str
+    certainty: Certainty = Certainty.CERTAIN
+    when: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What would decide a likely finding: a question, the command that answers it, what the answers mean."""
+
+    question: str
+    command: str
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What a fix changes: a probed fact, or one of the names `assume.py` expands ("driver", "release", ...).
+
+    `absent` sets the fact to "looked, not there".
+    """
+
+    fact: str
+    right: Operand | None = None
+    absent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """A remedy as written on a page; `{fact.name}` placeholders are filled in for the machine at hand."""
+
+    kind: FixKind
+    title: str
+    risk: Risk
+    commands: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    image: str | None = None
+    undo: str | None = None
+    when: tuple[Condition, ...] = ()
+    effect: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a page's claims come from: a dated https address or `pypi:NAME==VERSION`."""
+
+    url: str
+    accessed: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A test that travels with its rule: facts laid over the base machine, and the verdict they must give.
+
+    `facts` are taken in order and may use the names that `assume.py` expands; then follow `absent` and
+    `unknown`.
+    """
+
+    name: str
+    expect: Literal["match", "clear", "undecided"]
+    block: str | None = None
+    facts: Mapping[str, Value] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One page of `rules/`: one cause, how it is recognised, what cures it, and the tests that prove both."""
+
+    id: str
+    cause: str
+    severity: Severity
+    scope: Scope
+    summary: str
+    since: str
+    withdrawn: str | None = None
+    detect: tuple[Detect, ...]
+    ask: tuple[Ask, ...] = ()
+    fix: tuple[Fix, ...] = ()
+    source: tuple[Source, ...] = ()
+    case: tuple[Case, ...] = ()
+    title: str
+    page: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Reference data: rows of columns, each row with its source."""
+
+    name: str
+    summary: str
+    key: tuple[str, ...]
+    columns: Mapping[str, str]
+    rows: tuple[Mapping[str, Value], ...]
+
+
+Tables: TypeAlias = Mapping[str, Table]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleDatabase:
+    """All that gpudoctor knows: pages and tables of one version, and the machine that cases start from."""
+
+    version: str
+    sha256: str
+    rules: tuple[Rule, ...]
+    tables: Tables
+    base: Snapshot

@@ -1,0 +1,61 @@
+"""What a machine told us: facts, each known, absent or unknown, and the snapshot that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Scalar: TypeAlias = bool | int | float | str | tuple[str, ...]
+Record: TypeAlias = Mapping[str, Scalar]
+Value: TypeAlias = Scalar | tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Something we saw, and where."""
+
+    value: Value
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absent:
+    """We looked in the right place; it is not there."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """We could not look. `asked=False`: nobody wanted to (a deeper `--depth` would)."""
+
+    reason: str
+    asked: bool = True
+
+
+Fact: TypeAlias = Known | Absent | Unknown
+Facts: TypeAlias = Mapping[str, Fact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeRun:
+    """How one probe ended: `outcome` is a `child.Outcome` value or "not-asked"; `seconds` is wall time."""
+
+    probe: str
+    outcome: str
+    seconds: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All a machine told us: the only input of the pure half of the program.
+
+    A scope that could not be enumerated is `Unknown`, which is not the same as empty.
+    """
+
+    host: Facts
+    gpus: tuple[Facts, ...] | Unknown = ()
+    frameworks: tuple[Facts, ...] | Unknown = ()
+    probes: tuple[ProbeRun, ...] = ()
