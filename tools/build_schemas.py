@@ -1,4 +1,7 @@
-"""Write the JSON Schemas of reports and snapshots from the fact catalogue and the model: `make schemas`."""
+"""Write the JSON Schemas of reports and snapshots from the fact catalogue and the model.
+
+    python -m tools.build_schemas
+"""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@
 # ///
 """Run gpudoctor's peers and gpudoctor on the first machines and write the table in docs/comparison.md.
 
-Environments are made with uv in a scratch folder and kept there. What each tool said is saved beside them;
-verdicts on the peers' prose stand in tools/peers/judgements.toml, each with the line that it rests on, and hold
-only as long as that line is still said.
+Environments are made with uv in a scratch folder and kept there. What each tool said is saved beside them.
+Verdicts on the peers' prose stand in tools/peers/judgements.toml, each with the line that it rests on, and
+hold only as long as that line is still said.
 """
 
 import argparse

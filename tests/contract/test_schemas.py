@@ -14,7 +14,7 @@ from tools.build_schemas import SCHEMAS, render
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_committed_schema_is_the_generated_one(name: str) -> None:
-    """`make schemas` was run after the last change of the catalogue."""
+    """`python -m tools.build_schemas` was run after the last change of the catalogue."""
     assert (files("gpudoctor") / "schema" / name).read_text("utf-8") == render(name)
 
 

@@ -217,6 +217,11 @@ OTHERS: Mapping[str, Scenario] = {
     "V100, R450, torch for CUDA 12.4": Scenario(
         machine=lambda: proprietary("450.248.02", 11000, V100), patient="torch for CUDA 12.4",
         cause="driver-too-old"),
+    "V100 without a driver": Scenario(
+        machine=lambda: driverless_machine([V100]), patient="torch for CUDA 12.4", cause="driver-not-installed"),
+    "V100 and plain tensorflow": Scenario(
+        machine=lambda: proprietary(R580, 13000, V100), patient="tensorflow 2.20",
+        cause="pip-nvidia-libs-not-installed"),
     "V100 and a fresh TensorFlow": Scenario(
         machine=lambda: proprietary(R580, 13000, V100), patient=TENSORFLOW_2_20, cause="cudnn-dropped-gpu"),
     "cuDNN 9 under a TensorFlow for cuDNN 8": Scenario(
@@ -235,6 +240,17 @@ OTHERS: Mapping[str, Scenario] = {
         patient=TORCH_CUDA_13, cause="compute-mode-exclusive", severity="warning"),
     "jax without its CUDA plugin": Scenario(
         machine=lambda: r580(H100), patient="jax alone", cause="jax-cuda-plugin-missing"),
+    "jax without its CUDA plugin, R570": Scenario(
+        machine=lambda: r570(A100), patient="jax alone", cause="jax-cuda-plugin-missing"),
+    "torch for CUDA 13.2 on R535, without a fitting build": Scenario(
+        machine=lambda: r535(RTX_5090), patient=TORCH_CUDA_13, cause="driver-too-old"),
+    "Ubuntu, RTX 3090, R535, torch for CUDA 13.2": Scenario(
+        machine=lambda: r535(RTX_3090).adding(files={"/etc/os-release": parts.UBUNTU}), patient=TORCH_CUDA_13,
+        cause="driver-too-old"),
+    "an unprivileged container without --gpus, LXC": Scenario(
+        machine=lambda: parts.container_without_gpu([A100]).without("/.dockerenv").adding(
+            environment={"container": "lxc"}),
+        patient=TORCH_CUDA_13, cause="docker-no-gpu-flag"),
     "tensorflow-cpu": Scenario(machine=lambda: r580(L4), patient="tensorflow-cpu", cause="cpu-only-build"),
 }
 

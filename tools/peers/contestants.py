@@ -34,15 +34,14 @@ CONTESTANTS: Sequence[Contestant] = (
     Contestant(
         name="env-doctor", version="0.3.5", distribution="env-doctor",
         commands=(("env-doctor", "check"), ("env-doctor", "check", "--ci")),
-        about="Examines its own environment by importing torch, tensorflow and jax; asks NVML, else nvidia-smi. It"
-        " also checks what is needed to compile extensions (nvcc, cuDNN of the system): remarks about that are not"
-        " counted against it on a healthy machine. It does not run anything on the GPU, and says nothing of"
-        " CUDA_VISIBLE_DEVICES, of containers' capabilities or of the kernel module."),
+        about="Examines its own environment by importing torch, tensorflow and jax; asks NVML, else"
+        " nvidia-smi. It also checks what is needed to compile extensions (nvcc, the system's cuDNN): remarks"
+        " about that are not counted. It does not claim to look at CUDA_VISIBLE_DEVICES or the kernel module."),
     Contestant(
         name="cuda-doctor", version="0.2.0", distribution="cuda-doctor",
         commands=(("cuda-doctor", "diagnose", "--verbose"), ("cuda-doctor", "diagnose", "--format", "json")),
-        about="Examines its own environment by importing torch; asks nvidia-smi (CSV, then XML, then the banner). It"
-        " is about torch and CUDA development only and does not claim to know TensorFlow (machines 10)."),
+        about="Examines its own environment by importing torch; asks nvidia-smi (CSV, then XML, then the"
+        " banner). It is about torch and CUDA development and does not claim to know TensorFlow."),
     Contestant(
         name="rapids-cli", version="0.2.0", distribution="rapids-cli",
         commands=(("rapids", "doctor", "--verbose"),), real_cuda_runtime=True,
@@ -52,19 +51,19 @@ CONTESTANTS: Sequence[Contestant] = (
             "12 803 by cuda-compat": "cuda=13000",
             "14 A100, R470, working cuda-compat": "cuda=12080",
         },
-        about="Checks whether RAPIDS could run: NVML, compute capability, memory, NVLink, and the CUDA libraries of"
-        " its own environment. It does not claim to look at torch or TensorFlow. No RAPIDS library is installed;"
-        " what it says of their absence is judged like anything else that it calls a failure."),
+        about="Checks whether RAPIDS could run: NVML, compute capability, memory, NVLink, and the CUDA"
+        " libraries of its own environment. It does not claim to look at torch or TensorFlow. Where torch has"
+        " brought a CUDA runtime, its copy has the published one and the compiler library that RAPIDS brings."),
     Contestant(
         name="mlenvdoctor", version="0.1.6", distribution="mlenvdoctor",
         commands=(("mlenvdoctor", "doctor"), ("mlenvdoctor", "diagnose", "--json", "-")),
         stubs=("transformers", "peft", "trl", "datasets", "accelerate", "keras"),
-        about="Examines its own environment by importing torch, tensorflow and jax, runs a tensor operation, and reads"
-        " nvidia-smi's banner. It also checks the packages of a fine-tuning environment: they are there, as empty"
-        " packages of a high version. Remarks about the network, Docker and the disk are not counted."),
+        about="Examines its own environment by importing torch, tensorflow and jax, runs a tensor operation,"
+        " and reads nvidia-smi's banner. It also checks the packages of a fine-tuning environment: they are"
+        " there, as empty packages of a high version. It expects torch in every environment."),
     Contestant(
         name=DOCTOR, version="this checkout", distribution="gpudoctor-cli", inside=False,
         commands=((DOCTOR, "check", "--python", "{python}", "--depth", "static", "--format", "json"),),
-        about="Installed in an environment of its own; examines the patient's interpreter from outside, imports"
+        about="Installed in an environment of its own; examines another interpreter from outside, imports"
         " nothing of it and runs nothing on the GPU (`--depth static`)."),
 )

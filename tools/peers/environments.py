@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -24,14 +23,12 @@ COMPILER_LIBRARIES = {
 
 def install(python: Path, *requirements: str) -> None:
     """Install requirements into an environment, and again what it only has the metadata of."""
-    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--reinstall", "--python", str(python)]
-    # Patients are made by other Pythons than this one: no variable of this process is meant for them.
-    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
-    subprocess.run([*command, *requirements], check=True, env=environment)
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--reinstall"]
+    subprocess.run([*command, "--python", str(python), *requirements], check=True)
 
 
 def architectures(project_version: str) -> list[str]:
-    """Return what `torch.cuda.get_arch_list()` of a release answers: the architectures of most of its code."""
+    """Return what `torch.cuda.get_arch_list()` of a release answers: what most of its code is built for."""
     try:
         code = release("torch", project_version)["code"]
     except StopIteration:  # the CPU build, which has no row
@@ -68,7 +65,7 @@ def _unpack(patient: Patient, requirement: str, downloads: Path) -> None:
 
 
 def add_cuda_runtime(patient: Patient, downloads: Path) -> None:
-    """Put the published CUDA runtime in the place of its stand-in, and the compiler library that RAPIDS brings."""
+    """Put the published CUDA runtime in the place of its stand-in, and RAPIDS' compiler library beside it."""
     for folder in patient.site_packages.glob("nvidia_cuda_runtime*.dist-info"):
         name, _, version = folder.name.removesuffix(".dist-info").rpartition("-")
         compiler = COMPILER_LIBRARIES[name]
@@ -77,8 +74,8 @@ def add_cuda_runtime(patient: Patient, downloads: Path) -> None:
 
 
 def _key(*parts: object) -> str:
-    sources = [path.read_bytes() for path in (TORCH, TENSORFLOW, ROOT / "tests/machines/patients.py", Path(__file__))]
-    return hashlib.sha256(b"\0".join([repr(parts).encode(), *sources])).hexdigest()
+    files = (TORCH, TENSORFLOW, ROOT / "tests" / "machines" / "patients.py", Path(__file__))
+    return hashlib.sha256(b"\0".join([repr(parts).encode(), *map(Path.read_bytes, files)])).hexdigest()
 
 
 def _described(prefix: Path, name: str) -> Patient:
@@ -94,7 +91,7 @@ def _fresh_patient(prefix: Path, name: str) -> Patient:
 
 
 class Environments:
-    """Makes each environment once and keeps it in the scratch folder until something it is made of changes."""
+    """Makes each environment once and keeps it until something that it is made of changes."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
@@ -115,7 +112,7 @@ class Environments:
     def patient(self, contestant: Contestant, name: str) -> Patient:
         """Return a tool's own copy of an environment; what examines from inside is installed in it."""
         prefix = self._scratch / contestant.distribution / name.replace(" ", "-").replace(",", "")
-        key = _key(name, contestant.distribution, contestant.version, contestant.stubs, contestant.real_cuda_runtime)
+        key = _key(name, contestant)
         if not self._kept(prefix, key):
             patient = _fresh_patient(prefix, name)
             if contestant.inside:
@@ -124,7 +121,7 @@ class Environments:
         return _described(prefix, name)
 
     def doctor(self) -> Path:
-        """Return the interpreter of gpudoctor's own environment, with this checkout and its rules installed anew."""
+        """Return the interpreter of gpudoctor's own environment, with this checkout's rules compiled anew."""
         prefix = self._scratch / "doctor"
         if not (prefix / "bin" / "python").exists():
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(prefix)], check=True)

@@ -1,15 +1,15 @@
 """Turn what the tools said into verdicts, by one rule for all of them.
 
-gpudoctor names causes from a vocabulary, so its report is judged by the program. The peers speak prose: a person
-read it, and the verdict holds as long as the line that it rests on is still said.
+gpudoctor names causes from a vocabulary, so its report is judged by the program. The peers speak prose: a
+person read it, and the verdict holds as long as the line that it rests on is still said.
 """
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpudoctor.compatible import tomllib
 from tests.machines.catalogue import FIRST, HEALTHY
 from tools.peers.contestants import CONTESTANTS, DOCTOR
 from tools.peers.running import Outcome
@@ -18,6 +18,7 @@ JUDGEMENTS = Path(__file__).with_name("judgements.toml")
 # `silent`: a broken machine, and nothing that is wrong is named.
 VERDICTS = ("right", "partly", "could not tell", "silent", "wrong", "crash")
 QUOTE_LENGTH = 120
+PEERS = {contestant.name for contestant in CONTESTANTS} - {DOCTOR}
 COUNTED = ("error", "warning")
 
 
@@ -56,7 +57,7 @@ def read_judgements(path: Path = JUDGEMENTS) -> dict[tuple[str, str], Judgement]
         key = judgement.tool, judgement.machine
         if judgement.verdict not in VERDICTS:
             raise ValueError(f"{key}: no such verdict: {judgement.verdict}")
-        if judgement.tool not in {one.name for one in CONTESTANTS} - {DOCTOR} or judgement.machine not in FIRST:
+        if judgement.tool not in PEERS or judgement.machine not in FIRST:
             raise ValueError(f"{key}: no such peer or machine")
         if key in found:
             raise ValueError(f"{key}: judged twice")
@@ -124,7 +125,8 @@ def doctor_version(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
     for report in reports:
         if report is not None:
             tool, rules = report["tool"], report["rules"]
-            assert isinstance(tool, dict) and isinstance(rules, dict)
+            assert isinstance(tool, dict)
+            assert isinstance(rules, dict)
             found.add(f"{tool['version']} with rules {rules['version']} ({rules['sha256'][:12]})")
     return "; ".join(sorted(found)) or "not run"
 
@@ -153,8 +155,6 @@ def judge_all(
     for contestant in CONTESTANTS:
         for machine in FIRST:
             key = contestant.name, machine
-            if key in outcomes:
-                cells.append(judged(outcomes[key], judgements.get(key)))
-            else:
-                cells.append(Cell(tool=key[0], machine=machine, verdict="not run", complaint="it was not run"))
+            missing = Cell(tool=contestant.name, machine=machine, verdict="not run", complaint="not run")
+            cells.append(judged(outcomes[key], judgements.get(key)) if key in outcomes else missing)
     return cells

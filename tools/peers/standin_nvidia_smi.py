@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 NOT_FOUND = (
-    "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display "
-    "Driver is properly installed and present in your system.\n"
+    "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA "
+    "Display Driver is properly installed and present in your system.\n"
     "Please also try adding directory that contains libnvidia-ml.so to your system PATH.")
 NO_DRIVER = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
@@ -26,20 +26,6 @@ HEAD = """\
 | Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
 |                                         |                        |               MIG M. |
 |=========================================+========================+======================|"""
-FIELDS: dict[str, Callable[["Card"], str]] = {
-    "index": lambda card: str(card.index),
-    "name": lambda card: card.name,
-    "gpu_name": lambda card: card.name,
-    "uuid": lambda card: card.uuid,
-    "gpu_uuid": lambda card: card.uuid,
-    "driver_version": lambda card: card.driver,
-    "pci.bus_id": lambda card: card.bus_id,
-    "count": lambda card: str(card.count),
-    "compute_cap": lambda card: card.compute_capability,
-    "memory.total": lambda card: f"{card.memory_mib[0]} MiB",
-    "memory.free": lambda card: f"{card.memory_mib[1]} MiB",
-    "memory.used": lambda card: f"{card.memory_mib[2]} MiB",
-}
 
 
 class Pci(ctypes.Structure):
@@ -102,6 +88,22 @@ class Card:
         self.memory_mib = [size >> 20 for size in memory]
 
 
+FIELDS: dict[str, Callable[[Card], str]] = {
+    "index": lambda card: str(card.index),
+    "name": lambda card: card.name,
+    "gpu_name": lambda card: card.name,
+    "uuid": lambda card: card.uuid,
+    "gpu_uuid": lambda card: card.uuid,
+    "driver_version": lambda card: card.driver,
+    "pci.bus_id": lambda card: card.bus_id,
+    "count": lambda card: str(card.count),
+    "compute_cap": lambda card: card.compute_capability,
+    "memory.total": lambda card: f"{card.memory_mib[0]} MiB",
+    "memory.free": lambda card: f"{card.memory_mib[1]} MiB",
+    "memory.used": lambda card: f"{card.memory_mib[2]} MiB",
+}
+
+
 def cuda_version() -> str | None:
     """Return the newest CUDA of the libcuda that the loader finds, as NVML does; none without libcuda."""
     try:
@@ -125,14 +127,16 @@ def banner(driver: str, cuda: str | None, cards: list[Card]) -> str:
         lines += [
             f"| {card.index:>3}  {card.name[:25]:<25}     On  |   {card.bus_id} Off |                    0 |",
             f"| N/A   41C    P0             60W /  350W | {usage:>22} |      0%      Default |",
-            "|                                         |                        |             Disabled |", LINE]
-    return "\n".join([*lines, "", TOP, f"| {'Processes:':<87} |", f"| {' No running processes found':<87} |", TOP])
+            f"| {'':<39} | {'':<22} |             Disabled |", LINE]
+    processes = [f"| {'Processes:':<87} |", f"| {' No running processes found':<87} |"]
+    return "\n".join([*lines, "", TOP, *processes, TOP])
 
 
 def document(driver: str, cuda: str | None, cards: list[Card]) -> str:
     """Return `-q -x`, as far as a reader of versions, names and memory goes."""
     lines = [
-        '<?xml version="1.0" ?>', '<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">', "<nvidia_smi_log>",
+        '<?xml version="1.0" ?>', '<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">',
+        "<nvidia_smi_log>",
         f"\t<driver_version>{driver}</driver_version>", f"\t<cuda_version>{cuda or 'Not Found'}</cuda_version>",
         f"\t<attached_gpus>{len(cards)}</attached_gpus>"]
     for card in cards:

@@ -7,6 +7,7 @@ lists no GPU, as the real one does; with them it lists what the machine's libcud
 import ctypes
 import importlib
 from importlib import metadata
+from operator import mul
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,7 +52,8 @@ def constant(rows: list[list[float]]) -> _Matrix:
 def matmul(left: _Matrix, right: _Matrix) -> _Matrix:
     """Multiply."""
     columns = list(zip(*right.rows, strict=True))
-    return _Matrix([[sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in left.rows])
+    rows = [[sum(map(mul, row, column)) for column in columns] for row in left.rows]
+    return _Matrix(rows)
 
 
 config = SimpleNamespace(list_physical_devices=_devices)
