@@ -20,6 +20,8 @@ READING = ("system", "driver", "container", "toolkit", "loader", "environment", 
 ASKING = ("nvml", "cuda")
 ANSWER_LIMIT_BYTES = 64 << 20
 NOISE_LIMIT_BYTES = 1 << 16
+EXIT_OUTPUT = 4
+_CHILDREN = []  # type: List[Any]
 
 
 def main(argv: List[str], program: str) -> int:
@@ -28,10 +30,29 @@ def main(argv: List[str], program: str) -> int:
     parser.add_argument("--timeout", type=float, default=20.0, metavar="SECONDS", help="limit of each probe")
     parser.add_argument("--depth", choices=("static", "import", "smoke"), default="static", help="how far to look")
     options = parser.parse_args(argv)
-    document = {"schema": SCHEMA, "probes": collect(program, options.timeout, options.depth)}
-    json.dump(document, sys.stdout)
-    sys.stdout.write("\n")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _interrupted)
+    try:
+        document = {"schema": SCHEMA, "probes": collect(program, options.timeout, options.depth)}
+    except KeyboardInterrupt as signalled:
+        for child in _CHILDREN:
+            _kill(child)
+        os._exit(128 + (signalled.args[0] if signalled.args else signal.SIGINT))  # threads still wait for the dead
+    try:
+        json.dump(document, sys.stdout)
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except (OSError, AttributeError) as error:  # a full disk, a closed pipe, no standard output at all
+        sys.stderr.write("standard output cannot be written: %s\n" % error)
+        sys.stderr.flush()
+        os._exit(EXIT_OUTPUT)  # an ordinary end would try to write it once more
     return 0
+
+
+def _interrupted(number: int, _frame: Any) -> None:
+    """Turn a signal that ends us into what Ctrl-C raises: children are in sessions of their own and do not hear it."""
+    raise KeyboardInterrupt(number)
 
 
 def collect(program: str, timeout: float, depth: str) -> Dict[str, Any]:
@@ -50,13 +71,21 @@ def _wave(program: str, names: Tuple[str, ...], timeout: float, depth: str) -> D
     answers: Dict[str, Any] = {}
 
     def one(name: str) -> None:
-        answers[name] = _run(program, name, timeout, depth)
+        begun = time.time()
+        try:
+            answers[name] = _run(program, name, timeout, depth)
+        except Exception as error:  # noqa: BLE001 - no more threads, no more memory: the others still answer
+            answers[name] = _end("not-started", begun, "%s: %s" % (type(error).__name__, error), None)
 
     threads = [threading.Thread(target=one, args=(name,)) for name in names]
+    for thread, name in zip(threads, names):
+        try:
+            thread.start()
+        except RuntimeError:  # the limit on processes counts threads: then one after the other
+            one(name)
     for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+        while thread.is_alive():  # in short turns, so that a signal is heard
+            thread.join(0.1)
     return answers
 
 
@@ -67,12 +96,13 @@ def _run(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
     if name in ("cuda", "smoke"):
         environment.pop("CUDA_VISIBLE_DEVICES", None)
     begun = time.time()
-    command = [sys.executable, program, "--collect", name, "1", json.dumps(request)]
+    command = [sys.executable or "python3", program, "--collect", name, "1", json.dumps(request)]
     try:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  env=environment, start_new_session=True)
     except OSError as error:
         return _end("not-started", begun, str(error), None)
+    _CHILDREN.append(child)
     kept = {"answer": [], "noise": []}  # type: Dict[str, List[bytes]]
     readers = [_drained(child.stdout, kept["answer"], ANSWER_LIMIT_BYTES),
                _drained(child.stderr, kept["noise"], NOISE_LIMIT_BYTES)]
@@ -112,10 +142,7 @@ def _wait(child: Any, timeout: float) -> bool:
         child.wait(timeout)
     except subprocess.TimeoutExpired:
         late = True
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except OSError:
-        pass
+    _kill(child)
     try:
         child.wait(2)
     except subprocess.TimeoutExpired:
@@ -123,12 +150,20 @@ def _wait(child: Any, timeout: float) -> bool:
     return late
 
 
+def _kill(child: Any) -> None:
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except OSError:
+        pass
+
+
 def _judged(status: Optional[int], late: bool, answer: bytes, noise: bytes, begun: float) -> Dict[str, Any]:
     lines = noise.decode("utf-8", "replace").strip().splitlines()
     detail = lines[-1][:300] if lines else ""
     try:
         data = json.loads(answer.decode("utf-8"))
-        return _end("ok", begun, "", data)
+        stuck = data.get("stuck_in") if isinstance(data, dict) else None
+        return _end("timeout", begun, "%s did not return" % stuck, data) if stuck else _end("ok", begun, "", data)
     except (ValueError, RecursionError):
         pass
     if late:

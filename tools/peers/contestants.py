@@ -35,8 +35,8 @@ CONTESTANTS: Sequence[Contestant] = (
         name="env-doctor", version="0.3.5", distribution="env-doctor",
         commands=(("env-doctor", "check"), ("env-doctor", "check", "--ci")),
         about="Examines its own environment by importing torch, tensorflow and jax; asks NVML, else"
-        " nvidia-smi. It also checks what is needed to compile extensions (nvcc, the system's cuDNN): remarks"
-        " about that are not counted. It does not claim to look at CUDA_VISIBLE_DEVICES or the kernel module."),
+        " nvidia-smi. It also checks what is needed to compile extensions (nvcc, the system's cuDNN). It does"
+        " not claim to look at CUDA_VISIBLE_DEVICES or the kernel module."),
     Contestant(
         name="cuda-doctor", version="0.2.0", distribution="cuda-doctor",
         commands=(("cuda-doctor", "diagnose", "--verbose"), ("cuda-doctor", "diagnose", "--format", "json")),
@@ -52,8 +52,8 @@ CONTESTANTS: Sequence[Contestant] = (
             "14 A100, R470, working cuda-compat": "cuda=12080",
         },
         about="Checks whether RAPIDS could run: NVML, compute capability, memory, NVLink, and the CUDA"
-        " libraries of its own environment. It does not claim to look at torch or TensorFlow. Where torch has"
-        " brought a CUDA runtime, its copy has the published one and the compiler library that RAPIDS brings."),
+        " libraries of its own environment. It does not claim to look at torch or TensorFlow. Where torch"
+        " brought a CUDA runtime, its copy has the published one, and the compiler library of RAPIDS."),
     Contestant(
         name="mlenvdoctor", version="0.1.6", distribution="mlenvdoctor",
         commands=(("mlenvdoctor", "doctor"), ("mlenvdoctor", "diagnose", "--json", "-")),

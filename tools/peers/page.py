@@ -1,6 +1,6 @@
 """Write the tables of docs/comparison.md between their marks; the text around them is written by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.machines.catalogue import FIRST, HEALTHY
@@ -15,6 +15,16 @@ END = "<!-- written by tools/compare_peers.py: end -->"
 def escaped(text: str) -> str:
     """Return text that is safe in a cell of a Markdown table."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("`", "'").replace("<", "&lt;")
+
+
+def quoted(text: str) -> str:
+    """Return text as code in a cell of a Markdown table, where only a bar and a backtick mean something."""
+    return f"`{text.replace('|', chr(92) + '|').replace('`', chr(39))}`" if text else ""
+
+
+def count(cells: Mapping[tuple[str, str], Cell], tool: str, machines: Sequence[str], verdict: str) -> int:
+    """Return on how many of the machines a tool has this verdict."""
+    return sum(cells[tool, machine].verdict == verdict for machine in machines)
 
 
 def short(cell: Cell) -> str:
@@ -39,12 +49,10 @@ def overview(cells: Sequence[Cell]) -> list[str]:
         ("healthy machines right", [name for name in FIRST if FIRST[name].cause == HEALTHY]),
         ("right", list(FIRST)),
     ):
-        row = " | ".join(
-            f"**{sum(by_key[name, machine].verdict == 'right' for machine in machines)}**" for name in names)
+        row = " | ".join(f"**{count(by_key, name, machines, 'right')}**" for name in names)
         lines.append(f"| **{title}, of {len(machines)}** | | {row} |")
-    partly = " | ".join(str(sum(by_key[name, machine].verdict == "partly" for machine in FIRST)) for name in names)
-    lines.append(f"| partly | | {partly} |")
-    return lines
+    partly = " | ".join(str(count(by_key, name, list(FIRST), "partly")) for name in names)
+    return [*lines, f"| partly, of {len(FIRST)} | | {partly} |"]
 
 
 def words(cells: Sequence[Cell], tool: str) -> list[str]:
@@ -52,19 +60,20 @@ def words(cells: Sequence[Cell], tool: str) -> list[str]:
     lines = ["| machine | verdict | its own words | why |", "|---|---|---|---|"]
     for cell in cells:
         if cell.tool == tool:
-            quote = f"`{escaped(cell.quote)}`" if cell.quote else ""
-            lines.append(f"| {cell.machine} | {cell.verdict} | {quote} | {escaped(cell.complaint or cell.why)} |")
+            why = escaped(cell.complaint or cell.why)
+            lines.append(f"| {cell.machine} | {cell.verdict} | {quoted(cell.quote)} | {why} |")
     return lines
 
 
 def rendered(cells: Sequence[Cell], doctor: str) -> str:
     """Return what stands between the marks; `doctor` says which gpudoctor ran."""
     days = " and ".join(sorted({cell.day for cell in cells if cell.day}))
-    lines = [f"Run on {days}. In brackets: the exit codes of the tool's commands, and the seconds that one took.", ""]
-    lines += overview(cells)
+    run = f"Run on {days}. In brackets: the exit codes of the tool's commands, and the seconds that one took."
+    lines = [run, "", *overview(cells)]
     for contestant in CONTESTANTS:
         commands = ", ".join(f"`{command_line(command)}`" for command in contestant.commands)
-        version = doctor if contestant.name == DOCTOR else f"pypi:{contestant.distribution}=={contestant.version}"
+        published = f"pypi:{contestant.distribution}=={contestant.version}"
+        version = doctor if contestant.name == DOCTOR else published
         lines += ["", f"### {contestant.name}", "", f"{version}; {commands}. {contestant.about}", ""]
         lines += words(cells, contestant.name)
     return "\n".join(lines)
