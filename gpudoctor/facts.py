@@ -266,6 +266,7 @@ framework.cuda_distributions | texts | derive | | requirements on nvidia-* distr
 framework.cuda_requirement | texts | derive | | what pip is to be told for them (tensorflow[and-cuda]==2.21.0)
 framework.distributions_incomplete | texts | derive | | nvidia-* distributions it asks for of which files are gone
 framework.reinstall_requirements | texts | derive | | distributions of which files are gone or broken, with their installed versions
+framework.toolkits_fitting | texts | derive | | CUDA toolkits on disk of the build's major version
 framework.toolkits_other | texts | derive | | CUDA toolkits on disk of another major version than the build's
 framework.glibc_floor | glibc_version | derive | | oldest glibc that the wheels of this release run on
 framework.python_versions | texts | derive | | Python versions its release has GPU wheels for

@@ -58,11 +58,20 @@ def _rank(finding: Finding) -> tuple[int, bool, str, str]:
 
 def _prove_all(rule: Rule, subject: Subject, finding: Finding, before: Judgement, snapshot: Snapshot,
                database: RuleDatabase) -> Iterable[Proof]:
+    """Yield the fixes that hold; of two that come to the same commands on this machine, the first."""
+    given: set[tuple[object, ...]] = set()
     for fix in rule.fix:
-        if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
-            proof = prove(fix, subject, finding, before, snapshot, database)
-            if proof is not None:
-                yield proof
+        if not all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
+            continue
+        proof = prove(fix, subject, finding, before, snapshot, database)
+        if proof is None:
+            continue
+        remedy = proof.remedy
+        steps = (remedy.commands, tuple(sorted(remedy.env.items())), remedy.image)
+        what: tuple[object, ...] = steps if remedy.commands else (remedy.title,)
+        if what not in given:
+            given.add(what)
+            yield proof
 
 
 def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snapshot: Snapshot,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor.derive.view import View
+from gpudoctor.derive.view import View, text_in
 from gpudoctor.model import Absent, Fact, Known
+
+DISPLAY_CLASS = "0x03"
 
 
 def _families(view: View) -> Iterator[str]:
@@ -31,12 +33,23 @@ def driver_command(view: View) -> Fact:
 
 
 def branch_row(view: View) -> Fact:
-    """Return the command for a certain branch, in the flavour of the kernel module that is loaded.
+    """Return the command for a certain branch, in the flavour of the kernel module that serves the cards."""
+    return driver_row(view, "proprietary_branch_command" if needs_proprietary(view) else "branch_command")
 
-    The open one does not serve cards before Turing; a machine with the proprietary one may have such a card.
+
+def needs_proprietary(view: View) -> bool:
+    """Return whether the open kernel module may not serve a card here.
+
+    It serves none before Turing: by the PCI device id, also where no driver can say what the card is. A
+    machine that has the proprietary one loaded may have a reason for it.
     """
-    proprietary = view.value("driver.kernel_flavour") == "proprietary"
-    return driver_row(view, "proprietary_branch_command" if proprietary else "branch_command")
+    if view.value("driver.kernel_flavour") == "proprietary":
+        return True
+    rows = view.table("kernel_modules").rows
+    first = next((str(row["first_device"]) for row in rows if row["flavour"] == "open"), "")
+    devices = [text_in(record, "device").lower() for record in view.records("system.pci_nvidia")
+               if text_in(record, "class").startswith(DISPLAY_CLASS)]
+    return any(device.zfill(4) < first for device in devices if device)
 
 
 def _branch_command(fact_name: str, view: View) -> Fact:
@@ -66,7 +79,7 @@ def pip_command(view: View) -> Fact:
 
 
 def pip_uninstall_command(view: View) -> Fact:
-    """Return how to have the patient's packages removed: its own pip, or uv for an environment without one."""
+    """Return how to remove packages from the patient: its own pip, or uv where it has none."""
     python = shlex.quote(view.need_text("python.executable"))
     if isinstance(view.fact("python.pip_version"), Absent):
         return Known(value=f"uv pip uninstall --python {python}", source="the patient has no pip")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gpudoctor.derive.commands import branch_row, driver_row
+from gpudoctor.derive.commands import branch_row, driver_row, needs_proprietary
 from gpudoctor.derive.view import View, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known
 
@@ -18,6 +18,11 @@ def _command(column: str) -> Derivation:
     def derivation(view: View) -> Fact:
         return _with_branch(driver_row(view, column), "driver.version", view)
     return derivation
+
+
+def nvidia_driver_command(view: View) -> Fact:
+    """Return the command that installs the driver from NVIDIA's repository, as the cards here need it."""
+    return driver_row(view, "proprietary_nvidia_command" if needs_proprietary(view) else "nvidia_command")
 
 
 def library_driver_command(view: View) -> Fact:
@@ -101,7 +106,7 @@ def kernel_log_signs(view: View) -> Fact:
 
 DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "system.driver_package_version": package_version,
-    "system.nvidia_driver_command": _command("nvidia_command"),
+    "system.nvidia_driver_command": nvidia_driver_command,
     "system.kernel_headers_command": _command("headers_command"),
     "system.kernel_log_signs": kernel_log_signs,
     "driver.libcuda_command": _command("libcuda_command"),

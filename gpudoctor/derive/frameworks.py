@@ -12,6 +12,7 @@ from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
 from gpudoctor.derive.view import View
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
+
 def has_gpu_build(view: View) -> Fact:
     """Return whether the build on disk can use an NVIDIA GPU."""
     return Known(value=view.need_text("framework.build") == "cuda", source="build information on disk")
@@ -56,8 +57,11 @@ def sufficient_driver(view: View, cards: Sequence[str]) -> Fact:
     code = view.records("framework.code") if row is None or "code" not in row else code_of(view)
     for isa in {coverage(code, card).ptx_isa for card in cards} - {None}:
         ceiling = releases.ceiling_for(str(isa), view)
-        needed += [str(r["minimum_driver"]) for r in view.table("cuda_toolkits").rows
-                   if ceiling is not None and versions.parse(str(r["cuda"])) == versions.parse(ceiling)]
+        needed += [
+            str(r["minimum_driver"])
+            for r in view.table("cuda_toolkits").rows
+            if ceiling is not None and versions.parse(str(r["cuda"])) == versions.parse(ceiling)
+        ]
     return Known(value=max(needed, key=versions.parse), source="rules/tables/cuda_toolkits.toml")
 
 
@@ -111,7 +115,8 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.asks_packages": packages.asks_packages,
     "framework.requires_missing": packages.requires_missing,
     "framework.distributions_incomplete": packages.distributions_incomplete,
-    "framework.toolkits_other": packages.toolkits_other,
+    "framework.toolkits_fitting": packages.toolkits(fitting=True),
+    "framework.toolkits_other": packages.toolkits(fitting=False),
 }
 
 _AFTER_CARDS: Mapping[str, Derivation] = {
@@ -144,7 +149,9 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
 
 def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
     """Return every derivation of a framework on a machine with these cards, in order."""
-    here = [str(fact.value) for card in cards if isinstance(fact := card.get("gpu.compute_capability"), Known)]
+    here = [
+        str(fact.value) for card in cards if isinstance(fact := card.get("gpu.compute_capability"), Known)
+    ]
     return {
         **_BEFORE_CARDS,
         "framework.sufficient_driver": lambda view: sufficient_driver(view, here),
@@ -152,6 +159,6 @@ def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
         "framework.fitting_release": lambda view: releases.fitting_release(view, here),
         "framework.gpu_release": lambda view: releases.gpu_release(view, here),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),
-        "framework.cuda_requirement": lambda view: packages.cuda_requirement(view, here),
+        "framework.cuda_requirement": packages.cuda_requirement,
         **_AFTER_CARDS,
     }

@@ -27,14 +27,19 @@ def _family(view: View) -> tuple[str, list[Record]]:
 def jaxlib_version(view: View) -> Fact:
     """Return the version of jaxlib."""
     jaxlib, _ = _family(view)
-    return Known(value=jaxlib, source="framework.plugins") if jaxlib else Absent(source="no jaxlib is installed")
+    return (
+        Known(value=jaxlib, source="framework.plugins") if jaxlib else Absent(source="no jaxlib is installed")
+    )
 
 
 def plugins_mismatched(view: View) -> Fact:
     """Return the CUDA plugins whose version is not jaxlib's, as "name version"."""
     jaxlib, plugins = _family(view)
-    wrong = tuple(f"{text_in(r, 'name')} {text_in(r, 'version')}" for r in plugins
-                  if jaxlib and _numbers(text_in(r, "version")) != _numbers(jaxlib))
+    wrong = tuple(
+        f"{text_in(r, 'name')} {text_in(r, 'version')}"
+        for r in plugins
+        if jaxlib and _numbers(text_in(r, "version")) != _numbers(jaxlib)
+    )
     return Known(value=wrong, source="framework.plugins")
 
 
@@ -43,11 +48,15 @@ def plugin_requirements(view: View) -> Fact:
     jaxlib, plugins = _family(view)
     if not jaxlib or not plugins:
         return Absent(source="no jaxlib or no CUDA plugin is installed")
-    return Known(value=tuple(f"{text_in(r, 'name')}=={_numbers(jaxlib)}" for r in plugins), source="framework.plugins")
+    return Known(
+        value=tuple(f"{text_in(r, 'name')}=={_numbers(jaxlib)}" for r in plugins), source="framework.plugins"
+    )
 
 
 def plugins_matched(view: View) -> Fact:
     """Return the plugins as they would be then."""
     jaxlib, plugins = _family(view)
-    matched: tuple[Record, ...] = tuple({"name": text_in(r, "name"), "version": _numbers(jaxlib)} for r in plugins)
+    matched: tuple[Record, ...] = tuple(
+        {"name": text_in(r, "name"), "version": _numbers(jaxlib)} for r in plugins
+    )
     return Known(value=({"name": "jaxlib", "version": jaxlib}, *matched), source="framework.plugins")

@@ -1,4 +1,4 @@
-"""The loader trace of each framework: which CUDA libraries it finds, misses, or takes from the wrong place."""
+"""The loader trace of each framework: what it finds of CUDA, misses, or takes from the wrong place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.loader_trace import MACHINES, Inputs, Step, elsewhere, expand, trace
 from gpudoctor.derive.releases import own_row
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Known, Record, Unknown
+from gpudoctor.model import Absent, Fact, Known, Unknown
 
 _SOURCE = "loader trace"
 _PACKAGES = re.compile(r"/(?:site|dist)-packages(?:/|\Z)")
@@ -24,31 +24,40 @@ def _is_drivers(soname: str, view: View) -> bool:
 
 
 def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
-    """Return everything the loader would look at for this framework; `extra` is what pip is to install first."""
+    """Return everything the loader would look at; `extra` is what pip is to install before."""
     row = own_row(view) or {}
     location = view.need_text("framework.location").rstrip("/")
     loader = view.value("framework.loader")
-    origin = posixpath.dirname(str(loader)) if loader else posixpath.dirname(f"{location}/{row.get('loader', '')}")
+    origin = (
+        posixpath.dirname(str(loader)) if loader else posixpath.dirname(f"{location}/{row.get('loader', '')}")
+    )
     on_disk = loader is not None
     rpath = view.texts("framework.loader_rpath") if on_disk else as_texts(row.get("rpath"))
     runpath = view.texts("framework.loader_runpath") if on_disk else as_texts(row.get("runpath"))
-    files = {posixpath.normpath(text_in(record, "path")): record for record in as_records(view.need("loader.files"))}
+    files = {
+        posixpath.normpath(text_in(record, "path")): record
+        for record in as_records(view.need("loader.files"))
+    }
     wanted = (*view.texts("python.planned_distributions"), *extra)
     if wanted:
-        for path, record in planned.files(wanted, location, view.table("nvidia_libraries")):
-            path = posixpath.normpath(path)
+        for written, record in planned.files(wanted, location, view.table("nvidia_libraries")):
+            path = posixpath.normpath(written)
             if path not in files or planned.replaces(record, wanted, files[path]):
                 files[path] = record
     machine = view.need_text("system.architecture")
     return Inputs(
-        files=files, rpath=expand(rpath, origin), runpath=expand(runpath, origin),
+        files=files,
+        rpath=expand(rpath, origin),
+        runpath=expand(runpath, origin),
         library_path=tuple(posixpath.normpath(f) for f in as_texts(view.value("loader.library_path"))),
-        cache=view.records("loader.cache"), default_folders=view.texts("loader.default_folders"),
-        machine=MACHINES.get(machine, machine))
+        cache=view.records("loader.cache"),
+        default_folders=view.texts("loader.default_folders"),
+        machine=MACHINES.get(machine, machine),
+    )
 
 
 def opened_libraries(view: View) -> tuple[str, ...]:
-    """Return the GPU libraries that the framework opens: its table row, and what its loader file on disk needs."""
+    """Return the GPU libraries it opens: its table row, and what its loading library on disk needs."""
     if view.need("framework.has_gpu_build") is False:
         raise NotKnown(Absent(source="this build uses no NVIDIA GPU"))
     row = own_row(view) or {}
@@ -58,7 +67,9 @@ def opened_libraries(view: View) -> tuple[str, ...]:
         raise NotKnown(Absent(source="the framework's own libraries are not on disk"))
     wanted = dict.fromkeys((*view.texts("framework.loader_needed"), *loads))
     if not wanted:
-        raise NotKnown(Unknown(reason="which libraries this build opens is not known without running it", asked=False))
+        raise NotKnown(
+            Unknown(reason="which libraries this build opens is not known without running it", asked=False)
+        )
     return tuple(wanted)
 
 
@@ -69,8 +80,10 @@ def wanted_libraries(view: View) -> tuple[str, ...]:
 
 def driver_libraries(view: View) -> Fact:
     """Return those that the driver brings."""
-    return Known(value=tuple(name for name in opened_libraries(view) if _is_drivers(name, view)),
-                 source="the libraries that this build opens")
+    return Known(
+        value=tuple(name for name in opened_libraries(view) if _is_drivers(name, view)),
+        source="the libraries that this build opens",
+    )
 
 
 def trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
@@ -87,9 +100,19 @@ def _trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
 def libraries(view: View) -> Fact:
     """Return the loader trace as records."""
     steps, inputs = trace_all(view)
-    return Known(source=_SOURCE, value=tuple(
-        {"soname": s.soname, "path": s.path or "", "why": s.why, "error": s.error,
-         "version": text_in(inputs.files.get(s.path or "", {}), "version")} for s in steps))
+    return Known(
+        source=_SOURCE,
+        value=tuple(
+            {
+                "soname": s.soname,
+                "path": s.path or "",
+                "why": s.why,
+                "error": s.error,
+                "version": text_in(inputs.files.get(s.path or "", {}), "version"),
+            }
+            for s in steps
+        ),
+    )
 
 
 def libraries_missing(view: View) -> Fact:
@@ -102,7 +125,9 @@ def _off_path(view: View) -> dict[str, str]:
     """Return the missing libraries of which a usable file was seen, each with the nearest one's path."""
     steps, inputs = trace_all(view)
     near = view.need_text("framework.location")
-    return {s.soname: found[0] for s in steps if s.path is None and (found := elsewhere(s.soname, inputs, near))}
+    return {
+        s.soname: found[0] for s in steps if s.path is None and (found := elsewhere(s.soname, inputs, near))
+    }
 
 
 def libraries_off_path(view: View) -> Fact:
@@ -132,7 +157,9 @@ def _absent(view: View) -> tuple[str, ...]:
 
 def cuda_libraries_absent(view: View) -> Fact:
     """Return the missing libraries of which no file was seen anywhere, cuDNN apart."""
-    return Known(value=tuple(name for name in _absent(view) if not name.startswith("libcudnn")), source=_SOURCE)
+    return Known(
+        value=tuple(name for name in _absent(view) if not name.startswith("libcudnn")), source=_SOURCE
+    )
 
 
 def cudnn_absent(view: View) -> Fact:
@@ -145,7 +172,9 @@ def cudnn_absent(view: View) -> Fact:
 
 def _others(stem: str, view: View) -> Fact:
     """Return the names under which the loader would find another version of a missing library."""
-    missing = [name for name in as_texts(view.need("framework.libraries_missing")) if name.startswith(stem + ".so")]
+    missing = [
+        name for name in as_texts(view.need("framework.libraries_missing")) if name.startswith(stem + ".so")
+    ]
     if not missing:
         return Known(value=(), source=f"{stem} is found, or is not opened")
     inputs = loader_inputs(view)
@@ -156,12 +185,12 @@ def _others(stem: str, view: View) -> Fact:
 
 
 def cudnn_others(view: View) -> Fact:
-    """Return the cuDNN libraries of other major versions that the loader would find where the right one is missing."""
+    """Return the cuDNN of other major versions that would be found where the right one is missing."""
     return _others("libcudnn", view)
 
 
 def cudart_others(view: View) -> Fact:
-    """Return the CUDA runtimes of other versions that the loader would find where the right one is missing."""
+    """Return the CUDA runtimes of other versions that would be found where the right one is missing."""
     return _others("libcudart", view)
 
 
@@ -193,8 +222,11 @@ def library_path_clean(view: View) -> Fact:
     """Return LD_LIBRARY_PATH without the folders from which shadowing or broken libraries are taken."""
     steps, _ = trace_all(view)
     shadowed = view.texts("framework.libraries_shadowed")
-    bad = {posixpath.dirname(s.path) for s in steps
-           if s.path is not None and s.why == "LD_LIBRARY_PATH" and (s.error or s.soname in shadowed)}
+    bad = {
+        posixpath.dirname(s.path)
+        for s in steps
+        if s.path is not None and s.why == "LD_LIBRARY_PATH" and (s.error or s.soname in shadowed)
+    }
     kept = tuple(f for f in view.texts("loader.library_path") if posixpath.normpath(f) not in bad)
     return Known(value=kept, source=_SOURCE)
 
@@ -206,12 +238,17 @@ def libraries_broken(view: View) -> Fact:
 
 
 def libraries_shadowed(view: View) -> Fact:
-    """Return the libraries that LD_LIBRARY_PATH takes from elsewhere although the framework's own are installed."""
+    """Return the libraries that LD_LIBRARY_PATH takes from elsewhere although there are own ones."""
     steps, inputs = trace_all(view)
     own = set(inputs.runpath) | set(inputs.rpath)
-    shadowed = [s.soname for s in steps if s.why == "LD_LIBRARY_PATH" and s.path is not None
-                and posixpath.dirname(s.path) not in own
-                and any(f"{folder}/{s.soname}" in inputs.files for folder in own)]
+    shadowed = [
+        s.soname
+        for s in steps
+        if s.why == "LD_LIBRARY_PATH"
+        and s.path is not None
+        and posixpath.dirname(s.path) not in own
+        and any(f"{folder}/{s.soname}" in inputs.files for folder in own)
+    ]
     return Known(value=tuple(shadowed), source=_SOURCE)
 
 

@@ -8,8 +8,15 @@ from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.libraries import trace_all
 from gpudoctor.derive.releases import (
-    Row, capped, cuda_version, oldest_card_of, own_row, platform_of, release_rows,
+    Row,
+    capped,
+    cuda_version,
+    oldest_card_of,
+    own_row,
+    platform_of,
+    release_rows,
 )
+from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.view import View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
@@ -23,7 +30,7 @@ def _present(view: View) -> tuple[str, ...]:
 
 
 def requires_missing(view: View) -> Fact:
-    """Return the requirements on NVIDIA's distributions that the framework always has and that are not met."""
+    """Return the requirements on NVIDIA's distributions that it always has and that are not met."""
     wanted = as_texts(view.need("framework.requires_nvidia"))
     return Known(value=planned.missing(wanted, _present(view)), source=_INSTALLED)
 
@@ -42,8 +49,10 @@ def asks_packages(view: View) -> Fact:
 
 
 def cuda_distributions(view: View, cards: Sequence[str]) -> Fact:
-    """Return the requirements that would bring the CUDA libraries: those of the CUDA extra or of the framework
-    itself, else of the wheels that hold the libraries it opens; cuDNN held back where a card needs it."""
+    """Return the requirements that would bring the CUDA libraries, cuDNN held back where a card needs it.
+
+    They are those of the CUDA extra or of the framework itself, else of the wheels that hold what it opens.
+    """
     if view.need("framework.has_gpu_build") is False:
         return Absent(source="this build uses no NVIDIA GPU")
     wanted = _wanted(view)
@@ -54,30 +63,41 @@ def cuda_distributions(view: View, cards: Sequence[str]) -> Fact:
     found = [planned.bringing(name, major, view.table("nvidia_libraries")) for name in loads]
     if not loads or None in found:
         return Absent(source="no packages with these CUDA libraries are known")
-    return Known(value=capped(tuple(dict.fromkeys(text for text in found if text)), view, cards),
-                 source="rules/tables/nvidia_libraries.toml")
+    return Known(
+        value=capped(tuple(dict.fromkeys(text for text in found if text)), view, cards),
+        source="rules/tables/nvidia_libraries.toml",
+    )
 
 
-def cuda_requirement(view: View, cards: Sequence[str]) -> Fact:
+def cuda_requirement(view: View) -> Fact:
     """Return what pip is to be told for them: the extra of this very release, or the packages one by one."""
     wanted = as_texts(view.need("framework.cuda_distributions"))
     if view.value("framework.name") != "tensorflow" or not _wanted(view):
         return Known(value=wanted, source="framework.cuda_distributions")
     held_back = tuple(text for text in wanted if text not in _wanted(view))
-    limits = tuple(f"{name}<={text.rpartition('<=')[2]}" for text in held_back for name in planned.names((text,)))
+    limits = tuple(
+        f"{name}<={text.rpartition('<=')[2]}" for text in held_back for name in planned.names((text,))
+    )
     distribution, version = view.need_text("framework.distribution"), view.need_text("framework.version")
-    return Known(value=(f"{distribution}[and-cuda]=={version}", *limits), source="requirements of the release")
+    return Known(
+        value=(f"{distribution}[and-cuda]=={version}", *limits), source="requirements of the release"
+    )
 
 
 def cudnn_requirement(view: View) -> Fact:
     """Return the requirement that would bring a cuDNN for the framework and for the cards here."""
-    texts = tuple(t for t in as_texts(view.need("framework.cuda_distributions")) if t.startswith("nvidia-cudnn-"))
-    return Known(value=texts, source="framework.cuda_distributions") if texts else Absent(
-        source="no package with this cuDNN is known")
+    texts = tuple(
+        t for t in as_texts(view.need("framework.cuda_distributions")) if t.startswith("nvidia-cudnn-")
+    )
+    return (
+        Known(value=texts, source="framework.cuda_distributions")
+        if texts
+        else Absent(source="no package with this cuDNN is known")
+    )
 
 
 def cudnn_floor(view: View) -> Fact:
-    """Return the cuDNN (major.minor) that the framework was compiled with, as its lowest requirement or build says."""
+    """Return the cuDNN (major.minor) it was compiled with, as its lowest requirement or its build says."""
     texts = (*view.texts("framework.requires_nvidia"), *view.texts("framework.extra_requires_nvidia"))
     for requirement in planned.parse(texts or as_texts((own_row(view) or {}).get("requires_nvidia"))):
         if requirement.name.startswith("nvidia-cudnn-"):
@@ -99,7 +119,9 @@ def cudnn_oldest_card(view: View) -> Fact:
     version = view.need_text("framework.cudnn_found")
     oldest = oldest_card_of(version, view)
     if oldest is None:
-        return Unknown(reason=f"the rule database does not say which cards cuDNN {version} serves", asked=False)
+        return Unknown(
+            reason=f"the rule database does not say which cards cuDNN {version} serves", asked=False
+        )
     return Known(value=oldest, source=f"rules/tables/cudnn_architectures.toml for cuDNN {version}")
 
 
@@ -107,56 +129,78 @@ def distributions_incomplete(view: View) -> Fact:
     """Return the installed distributions it asks for of which files are gone."""
     asked = planned.names(_wanted(view))
     gone = as_texts(view.need("python.incomplete_distributions"))
-    return Known(value=tuple(name for name in gone if name in asked), source="RECORD files and the files they list")
+    return Known(
+        value=tuple(name for name in gone if name in asked), source="RECORD files and the files they list"
+    )
 
 
 def reinstall_requirements(view: View) -> Fact:
-    """Return the distributions of which files are gone or cannot be loaded, with the versions that are installed."""
+    """Return the distributions of which files are gone or broken, with the installed versions."""
     broken = {str(step.path) for step in trace_all(view)[0] if step.error}
-    owners = {text_in(r, "distribution") for r in view.records("loader.files") if text_in(r, "path") in broken}
+    owners = {
+        text_in(r, "distribution") for r in view.records("loader.files") if text_in(r, "path") in broken
+    }
     damaged = dict.fromkeys((*view.texts("framework.distributions_incomplete"), *sorted(owners)))
-    installed = {text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")}
+    installed = {
+        text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")
+    }
     if not damaged or any(name not in installed for name in damaged):
         return Absent(source="nothing is damaged, or no distribution owns what is")
     return Known(value=tuple(f"{name}=={installed[name]}" for name in damaged), source=_INSTALLED)
 
 
-def toolkits_other(view: View) -> Fact:
-    """Return the versions of CUDA toolkits on disk of another major release than the framework's."""
-    major = versions.parse(cuda_version(view)).major
-    found = [text_in(r, "version") for r in view.records("toolkit.installs") if text_in(r, "version")]
-    return Known(value=tuple(dict.fromkeys(v for v in found if versions.parse(v).major != major)),
-                 source="CUDA toolkits on disk")
+def toolkits(*, fitting: bool) -> Derivation:
+    """Return a derivation of the CUDA toolkits on disk of the build's major version, or of the others."""
+
+    def derivation(view: View) -> Fact:
+        major = versions.parse(cuda_version(view)).major
+        found = [text_in(r, "version") for r in view.records("toolkit.installs") if text_in(r, "version")]
+        chosen = dict.fromkeys(v for v in found if (versions.parse(v).major == major) is fitting)
+        return Known(value=tuple(chosen), source="CUDA toolkits on disk")
+
+    return derivation
 
 
 def published_for_cuda(view: View) -> Fact:
     """Return whether any release of the framework was published with CUDA for this platform."""
     name = view.need_text("framework.name")
     if name not in view.tables:
-        return Known(value=True, source=f"the rule database has no table of {name} releases that would deny it")
+        return Known(
+            value=True, source=f"the rule database has no table of {name} releases that would deny it"
+        )
     found = any(row.get("build") == "cuda" for row in release_rows(view, name))
     return Known(value=found, source=f"rules/tables/{name}.toml for {platform_of(view)}")
 
 
-# -- of the whole patient ---------------------------------------------------------------------------------------------
+# -- of the whole patient ------------------------------------------------------------------------------------
+
 
 def asked_for(frameworks: Sequence[Facts]) -> frozenset[str]:
-    """Return the names of NVIDIA's distributions that any of the frameworks asks for, with an extra or without."""
-    texts = [text for facts in frameworks for name in ("framework.requires_nvidia", "framework.extra_requires_nvidia")
-             if isinstance(fact := facts.get(name), Known) for text in as_texts(fact.value)]
+    """Return the names of NVIDIA's distributions that a framework asks for, with an extra or without."""
+    texts = [
+        text
+        for facts in frameworks
+        for name in ("framework.requires_nvidia", "framework.extra_requires_nvidia")
+        if isinstance(fact := facts.get(name), Known)
+        for text in as_texts(fact.value)
+    ]
     return frozenset(planned.names(texts))
 
 
 def colliding_unneeded(view: View, asked: frozenset[str]) -> Fact:
     """Return the distributions that share files with others and that no framework asks for."""
     shared = as_texts(view.need("python.colliding_distributions"))
-    return Known(value=tuple(name for name in shared if name.startswith("nvidia-") and name not in asked),
-                 source="requirements of the installed frameworks")
+    return Known(
+        value=tuple(name for name in shared if name.startswith("nvidia-") and name not in asked),
+        source="requirements of the installed frameworks",
+    )
 
 
 def colliding_reinstall(view: View, asked: frozenset[str]) -> Fact:
     """Return the others of them, with the versions that are installed, for pip to lay down again."""
-    installed = {text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")}
+    installed = {
+        text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")
+    }
     wanted = [name for name in as_texts(view.need("python.colliding_distributions")) if name in asked]
     if not wanted or any(name not in installed for name in wanted):
         return Absent(source="no framework asks for a distribution that shares files with another")
@@ -181,5 +225,7 @@ def wheel_requirement(view: View) -> Fact:
 def unmet_otherwise(view: View) -> Fact:
     """Return what was required and is not met for another reason than the patient's Python."""
     without = view.texts("require.without_wheel")
-    return Known(value=tuple(text for text in as_texts(view.need("require.unmet")) if text not in without),
-                 source="--require")
+    return Known(
+        value=tuple(text for text in as_texts(view.need("require.unmet")) if text not in without),
+        source="--require",
+    )

@@ -11,6 +11,7 @@ from gpudoctor.derive.releases import ceiling_for, code_of
 from gpudoctor.derive.view import NotKnown, View, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
+
 def pair_ready(view: View) -> Fact:
     """Return whether the card and the build can be judged together; not before the driver works."""
     if view.need("framework.has_gpu_build") is False:
@@ -62,9 +63,15 @@ def pair_architecture_note(view: View) -> Fact:
     if "last_cuda" in row:
         last = str(row["last_cuda"])
         next_major = int(last.partition(".")[0]) + 1
-        return Known(value=f"CUDA {last} is the last that compiles for {family}; CUDA {next_major} dropped it",
-                     source=str(row["source"]))
-    since = f"CUDA {row['first_cuda']} was the first that compiles for" if "first_cuda" in row else "CUDA compiles for"
+        return Known(
+            value=f"CUDA {last} is the last that compiles for {family}; CUDA {next_major} dropped it",
+            source=str(row["source"]),
+        )
+    since = (
+        f"CUDA {row['first_cuda']} was the first that compiles for"
+        if "first_cuda" in row
+        else "CUDA compiles for"
+    )
     return Known(value=f"{since} {family}", source=str(row["source"]))
 
 

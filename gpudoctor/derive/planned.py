@@ -1,4 +1,4 @@
-"""Which files pip would bring: requirements on NVIDIA's library wheels, looked up in the table of their contents."""
+"""Which files pip would bring: requirements on NVIDIA's wheels, looked up in the table of their contents."""
 
 from __future__ import annotations
 
@@ -40,8 +40,12 @@ def names(texts: Iterable[str]) -> tuple[str, ...]:
 def missing(wanted: Iterable[str], here: Iterable[str]) -> tuple[str, ...]:
     """Return the requirements on distributions that are not among the names `here`."""
     present = {canonicalize_name(name) for name in here}
-    return tuple(text for text in wanted for requirement in parse((text,))
-                 if canonicalize_name(requirement.name) not in present)
+    return tuple(
+        text
+        for text in wanted
+        for requirement in parse((text,))
+        if canonicalize_name(requirement.name) not in present
+    )
 
 
 def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:
@@ -62,13 +66,16 @@ def _within(row: Row, specifiers: SpecifierSet) -> str | None:
     """
     since, until = (versions.parse(str(row[column])) for column in ("since", "version"))
     named = [specifier.version.removesuffix(".*") for specifier in specifiers]
-    known = [text for text in (str(row["since"]), str(row["version"]), *named)
-             if since <= versions.parse(text) <= until and specifiers.contains(text)]
+    known = [
+        text
+        for text in (str(row["since"]), str(row["version"]), *named)
+        if since <= versions.parse(text) <= until and specifiers.contains(text)
+    ]
     return max(known, key=versions.parse, default=None)
 
 
 def files(texts: Sequence[str], location: str, table: Table) -> Iterator[tuple[str, Record]]:
-    """Yield (path, record) of the libraries that installing these requirements below `location` would bring."""
+    """Yield (path, record) of the libraries that installing these below `location` would bring."""
     for requirement in parse(texts):
         chosen = newest(requirement, table)
         if chosen is None:
@@ -76,13 +83,25 @@ def files(texts: Sequence[str], location: str, table: Table) -> Iterator[tuple[s
         row, version = chosen
         for name in as_texts(row["libraries"]):
             path = f"{location}/{row['folder']}/{name}"
-            yield path, {"path": path, "soname": name, "machine": "", "error": "", "version": version,
-                         "distribution": str(row["distribution"])}
+            yield (
+                path,
+                {
+                    "path": path,
+                    "soname": name,
+                    "machine": "",
+                    "error": "",
+                    "version": version,
+                    "distribution": str(row["distribution"]),
+                },
+            )
 
 
 def replaces(brought: Record, texts: Sequence[str], record: Record) -> bool:
-    """Return whether pip would put its file in place of one that lies there: not if the right one is installed,
-    unless that is broken and exactly its version is asked for (which is how a fix asks pip to lay it down again)."""
+    """Return whether pip would put its file in place of one that lies there.
+
+    Not if the right one is installed, unless that is broken and exactly its version is asked for, which is
+    how a fix has pip lay it down again.
+    """
     if brought["distribution"] != record.get("distribution"):
         return True
     version = str(record.get("version") or "0")
@@ -94,11 +113,17 @@ def replaces(brought: Record, texts: Sequence[str], record: Record) -> bool:
 
 def bringing(soname: str, cuda_major: int, table: Table) -> str | None:
     """Return the requirement whose wheels hold a library: nvidia-cudnn-cu11>=8.5.0.96,<=8.9.6.50."""
-    rows = [row for row in table.rows if soname in as_texts(row["libraries"]) and row["cuda_major"] == cuda_major]
+    rows = [
+        row for row in table.rows if soname in as_texts(row["libraries"]) and row["cuda_major"] == cuda_major
+    ]
     if not rows:
         return None
     name = str(rows[0]["distribution"])
-    ends = [versions.parse(str(row[column])) for row in rows for column in ("since", "version")
-            if row["distribution"] == name]
+    ends = [
+        versions.parse(str(row[column]))
+        for row in rows
+        for column in ("since", "version")
+        if row["distribution"] == name
+    ]
     others = any(row["distribution"] == name and row not in rows for row in table.rows)
     return f"{name}>={min(ends)},<={max(ends)}" if others else name

@@ -29,7 +29,7 @@ def release_rows(view: View, name: str) -> Iterator[Row]:
 
 
 def own_row(view: View) -> Row | None:
-    """Return the row of this very build: by the library's sha256; by version only where RECORD does not list it."""
+    """Return the row of this very build: by its library's sha256; by version where RECORD lists none."""
     name = view.need_text("framework.name")
     if name not in view.tables:
         return None
@@ -54,11 +54,13 @@ def code_of(view: View) -> tuple[Record, ...]:
 
 
 def cuda_version(view: View) -> str:
-    """Return the CUDA the build is for: its own word, else its row's, else the major of the packages it asks for."""
+    """Return the CUDA it is built for: its own word, its row's, or the major of the packages it wants."""
     stated = view.value("framework.cuda") or (own_row(view) or {}).get("cuda")
     if stated is not None:
         return str(stated)
-    for requirement in view.texts("framework.requires_nvidia") + view.texts("framework.extra_requires_nvidia"):
+    for requirement in view.texts("framework.requires_nvidia") + view.texts(
+        "framework.extra_requires_nvidia"
+    ):
         match = re.search(r"-cu(\d+)\b", requirement)
         if match:
             return match[1]
@@ -66,17 +68,20 @@ def cuda_version(view: View) -> str:
 
 
 def ceiling_for(ptx_isa: str, view: View) -> str | None:
-    """Return the first CUDA whose driver compiles a PTX ISA version, or None when the table does not reach it."""
+    """Return the first CUDA whose driver compiles a PTX ISA version, None when the table lacks it."""
     rows = view.table("ptx_isa").rows
     return next((str(row["cuda"]) for row in rows if row["ptx_isa"] == ptx_isa), None)
 
 
-# -- releases that would fit ----------------------------------------------------------------------------------------
+# -- releases that would fit ---------------------------------------------------------------------------------
+
 
 def fitting_release(view: View, cards: Sequence[str]) -> Fact:
-    """Return the newest final release with a wheel for this Python and glibc, a CUDA that this driver runs, code
-    for every card here that needs no PTX newer than the driver knows, and libraries that it finds and that serve
-    the cards. `cards` are compute capabilities."""
+    """Return the newest final release for this Python, glibc and driver that serves every card here.
+
+    `cards` are compute capabilities: there must be code for each, no PTX newer than the driver knows, and
+    CUDA libraries that the release finds and that serve the card.
+    """
     name = view.need_text("framework.name")
     if name not in view.tables:
         return Absent(source=f"the rule database has no table of {name} releases")
@@ -88,7 +93,7 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
 
 
 def gpu_release(view: View, cards: Sequence[str]) -> Fact:
-    """Return the CUDA build of the very release that is installed if it would fit, else the fitting release."""
+    """Return the CUDA build of the release that is installed if it fits, else the fitting release."""
     name, version = view.need_text("framework.name"), view.value("framework.version")
     if name in view.tables and version is not None:
         public = str(version).partition("+")[0]
@@ -113,16 +118,28 @@ def _fits(row: Row, name: str, view: View, cards: Sequence[str]) -> bool:
     if python not in as_texts(row.get("python")) or not _extra_installs(row, name, python, view):
         return False
     glibc = view.value("system.glibc")
-    if glibc is not None and "glibc" in row and versions.parse(str(glibc)) < versions.parse(str(row["glibc"])):
+    if (
+        glibc is not None
+        and "glibc" in row
+        and versions.parse(str(glibc)) < versions.parse(str(row["glibc"]))
+    ):
         return False
-    return (_driver_runs(row, view) and all(_card_runs(row, view, card) for card in cards)
-            and _finds_libraries(row, view) and _cudnn_serves(row, view, cards))
+    return (
+        _driver_runs(row, view)
+        and all(_card_runs(row, view, card) for card in cards)
+        and _finds_libraries(row, view)
+        and _cudnn_serves(row, view, cards)
+    )
 
 
 def _extra_installs(row: Row, name: str, python: str, view: View) -> bool:
-    """Return whether pip can install the release with its CUDA packages: a few ask for what does not exist."""
-    return not any(broken["framework"] == name and broken["version"] == row["version"]
-                   and python in as_texts(broken["python"]) for broken in view.table("broken_extras").rows)
+    """Return whether pip can install it with its CUDA packages: a few ask for what does not exist."""
+    return not any(
+        broken["framework"] == name
+        and broken["version"] == row["version"]
+        and python in as_texts(broken["python"])
+        for broken in view.table("broken_extras").rows
+    )
 
 
 def _driver_runs(row: Row, view: View) -> bool:
@@ -130,8 +147,14 @@ def _driver_runs(row: Row, view: View) -> bool:
     if ceiling is None or "cuda" not in row:
         return ceiling is None
     cuda = versions.parse(str(row["cuda"]))
-    floor = next((str(r.get("floor_cuda", cuda)) for r in view.table("minor_version_compatibility").rows
-                  if r["cuda_major"] == str(cuda.major)), str(cuda))
+    floor = next(
+        (
+            str(r.get("floor_cuda", cuda))
+            for r in view.table("minor_version_compatibility").rows
+            if r["cuda_major"] == str(cuda.major)
+        ),
+        str(cuda),
+    )
     return versions.parse(str(ceiling)) >= versions.parse(floor)
 
 
@@ -147,21 +170,28 @@ def _card_runs(row: Row, view: View, capability: str) -> bool:
 
 
 def _finds_libraries(row: Row, view: View) -> bool:
-    """Return whether the release looks where its own CUDA packages lie; a release with RPATH brings or finds them."""
+    """Return whether the release looks where its own CUDA packages lie; with RPATH they all do."""
     if "runpath" not in row:
         return True
     origin = posixpath.dirname(f"/{row.get('loader', '')}")
     folders = expand(as_texts(row["runpath"]), origin)
-    brought = {path for path, _ in planned.files(as_texts(row["requires_nvidia"]), "", view.table("nvidia_libraries"))}
+    brought = {
+        path
+        for path, _ in planned.files(as_texts(row["requires_nvidia"]), "", view.table("nvidia_libraries"))
+    }
     drivers = {str(known["stem"]) for known in view.table("libraries").rows if known["role"] == "driver"}
-    return all(any(f"{folder}/{soname}" in brought for folder in folders)
-               for soname in as_texts(row.get("loads")) if soname.partition(".so")[0] not in drivers)
+    return all(
+        any(f"{folder}/{soname}" in brought for folder in folders)
+        for soname in as_texts(row.get("loads"))
+        if soname.partition(".so")[0] not in drivers
+    )
 
 
-# -- cuDNN and the cards --------------------------------------------------------------------------------------------
+# -- cuDNN and the cards -------------------------------------------------------------------------------------
+
 
 def oldest_card_of(cudnn: str, view: View) -> str | None:
-    """Return the oldest compute capability that a cuDNN version has code for, None when the table does not say."""
+    """Return the oldest compute capability that a cuDNN has code for, None when the table does not say."""
     row = floor_row(view.table("cudnn_architectures"), "since", cudnn)
     return str(row["oldest_card"]) if row is not None else None
 
@@ -177,14 +207,20 @@ def _cudnn_serves(row: Row, view: View, cards: Sequence[str]) -> bool:
 
 
 def capped(requirements: Sequence[str], view: View, cards: Sequence[str]) -> tuple[str, ...]:
-    """Return the requirements with cuDNN held back to the last version that has code for the oldest card here."""
+    """Return the requirements, cuDNN held back to the last one with code for the oldest card here."""
     oldest_here = min(cards, key=versions.parse, default=None)
     if oldest_here is None:
         return tuple(requirements)
-    rows = [row for row in view.table("cudnn_architectures").rows
-            if "last" in row and versions.parse(str(row["oldest_card"])) <= versions.parse(oldest_here)]
-    serving = [row for row in view.table("cudnn_architectures").rows
-               if "last" not in row and versions.parse(str(row["oldest_card"])) <= versions.parse(oldest_here)]
+    rows = [
+        row
+        for row in view.table("cudnn_architectures").rows
+        if "last" in row and versions.parse(str(row["oldest_card"])) <= versions.parse(oldest_here)
+    ]
+    serving = [
+        row
+        for row in view.table("cudnn_architectures").rows
+        if "last" not in row and versions.parse(str(row["oldest_card"])) <= versions.parse(oldest_here)
+    ]
     if serving or not rows:
         return tuple(requirements)
     limit = max((str(row["last"]) for row in rows), key=versions.parse)

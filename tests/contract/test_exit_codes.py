@@ -18,7 +18,7 @@ from tests.harness import namespace
 from tests.harness.machine import Machine
 from tests.harness.nvidia import H100, LIBRARY_FOLDER, nvidia_machine
 from tests.harness.patient import Patient
-from tests.machines.examination import assert_sound, examine, every
+from tests.machines.examination import assert_sound, every, examine
 from tests.shim import build
 
 HEALTHY, FINDINGS, USAGE, UNDECIDED, INPUT, BUG = range(6)

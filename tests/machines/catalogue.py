@@ -218,7 +218,7 @@ OTHERS: Mapping[str, Scenario] = {
         machine=lambda: proprietary("450.248.02", 11000, V100), patient="torch for CUDA 12.4",
         cause="driver-too-old"),
     "V100 without a driver": Scenario(
-        machine=lambda: driverless_machine([V100]), patient="torch for CUDA 12.4", cause="driver-not-installed"),
+        machine=lambda: driverless_machine([V100]), patient=TORCH_CUDA_13, cause="driver-not-installed"),
     "V100 and plain tensorflow": Scenario(
         machine=lambda: proprietary(R580, 13000, V100), patient="tensorflow 2.20",
         cause="pip-nvidia-libs-not-installed"),
@@ -242,12 +242,10 @@ OTHERS: Mapping[str, Scenario] = {
         machine=lambda: r580(H100), patient="jax alone", cause="jax-cuda-plugin-missing"),
     "jax without its CUDA plugin, R570": Scenario(
         machine=lambda: r570(A100), patient="jax alone", cause="jax-cuda-plugin-missing"),
-    "torch for CUDA 13.2 on R535, without a fitting build": Scenario(
-        machine=lambda: r535(RTX_5090), patient=TORCH_CUDA_13, cause="driver-too-old"),
     "Ubuntu, RTX 3090, R535, torch for CUDA 13.2": Scenario(
         machine=lambda: r535(RTX_3090).adding(files={"/etc/os-release": parts.UBUNTU}), patient=TORCH_CUDA_13,
         cause="driver-too-old"),
-    "an unprivileged container without --gpus, LXC": Scenario(
+    "LXC container without the GPU": Scenario(
         machine=lambda: parts.container_without_gpu([A100]).without("/.dockerenv").adding(
             environment={"container": "lxc"}),
         patient=TORCH_CUDA_13, cause="docker-no-gpu-flag"),

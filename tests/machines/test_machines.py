@@ -140,10 +140,27 @@ def test_14_the_ceiling_is_that_of_the_compat_library(diagnose: Diagnose) -> Non
     assert examination.host("cuda.library_kind") == "compat"
 
 
-def test_cards_before_turing_get_no_open_module(diagnose: Diagnose) -> None:
+@pytest.mark.parametrize("name", ["V100, R450, torch for CUDA 12.4", "V100 without a driver"])
+def test_cards_before_turing_get_no_open_module(name: str, diagnose: Diagnose) -> None:
     """NVIDIA's open kernel module does not drive Volta: no command may install it there."""
-    for fix in diagnose("V100, R450, torch for CUDA 12.4").first["fixes"]:
+    assert diagnose(name).fix["kind"] == "driver"
+    for fix in diagnose(name).first["fixes"]:
         assert not re.search(r"nvidia-open|-open\b|open-dkms", commands_of(fix))
+
+
+def test_the_cudnn_that_is_installed_serves_the_card(diagnose: Diagnose) -> None:
+    """What TensorFlow's extra would bring today has dropped Volta: the fix holds cuDNN back."""
+    fix = diagnose("V100 and plain tensorflow").fix
+    assert re.search(r"nvidia-cudnn-cu12<=9\.10\b|nvidia-cudnn-cu12==9\.(\d|10)\.", commands_of(fix))
+
+
+def test_the_plugin_fits_the_driver(diagnose: Diagnose) -> None:
+    """R570 runs CUDA 12: the plugin for CUDA 13 is not offered there."""
+    commands = [commands_of(fix) for fix in diagnose("jax without its CUDA plugin, R570").first["fixes"]]
+    assert commands
+    for command in commands:
+        assert "cuda12" in command
+        assert "cuda13" not in command
 
 
 def test_compat_is_left_out_where_the_driver_does_without(diagnose: Diagnose) -> None:

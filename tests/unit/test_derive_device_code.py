@@ -14,48 +14,101 @@ def signature(sass: str = "", ptx: str = "", fat_binaries: int = 1) -> Record:
 
 
 # As measured in the wheels (rules/tables): the bulk of TensorFlow 2.20 and 2.15, torch 2.8 and 2.15.
-TENSORFLOW_2_20 = (signature("6.0 7.0 8.0 8.9", "9.0@8.5", 1149), signature("6.0 7.0 8.0 8.9 9.0", "9.0@8.3", 319))
-TENSORFLOW_2_15 = (signature("5.0 6.0 7.0 7.5", "8.0@7.1", 1149), signature("5.0 6.0 7.0 7.5 8.0", "8.0@8.1", 247))
-TORCH_2_8 = (signature("7.0 7.5 8.0 8.6 9.0 10.0 12.0", "", 389), signature("5.0 6.0 7.0 8.0 8.6 9.0 10.0 12.0", "", 107))
-TORCH_2_15 = (signature("7.5 8.0 8.6 9.0 10.0 12.0", "", 419), signature("9.0", "", 29), signature("10.0", "", 29),
-              signature("7.5 8.0 8.9 9.0 10.0 12.0", "12.0@9.0", 3))
+TENSORFLOW_2_20 = (
+    signature("6.0 7.0 8.0 8.9", "9.0@8.5", 1149),
+    signature("6.0 7.0 8.0 8.9 9.0", "9.0@8.3", 319),
+)
+TENSORFLOW_2_15 = (
+    signature("5.0 6.0 7.0 7.5", "8.0@7.1", 1149),
+    signature("5.0 6.0 7.0 7.5 8.0", "8.0@8.1", 247),
+)
+TORCH_2_8 = (
+    signature("7.0 7.5 8.0 8.6 9.0 10.0 12.0", "", 389),
+    signature("5.0 6.0 7.0 8.0 8.6 9.0 10.0 12.0", "", 107),
+)
+TORCH_2_15 = (
+    signature("7.5 8.0 8.6 9.0 10.0 12.0", "", 419),
+    signature("9.0", "", 29),
+    signature("10.0", "", 29),
+    signature("7.5 8.0 8.9 9.0 10.0 12.0", "12.0@9.0", 3),
+)
 
 
-@pytest.mark.parametrize(("sass", "card", "runs"), [
-    ("8.6", "8.9", True), ("8.0", "8.6", True), ("8.9", "8.6", False), ("8.0", "9.0", False), ("9.0", "8.9", False),
-    ("9.0a", "9.0", True), ("10.0a", "10.3", False), ("10.3f", "10.3", True), ("10.0f", "10.3", True),
-    ("10.3f", "10.0", False), ("12.0", "12.1", True), ("", "8.0", False), ("nonsense", "8.0", False),
-])
+@pytest.mark.parametrize(
+    ("sass", "card", "runs"),
+    [
+        ("8.6", "8.9", True),
+        ("8.0", "8.6", True),
+        ("8.9", "8.6", False),
+        ("8.0", "9.0", False),
+        ("9.0", "8.9", False),
+        ("9.0a", "9.0", True),
+        ("10.0a", "10.3", False),
+        ("10.3f", "10.3", True),
+        ("10.0f", "10.3", True),
+        ("10.3f", "10.0", False),
+        ("12.0", "12.1", True),
+        ("", "8.0", False),
+        ("nonsense", "8.0", False),
+    ],
+)
 def test_machine_code_runs_within_its_major_version(sass: str, card: str, runs: bool) -> None:
     """Same major, no newer minor; "a" binds code to one chip, "f" to its family."""
     assert ("native" if runs else "none") == coverage([signature(sass)], card).kind
 
 
-@pytest.mark.parametrize(("ptx", "card", "compiles"), [
-    ("8.0@7.1", "9.0", True), ("9.0@8.5", "9.0", True), ("9.0@8.5", "8.9", False), ("9.0a@8.5", "9.0", True),
-    ("9.0a@8.5", "10.0", False), ("10.0f@8.8", "10.3", True), ("10.0f@8.8", "12.0", False), ("8.0", "9.0", False),
-])
+@pytest.mark.parametrize(
+    ("ptx", "card", "compiles"),
+    [
+        ("8.0@7.1", "9.0", True),
+        ("9.0@8.5", "9.0", True),
+        ("9.0@8.5", "8.9", False),
+        ("9.0a@8.5", "9.0", True),
+        ("9.0a@8.5", "10.0", False),
+        ("10.0f@8.8", "10.3", True),
+        ("10.0f@8.8", "12.0", False),
+        ("8.0", "9.0", False),
+    ],
+)
 def test_ptx_compiles_for_the_same_or_a_newer_card(ptx: str, card: str, compiles: bool) -> None:
     """An entry without its ISA version says too little to count."""
     assert ("ptx" if compiles else "none") == coverage([signature("", ptx)], card).kind
 
 
-@pytest.mark.parametrize(("code", "card", "kind"), [
-    (TENSORFLOW_2_20, "8.9", "native"), (TENSORFLOW_2_20, "9.0", "partial"), (TENSORFLOW_2_20, "12.0", "ptx"),
-    (TENSORFLOW_2_20, "5.2", "none"), (TENSORFLOW_2_15, "8.0", "partial"), (TENSORFLOW_2_15, "9.0", "ptx"),
-    (TORCH_2_15, "8.9", "native"), (TORCH_2_15, "7.0", "none"), (TORCH_2_15, "12.1", "native"),
-    (TORCH_2_8, "7.0", "native"), (TORCH_2_8, "6.0", "none"), ((), "9.0", "none"),
-])
+@pytest.mark.parametrize(
+    ("code", "card", "kind"),
+    [
+        (TENSORFLOW_2_20, "8.9", "native"),
+        (TENSORFLOW_2_20, "9.0", "partial"),
+        (TENSORFLOW_2_20, "12.0", "ptx"),
+        (TENSORFLOW_2_20, "5.2", "none"),
+        (TENSORFLOW_2_15, "8.0", "partial"),
+        (TENSORFLOW_2_15, "9.0", "ptx"),
+        (TORCH_2_15, "8.9", "native"),
+        (TORCH_2_15, "7.0", "none"),
+        (TORCH_2_15, "12.1", "native"),
+        (TORCH_2_8, "7.0", "native"),
+        (TORCH_2_8, "6.0", "none"),
+        ((), "9.0", "none"),
+    ],
+)
 def test_published_builds_on_real_cards(code: tuple[Record, ...], card: str, kind: str) -> None:
-    """Few fat binaries without code are normal; few with code (torch 2.8 on Pascal) make no build for the card."""
+    """A few fat binaries without code are normal; a few with code make no build for the card."""
     assert kind == coverage(code, card).kind
 
 
-@pytest.mark.parametrize(("code", "card", "isa"), [
-    (TENSORFLOW_2_20, "9.0", "8.5"), (TENSORFLOW_2_20, "8.9", None), (TENSORFLOW_2_15, "8.0", "7.1"),
-    (TENSORFLOW_2_15, "9.0", "8.1"),
-])
-def test_the_newest_ptx_that_must_be_compiled_counts(code: tuple[Record, ...], card: str, isa: str | None) -> None:
+@pytest.mark.parametrize(
+    ("code", "card", "isa"),
+    [
+        (TENSORFLOW_2_20, "9.0", "8.5"),
+        (TENSORFLOW_2_20, "8.9", None),
+        (TENSORFLOW_2_15, "8.0", "7.1"),
+        (TENSORFLOW_2_15, "9.0", "8.1"),
+    ],
+)
+def test_the_newest_ptx_that_must_be_compiled_counts(
+    code: tuple[Record, ...], card: str, isa: str | None
+) -> None:
     """PTX beside machine code that runs is never compiled, so it does not count."""
     assert isa == coverage(code, card).ptx_isa
 

@@ -37,6 +37,13 @@ class Pci(ctypes.Structure):
         ("bus_id", ctypes.c_char * 32))
 
 
+def loaded_version() -> str:
+    """Return the version in the name of the libnvidia-ml that is loaded here."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        names = [line.rpartition("libnvidia-ml.so.") for line in maps]
+    return next((version.strip() for _, name, version in names if name), "")
+
+
 class Nvml:
     """The machine's NVML; a call that fails ends the program with its message and code, as the real one's."""
 
@@ -48,11 +55,8 @@ class Nvml:
             sys.exit(12)
         code = self._library.nvmlInit_v2()
         if code:
-            version = ctypes.create_string_buffer(80)
-            self._library.nvmlSystemGetNVMLVersion(version, 80)
-            library = version.value.decode().partition(".")[2]
             text = INIT_ERRORS.get(code, f"Failed to initialize NVML: error {code}")
-            print(text.format(library=".".join(library.split(".")[:2])))
+            print(text.format(library=".".join(loaded_version().split(".")[:2])))
             sys.exit(code)
 
     def call(self, function: str, *arguments: Any) -> None:
@@ -125,7 +129,7 @@ def banner(driver: str, cuda: str | None, cards: list[Card]) -> str:
     for card in cards:
         usage = f"{card.memory_mib[2]}MiB / {card.memory_mib[0]:>6}MiB"
         lines += [
-            f"| {card.index:>3}  {card.name[:25]:<25}     On  |   {card.bus_id} Off |                    0 |",
+            f"| {card.index:>3}  {card.name[:25]:<26}     On  |   {card.bus_id} Off |                    0 |",
             f"| N/A   41C    P0             60W /  350W | {usage:>22} |      0%      Default |",
             f"| {'':<39} | {'':<22} |             Disabled |", LINE]
     processes = [f"| {'Processes:':<87} |", f"| {' No running processes found':<87} |"]
@@ -137,7 +141,8 @@ def document(driver: str, cuda: str | None, cards: list[Card]) -> str:
     lines = [
         '<?xml version="1.0" ?>', '<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">',
         "<nvidia_smi_log>",
-        f"\t<driver_version>{driver}</driver_version>", f"\t<cuda_version>{cuda or 'Not Found'}</cuda_version>",
+        f"\t<driver_version>{driver}</driver_version>",
+        f"\t<cuda_version>{cuda or 'Not Found'}</cuda_version>",
         f"\t<attached_gpus>{len(cards)}</attached_gpus>"]
     for card in cards:
         total, free, used = card.memory_mib

@@ -29,8 +29,8 @@ def _devices(kind: str = "GPU") -> list[Any]:
     count = ctypes.c_int()
     if library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count)):
         return []
-    return [
-        SimpleNamespace(name=f"/physical_device:GPU:{index}", device_type="GPU") for index in range(count.value)]
+    names = [f"/physical_device:GPU:{index}" for index in range(count.value)]
+    return [SimpleNamespace(name=name, device_type="GPU") for name in names]
 
 
 class _Matrix:

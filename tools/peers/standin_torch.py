@@ -1,9 +1,9 @@
 """A stand-in for `import torch`, laid over the metadata of a real release: it asks the machine's libcuda.
 
 Versions come from the release's own version.py, the architectures from a file beside this one. What torch
-learns from the CUDA runtime is worked out here from the driver's answers by the runtime's rules: no libcuda or
-a driver of an older CUDA major version is error 35, a card without a fitting kernel cannot run one. A tensor
-operation is done by the processor: it can show that a card is refused, never that one works.
+learns from the CUDA runtime is worked out here from the driver's answers by the runtime's rules: no libcuda
+or a driver of an older CUDA major version is error 35, a card without a fitting kernel cannot run one. A
+tensor operation is done by the processor: it can show that a card is refused, never that one works.
 """
 
 import ctypes
@@ -80,7 +80,7 @@ def _memory(index: int = 0) -> tuple[int, int]:
 
 
 def _has_kernel(capability: tuple[int, int]) -> bool:
-    """Machine code runs on cards of its own major version and no older minor; PTX on all that are no older."""
+    """Say whether there is machine code of this major version, no newer in the minor, or PTX no newer."""
     for architecture in _ARCHITECTURES:
         kind, major, minor = re.fullmatch(r"(sm|compute)_(\d+)(\d)[af]?", architecture).groups()  # type: ignore[union-attr]
         built = (int(major), int(minor))

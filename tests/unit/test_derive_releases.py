@@ -1,0 +1,142 @@
+"""Which releases would fit a machine, and what is known of a card and of JAX's plugins."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.model import Absent, Fact, Known, Record, RuleDatabase, Scope, Unknown
+from tests.unit.derived_facts import H100, RULES, V100, Change, fact, release, value
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    """Read the pages and tables of this checkout."""
+    return ruledb.load_pages(RULES)
+
+
+@pytest.mark.parametrize(
+    ("machine", "installed", "fitting"),
+    [
+        (V100, "torch==2.15.0", "torch==2.10.0"),
+        ({"cc": "6.0", "driver": "580.95.05"}, "torch==2.15.0", "torch==2.7.1"),
+        ({"cc": "9.0", "driver": "570.86.15"}, "torch==2.15.0", "torch==2.10.0"),
+        (H100, "tensorflow==2.21.0", "tensorflow==2.20.0"),
+        (V100, "tensorflow==2.20.0", "tensorflow==2.19.1"),
+        ({"cc": "9.0", "driver": "535.54.03"}, "tensorflow==2.20.0", "tensorflow==2.16.2"),
+        ({"cc": ("7.0", "12.0"), "driver": "580.95.05"}, "torch==2.15.0", "torch==2.10.0"),
+    ],
+)
+def test_the_newest_release_that_fits_driver_cards_and_its_own_search_path(
+    database: RuleDatabase, machine: Change, installed: str, fitting: str
+) -> None:
+    """Old cards or drivers, PTX too new, cuSOLVER forgotten, cuDNN without code: each rules some out."""
+    assert value(database, "framework.fitting_release", machine, release(installed)) == fitting
+
+
+def test_no_release_of_tensorflow_fits_blackwell(database: RuleDatabase) -> None:
+    """None has machine code for it; PTX alone is not enough to recommend."""
+    found = fact(
+        database,
+        Scope.FRAMEWORK,
+        "framework.fitting_release",
+        {"cc": "12.0", "driver": "580.95.05"},
+        release("tensorflow==2.20.0"),
+    )
+    assert isinstance(found, Absent)
+
+
+def test_a_release_whose_extra_cannot_be_installed_is_not_recommended(database: RuleDatabase) -> None:
+    """On Python 3.11 a K80 would need TensorFlow 2.14, whose extra pip refuses there."""
+    k80: Change = {"cc": "3.7", "driver": "470.82.01"}
+    assert isinstance(
+        fact(database, Scope.FRAMEWORK, "framework.fitting_release", k80, release("tensorflow==2.20.0")),
+        Absent,
+    )
+    assert value(database, "framework.fitting_release", k80, release("tensorflow==2.20.0", "3.10.12")) == (
+        "tensorflow==2.14.1"
+    )
+
+
+def test_a_cpu_build_is_replaced_by_the_cuda_build_of_the_same_release(database: RuleDatabase) -> None:
+    """Where that fits; the local part of the version is no part of the release."""
+    cpu: Change = {"framework.version": "2.8.0+cpu", "framework.build": "cpu"}
+    assert value(database, "framework.gpu_requirement", H100, release("torch==2.8.0"), cpu) == "torch==2.8.0"
+    assert (
+        value(
+            database,
+            "framework.gpu_requirement",
+            {"cc": "6.0", "driver": "580.95.05"},
+            release("torch==2.8.0"),
+            cpu,
+        )
+        == "torch==2.7.1"
+    )
+
+
+def test_a_sufficient_driver_also_compiles_what_the_cards_need(database: RuleDatabase) -> None:
+    """525 runs TensorFlow 2.20's machine code; an H100 needs PTX 8.5 compiled, a V100 nothing."""
+    old: Change = {"driver": "470.82.01"}
+    assert (
+        value(database, "framework.sufficient_driver", {"cc": "7.0"}, old, release("tensorflow==2.20.0"))
+        == "525.60.13"
+    )
+    assert str(
+        value(database, "framework.sufficient_driver", {"cc": "9.0"}, old, release("tensorflow==2.20.0"))
+    ).startswith("555.")
+
+
+# -- cards and plugins --------------------------------------------------------------------------------------
+
+
+def test_frameworks_are_not_judged_before_the_driver_works(database: RuleDatabase) -> None:
+    """No card: no. A card and no driver: not asked yet. A card and a driver: yes."""
+
+    def ready(*changes: Change) -> Fact:
+        return fact(database, Scope.HOST, "driver.ready", *changes)
+
+    without_driver = ready({"cc": "9.0", "driver": "none"})
+    assert isinstance(without_driver, Unknown)
+    assert not without_driver.asked
+    for changes, expected in ((H100, True), ({"cc": "none", "driver": "none"}, False)):
+        found = ready(changes)
+        assert isinstance(found, Known)
+        assert found.value is expected
+
+
+def test_the_note_on_a_card_names_the_cuda_that_dropped_it(database: RuleDatabase) -> None:
+    """Volta ended with CUDA 12; Hopper goes on."""
+
+    def note(machine: Change) -> str:
+        found = fact(database, Scope.PAIR, "pair.architecture_note", machine, release("torch==2.15.0"))
+        assert isinstance(found, Known)
+        return str(found.value)
+
+    assert "CUDA 12.9 is the last" in note(V100)
+    assert "CUDA 13 dropped it" in note(V100)
+    assert "dropped" not in note(H100)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "wrong"),
+    [
+        ("0.7.1", ()),
+        ("0.7.1.post1", ()),
+        ("0.7.2", ("jax-cuda12-plugin 0.7.2",)),
+    ],
+)
+def test_jaxlib_takes_only_a_plugin_of_its_own_numbers(
+    database: RuleDatabase, plugin: str, wrong: tuple[str, ...]
+) -> None:
+    """What follows the numbers of a version is not compared."""
+    records: tuple[Record, ...] = (
+        {"name": "jaxlib", "version": "0.7.1"},
+        {"name": "jax-cuda12-plugin", "version": plugin},
+    )
+    changes: tuple[Change, ...] = (
+        H100,
+        release("torch==2.10.0"),
+        {"framework.name": "jax", "framework.plugins": records},
+    )
+    assert value(database, "framework.plugins_mismatched", *changes) == wrong
+    assert value(database, "framework.plugin_requirements", *changes) == ("jax-cuda12-plugin==0.7.1",)
