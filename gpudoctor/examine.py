@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudoctor import __version__, derive, remedy
-from gpudoctor.model import Finding, Report, RuleDatabase, Severity, Snapshot, Undecided, Verdict
-from gpudoctor.require import Requirement, impose
+from gpudoctor.model import Finding, Known, Report, RuleDatabase, Severity, Snapshot, Undecided, Verdict
+from gpudoctor.derive.requirements import Requirement
 
 EXIT_HEALTHY, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNDECIDED, EXIT_INPUT, EXIT_BUG = range(6)
 
@@ -23,7 +23,8 @@ class Policy:
 
 def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy) -> Report:
     """Return the report on a snapshot."""
-    snapshot = impose(snapshot, policy.requirements, database.tables)
+    wanted = Known(value=tuple(r.text for r in policy.requirements), source="--require")
+    snapshot = replace(snapshot, host={**snapshot.host, "require.wanted": wanted})
     judgement = remedy.diagnose(snapshot, database)
     failing = [f for f in every_finding(judgement.findings) if f.severity.rank <= policy.fail_on.rank]
     blind = [u for u in judgement.undecided if counts(u, policy.fail_on)]

@@ -139,10 +139,10 @@ python.planned_distributions | texts | python | | requirements that a fix would 
 python.collisions | records | python | | files that two distributions own: file, owners, matches ("" when gone)
 python.colliding_distributions | texts | python | | the distributions that own the same files
 python.incomplete_distributions | texts | python | | nvidia-* distributions whose record lists libraries that are gone
-require.unmet | texts | require | | what --require asked for and is not met
-require.without_wheel | texts | require | | of these, framework releases that have no wheel for the patient's Python
-require.wheel_pythons | texts | require | | Python versions that do have wheels for the first of these
-require.wheel_release | text | require | | the newest release that meets the first of these (tensorflow==2.21.0)
+require.wanted | texts | require | | what --require asks for, as written
+require.without_wheel | texts | derive | | of these, framework releases that have no wheel for the patient's Python
+require.wheel_pythons | texts | derive | | Python versions that do have wheels for the first of these
+require.wheel_release | text | derive | | the newest release that meets the first of these (tensorflow==2.21.0)
 container.runtime | text | container | | docker, podman, kubernetes, lxc, apptainer, ...; absent outside
 container.cgroup_version | integer | container | | 1 or 2
 container.compat_folders | paths | container | | cuda-compat folders on disk
@@ -222,7 +222,8 @@ python.colliding_unneeded | texts | derive | | distributions that share files wi
 python.colliding_reinstall | texts | derive | | the others of them, with their installed versions
 require.newest_python | python_version | derive | | the newest Python that has a wheel for what was required
 require.wheel_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
-require.unmet_otherwise | texts | derive | | what is unmet for another reason than the patient's Python
+require.unmet | texts | derive | | what of it is not met
+require.wanted_otherwise | texts | derive | | what is asked for beside releases without a wheel for the patient's Python
 python.frameworks | texts | derive | | the frameworks installed in the patient
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
 cuda.visible_count | integer | derive | | CUDA devices that stay visible

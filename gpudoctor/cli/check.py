@@ -12,10 +12,11 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor import require, trial
+from gpudoctor import trial
 from gpudoctor.assume import assumed, lay, parse_assumption
 from gpudoctor.child import REAP_SECONDS
 from gpudoctor.cli import sources
+from gpudoctor.derive import requirements
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Report, Severity, Snapshot, Tables, Value
 from gpudoctor.probes import snapshot as snapshots
@@ -82,7 +83,7 @@ def check(
     Example: gpudoctor check --python .venv/bin/python
     """
     policy = Policy(fail_on=Severity(fail_on.value), allow_undecided=allow_undecided,
-                    requirements=[require.parse(text) for text in require_ or ()])
+                    requirements=[requirements.parse(text) for text in require_ or ()])
     pairs = [parse_assumption(text) for text in assume or ()]
     database = sources.database(rules)
 

@@ -9,7 +9,7 @@ from gpudoctor.cli.streams import OutputError
 from gpudoctor.codec import CodecError
 from gpudoctor.examine import EXIT_BUG, EXIT_INPUT, EXIT_USAGE
 from gpudoctor.render.plain import printable
-from gpudoctor.require import RequirementError
+from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.ruledb import RuleDatabaseError
 from gpudoctor.zipapp import ZipappError
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive import frameworks as framework_derivations
-from gpudoctor.derive import packages
+from gpudoctor.derive import packages, requirements
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
@@ -124,9 +124,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "python.frameworks": lambda _: _installed(snapshot),
         "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),
         "python.colliding_reinstall": lambda view: packages.colliding_reinstall(view, asked),
-        "require.newest_python": packages.newest_wheel_python,
-        "require.wheel_requirement": packages.wheel_requirement,
-        "require.unmet_otherwise": packages.unmet_otherwise,
+        **requirements.derivations(snapshot),
     }
 
 

@@ -205,27 +205,3 @@ def colliding_reinstall(view: View, asked: frozenset[str]) -> Fact:
     if not wanted or any(name not in installed for name in wanted):
         return Absent(source="no framework asks for a distribution that shares files with another")
     return Known(value=tuple(f"{name}=={installed[name]}" for name in wanted), source=_INSTALLED)
-
-
-def newest_wheel_python(view: View) -> Fact:
-    """Return the newest Python that has a wheel for what was required."""
-    pythons = as_texts(view.need("require.wheel_pythons"))
-    newest = max(pythons, key=versions.parse, default=None)
-    return Absent(source="--require") if newest is None else Known(value=newest, source="release tables")
-
-
-def wheel_requirement(view: View) -> Fact:
-    """Return what pip is to install for what was required, with the CUDA extra where the release has one."""
-    name, _, version = view.need_text("require.wheel_release").partition("==")
-    row: Row = next((r for r in release_rows(view, name) if r["version"] == version), {})
-    extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
-    return Known(value=f"{name}{extra}=={version}", source="release tables")
-
-
-def unmet_otherwise(view: View) -> Fact:
-    """Return what was required and is not met for another reason than the patient's Python."""
-    without = view.texts("require.without_wheel")
-    return Known(
-        value=tuple(text for text in as_texts(view.need("require.unmet")) if text not in without),
-        source="--require",
-    )

@@ -21,7 +21,6 @@ _READERS: Mapping[str, tuple[str, Callable[[Answer], dict[str, Fact]]]] = {
     "loader": ("loader", loader.read), "environment": ("environment", environment.read),
     "python": ("frameworks", python.read), "cuda": ("cuda", cuda.read), "smoke": ("smoke", smoke.read),
 }
-_NO_REQUIREMENT = Known(value=(), source="no --require was given")
 
 
 def read(raw: RawDocument) -> Snapshot:
@@ -31,9 +30,7 @@ def read(raw: RawDocument) -> Snapshot:
         host.update(reader(raw.get(collector, NOT_COLLECTED)))
     host["python.planned_distributions"] = Known(value=(), source="nothing is assumed")
     host["loader.files"] = _files(host.get("loader.files"), raw.get("frameworks", NOT_COLLECTED))
-    for name in ("require.unmet", "require.without_wheel", "require.wheel_pythons"):
-        host[name] = _NO_REQUIREMENT
-    host["require.wheel_release"] = Absent(source="no --require was given")
+    host["require.wanted"] = Known(value=(), source="no --require was given")
     return Snapshot(
         host={name: host.get(name, Unknown(reason="no probe answered for it")) for name in _host_names()},
         gpus=_cards(raw), frameworks=_frameworks(raw), probes=tuple(_runs(raw)))

@@ -107,17 +107,14 @@ def test_missing_requirements_are_named_as_pip_takes_them(database: RuleDatabase
 def test_the_newest_python_is_the_newest_by_number(database: RuleDatabase) -> None:
     """3.10 is newer than 3.9; the requirement carries the extra that brings the libraries."""
     required: Mapping[str, Value] = {
-        "require.unmet": ("tensorflow==2.15.1", "gpu>=2"),
-        "require.without_wheel": ("tensorflow==2.15.1",),
-        "require.wheel_pythons": ("3.9", "3.10", "3.11"),
-        "require.wheel_release": "tensorflow==2.15.1",
+        "require.wanted": ("tensorflow==2.15.1", "gpu>=2"),
     }
     assert known(derived(database, Scope.HOST, "require.newest_python", required)) == "3.11"
     assert (
         known(derived(database, Scope.HOST, "require.wheel_requirement", required))
         == "tensorflow[and-cuda]==2.15.1"
     )
-    assert known(derived(database, Scope.HOST, "require.unmet_otherwise", required)) == ("gpu>=2",)
+    assert known(derived(database, Scope.HOST, "require.wanted_otherwise", required)) == ("gpu>=2",)
 
 
 def test_a_platform_without_a_cuda_build_is_told_from_one_with(database: RuleDatabase) -> None:

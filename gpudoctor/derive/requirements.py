@@ -1,0 +1,203 @@
+"""What the caller requires (`--require`), held against the machine and against the tables of releases."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from gpudoctor import versions
+from gpudoctor.derive.lazy import Derivation
+from gpudoctor.derive.releases import Row, platform_of, release_rows
+from gpudoctor.derive.view import View, as_texts
+from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
+
+FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
+_FORM = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.-]*)\s*((?:>=|<=|==|!=|~=|>|<).+)?\s*\Z")
+_SIZE = re.compile(r"(>=|<=|==|>|<)\s*(\d+(?:\.\d+)?)\s*(GiB|GB|MiB|MB)?\Z")
+_UNITS = {"GiB": 1 << 30, "GB": 10**9, "MiB": 1 << 20, "MB": 10**6, None: 1}
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
+_AT_LEAST_ONE = ">=1"
+_SOURCE = "--require"
+
+
+class RequirementError(ValueError):
+    """A requirement cannot be read; one line that says what can be asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """One requirement: `subject` is gpu, gpu.memory or a framework; `bound` the rest as written."""
+
+    text: str
+    subject: str
+    bound: str
+
+
+def parse(text: str) -> Requirement:
+    """Return the requirement in `text`; raise `RequirementError`."""
+    match = _FORM.match(text)
+    subject, bound = (match[1], (match[2] or "").strip()) if match else ("", "")
+    if subject.startswith("gpu"):
+        sound = subject in ("gpu", "gpu.memory") and bool(_SIZE.match(bound or _AT_LEAST_ONE))
+    else:
+        sound = subject in FRAMEWORKS and _is_specifier(bound)
+    if not sound:
+        raise RequirementError(f"--require {text!r}: write gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 "
+                               f"({', '.join(FRAMEWORKS)})")
+    return Requirement(text=text.strip(), subject=subject, bound=bound)
+
+
+def _is_specifier(bound: str) -> bool:
+    try:
+        versions.within("1", bound)
+    except versions.Incomparable:
+        return False
+    return True
+
+
+def derivations(snapshot: Snapshot) -> Mapping[str, Derivation]:
+    """Return the derivations of `require.*`; cards and frameworks are those of the snapshot."""
+    return {
+        "require.unmet": lambda view: _unmet(view, snapshot),
+        "require.without_wheel": _without_wheel,
+        "require.wheel_pythons": _wheel_pythons,
+        "require.wheel_release": _wheel_release,
+        "require.newest_python": _newest_python,
+        "require.wheel_requirement": _wheel_requirement,
+        "require.wanted_otherwise": _wanted_otherwise,
+    }
+
+
+# -- met or not ------------------------------------------------------------------------------------
+
+def _unmet(view: View, snapshot: Snapshot) -> Fact:
+    unmet: list[str] = []
+    unknown: Unknown | None = None
+    for text in as_texts(view.need("require.wanted")):
+        met = _is_met(parse(text), view, snapshot)
+        if isinstance(met, Unknown):
+            unknown = unknown or met
+        elif not met:
+            unmet.append(text)
+    if unknown is not None and not unmet:
+        return unknown
+    return Known(value=tuple(unmet), source=_SOURCE)
+
+
+def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | Unknown:
+    if requirement.subject == "gpu":
+        return _within_bound(requirement.bound or _AT_LEAST_ONE, _gpu_count(view))
+    if requirement.subject == "gpu.memory":
+        return _every_card(requirement.bound or _AT_LEAST_ONE, snapshot)
+    if isinstance(snapshot.frameworks, Unknown):
+        return snapshot.frameworks
+    for framework in snapshot.frameworks:
+        version = framework.get("framework.version")
+        if _text(framework, "framework.name") == requirement.subject and isinstance(version, Known):
+            try:
+                return versions.within(version.value, requirement.bound)
+            except versions.Incomparable as error:
+                return Unknown(reason=str(error))
+    return False
+
+
+def _gpu_count(view: View) -> Fact:
+    """Return how many cards CUDA programs see; without a working libcuda they see none."""
+    if view.value("driver.works") is False:
+        return Known(value=0, source="driver.works")
+    visible = view.fact("cuda.visible_count")
+    return visible if isinstance(visible, Known) else view.fact("system.nvidia_gpus")
+
+
+def _within_bound(bound: str, fact: Fact) -> bool | Unknown:
+    match = _SIZE.match(bound)
+    assert match is not None
+    if isinstance(fact, Absent):
+        return False
+    if isinstance(fact, Unknown):
+        return fact
+    value = fact.value if isinstance(fact.value, int | float) else 0
+    return _COMPARE[match[1]](value, float(match[2]) * _UNITS[match[3]])
+
+
+def _every_card(bound: str, snapshot: Snapshot) -> bool | Unknown:
+    if isinstance(snapshot.gpus, Unknown):
+        return snapshot.gpus
+    silent = Unknown(reason="no probe answered for the card's memory")
+    verdicts = [_within_bound(bound, card.get("gpu.memory_total_bytes", silent)) for card in snapshot.gpus]
+    if any(verdict is False for verdict in verdicts) or not verdicts:
+        return False
+    return next((verdict for verdict in verdicts if isinstance(verdict, Unknown)), True)
+
+
+def _text(facts: Facts, name: str) -> str:
+    fact = facts.get(name)
+    return str(fact.value) if isinstance(fact, Known) else ""
+
+
+# -- releases that would meet it -------------------------------------------------------------------
+
+def _offers(view: View) -> dict[str, list[Row]]:
+    """Return the unmet framework requirements that no wheel for this Python meets, each with the releases that do."""
+    python = ".".join(view.need_text("python.version").split(".")[:2])
+    found: dict[str, list[Row]] = {}
+    for text in as_texts(view.need("require.unmet")):
+        requirement = parse(text)
+        if requirement.subject not in view.tables:
+            continue
+        rows = [row for row in release_rows(view, requirement.subject) if _meets(row, requirement)]
+        if rows and all(python not in as_texts(row.get("python")) for row in rows):
+            found[text] = rows
+    return found
+
+
+def _meets(row: Row, requirement: Requirement) -> bool:
+    version = str(row["version"])
+    return not versions.parse(version).is_prerelease and versions.within(version, requirement.bound)
+
+
+def _without_wheel(view: View) -> Fact:
+    return Known(value=tuple(_offers(view)), source=f"release tables for {platform_of(view)}")
+
+
+def _first_offer(view: View) -> tuple[str, Row] | None:
+    """Return the first such requirement's framework and the newest release that meets it."""
+    for text, rows in _offers(view).items():
+        return parse(text).subject, max(rows, key=lambda row: versions.parse(str(row["version"])))
+    return None
+
+
+def _wheel_pythons(view: View) -> Fact:
+    offer = _first_offer(view)
+    return Known(value=() if offer is None else as_texts(offer[1].get("python")), source="release tables")
+
+
+def _wheel_release(view: View) -> Fact:
+    offer = _first_offer(view)
+    if offer is None:
+        return Absent(source=_SOURCE)
+    return Known(value=f"{offer[0]}=={offer[1]['version']}", source=str(offer[1]["source"]))
+
+
+def _newest_python(view: View) -> Fact:
+    newest = max(as_texts(view.need("require.wheel_pythons")), key=versions.parse, default=None)
+    return Absent(source=_SOURCE) if newest is None else Known(value=newest, source="release tables")
+
+
+def _wheel_requirement(view: View) -> Fact:
+    offer = _first_offer(view)
+    if offer is None:
+        return Absent(source=_SOURCE)
+    name, row = offer
+    extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
+    return Known(value=f"{name}{extra}=={row['version']}", source=str(row["source"]))
+
+
+def _wanted_otherwise(view: View) -> Fact:
+    """Return what is still asked for once there is an environment with a Python that has the wheel."""
+    without = _offers(view)
+    return Known(value=tuple(text for text in as_texts(view.need("require.wanted")) if text not in without),
+                 source=_SOURCE)
