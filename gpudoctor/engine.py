@@ -203,6 +203,7 @@ def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables) -> Judge
 # -- words -----------------------------------------------------------------------------------------
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+)\}")
+_OPTIONAL = re.compile(r"\[\?([^\[\]]*)\]")
 
 
 def show(value: Value) -> str:
@@ -237,10 +238,19 @@ def placeholders(text: str) -> tuple[str, ...]:
 
 
 def fill(text: str, subject: Subject) -> str:
-    """Replace `{fact.name}` by what was seen; what is not there reads "none"."""
+    """Replace `{fact.name}` by what was seen; what is not there reads "none".
+
+    A part in `[?...]` is left out when a fact that it names is empty or not known: "[?; broken: {fact.name}]".
+    """
+    text = _OPTIONAL.sub(lambda m: m[1] if _all_said(m[1], subject) else "", text)
     facts = {name: subject.fact(name) for name in placeholders(text)}
     shown = {name: "none" if isinstance(fact, Absent) else show_fact(fact) for name, fact in facts.items()}
     return _PLACEHOLDER.sub(lambda m: shown[m[1]], text)
+
+
+def _all_said(part: str, subject: Subject) -> bool:
+    facts = [subject.fact(name) for name in placeholders(part)]
+    return all(isinstance(fact, Known) and fact.value not in ((), "") for fact in facts)
 
 
 def evidence_of(block: Detect, subject: Subject) -> tuple[Evidence, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudoctor import __version__, derive, remedy
-from gpudoctor.model import Finding, Known, Report, RuleDatabase, Severity, Snapshot, Undecided, Verdict
 from gpudoctor.derive.requirements import Requirement
+from gpudoctor.model import Finding, Known, Report, RuleDatabase, Severity, Snapshot, Undecided, Verdict
 
 EXIT_HEALTHY, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNDECIDED, EXIT_INPUT, EXIT_BUG = range(6)
 

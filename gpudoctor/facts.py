@@ -202,24 +202,33 @@ driver.present | flag | derive | | whether any part of an NVIDIA driver was seen
 system.nvidia_gpus | integer | derive | | NVIDIA cards seen by any means
 system.nvidia_host | flag | derive | | whether /sys or /proc shows that this machine (or the container's host) has NVIDIA hardware
 system.nvidia_pci_drivers | texts | derive | | kernel drivers bound to the NVIDIA cards
-system.driver_package_version | driver_version | derive | | oldest driver that this distribution's own package brings
-system.nvidia_driver_command | command | derive | | how to install the driver from NVIDIA's repository on this distribution
+system.driver_package_version | driver_version | derive | | oldest driver that this distribution's packages bring
+system.maintained_driver | driver_version | derive | | oldest driver of a maintained branch that serves the cards here
+system.branch_command | command | derive | | how to install a driver of that branch on this distribution
+system.driver_repository | text | derive | | whose package repository that needs, where it is not the distribution's own
+system.driver_repository_command | command | derive | | how to add that repository
+system.driver_guide | text | derive | | where it is written down how the driver is installed here
 system.kernel_headers_command | command | derive | | how to install the headers of the running kernel on this distribution
 system.kernel_log_signs | texts | derive | | what the kernel log says of a card that the driver could not take
 driver.libcuda_command | command | derive | | how to install the libcuda of the driver in use on this distribution
+driver.flavour_command | command | derive | | how to put the open kernel module in place of the proprietary one
 driver.fabric_manager_command | command | derive | | how to install the fabric manager of the driver in use on this distribution
 driver.libcuda_off_path_folder | path | derive | | folder of a libcuda.so.1 where the loader does not look
 driver.libcuda_search_path | paths | derive | | LD_LIBRARY_PATH with which that libcuda.so.1 would be found
 cuda.init_answer | text | derive | | what cuInit returned, as a text that can stand in lists
-cuda.library_driver_command | command | derive | | how to install a driver of the branch that the loaded libcuda is of
+cuda.library_maintained_driver | driver_version | derive | | the driver to name when one as new as the loaded libcuda is needed
+cuda.library_driver_command | command | derive | | how to install that driver on this distribution
 cuda.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that hold a libcuda.so.1
 container.withheld_capabilities | texts | derive | | compute and utility, where NVIDIA_DRIVER_CAPABILITIES keeps them from the container
-system.driver_command | command | derive | | how to install the NVIDIA driver on this distribution
+system.driver_command | command | derive | | how to install the NVIDIA driver out of this distribution's own packages
 system.oldest_card | compute_capability | derive | | oldest compute capability among the cards here
 python.pip_command | command | derive | | how to have pip install something for the patient
 python.pip_uninstall_command | command | derive | | how to have pip remove something from the patient
 python.colliding_unneeded | texts | derive | | distributions that share files with others and that no framework asks for
 python.colliding_reinstall | texts | derive | | the others of them, with their installed versions
+python.moved_requirement | text | derive | | the framework to give an environment of its own, where two ask for such distributions
+python.moved_distributions | texts | derive | | what then leaves this environment
+python.kept_requirements | texts | derive | | the distributions that stay and must be laid down again, with their versions
 require.newest_python | python_version | derive | | the newest Python that has a wheel for what was required
 require.wheel_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
 require.unmet | texts | derive | | what of it is not met
@@ -275,13 +284,16 @@ framework.fitting_release | text | derive | | newest release with code for every
 framework.gpu_release | text | derive | | the CUDA build of the installed release if it fits here, else the fitting release
 framework.gpu_requirement | text | derive | | what pip is to install for it
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
-framework.driver_command | command | derive | | how to install a driver that is new enough for the framework on this distribution
+framework.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, enough for the framework and the cards
+framework.driver_command | command | derive | | how to install that driver on this distribution
 pair.ready | flag | derive | | driver.ready, and no for a build that uses no NVIDIA GPU
 pair.code | text | derive | | machine code for this card: native, partial (some must be compiled from PTX), ptx or none
 pair.ptx_isa | ptx_isa | derive | | newest PTX that must be compiled for this card
 pair.ptx_ceiling | cuda_version | derive | | oldest driver ceiling that compiles that PTX
 pair.ptx_driver | driver_version | derive | | first driver that compiles that PTX
-pair.driver_command | command | derive | | how to install such a driver on this distribution
+pair.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, and compiles that PTX
+pair.driver_command | command | derive | | how to install that driver on this distribution
+pair.release_note | text | derive | | that no published release of the framework has machine code for this card, where that is so
 pair.architecture_note | text | derive | | which CUDA toolkits compile for this card, in words
 """
 

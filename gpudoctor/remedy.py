@@ -93,7 +93,7 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
     had = {_key(f) for f in before.findings}
     open_before = {(u.rule, u.subject) for u in before.undecided}
     caused = {_key(f) for f in after.findings if f.severity in (Severity.ERROR, Severity.WARNING)}
-    reveals = fix.kind == "hardware"  # what another machine shows of this environment was wrong with it before
+    reveals = fix.kind == "hardware"  # what another machine shows of this environment was wrong before
     if caused - had - open_before and not reveals:
         return None
     shown = {name: fact.value if isinstance(fact, Known) else None for name, fact in effect.items()}

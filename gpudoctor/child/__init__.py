@@ -16,7 +16,9 @@ from collections.abc import Mapping, Sequence
 
 from gpudoctor.child.attempt import attempt
 from gpudoctor.child.crew import Crew, ending_signals_raised
-from gpudoctor.child.values import ANSWER, ANSWER_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, REAP_SECONDS, Job, Outcome, Run
+from gpudoctor.child.values import (
+    ANSWER, ANSWER_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, REAP_SECONDS, Job, Outcome, Run,
+)
 
 __all__ = ["ANSWER", "ANSWER_LIMIT_BYTES", "OUTPUT_LIMIT_BYTES", "REAP_SECONDS", "Job", "Outcome", "Run", "run", "run_all"]
 

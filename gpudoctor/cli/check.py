@@ -23,7 +23,6 @@ from gpudoctor.probes import snapshot as snapshots
 from gpudoctor.probes.raw import RawDocument
 from gpudoctor.transports import local
 
-
 LIMITS_IN_ALL = 4  # the whole check ends within so many times the limit of a probe
 LEAST_SECONDS = 0.5  # with less time than this a fix is not tried
 
@@ -55,28 +54,34 @@ def check(
     python: Annotated[str | None, typer.Option(
         metavar="PYTHON", help="The interpreter to examine (default: the active environment's).")] = None,
     from_: Annotated[str | None, typer.Option(
-        "--from", metavar="SNAPSHOT", help="Judge a recorded snapshot, report or raw document (- for stdin).")] = None,
+        "--from", metavar="SNAPSHOT",
+        help="Judge a recorded snapshot, report or raw document (- for stdin).")] = None,
     depth: Annotated[Depth, typer.Option(
         help="static: ask the driver, import nothing; import: read device code too; smoke: run a kernel.",
     )] = Depth.SMOKE,
     timeout: Annotated[float, typer.Option(
-        metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe; the whole check ends within four times that.",
+        metavar="SECONDS", min=0.1, max=3600,
+        help="Limit of each probe; the whole check ends within four times that.",
     )] = 20.0,
     format_: Annotated[Format, typer.Option("--format", help="How to print the report.")] = Format.TEXT,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write the report there instead of standard output.")] = None,
-    fail_on: Annotated[FailOn, typer.Option(help="The severity from which the exit code is 1.")] = FailOn.ERROR,
+    fail_on: Annotated[FailOn, typer.Option(
+        help="The severity from which the exit code is 1.")] = FailOn.ERROR,
     allow_undecided: Annotated[bool, typer.Option(
         "--allow-undecided", help="Exit 0 even if something that matters could not be judged.")] = False,
     require_: Annotated[list[str] | None, typer.Option(
-        "--require", metavar="WHAT", help="Require gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 (repeatable).",
+        "--require", metavar="WHAT",
+        help="Require gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 (repeatable).",
     )] = None,
     assume: Annotated[list[str] | None, typer.Option(
         "--assume", metavar="FACT=VALUE",
-        help="Judge as if: driver=570.86.15, cc=9.0, python=3.12, glibc=2.31 or any fact (repeatable).")] = None,
+        help="Judge as if: driver=570.86.15, cc=9.0, python=3.12, glibc=2.31 or any fact (repeatable).",
+    )] = None,
     rules: Annotated[str | None, typer.Option(
         metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Add timings and the loader trace.")] = False,
+    verbose: Annotated[bool, typer.Option(
+        "--verbose", "-v", help="Add timings and the loader trace.")] = False,
 ) -> None:
     """Look at this machine, find what keeps frameworks off the GPU, and print fixes that work.
 
@@ -108,7 +113,8 @@ def _looker(visit: local.Visit, raw: RawDocument, begun: float) -> trial.Look:
         left = begun + LIMITS_IN_ALL * visit.timeout_seconds - time.monotonic() - REAP_SECONDS
         if left < LEAST_SECONDS:
             return None
-        return local.look_again(replace(visit, timeout_seconds=min(left, visit.timeout_seconds)), raw, variables)
+        hurried = replace(visit, timeout_seconds=min(left, visit.timeout_seconds))
+        return local.look_again(hurried, raw, variables)
 
     return look
 

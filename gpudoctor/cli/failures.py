@@ -7,9 +7,9 @@ import errno
 from gpudoctor.assume import AssumptionError
 from gpudoctor.cli.streams import OutputError
 from gpudoctor.codec import CodecError
+from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.examine import EXIT_BUG, EXIT_INPUT, EXIT_USAGE
 from gpudoctor.render.plain import printable
-from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.ruledb import RuleDatabaseError
 from gpudoctor.zipapp import ZipappError
 

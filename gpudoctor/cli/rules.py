@@ -80,7 +80,8 @@ def table(name: Annotated[str, typer.Argument(help="A table's name; without a ma
         raise InputError(f"there is no table {name}; there are: {', '.join(sorted(database.tables))}")
     rows = [{column: codec.encode_value(value) for column, value in row.items()} for row in found.rows]
     if format_ is Format.JSON:
-        streams.say(json.dumps({"rows": rows}, indent=2) + "\n")
+        nothing = dict.fromkeys(found.columns)  # every row has every column; what is not known is null
+        streams.say(json.dumps({"rows": [{**nothing, **row} for row in rows]}, indent=2) + "\n")
         return
     streams.say("".join(f"{_row(row)}\n" for row in rows))
 

@@ -27,11 +27,14 @@ class Format(str, Enum):
 
 
 def snapshot(
-    output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
+    output: Annotated[str | None, typer.Option(
+        "--output", "-o", metavar="FILE", help="Write it there.")] = None,
     python: Annotated[str | None, typer.Option(metavar="PYTHON", help="The interpreter to examine.")] = None,
     depth: Annotated[Depth, typer.Option(help="How far to look.")] = Depth.STATIC,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe.")] = 20.0,
-    share_: Annotated[bool, typer.Option("--share", help="Redact what is private, to show it to others.")] = False,
+    timeout: Annotated[float, typer.Option(
+        metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe.")] = 20.0,
+    share_: Annotated[bool, typer.Option(
+        "--share", help="Redact what is private, to show it to others.")] = False,
     record: Annotated[str | None, typer.Option(
         metavar="DIR", help="Also save what every probe answered, raw, in this folder.")] = None,
 ) -> None:
@@ -57,7 +60,8 @@ def _record(raw: object, folder: str) -> None:
 
 
 def payload(
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = "probe.pyz",
+    output: Annotated[str, typer.Option(
+        "--output", "-o", metavar="FILE", help="Write it there.")] = "probe.pyz",
 ) -> None:
     """Write the looking half as one file that runs anywhere with Python 3.6 or newer, without gpudoctor.
 
@@ -68,8 +72,8 @@ def payload(
     refused = host.write_atomically(output, zipapp.build())
     if refused is not None:
         raise InputError(f"{output}: cannot be written: {refused.reason}")
-    typer.echo(f"{output} is written. There: python3 {output} > raw.json; here: gpudoctor check --from raw.json",
-               err=True)
+    typer.echo(f"{output} is written. There: python3 {output} > raw.json; "
+               f"here: gpudoctor check --from raw.json", err=True)
 
 
 def diff(

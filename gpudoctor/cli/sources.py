@@ -14,7 +14,6 @@ from gpudoctor.model import RuleDatabase, Snapshot
 from gpudoctor.probes import document, snapshot
 from gpudoctor.transports import local
 
-
 STANDARD_INPUT = "standard input"
 
 

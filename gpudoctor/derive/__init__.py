@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive import frameworks as framework_derivations
-from gpudoctor.derive import packages, requirements
+from gpudoctor.derive import moves, packages, requirements
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
@@ -101,7 +101,8 @@ def _ready(view: View) -> Fact:
     if view.need("system.nvidia_gpus") == 0:
         return Known(value=False, source="there is no card to be ready for")
     if view.need("driver.works") is True:
-        return Known(value=True, source="cuInit")
+        version, cards = view.value("driver.version"), view.value("system.nvidia_gpus")
+        return Known(value=True, source=f"cuInit returned 0; driver {version}, NVIDIA cards: {cards}")
     return Unknown(reason="not judged before the driver works", asked=False)
 
 
@@ -115,7 +116,8 @@ def _installed(snapshot: Snapshot) -> Fact:
 
 def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
     """Return the host's derivations with those that sum up the other scopes."""
-    asked = packages.asked_for(() if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks)
+    installed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
+    asked = packages.asked_for(installed)
     return {
         **HOST_DERIVATIONS,
         "system.nvidia_gpus": lambda view: _count_cards(snapshot, view),
@@ -124,6 +126,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "python.frameworks": lambda _: _installed(snapshot),
         "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),
         "python.colliding_reinstall": lambda view: packages.colliding_reinstall(view, asked),
+        **moves.derivations(installed),
         **requirements.derivations(snapshot),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gpudoctor.derive.commands import branch_row, driver_row, needs_proprietary
+from gpudoctor.derive import branches
 from gpudoctor.derive.view import View, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known
 
@@ -16,30 +16,12 @@ _CAPABILITIES = ("compute", "utility")
 def _command(column: str) -> Derivation:
     """Return a derivation: the distribution's command in `column`, for the branch in use where it has one."""
     def derivation(view: View) -> Fact:
-        return _with_branch(driver_row(view, column), "driver.version", view)
+        fact = branches.cell(view, column)
+        if not isinstance(fact, Known) or "BRANCH" not in str(fact.value):
+            return fact
+        branch = view.need_text("driver.version").partition(".")[0]
+        return Known(value=str(fact.value).replace("BRANCH", branch), source=fact.source)
     return derivation
-
-
-def nvidia_driver_command(view: View) -> Fact:
-    """Return the command that installs the driver from NVIDIA's repository, as the cards here need it."""
-    return driver_row(view, "proprietary_nvidia_command" if needs_proprietary(view) else "nvidia_command")
-
-
-def library_driver_command(view: View) -> Fact:
-    """Return the command that installs a driver of the branch that the loaded libcuda is of."""
-    return _with_branch(branch_row(view), "cuda.library_version", view)
-
-
-def _with_branch(fact: Fact, version: str, view: View) -> Fact:
-    if not isinstance(fact, Known) or "BRANCH" not in str(fact.value):
-        return fact
-    branch = view.need_text(version).partition(".")[0]
-    return Known(value=str(fact.value).replace("BRANCH", branch), source=fact.source)
-
-
-def package_version(view: View) -> Fact:
-    """Return the oldest driver that the distribution's own command installs."""
-    return driver_row(view, "driver")
 
 
 def library_path_clean(view: View) -> Fact:
@@ -74,7 +56,8 @@ def libcuda_off_path_folder(view: View) -> Fact:
 
 def init_answer(view: View) -> Fact:
     """Return the code of cuInit as a text: lists of literals hold texts."""
-    return Known(value=str(view.need("cuda.init_code")), source="cuInit")
+    library = view.value("cuda.library") or "libcuda.so.1"
+    return Known(value=str(view.need("cuda.init_code")), source=f"cuInit of {library}")
 
 
 def withheld_capabilities(view: View) -> Fact:
@@ -105,16 +88,23 @@ def kernel_log_signs(view: View) -> Fact:
 
 
 DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
-    "system.driver_package_version": package_version,
-    "system.nvidia_driver_command": nvidia_driver_command,
+    "system.driver_command": branches.package_command,
+    "system.driver_package_version": lambda view: branches.cell(view, "driver"),
+    "system.driver_guide": branches.guide,
+    "system.driver_repository": lambda view: branches.cell(view, "repository"),
+    "system.driver_repository_command": branches.repository_command,
+    "system.maintained_driver": branches.for_cards(branches.maintained_driver),
+    "system.branch_command": branches.for_cards(branches.branch_command),
     "system.kernel_headers_command": _command("headers_command"),
     "system.kernel_log_signs": kernel_log_signs,
     "driver.libcuda_command": _command("libcuda_command"),
+    "driver.flavour_command": _command("flavour_command"),
     "driver.fabric_manager_command": _command("fabric_manager_command"),
     "driver.libcuda_off_path_folder": libcuda_off_path_folder,
     "driver.libcuda_search_path": libcuda_search_path,
     "cuda.init_answer": init_answer,
-    "cuda.library_driver_command": library_driver_command,
+    "cuda.library_maintained_driver": branches.for_fact(branches.maintained_driver, "cuda.library_version"),
+    "cuda.library_driver_command": branches.for_fact(branches.branch_command, "cuda.library_version"),
     "cuda.library_path_clean": library_path_clean,
     "container.withheld_capabilities": withheld_capabilities,
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import commands, jax, packages, releases
+from gpudoctor.derive import branches, jax
 from gpudoctor.derive import libraries as trace
+from gpudoctor.derive import packages, releases
 from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
 from gpudoctor.derive.view import View
@@ -155,7 +156,9 @@ def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
     return {
         **_BEFORE_CARDS,
         "framework.sufficient_driver": lambda view: sufficient_driver(view, here),
-        "framework.driver_command": commands.framework_driver_command,
+        "framework.maintained_driver": branches.for_fact(
+            branches.maintained_driver, "framework.sufficient_driver"),
+        "framework.driver_command": branches.for_fact(branches.branch_command, "framework.sufficient_driver"),
         "framework.fitting_release": lambda view: releases.fitting_release(view, here),
         "framework.gpu_release": lambda view: releases.gpu_release(view, here),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),

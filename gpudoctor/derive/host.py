@@ -1,4 +1,4 @@
-"""Facts of the host computed from others: what driver is in use, what it can run, which cards are there and visible."""
+"""Facts of the host computed from others: the driver in use, what it can run, which cards are there and visible."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _first_known(view: View, names: tuple[str, ...], absent: str) -> Fact:
 
 
 def driver_cuda_ceiling(view: View) -> Fact:
-    """Return the newest CUDA that the libcuda in use runs; NVML or the driver's branch stand in when it cannot say."""
+    """Return the newest CUDA that the libcuda in use runs; NVML or the driver's branch stand in for it."""
     stated = _first_known(view, ("cuda.ceiling", "nvml.cuda_version"), "")
     if isinstance(stated, Known):
         return stated
@@ -46,7 +46,9 @@ def driver_works(view: View) -> Fact:
     """Return whether cuInit succeeded."""
     if isinstance(view.fact("cuda.library"), Absent):
         return Known(value=False, source="libcuda.so.1 cannot be loaded")
-    return Known(value=view.need("cuda.init_code") == 0, source="cuInit")
+    code, name = view.need("cuda.init_code"), view.value("cuda.init_name")
+    said = f"cuInit returned {code}" + (f" ({name})" if name else "")
+    return Known(value=code == 0, source=said)
 
 
 def driver_present(view: View) -> Fact:
@@ -85,7 +87,8 @@ def _driver_cannot_say(view: View) -> bool:
 
 
 def _display_count(view: View) -> int:
-    return sum(text_in(r, "class").startswith(_NVIDIA_DISPLAY_CLASS) for r in view.records("system.pci_nvidia"))
+    functions = view.records("system.pci_nvidia")
+    return sum(text_in(function, "class").startswith(_NVIDIA_DISPLAY_CLASS) for function in functions)
 
 
 def nvidia_host(view: View) -> Fact:
@@ -158,8 +161,8 @@ def visible_count(view: View) -> Fact:
 def library_kind(view: View) -> Fact:
     """Return what the loaded libcuda is: the driver's own, cuda-compat's, the toolkit's stub, or another.
 
-    What is newer than the kernel module and not the system's own file can only work as forward compatibility. (Under
-    WSL the module is on the other side, in Windows, and its version is another number.)
+    What is newer than the kernel module and not the system's own file can only work as forward compatibility.
+    (Under WSL the module is on the other side, in Windows, and its version is another number.)
     """
     path = view.need_text("cuda.library")
     if view.value("cuda.init_code") == STUB_LIBRARY:
@@ -186,7 +189,6 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "cuda.visible_count": visible_count,
     "cuda.library_kind": library_kind,
     **DRIVER_DERIVATIONS,
-    "system.driver_command": commands.driver_command,
     "python.pip_command": commands.pip_command,
     "python.pip_uninstall_command": commands.pip_uninstall_command,
 }

@@ -147,7 +147,8 @@ def off_path_origin(view: View) -> Fact:
     if not folders:
         return Absent(source="no library lies where the framework does not look")
     inside = all(_PACKAGES.search(folder) for folder in folders)
-    return Known(value="packages" if inside else "system", source=_SOURCE)
+    missed = ", ".join(view.texts("framework.libraries_off_path"))
+    return Known(value="packages" if inside else "system", source=f"where {missed} lies")
 
 
 def _absent(view: View) -> tuple[str, ...]:

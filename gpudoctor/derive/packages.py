@@ -6,17 +6,9 @@ from collections.abc import Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
-from gpudoctor.derive.libraries import trace_all
-from gpudoctor.derive.releases import (
-    Row,
-    capped,
-    cuda_version,
-    oldest_card_of,
-    own_row,
-    platform_of,
-    release_rows,
-)
 from gpudoctor.derive.lazy import Derivation
+from gpudoctor.derive.libraries import trace_all
+from gpudoctor.derive.releases import capped, cuda_version, oldest_card_of, own_row, platform_of, release_rows
 from gpudoctor.derive.view import View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code
-from gpudoctor.derive.commands import pair_driver_command
-from gpudoctor.derive.releases import ceiling_for, code_of
-from gpudoctor.derive.view import NotKnown, View, floor_row
+from gpudoctor.derive import branches, device_code
+from gpudoctor.derive.releases import ceiling_for, code_of, release_rows
+from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
 
@@ -16,12 +16,26 @@ def pair_ready(view: View) -> Fact:
     """Return whether the card and the build can be judged together; not before the driver works."""
     if view.need("framework.has_gpu_build") is False:
         return Known(value=False, source="this build uses no NVIDIA GPU")
-    return Known(value=view.need("driver.ready"), source="driver.ready")
+    ready = view.fact("driver.ready")
+    said = ready.source if isinstance(ready, Known) else "driver.ready"
+    return Known(value=view.need("driver.ready"), source=f"{said}; a CUDA build")
 
 
 def pair_code(view: View) -> Fact:
     """Return what machine code this build has for this card."""
-    return Known(value=_coverage(view).kind, source="device code of the build")
+    return Known(value=_coverage(view).kind, source=_code_in_words(view))
+
+
+def _code_in_words(view: View) -> str:
+    """Return for which compute capabilities the build holds machine code, and for which PTX."""
+    kinds = {"machine code": "sass", "PTX": "ptx"}
+    held = {said: sorted({item.partition("@")[0] for record in code_of(view) for item in as_texts(record.get(kind))},
+                         key=_by_capability) for said, kind in kinds.items()}
+    return "; ".join(f"{said} for {', '.join(found)}" for said, found in held.items() if found) or "no device code"
+
+
+def _by_capability(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
 def pair_ptx_isa(view: View) -> Fact:
@@ -75,6 +89,20 @@ def pair_architecture_note(view: View) -> Fact:
     return Known(value=f"{since} {family}", source=str(row["source"]))
 
 
+def pair_release_note(view: View) -> Fact:
+    """Return in words that no published release has machine code for this card; absent where one has."""
+    name, capability = view.need_text("framework.name"), view.need_text("gpu.compute_capability")
+    if name not in view.tables:
+        return Absent(source=f"the rule database has no table of {name} releases")
+    for row in release_rows(view, name):
+        if row.get("build") == "cuda" and "code" in row:
+            kind = device_code.coverage(as_records(row["code"]), capability).kind
+            if kind in ("native", "partial"):
+                return Absent(source=f"{name} {row['version']} has machine code for it")
+    said = f"No {name} package published so far has machine code for such a card"
+    return Known(value=said, source=f"rules/tables/{name}.toml")
+
+
 def _coverage(view: View) -> device_code.Coverage:
     if view.need("framework.has_gpu_build") is False:
         raise NotKnown(Absent(source="this build uses no NVIDIA GPU"))
@@ -89,6 +117,8 @@ PAIR_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "pair.ptx_isa": pair_ptx_isa,
     "pair.ptx_ceiling": pair_ptx_ceiling,
     "pair.ptx_driver": pair_ptx_driver,
-    "pair.driver_command": pair_driver_command,
+    "pair.maintained_driver": branches.for_fact(branches.maintained_driver, "pair.ptx_driver"),
+    "pair.driver_command": branches.for_fact(branches.branch_command, "pair.ptx_driver"),
+    "pair.release_note": pair_release_note,
     "pair.architecture_note": pair_architecture_note,
 }

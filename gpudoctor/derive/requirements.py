@@ -141,7 +141,7 @@ def _text(facts: Facts, name: str) -> str:
 # -- releases that would meet it -------------------------------------------------------------------
 
 def _offers(view: View) -> dict[str, list[Row]]:
-    """Return the unmet framework requirements that no wheel for this Python meets, each with the releases that do."""
+    """Return the unmet requirements that no wheel for this Python meets, each with the releases that do."""
     python = ".".join(view.need_text("python.version").split(".")[:2])
     found: dict[str, list[Row]] = {}
     for text in as_texts(view.need("require.unmet")):

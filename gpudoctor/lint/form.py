@@ -182,6 +182,9 @@ def _words(rule: Rule) -> Iterator[str]:
     for text in texts:
         for name in placeholders(text):
             yield from _visible(name, rule)
+        parts = re.findall(r"\[\?([^\[\]]*)\]", text)
+        if len(parts) != text.count("[?") or not all(placeholders(part) for part in parts):
+            yield f"{text!r}: a part that may be left out is written [?...] and names a fact"
     for section in SECTIONS:
         if not re.search(rf"^## {section}$", rule.page, re.MULTILINE):
             yield f"the page lacks the section \"## {section}\""

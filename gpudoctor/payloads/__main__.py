@@ -39,7 +39,8 @@ def main(argv):
     # The standard library goes first while we import: a json.py on PYTHONPATH is a finding and must not
     # stop the finder.
     standard = os.path.dirname(os.path.abspath(os.__file__))
-    sys.path[:] = [standard, os.path.join(standard, "lib-dynload"), *patients]
+    sys.path[:] = [standard, os.path.join(standard, "lib-dynload")]
+    sys.path.extend(patients)  # Python 2 must be able to read this file, so that it can be told its age
     import importlib
     import json
 

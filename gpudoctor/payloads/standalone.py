@@ -1,8 +1,8 @@
 """Every collector by itself: what runs inside the zipapp, in places where gpudoctor is not installed.
 
 `python probe.pyz [--timeout SECONDS] [--depth static|import|smoke] > raw.json`, judged anywhere with
-`gpudoctor check --from raw.json`. Python 3.6 or newer, standard library only. Each collector runs in a child of its
-own session, killed at the limit; its streams are pipes that a thread each drains, so that it cannot block.
+`gpudoctor check --from raw.json`. Python 3.6 or newer, standard library only. Each collector runs in a child of
+its own session, killed at the limit; its streams are pipes that a thread each drains, so that it cannot block.
 """
 
 import argparse
@@ -26,9 +26,11 @@ _CHILDREN = []  # type: List[Any]
 
 def main(argv: List[str], program: str) -> int:
     """Collect everything and print the raw document; return the exit status."""
-    parser = argparse.ArgumentParser(prog=os.path.basename(program), description="Look at this machine for gpudoctor.")
+    parser = argparse.ArgumentParser(
+        prog=os.path.basename(program), description="Look at this machine for gpudoctor.")
     parser.add_argument("--timeout", type=float, default=20.0, metavar="SECONDS", help="limit of each probe")
-    parser.add_argument("--depth", choices=("static", "import", "smoke"), default="static", help="how far to look")
+    parser.add_argument("--depth", choices=("static", "import", "smoke"), default="static",
+                        help="how far to look")
     options = parser.parse_args(argv)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
@@ -38,7 +40,8 @@ def main(argv: List[str], program: str) -> int:
     except KeyboardInterrupt as signalled:
         for child in _CHILDREN:
             _kill(child)
-        os._exit(128 + (signalled.args[0] if signalled.args else signal.SIGINT))  # threads still wait for the dead
+        # threads still wait for the dead
+        os._exit(128 + (signalled.args[0] if signalled.args else signal.SIGINT))
     try:
         json.dump(document, sys.stdout)
         sys.stdout.write("\n")
@@ -51,12 +54,12 @@ def main(argv: List[str], program: str) -> int:
 
 
 def _interrupted(number: int, _frame: Any) -> None:
-    """Turn a signal that ends us into what Ctrl-C raises: children are in sessions of their own and do not hear it."""
+    """Turn a signal that ends us into what Ctrl-C raises: children, in sessions of their own, do not hear it."""
     raise KeyboardInterrupt(number)
 
 
 def collect(program: str, timeout: float, depth: str) -> Dict[str, Any]:
-    """Return each collector's end; first those that only read files, then those that load the driver's libraries."""
+    """Return each collector's end; first those that only read files, then those that load a driver library."""
     answers = _wave(program, READING, timeout, depth)
     answers.update(_wave(program, ASKING, timeout, depth))
     if depth == "smoke":
@@ -98,7 +101,8 @@ def _run(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
     begun = time.time()
     command = [sys.executable or "python3", program, "--collect", name, "1", json.dumps(request)]
     try:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE,
                                  env=environment, start_new_session=True)
     except OSError as error:
         return _end("not-started", begun, str(error), None)
@@ -113,7 +117,8 @@ def _run(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
 
 
 def _variable_names() -> List[str]:
-    wanted = ("CUDA", "NVIDIA", "LD_", "TF_", "XLA_", "JAX_", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTORCH_", "HIP_",
+    wanted = ("CUDA", "NVIDIA", "LD_", "TF_", "XLA_", "JAX_", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTORCH_",
+              "HIP_",
               "ROCR_")
     return [name for name in os.environ if name.startswith(wanted)]
 
@@ -163,7 +168,8 @@ def _judged(status: Optional[int], late: bool, answer: bytes, noise: bytes, begu
     try:
         data = json.loads(answer.decode("utf-8"))
         stuck = data.get("stuck_in") if isinstance(data, dict) else None
-        return _end("timeout", begun, "%s did not return" % stuck, data) if stuck else _end("ok", begun, "", data)
+        outcome, detail = ("timeout", "%s did not return" % stuck) if stuck else ("ok", "")
+        return _end(outcome, begun, detail, data)
     except (ValueError, RecursionError):
         pass
     if late:

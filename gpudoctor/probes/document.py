@@ -29,7 +29,7 @@ def decode(document: Any, name: str) -> RawDocument:
     probes = document.get("probes")
     if not isinstance(probes, Mapping):
         raise CodecError(f"{name}: the raw document has no \"probes\"")
-    return {str(key): _answer(value, f"{name}: probe {key}") for key, value in probes.items()}
+    return {str(key): _answer(value, f"{name}: probe {key!r}") for key, value in probes.items()}
 
 
 def _answer(raw: Any, where: str) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from gpudoctor.facts import CATALOGUE
-from gpudoctor.model import Absent, Fact, Facts, Known, ProbeRun, Record, Scope, Snapshot, Unknown, Value
+from gpudoctor.model import Fact, Facts, Known, ProbeRun, Record, Scope, Snapshot, Unknown, Value
 from gpudoctor.probes import (
     container, cuda, driver, environment, frameworks, gpus, loader, nvml, python, smoke, system, toolkit,
 )

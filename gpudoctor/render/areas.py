@@ -87,7 +87,8 @@ def _card(position: int, card: Facts) -> str:
         text += f", compute capability {capability}"
     if isinstance(memory, int):
         text += f", {memory / (1 << 30):.0f} GiB"
-    return text
+    kernel = _value(card, "gpu.driver_kernel")
+    return text + (f", checked kernel: {kernel}" if kernel is not None else "")
 
 
 def _cuda(host: Facts) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.padding import Padding
@@ -76,8 +77,8 @@ def _finding(console: Console, finding: Finding) -> None:
     for evidence in finding.evidence:
         said = f"{evidence.fact} = {printable(evidence.saw, 200)}  ({printable(evidence.source, 160)})"
         _row(console, "seen", said, indent=4, width=8)
-    for fix in finding.fixes:
-        _fix(console, fix)
+    for number, fix in enumerate(finding.fixes):
+        _fix(console, fix if number else replace(fix, title=_first(fix.title)))
     for ask in finding.asks:
         _row(console, "decide", printable(ask.question), indent=4, width=8)
         _command(console, ask.command)
@@ -87,6 +88,12 @@ def _finding(console: Console, finding: Finding) -> None:
         names = ", ".join(f"{c.cause} [{printable(c.subject)}]" for c in finding.consequences)
         _row(console, "follows", f"from it: {names}", indent=4, width=8)
     _row(console, "more", f"gpudoctor rules show {finding.rule}", indent=4, width=8)
+
+
+def _first(title: str) -> str:
+    """Return the title of a fix that no other one precedes: it is no "or" to anything."""
+    rest = title.removeprefix("Or ")
+    return title if rest == title else rest[:1].upper() + rest[1:]
 
 
 def _fix(console: Console, fix: Remedy) -> None:

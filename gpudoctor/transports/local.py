@@ -1,7 +1,7 @@
 """Run the payload on this machine, in children, in an order that leaves no traces.
 
-First what only reads files; then what loads the driver's libraries (as root, nvmlInit and cuInit create device nodes that
-were not there before); then, if asked, the kernel.
+First what only reads files; then what loads the driver's libraries (as root, nvmlInit and cuInit create device
+nodes that were not there before); then, if asked, the kernel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpudoctor.probes import environment as environment_probe
 from gpudoctor.probes.raw import Answer, RawDocument
 
 PAYLOAD = Path(__file__).resolve().parent.parent / "payloads" / "__main__.py"
-ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, so that one hung call costs only itself
+ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, so that a hung call costs only itself
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
 
 
@@ -36,13 +36,14 @@ class Visit:
 
 
 def collect(visit: Visit) -> RawDocument:
-    """Return the raw answers of every collector; total: a collector that fails is an answer with its outcome."""
+    """Return the raw answers of every collector; one that fails is an answer with its outcome."""
     patient = visit.patient
     own = sys.executable
     seen_from = patient.executable if isinstance(patient, Patient) else own
     files = {name: _job(visit, name, own) for name in ("system", "driver", "container", "toolkit")}
     files["loader"] = _job(visit, "loader", own, executable=seen_from)
-    files["environment"] = _job(visit, "environment", own, executable=seen_from, **environment_probe.request())
+    variables = environment_probe.request()
+    files["environment"] = _job(visit, "environment", own, executable=seen_from, **variables)
     if isinstance(patient, Patient):
         files["frameworks"] = _job(visit, "frameworks", patient.executable, because=patient.because,
                                    folders=list(visit.script_folders), scan_code=visit.depth != "static")
@@ -55,7 +56,8 @@ def collect(visit: Visit) -> RawDocument:
     if visit.depth == "smoke":
         raw.update(_run({"smoke": _job(visit, "smoke", interpreter)}))
     else:
-        raw["smoke"] = Answer(outcome="not-asked", seconds=0.0, detail=f"no kernel is run at depth {visit.depth}")
+        why = f"no kernel is run at depth {visit.depth}"
+        raw["smoke"] = Answer(outcome="not-asked", seconds=0.0, detail=why)
     return raw
 
 

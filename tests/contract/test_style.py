@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.checkout import PACKAGE, ROOT, files_below, parsed, shown
+from tests.harness.interpreters import need_python
 
 FILE_LINES = 300
 TEST_FILE_LINES = 400
@@ -162,19 +162,9 @@ def answer_of(python: str, code: str, *arguments: str) -> subprocess.CompletedPr
         argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 
 
-def old_interpreter() -> str | None:
-    """Find a Python 3.6 that answers: on PATH or among pyenv's versions."""
-    pyenv = sorted((Path.home() / ".pyenv" / "versions").glob("3.6.*/bin/python"))
-    for candidate in (shutil.which("python3.6"), *map(str, pyenv)):
-        if candidate and answer_of(candidate, "").returncode == 0:
-            return candidate
-    return None
-
-
 def test_payloads_compile_with_python_3_6() -> None:
     """By the oldest interpreter itself, where there is one: it refuses more than the grammar check does."""
-    if (python := old_interpreter()) is None:
-        pytest.skip("no Python 3.6 on this machine; the grammar was checked")
+    python = str(need_python("3.6"))
     code = "import sys\nfor name in sys.argv[1:]:\n    compile(open(name, 'rb').read(), name, 'exec')"
     answer = answer_of(python, code, *map(str, PAYLOADS))
     assert answer.returncode == 0, answer.stderr

@@ -15,14 +15,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path
 from typing import Literal
 
-import pytest
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -30,6 +28,7 @@ from packaging.utils import canonicalize_name
 
 from tests.harness import wheels
 from tests.harness.elf import place_standin
+from tests.harness.interpreters import RUNNING, find_python, need_python
 
 Libraries = Literal["none", "standins"]
 Need = tuple[str, frozenset[str]]  # a version specifier and the extras that are asked for
@@ -42,17 +41,6 @@ SHARED_PACKAGES = ("nvidia/", "jax_plugins/")
 ACCELERATOR_PACKAGES = r"(nvidia|cuda|triton|jax|tensorrt|cupy|torch|tensorflow|keras).*"
 
 
-def find_python(version: str) -> Path | None:
-    """Find an interpreter of a version such as 3.12: the running one, pyenv's, or one on the PATH."""
-    if version == "{}.{}".format(*sys.version_info):
-        return Path(sys.base_prefix) / "bin" / f"python{version}"
-    pyenv = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python{version}"))
-    if pyenv:
-        return pyenv[-1]
-    on_path = shutil.which(f"python{version}")
-    return Path(on_path) if on_path else None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Patient:
     """A virtual environment under examination."""
@@ -61,12 +49,14 @@ class Patient:
     version: tuple[int, int]
 
     @classmethod
-    def create(cls, prefix: Path, *, python: str = "3.12") -> Patient:
-        """Make an empty environment; the test is skipped where no such Python is installed."""
-        interpreter = find_python(python)
-        if interpreter is None:
-            pytest.skip(f"Python {python} is not installed here")
-        command = [str(interpreter), "-m", "venv", "--without-pip", "--symlinks", str(prefix)]
+    def create(cls, prefix: Path, *, python: str | None = None) -> Patient:
+        """Make an empty environment; the test is skipped where no such Python is installed.
+
+        Without a wish it is 3.12, or where there is none the Python that runs the tests.
+        """
+        if python is None:
+            python = "3.12" if find_python("3.12") else RUNNING
+        command = [str(need_python(python)), "-m", "venv", "--without-pip", "--symlinks", str(prefix)]
         subprocess.run(command, check=True, capture_output=True)
         major, minor = python.split(".")
         return cls(prefix=prefix, version=(int(major), int(minor)))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.patient import Patient
+from tests.hosts.in_process import Gpudoctor
 from tests.hosts.looking import healthy
 
 
@@ -27,3 +28,9 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Patient:
         if parent.stat().st_mode & 0o055 != 0o055 and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o055)
     return Patient.create(folder / "venv", python="3.11")
+
+
+@pytest.fixture
+def gpudoctor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Gpudoctor:
+    """Return what runs a command line."""
+    return Gpudoctor(patch=monkeypatch, output=capsys)

@@ -1,7 +1,7 @@
 """Run the whole command on a machine, hold it to what every run promises, and compare what it saw.
 
-What every run promises: an exit code and a report that agree, a report that obeys the schema, no traceback, no
-process left behind, and an end within four times the limit of a probe.
+What every run promises: an exit code and a report that agree, a report that obeys the schema, no traceback,
+no process left behind, and an end within four times the limit of a probe.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from tests.harness.namespace import Completed
 from tests.harness.nvidia import H100, LIBRARY_FOLDER, nvidia_machine
 
 ROOT = Path(__file__).parents[2]
-RULES = Path(__file__).parent / "rules"  # pages that are found or undecided by what cuInit and nvmlInit returned
+RULES = (
+    Path(__file__).parent / "rules"
+)  # pages that are found or undecided by what cuInit and nvmlInit returned
 COMMAND = (sys.executable, "-m", "gpudoctor")
 DRIVER, CUDA = "570.86.15", 12080
 LIBCUDA = f"{LIBRARY_FOLDER}/libcuda.so.{DRIVER}"
@@ -66,8 +68,12 @@ class Looked:
         snapshot = self.report["snapshot"]
         cards = snapshot["gpus"] if isinstance(snapshot["gpus"], list) else []
         holders = {"": snapshot["host"], **{f"{index} ": card for index, card in enumerate(cards)}}
-        return {prefix + name: _without_source(fact) for prefix, holder in holders.items()
-                for name, fact in holder.items() if not CATALOGUE[name].derived and name not in RESTLESS}
+        return {
+            prefix + name: _without_source(fact)
+            for prefix, holder in holders.items()
+            for name, fact in holder.items()
+            if not CATALOGUE[name].derived and name not in RESTLESS
+        }
 
 
 def _without_source(fact: Mapping[str, Any]) -> Any:
@@ -77,20 +83,37 @@ def _without_source(fact: Mapping[str, Any]) -> Any:
 def arguments(*more: str, timeout_seconds: float = TIMEOUT_SECONDS, rules: Path | None = RULES) -> list[str]:
     """Return the command line of a check that prints JSON and runs no kernel."""
     chosen = [] if rules is None else ["--rules", str(rules)]
-    return [*COMMAND, "check", "--depth", "static", "--format", "json", "--timeout", f"{timeout_seconds:g}", *chosen,
-            *more]
+    return [
+        *COMMAND,
+        "check",
+        "--depth",
+        "static",
+        "--format",
+        "json",
+        "--timeout",
+        f"{timeout_seconds:g}",
+        *chosen,
+        *more,
+    ]
 
 
 def look(
-    machine: Machine, *more: str, timeout_seconds: float = TIMEOUT_SECONDS, rules: Path | None = RULES,
-    environment: Mapping[str, str] | None = None, before: Sequence[str] = (), cwd: str = str(ROOT),
+    machine: Machine,
+    *more: str,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    rules: Path | None = RULES,
+    environment: Mapping[str, str] | None = None,
+    before: Sequence[str] = (),
+    cwd: str = str(ROOT),
 ) -> Looked:
     """Run `check` in a machine; `before` stands in front of the command line (env -u HOME, ...)."""
     argv = [*before, *arguments(*more, timeout_seconds=timeout_seconds, rules=rules)]
     begun_at = time.monotonic()
     completed = machine.run(argv, cwd=cwd, environment=environment, timeout=10 * timeout_seconds)
     seconds = time.monotonic() - begun_at
-    assert seconds < 4 * timeout_seconds, f"{seconds:.1f} s, with a limit of {timeout_seconds} s\n{completed.stderr}"
+    assert seconds < 4 * timeout_seconds, (
+        f"{seconds:.1f} s, with a limit of {timeout_seconds} s\n{completed.stderr}"
+    )
     return looked(completed)
 
 
@@ -101,7 +124,9 @@ def as_user(user: int) -> list[str]:
     interpreter = Path(sys.executable)
     above = [*interpreter.parents, *interpreter.resolve().parents]
     shut = sorted({str(folder) for folder in above if folder.stat().st_mode & 0o005 != 0o005})
-    opened = f"chmod o+rx {' '.join(shut)} && " if shut else ""  # in the machine's own layer of the file system
+    opened = (
+        f"chmod o+rx {' '.join(shut)} && " if shut else ""
+    )  # in the machine's own layer of the file system
     return ["sh", "-c", f'{opened}exec setpriv --reuid={user} --regid={user} --clear-groups -- "$@"', "sh"]
 
 

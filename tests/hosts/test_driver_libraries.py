@@ -16,8 +16,10 @@ SONAMES = {LIBCUDA: "libcuda.so.1", LIBNVIDIA_ML: "libnvidia-ml.so.1"}
 PROBES = {LIBCUDA: "cuda", LIBNVIDIA_ML: "nvml"}
 INIT_CODES = {LIBCUDA: "cuda.init_code", LIBNVIDIA_ML: "nvml.init_code"}
 # The version in the bytes of the library file is read by the driver probe: another file, another version.
-OF_THE_FILE = {LIBCUDA: {"driver.libcuda_files", "driver.libcuda_file_version", "loader.files"},
-               LIBNVIDIA_ML: {"driver.libnvidia_ml_files", "driver.libnvidia_ml_file_version", "loader.files"}}
+OF_THE_FILE = {
+    LIBCUDA: {"driver.libcuda_files", "driver.libcuda_file_version", "loader.files"},
+    LIBNVIDIA_ML: {"driver.libnvidia_ml_files", "driver.libnvidia_ml_file_version", "loader.files"},
+}
 each_library = pytest.mark.parametrize("library", [LIBCUDA, LIBNVIDIA_ML], ids=["libcuda", "libnvidia-ml"])
 
 
@@ -28,8 +30,10 @@ def replaced(library: str, by: Path, timeout_seconds: float = 6.0) -> Looked:
 
 def of_another_machine(library: str, tmp_path: Path) -> Path:
     """Return the scripted library with AArch64 written into its ELF header."""
-    original = {LIBCUDA: build.cuda(driver_version=DRIVER, cuda_version=CUDA),
-                LIBNVIDIA_ML: build.nvml(driver_version=DRIVER)}[library]
+    original = {
+        LIBCUDA: build.cuda(driver_version=DRIVER, cuda_version=CUDA),
+        LIBNVIDIA_ML: build.nvml(driver_version=DRIVER),
+    }[library]
     data = bytearray(original.read_bytes())
     data[18:20] = b"\xb7\x00"  # e_machine
     changed_file = tmp_path / "library"
@@ -38,7 +42,7 @@ def of_another_machine(library: str, tmp_path: Path) -> Path:
 
 
 def is_unknown_for(looked: Looked, library: str, reason: str) -> None:
-    """The library's own facts are unknown for this reason, the verdict is open, and all else is as it was."""
+    """Hold that the library's own facts are unknown for this reason, and all else is as it was."""
     said = looked.fact(INIT_CODES[library])
     assert reason in said["unknown"], said
     assert looked.exit_code == 3
@@ -75,7 +79,9 @@ def test_flood_while_being_loaded(library: str) -> None:
 @pytest.mark.parametrize("kind", ["empty", "text", "another machine"])
 def test_no_library(library: str, kind: str, tmp_path: Path) -> None:
     """What the loader refuses is said in its words, and the file is not mistaken for a driver."""
-    file = {"empty": build.empty, "text": build.text}.get(kind, lambda: of_another_machine(library, tmp_path))()
+    file = {"empty": build.empty, "text": build.text}.get(
+        kind, lambda: of_another_machine(library, tmp_path)
+    )()
     looked = replaced(library, file)
     assert looked.outcomes[PROBES[library]] == "ok"
     said = looked.fact(INIT_CODES[library])
@@ -104,7 +110,9 @@ def test_hang_in_a_call(library: str, function: str) -> None:
 
 def test_both_libraries_hang() -> None:
     """Two libraries that hang cost no more time than one, and the cards are still those of the PCI bus."""
-    machine = HEALTHY.adding(libraries={library: build.hanging(soname=SONAMES[library]) for library in SONAMES})
+    machine = HEALTHY.adding(
+        libraries={library: build.hanging(soname=SONAMES[library]) for library in SONAMES}
+    )
     looked = look(machine, timeout_seconds=2)
     assert looked.outcomes["cuda"] == looked.outcomes["nvml"] == "timeout"
     assert looked.exit_code == 3

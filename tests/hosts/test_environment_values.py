@@ -18,13 +18,22 @@ VALUES = {
     "128 KiB": "x" * 131000,
 }
 VARIABLE = "TF_XLA_FLAGS"
-VARIABLES = ("TF_XLA_FLAGS", "XLA_FLAGS", "JAX_PLATFORMS", "CUDA_CACHE_PATH", "NVIDIA_REQUIRE_CUDA", "HIP_VISIBLE_DEVICES")
+VARIABLES = (
+    "TF_XLA_FLAGS",
+    "XLA_FLAGS",
+    "JAX_PLATFORMS",
+    "CUDA_CACHE_PATH",
+    "NVIDIA_REQUIRE_CUDA",
+    "HIP_VISIBLE_DEVICES",
+)
 
 
 def without_controls(text: str) -> bool:
     """Say whether a text holds no control, format or surrogate character but line ends."""
-    return all(character == "\n" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
-               for character in text)
+    return all(
+        character == "\n" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        for character in text
+    )
 
 
 def test_values_in_the_report() -> None:
@@ -41,16 +50,22 @@ def test_value_that_is_no_text() -> None:
     script = f"export {VARIABLE}=$(printf 'caf\\351 \\377\\300\\257') && exec {' '.join(arguments())}"
     seen = looked(HEALTHY.run(["sh", "-c", script], cwd=str(ROOT)))
     value = seen.fact(f"environment.{VARIABLE}")["value"]
-    assert value.startswith("caf") and value.encode("utf-8")
+    assert value.startswith("caf")
+    assert value.encode("utf-8")
     assert changed(healthy(), seen) == {f"environment.{VARIABLE}"}
 
 
-@pytest.mark.parametrize("value", [
-    "".join(VALUES[kind] for kind in VALUES if kind != "128 KiB"), VALUES["128 KiB"]], ids=["hostile", "128 KiB"])
+@pytest.mark.parametrize(
+    "value",
+    ["".join(VALUES[kind] for kind in VALUES if kind != "128 KiB"), VALUES["128 KiB"]],
+    ids=["hostile", "128 KiB"],
+)
 def test_value_in_the_text(value: str) -> None:
     """Printed, a value cannot move the cursor, colour the terminal or fill the screen."""
     command = [*COMMAND, "check", "--depth", "static", "-v", "--timeout", "6"]
-    done = HEALTHY.run(command, cwd=str(ROOT), environment={"CUDA_VISIBLE_DEVICES": value, "LD_LIBRARY_PATH": value})
+    done = HEALTHY.run(
+        command, cwd=str(ROOT), environment={"CUDA_VISIBLE_DEVICES": value, "LD_LIBRARY_PATH": value}
+    )
     assert done.returncode in (0, 1, 3), done.stderr
     assert done.stderr == ""
     assert without_controls(done.stdout)
@@ -61,14 +76,19 @@ def test_variables_that_steer_gpudoctor_itself() -> None:
     """A senseless value of a variable that is listened to is as good as none."""
     names = ("LANG", "LC_ALL", "TERM", "COLUMNS", "NO_COLOR", "PYTHONIOENCODING")
     environment = {**dict.fromkeys(names, "\u00bd-9"), "PYTHONIOENCODING": ":"}
-    done = HEALTHY.run([*COMMAND, "check", "--depth", "static", "--timeout", "6"], cwd=str(ROOT), environment=environment)
+    done = HEALTHY.run(
+        [*COMMAND, "check", "--depth", "static", "--timeout", "6"], cwd=str(ROOT), environment=environment
+    )
     assert done.returncode in (0, 1, 3), done.stderr
     assert "H100" in done.stdout
 
 
 def test_report_of_values_survives_its_own_reading() -> None:
     """What was printed as JSON can be judged again, to the same verdict."""
-    seen = look(HEALTHY, environment={VARIABLE: VALUES["an escape sequence"], "CUDA_VISIBLE_DEVICES": "\n\x1b[0m"})
+    seen = look(
+        HEALTHY, environment={VARIABLE: VALUES["an escape sequence"], "CUDA_VISIBLE_DEVICES": "\n\x1b[0m"}
+    )
     again = HEALTHY.adding(files={"/tmp/report.json": json.dumps(seen.report)}).run(
-        [*arguments("--from", "/tmp/report.json")], cwd=str(ROOT))
+        [*arguments("--from", "/tmp/report.json")], cwd=str(ROOT)
+    )
     assert looked(again).report["findings"] == seen.report["findings"]

@@ -17,11 +17,14 @@ from tests.harness.namespace import Running
 from tests.hosts.looking import COMMAND, HEALTHY, ROOT
 from tests.shim import build
 
-# Both libraries never finish loading, so that the command is surely waiting for children when it is interrupted.
-HANGING = HEALTHY.adding(libraries={
-    path: build.hanging(soname=f"{Path(path).name.split('.so')[0]}.so.1") for path in HEALTHY.libraries})
+# Both libraries never finish loading, so that the command surely waits for children when it is interrupted.
+HANGING = HEALTHY.adding(
+    libraries={
+        path: build.hanging(soname=f"{Path(path).name.split('.so')[0]}.so.1") for path in HEALTHY.libraries
+    }
+)
 CHECK = [*COMMAND, "check", "--depth", "static", "--timeout", "60"]
-ASKING = (b"cuda", b"nvml")  # the collector's name is a word of the command line of the child that asks
+ASKING = (b"cuda", b"nvml")  # the collector's name is a word of its child's command line
 BEGUN_WITHIN_SECONDS = 20.0
 
 
@@ -66,8 +69,10 @@ def interrupted(machine: Machine, number: signal.Signals) -> tuple[Running, floa
     return running, time.monotonic()
 
 
-@pytest.mark.parametrize(("number", "code", "said"), [
-    (signal.SIGINT, 130, "gpudoctor: interrupted\n"), (signal.SIGTERM, 143, ""), (signal.SIGHUP, 129, "")])
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "gpudoctor: interrupted\n"), (signal.SIGTERM, 143, ""), (signal.SIGHUP, 129, "")],
+)
 def test_signal_while_children_hang(number: signal.Signals, code: int, said: str) -> None:
     """The command ends at once with the signal's exit code, and takes its children with it."""
     running, sent_at = interrupted(HANGING, number)
@@ -91,10 +96,17 @@ def test_terminal_is_as_it_was() -> None:
     """Ctrl-C typed on a terminal: its settings are unchanged, and no escape sequence is left behind."""
     controller, terminal = pty.openpty()
     before = termios.tcgetattr(terminal)
-    script = f"import fcntl, termios, os; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv({COMMAND[0]!r}, {CHECK!r})"
+    begin = "import fcntl, termios, os; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
+    script = f"{begin}; os.execv({COMMAND[0]!r}, {CHECK!r})"
     process = subprocess.Popen(
-        [COMMAND[0], "-c", script], stdin=terminal, stdout=terminal, stderr=terminal, cwd=ROOT, start_new_session=True,
-        env={**os.environ, "TERM": "xterm-256color", "LD_LIBRARY_PATH": str(hanging_folder())})
+        [COMMAND[0], "-c", script],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=ROOT,
+        start_new_session=True,
+        env={**os.environ, "TERM": "xterm-256color", "LD_LIBRARY_PATH": str(hanging_folder())},
+    )
     try:
         wait_until_asking(process.pid)
         children = children_of(process.pid)

@@ -1,4 +1,4 @@
-"""NVML functions that fail or that an old library lacks, one by one: each costs the facts it alone answers."""
+"""NVML functions that fail or that an old library lacks: each costs the facts that it alone answers."""
 
 from __future__ import annotations
 
@@ -36,12 +36,16 @@ OF_THE_HOST = {
 }
 # Functions that have an older form, which answers when they are not there.
 ALSO_UNDER_ANOTHER_NAME = {
-    "nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlSystemGetCudaDriverVersion_v2",
+    "nvmlDeviceGetMemoryInfo_v2",
+    "nvmlDeviceGetComputeRunningProcesses_v3",
+    "nvmlSystemGetCudaDriverVersion_v2",
     "nvmlInitWithFlags",
 }
 VERSIONED = {"nvmlDeviceGetPciInfo": "_v3", "nvmlSystemGetCudaDriverVersion": "_v2"}
-LACKED = sorted({*OF_A_CARD, *OF_THE_HOST, *ALSO_UNDER_ANOTHER_NAME, "nvmlDeviceGetGpuFabricInfo"}
-                - {"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetMemoryInfo"})
+LACKED = sorted(
+    {*OF_A_CARD, *OF_THE_HOST, *ALSO_UNDER_ANOTHER_NAME, "nvmlDeviceGetGpuFabricInfo"}
+    - {"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetMemoryInfo"}
+)
 PARTS = 4
 NOT_SUPPORTED, NO_PERMISSION, UNKNOWN_ERROR = 3, 4, 999
 
@@ -56,7 +60,7 @@ def cards_look(fault: bool, code: int = UNKNOWN_ERROR) -> Looked:
 
 @pytest.mark.parametrize("function", OF_A_CARD)
 def test_function_that_fails_on_one_card(function: str) -> None:
-    """An unknown error of one function is unknown for that card; its other facts, and the other cards, stay."""
+    """An unknown error of one function is unknown for that card; its other facts and other cards stay."""
     index = list(OF_A_CARD).index(function)
     before, after = cards_look(False), cards_look(True)
     lost = {name for name in changed(before, after) if name.split(" ")[0] == str(index)}
@@ -78,8 +82,9 @@ def test_what_a_card_does_not_offer_is_absent(code: int, kind: str) -> None:
     """Not supported is an answer; a refusal is none."""
     looked = look(HEALTHY.adding(shim=f"rc.nvmlDeviceGetEccMode={code}\nrc.nvmlDeviceGetMigMode={code}"))
     assert [set(looked.fact(name)) for name in ("gpu.ecc_mode", "gpu.mig_mode")] == [{kind}, {kind}]
-    assert changed(healthy(), looked) <= {f"0 {name}" for name in (
-        "gpu.ecc_mode", "gpu.mig_mode", "gpu.mig_pending", "gpu.mig_instances")}
+    assert changed(healthy(), looked) <= {
+        f"0 {name}" for name in ("gpu.ecc_mode", "gpu.mig_mode", "gpu.mig_pending", "gpu.mig_instances")
+    }
 
 
 @pytest.mark.parametrize("function", [*OF_THE_HOST, "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex"])
@@ -107,7 +112,7 @@ def facts_of(function: str) -> set[str]:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_functions_that_the_library_lacks(part: int) -> None:
-    """What a library without some functions does not offer is absent, not unknown; all other questions are answered."""
+    """What a library without some functions does not offer is absent, not unknown; all else is answered."""
     looked = lacking_look(part)
     lost = changed(healthy(), looked) - {"loader.files"}  # another file, another size
     assert lost <= {name for function in LACKED[part::PARTS] for name in facts_of(function)}

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.harness.machine import File, Machine
-from tests.harness.patient import Patient, find_python
+from tests.harness.interpreters import find_python
+from tests.harness.patient import Patient
 from tests.hosts.looking import HEALTHY, Looked, changed, healthy, look, of_probe
 
 OF_THE_PATIENT = of_probe("python", "frameworks") | {
-    "loader.files", "loader.library_path", "require.without_wheel"}
+    "loader.files",
+    "loader.library_path",
+    "require.without_wheel",
+}
 PROGRAMS = {
     "a shell script": File(content="#!/bin/sh\ntouch /tmp/harm\n", mode=0o755),
     "a text file": File(content="import torch\n", mode=0o755),
@@ -61,8 +65,13 @@ def test_patient_that_only_looks_like_python(kind: str) -> None:
     """A program of Python's name that does something else costs its own facts and at most one limit."""
     machine = HEALTHY.adding(files={"/opt/python3": File(content=IMPOSTORS[kind], mode=0o755)})
     seen = without_patient(machine, "--python", "/opt/python3", timeout_seconds=3)
-    expected = {"one that never answers": "timeout", "one that prints": "garbled", "one that fails": "exit",
-                "one that dies": "signal", "one without an interpreter": "not-started"}
+    expected = {
+        "one that never answers": "timeout",
+        "one that prints": "garbled",
+        "one that fails": "exit",
+        "one that dies": "signal",
+        "one without an interpreter": "not-started",
+    }
     assert seen.outcomes["frameworks"] == expected.get(kind, "ok")
     if kind == "one that fails":
         assert "bad interpreter" in seen.fact("python.version")["unknown"]
@@ -95,7 +104,9 @@ def test_patient_full_of_junk(patient: Patient) -> None:
         assert changed(healthy(), running) <= OF_THE_PATIENT
         assert running.outcomes["frameworks"] == "ok"
         assert running.fact("python.version")["value"].startswith("3.11.")
-        named = {facts["framework.name"]["value"]: facts for facts in running.report["snapshot"]["frameworks"]}
+        named = {
+            facts["framework.name"]["value"]: facts for facts in running.report["snapshot"]["frameworks"]
+        }
         assert named["tensorflow"]["framework.version"]["value"] == "2.20.0"
         assert named["torch"]["framework.version"]["value"] == "2.10.0"
         assert "build_info" not in json.dumps(named["tensorflow"]["framework.build"].get("value", ""))
@@ -114,13 +125,19 @@ def junk(patient: Patient) -> None:
     add("-1.0.dist-info/METADATA", "Name: \n")
     add("~orch-2.9.0.dist-info/METADATA", "Name: torch\nVersion: 2.9.0\n")
     add("torch-2.10.0.dist-info/METADATA", "Name: torch\nVersion: 2.10.0\n\n" + "x" * 50_000_000)
-    add("torch-2.10.0.dist-info/RECORD", "torch/version.py,sha256=nonsense,\xff\ntorch/lib/libtorch_cuda.so,,\n,,,\n")
+    add(
+        "torch-2.10.0.dist-info/RECORD",
+        "torch/version.py,sha256=nonsense,\xff\ntorch/lib/libtorch_cuda.so,,\n,,,\n",
+    )
     add("torch/__init__.py", HARM)
     add("torch/version.py", HARM + "__version__ = '2.10.0'\ncuda = '12.8'\n")
     add("tensorflow-2.20.0.dist-info/METADATA", "Name: tensorflow\nVersion: 2.20.0\n")
     os.mkfifo(patient.site_packages / "tensorflow-2.20.0.dist-info" / "RECORD")
     add("tensorflow/__init__.py", HARM)
-    add("tensorflow/python/platform/build_info.py", HARM + "build_info = {'cuda_version': __import__('os').getcwd()}\n")
+    add(
+        "tensorflow/python/platform/build_info.py",
+        HARM + "build_info = {'cuda_version': __import__('os').getcwd()}\n",
+    )
     add("tensorflow/libtensorflow_framework.so.2", b"\x7fELF" + b"\xff" * 60)
     add("nvidia/cudnn/lib/libcudnn.so.9", b"\x7fELF" + b"\0" * 5)
     (patient.site_packages / "nvidia" / "loop").symlink_to("..")

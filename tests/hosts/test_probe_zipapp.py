@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.harness.machine import Machine
-from tests.harness.patient import find_python
+from tests.harness.interpreters import find_python
 from tests.hosts.looking import COMMAND, HEALTHY, LIBCUDA, LIBNVIDIA_ML, ROOT, arguments, healthy, looked
 from tests.hosts.test_interrupts import wait_until_asking
 from tests.shim import build
@@ -50,7 +50,12 @@ def collected(machine: Machine, probe: bytes, python: Path, *options: str) -> Ma
     if os.geteuid() == 0:
         shut = " ".join({str(f) for f in python.parents if f.stat().st_mode & 0o005 != 0o005})
         opened = f"chmod o+rx {shut} && " if shut else ""
-        become = ["sh", "-c", f'{opened}exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups -- "$@"', "sh"]
+        become = [
+            "sh",
+            "-c",
+            f'{opened}exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups -- "$@"',
+            "sh",
+        ]
     done = carried(machine, probe).run([*become, str(python), "/opt/probe.pyz", *options])
     assert (done.returncode, done.stderr, done.leftover) == (0, "", ())
     document: Mapping[str, Any] = json.loads(done.stdout)
@@ -74,7 +79,8 @@ def test_judged_elsewhere_as_on_the_spot(probe: bytes) -> None:
     """What the probe saw, judged by `check --from`, is the report of a check on that machine."""
     document = collected(HEALTHY, probe, interpreter("3.11"))
     there = HEALTHY.adding(files={"/opt/raw.json": json.dumps(document)}).run(
-        arguments("--from", "/opt/raw.json"), cwd=str(ROOT))
+        arguments("--from", "/opt/raw.json"), cwd=str(ROOT)
+    )
     report = looked(there)
     assert (report.exit_code, report.report["verdict"]) == (0, "healthy")
     for name in ("driver.kernel_version", "cuda.init_code", "nvml.driver_version", "gpu.name", "gpu.uuid"):

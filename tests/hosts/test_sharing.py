@@ -13,12 +13,13 @@ import pytest
 
 from tests.harness.machine import File
 from tests.harness.nvidia import uuid
-from tests.harness.patient import find_python
+from tests.harness.interpreters import find_python
 from tests.hosts.looking import COMMAND, HEALTHY, ROOT, RULES, arguments
 from tests.shim import build
 
 HOME = "/home/alice"
 SECRETS = ("alice", "wonderland", uuid(0), uuid(0)[4:], "secret-flag", "looking-glass", "tea.party")
+PARTED = "========"
 SHIPPED_RULES = ROOT / "rules"
 
 
@@ -45,24 +46,33 @@ def snapshots() -> tuple[str, str]:
     """Return the snapshot of a machine as it is and as it is shared."""
     files, links = patient_files()
     machine = HEALTHY.adding(
-        files=files, links=links, libraries={f"{HOME}/stubs/libcuda.so.1": build.stub_cuda()},
+        files=files,
+        links=links,
+        libraries={f"{HOME}/stubs/libcuda.so.1": build.stub_cuda()},
         environment={
-            "HOME": HOME, "USER": "alice", "LD_LIBRARY_PATH": f"{HOME}/stubs:/usr/local/lib", "XLA_FLAGS": "secret-flag",
-            "CUDA_VISIBLE_DEVICES": uuid(0), "CUDA_CACHE_PATH": "/srv/looking-glass/cache"})
+            "HOME": HOME,
+            "USER": "alice",
+            "LD_LIBRARY_PATH": f"{HOME}/stubs:/usr/local/lib",
+            "XLA_FLAGS": "secret-flag",
+            "CUDA_VISIBLE_DEVICES": uuid(0),
+            "CUDA_CACHE_PATH": "/srv/looking-glass/cache",
+        },
+    )
     machine = replace(machine, host_name="tea.party")
     options = f"--python {HOME}/projects/wonderland/venv --timeout 6"
     base = f"{' '.join(COMMAND)} snapshot {options}"
-    script = f"cd {HOME}/projects/wonderland; {base} -o /tmp/whole.json && {base} --share -o /tmp/shared.json"
-    done = machine.run(["sh", "-c", script], environment={"PYTHONPATH": str(ROOT)},
-                       collect=["/tmp/whole.json", "/tmp/shared.json"])
+    script = f"cd {HOME}/projects/wonderland; {base} && echo {PARTED} && {base} --share"
+    done = machine.run(["sh", "-c", script], environment={"PYTHONPATH": str(ROOT)})
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.files is not None
-    return done.files["/tmp/whole.json"].decode(), done.files["/tmp/shared.json"].decode()
+    whole, shared = done.stdout.split(PARTED)
+    return whole, shared
 
 
 def judged(snapshot: str, rules: Path) -> Mapping[str, Any]:
     """Return the report on a snapshot."""
-    done = HEALTHY.adding(files={"/tmp/s.json": snapshot}).run(arguments("--from", "/tmp/s.json", rules=rules), cwd=str(ROOT))
+    done = HEALTHY.adding(files={"/tmp/s.json": snapshot}).run(
+        arguments("--from", "/tmp/s.json", rules=rules), cwd=str(ROOT)
+    )
     assert done.returncode in (0, 1, 3), done.stderr
     report: Mapping[str, Any] = json.loads(done.stdout)
     return report
@@ -70,8 +80,17 @@ def judged(snapshot: str, rules: Path) -> Mapping[str, Any]:
 
 def outline(findings: list[dict[str, Any]]) -> list[Any]:
     """Return what a diagnosis says, without the paths it says it with."""
-    return [(f["rule"], f["subject"], f["certainty"], f["severity"], [(x["kind"], x["risk"]) for x in f["fixes"]],
-             outline(f["consequences"])) for f in findings]
+    return [
+        (
+            f["rule"],
+            f["subject"],
+            f["certainty"],
+            f["severity"],
+            [(x["kind"], x["risk"]) for x in f["fixes"]],
+            outline(f["consequences"]),
+        )
+        for f in findings
+    ]
 
 
 def test_secrets_are_in_the_whole_snapshot() -> None:
@@ -93,7 +112,8 @@ def test_diagnosis_is_the_same(rules: Path) -> None:
     assert outline(shared["findings"]) == outline(whole["findings"])
     assert shared["exit_code"] == whole["exit_code"]
     assert [(u["rule"], u["subject"]) for u in shared["undecided"]] == [
-        (u["rule"], u["subject"]) for u in whole["undecided"]]
+        (u["rule"], u["subject"]) for u in whole["undecided"]
+    ]
 
 
 def test_sharing_what_is_shared_changes_nothing_more() -> None:

@@ -1,11 +1,10 @@
-"""Machines that give a program little: no /proc, no HOME, nothing to write to, no current folder, strange paths."""
+"""Machines that give a program little: no /proc, no HOME, nothing to write to, no current folder."""
 
 from __future__ import annotations
 
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -81,14 +80,21 @@ def test_library_path_of_500_folders() -> None:
 
 def test_library_path_with_a_folder_of_20000_files() -> None:
     """A folder full of other files, GPU libraries among them, neither slows nor floods the report."""
-    script = ("import os, pathlib; folder = pathlib.Path('/tmp/many'); folder.mkdir()\n"
-              "for number in range(20000): (folder / f'file{number}').touch()\n"
-              "for number in range(50): (folder / f'libcudnn_{number:02}.so.9').touch()\n"
-              f"os.execv({sys.executable!r}, {arguments(timeout_seconds=10)!r})")
-    seen = looked(HEALTHY.run([sys.executable, "-c", script], environment={"LD_LIBRARY_PATH": "/tmp/many"},
-                              cwd=str(ROOT)))
+    script = (
+        "import os, pathlib; folder = pathlib.Path('/tmp/many'); folder.mkdir()\n"
+        "for number in range(20000): (folder / f'file{number}').touch()\n"
+        "for number in range(50): (folder / f'libcudnn_{number:02}.so.9').touch()\n"
+        f"os.execv({sys.executable!r}, {arguments(timeout_seconds=10)!r})"
+    )
+    seen = looked(
+        HEALTHY.run(
+            [sys.executable, "-c", script], environment={"LD_LIBRARY_PATH": "/tmp/many"}, cwd=str(ROOT)
+        )
+    )
     assert changed(healthy(), seen) <= {"environment.LD_LIBRARY_PATH", "loader.library_path", "loader.files"}
-    listed = [record for record in seen.fact("loader.files")["value"] if record["path"].startswith("/tmp/many/")]
+    listed = [
+        record for record in seen.fact("loader.files")["value"] if record["path"].startswith("/tmp/many/")
+    ]
     assert len(listed) == 50
     assert {record["error"] for record in listed} == {"empty file"}
 
@@ -99,20 +105,32 @@ def test_library_path_with_a_folder_that_may_not_be_read() -> None:
     path = "/opt/shut:/etc/hostname:/nowhere::relative"
     seen = look(machine, before=as_user(NOBODY), environment={"LD_LIBRARY_PATH": path})
     assert seen.fact("loader.library_path")["value"] == [
-        "/opt/shut", "/etc/hostname", "/nowhere", str(ROOT), str(ROOT / "relative")]
+        "/opt/shut",
+        "/etc/hostname",
+        "/nowhere",
+        str(ROOT),
+        str(ROOT / "relative"),
+    ]
     assert changed(healthy(), seen) <= OF_THE_USER | {
-        "environment.LD_LIBRARY_PATH", "loader.library_path", "loader.files"}
+        "environment.LD_LIBRARY_PATH",
+        "loader.library_path",
+        "loader.files",
+    }
     refused = [record for record in seen.fact("loader.files")["value"] if record["path"] == "/opt/shut"]
     assert ["Permission" in record["error"] for record in refused] == [True]
     assert seen.exit_code == 0
 
 
-def test_library_path_that_leads_to_a_broken_libcuda(tmp_path: Path) -> None:
+def test_library_path_that_leads_to_a_broken_libcuda() -> None:
     """The first libcuda on the path is what a framework would get, so its fault is what is reported."""
     machine = HEALTHY.adding(libraries={"/opt/broken/libcuda.so.1": build.crashing(soname="libcuda.so.1")})
     seen = look(machine, environment={"LD_LIBRARY_PATH": "/opt/broken"})
     assert seen.outcomes["cuda"] == "signal"
     assert seen.exit_code == 3
     assert changed(healthy(), seen) <= of_probe("cuda") | {
-        "environment.LD_LIBRARY_PATH", "loader.library_path", "loader.files", "driver.libcuda_files",
-        "driver.libcuda_file_version"}
+        "environment.LD_LIBRARY_PATH",
+        "loader.library_path",
+        "loader.files",
+        "driver.libcuda_files",
+        "driver.libcuda_file_version",
+    }

@@ -111,7 +111,7 @@ class Recipe:
     """How to make one environment."""
 
     make: Callable[[Patient], None] = nothing
-    python: str = "3.12"
+    python: str | None = None
 
 
 RECIPES: Mapping[str, Recipe] = {

@@ -16,6 +16,7 @@ import pytest
 import gpudoctor
 from gpudoctor import child
 from gpudoctor.probes.raw import Answer
+from tests.harness.interpreters import need_python
 from tests.shim import build
 
 DRIVER = "570.86.15"
@@ -86,11 +87,8 @@ def ask(
 
 
 def old_interpreter(version: str) -> str:
-    """Return the path of a pyenv interpreter, or skip."""
-    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    if not found:
-        pytest.skip(f"no Python {version} under ~/.pyenv/versions")
-    return str(found[0])
+    """Return the path of an interpreter of that version, or skip."""
+    return str(need_python(version))
 
 
 @contextlib.contextmanager

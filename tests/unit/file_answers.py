@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
 
 import gpudoctor
@@ -18,6 +17,7 @@ from gpudoctor import child
 from gpudoctor.facts import CATALOGUE, LISTS, FactType, promised
 from gpudoctor.model import Absent, Fact, Known, Scope, Unknown
 from gpudoctor.probes.raw import Answer
+from tests.harness.interpreters import need_python
 
 PAYLOADS = Path(gpudoctor.__file__).parent / "payloads" / "__main__.py"
 JSON = st.recursive(
@@ -41,11 +41,8 @@ def ask(
 
 
 def interpreter(version: str) -> str:
-    """Return the path of a pyenv interpreter, or skip."""
-    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    if not found:
-        pytest.skip(f"no Python {version} under ~/.pyenv/versions")
-    return str(found[0])
+    """Return the path of an interpreter of that version, or skip."""
+    return str(need_python(version))
 
 
 def good(data: Any) -> Answer:

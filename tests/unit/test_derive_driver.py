@@ -52,7 +52,7 @@ def test_commands_follow_the_distribution_and_the_driver_in_use(database: RuleDa
 
 
 def test_the_branch_command_keeps_the_flavour_of_the_module(database: RuleDatabase) -> None:
-    """A machine that runs the proprietary module may have a card that the open one does not serve."""
+    """Who runs the proprietary module on a card that both serve may have a reason."""
     changes: dict[str, Value] = {"cuda__library_version": "580.65.06", "system__distribution": "ubuntu"}
     opened = derived(database, "cuda.library_driver_command", driver__kernel_flavour="open", **changes)
     assert value_of(opened) == "sudo apt-get install nvidia-driver-580-open"

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.harness.elf import place_standin
+from tests.harness.interpreters import find_python
 from tests.harness.machine import Machine
-from tests.harness.patient import Patient, find_python
+from tests.harness.patient import Patient
 
 
 def output(*command: str) -> str:

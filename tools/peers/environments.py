@@ -79,7 +79,7 @@ def _key(*parts: object) -> str:
 
 
 def _described(prefix: Path, name: str) -> Patient:
-    major, minor = RECIPES[name].python.split(".")
+    major, minor = (RECIPES[name].python or "3.12").split(".")
     return Patient(prefix=prefix, version=(int(major), int(minor)))
 
 

@@ -1,0 +1,102 @@
+"""What `--assume` says: typed as the catalogue has it, and names that stand for many facts at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.assume import AssumptionError, assumed, blank, lay, parse_assumption
+from gpudoctor.model import Known, Snapshot, Unknown
+
+TABLES = ruledb.load().tables
+
+
+def assuming(*texts: str, on: Snapshot | None = None) -> Snapshot:
+    """Return a machine with nothing, with assumptions."""
+    return lay(on or blank(), assumed([parse_assumption(text) for text in texts]), TABLES, source="assumed")
+
+
+def value(snapshot: Snapshot, name: str) -> object:
+    """Return the value of a fact of the host, None when it is not known."""
+    fact = snapshot.host[name]
+    return fact.value if isinstance(fact, Known) else None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cuda.init_code=802", ("cuda.init_code", 802)),
+        ("cuda.init_code=-1", ("cuda.init_code", -1)),
+        ("driver.uvm_node=yes", ("driver.uvm_node", True)),
+        ("driver.uvm_node=FALSE", ("driver.uvm_node", False)),
+        ("system.cpu_flags=avx, avx2", ("system.cpu_flags", ("avx", "avx2"))),
+        ("driver=570.86.15", ("driver", "570.86.15")),
+        (" driver = 570.86.15 ", ("driver", "570.86.15")),
+        ("environment.XLA_FLAGS=--a=b", ("environment.XLA_FLAGS", "--a=b")),
+    ],
+)
+def test_assumptions_are_typed(text: str, expected: tuple[str, object]) -> None:
+    """The catalogue says of what type a fact is."""
+    assert parse_assumption(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "=",
+        "driver",
+        "no.such=1",
+        "cuda.init_code=x",
+        "cuda.init_code=\u00b2",
+        "cuda.init_code=" + "9" * 30,
+        "driver.uvm_node=maybe",
+        "driver.kernel_version=soon",
+        "loader.files=a",
+    ],
+)
+def test_assumptions_that_cannot_be_made(text: str) -> None:
+    """One line that says why."""
+    with pytest.raises(AssumptionError) as error:
+        parse_assumption(text)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["driver=soon", "driver=1.0", "cc=many", "python=new", "glibc=x", "release=torch"]
+)
+def test_names_that_stand_for_nothing(text: str) -> None:
+    """A name for many facts wants a value that means something."""
+    with pytest.raises(AssumptionError):
+        assuming(text)
+
+
+def test_driver_stands_for_all_of_a_working_driver() -> None:
+    """Module, libraries and their answers tell one story, whatever stood there before."""
+    machine = assuming("cc=9.0", "driver=570.86.15")
+    for name in ("driver.kernel_version", "nvml.driver_version", "cuda.library_version"):
+        assert value(machine, name) == "570.86.15"
+    assert (value(machine, "cuda.init_code"), value(machine, "cuda.ceiling")) == (0, "12.8")
+    gone = assuming("driver=none", on=machine)
+    assert value(gone, "driver.kernel_version") is None
+
+
+def test_cards_replace_the_real_ones() -> None:
+    """Each `cc` is one card."""
+    machine = assuming("cc=9.0", "cc=7.5")
+    assert not isinstance(machine.gpus, Unknown)
+    assert [card["gpu.compute_capability"] for card in machine.gpus] == [
+        Known(value=capability, source="assumed") for capability in ("9.0", "7.5")
+    ]
+    bare = assuming("cc=none", on=machine)
+    assert bare.gpus == ()
+
+
+def test_python_and_glibc() -> None:
+    """The patient's tag follows its version."""
+    machine = assuming("python=3.13", "glibc=2.31")
+    assert [value(machine, name) for name in ("python.version", "python.abi", "system.glibc")] == [
+        "3.13",
+        "cp313",
+        "2.31",
+    ]

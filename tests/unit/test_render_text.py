@@ -1,0 +1,87 @@
+"""The report for people: at any width, without colour, and with commands that can be copied."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.assume import assumed, lay
+from gpudoctor.examine import Policy, examine
+from gpudoctor.model import Report
+from gpudoctor.render import json as json_renderer
+from gpudoctor.render import text
+from gpudoctor.render.plain import printable
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@cache
+def report(driver: str = "450.80.02") -> Report:
+    """Return the report on a card with a driver that is too old for the installed torch."""
+    database = ruledb.load()
+    facts = assumed([("cc", "9.0"), ("driver", driver), ("release", "torch==2.15.0")])
+    return examine(lay(database.base, facts, database.tables, source="a test"), database, Policy())
+
+
+def test_there_is_something_to_print() -> None:
+    """The report that these tests print has a finding, and the finding a command."""
+    found = report()
+    assert [finding.cause for finding in found.findings][:1] == ["driver-too-old"]
+    assert found.findings[0].fixes[0].commands
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_prose_keeps_to_the_width(width: int) -> None:
+    """Only commands, and words that are longer than a line, go beyond the edge."""
+    commands = {
+        printable(command, 4000)
+        for finding in report().findings
+        for fix in finding.fixes
+        for command in (*fix.commands, *(fix.image or "",))
+    }
+    for line in text.render(report(), width=width, colour=False).splitlines():
+        is_title = line.startswith(("ERROR", "WARNING", "INFO"))
+        assert len(line) <= width or line.strip() in commands or is_title or " " not in line.strip(), line
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_commands_are_never_broken(width: int) -> None:
+    """Each command stands whole on one line."""
+    lines = [line.strip() for line in text.render(report(), width=width, colour=False).splitlines()]
+    for finding in report().findings:
+        for fix in finding.fixes:
+            assert [command for command in fix.commands if printable(command, 4000) not in lines] == []
+
+
+def test_colour_only_repeats_what_the_words_say() -> None:
+    """Without its escape sequences the coloured report is the plain one."""
+    coloured = text.render(report(), width=80, colour=True)
+    assert ESCAPE.search(coloured)
+    plain = [line.rstrip() for line in ESCAPE.sub("", coloured).splitlines()]
+    assert plain == text.render(report(), width=80, colour=False).splitlines()
+
+
+def test_plain_report_has_no_escape_sequence() -> None:
+    """Neither a pipe nor a dumb terminal gets one, with all details on."""
+    assert "\x1b" not in text.render(report(), width=80, colour=False, verbose=True)
+
+
+def test_what_was_seen_stands_before_what_to_do() -> None:
+    """Areas, then the cause, its evidence and its fix, then the verdict."""
+    said = text.render(report(), width=80, colour=False)
+    order = [
+        said.index(word)
+        for word in ("  driver  ", "ERROR  driver-too-old", "    seen ", "    fix ", "Not healthy")
+    ]
+    assert order == sorted(order)
+    assert f"gpudoctor rules show {report().findings[0].rule}" in said
+
+
+def test_json_is_ascii_and_ends_its_line() -> None:
+    """Whatever the encoding of the terminal, the document is the same."""
+    document = json_renderer.render(report())
+    assert document.isascii()
+    assert document.endswith("}\n")

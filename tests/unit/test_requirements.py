@@ -1,0 +1,64 @@
+"""What `--require` asks for, held against a machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor import derive, ruledb
+from gpudoctor.assume import assumed, lay
+from gpudoctor.derive.requirements import RequirementError, parse
+from gpudoctor.model import Fact, Known, Snapshot, Unknown
+
+
+def unmet(*wanted: str, gpus: tuple[dict[str, Fact], ...] | Unknown | None = None) -> Fact:
+    """Return what two cards of 80 GiB and torch 2.10 do not meet of what is wanted."""
+    database = ruledb.load()
+    facts = assumed([("cc", "9.0"), ("cc", "9.0"), ("driver", "580.95.05"), ("release", "torch==2.10.0")])
+    facts["gpu.memory_total_bytes"] = Known(value=80 << 30, source="a test")
+    facts["require.wanted"] = Known(value=wanted, source="a test")
+    machine = lay(database.base, facts, database.tables, source="a test")
+    if gpus is not None:
+        machine = Snapshot(host=machine.host, gpus=gpus, frameworks=machine.frameworks)
+    return derive.complete(machine, database.tables).host["require.unmet"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gpu",
+        "gpu>=2",
+        "gpu<3",
+        "gpu.memory>=80GiB",
+        "gpu.memory>79 GiB",
+        "gpu.memory>=85GB",
+        "torch",
+        "torch>=2.9",
+        "torch>=2.9,<3",
+        "torch==2.10.0",
+    ],
+)
+def test_met(text: str) -> None:
+    """What is there is not asked for again."""
+    assert unmet(text) == Known(value=(), source="--require")
+
+
+@pytest.mark.parametrize(
+    "text", ["gpu>=3", "gpu.memory>=81GiB", "gpu.memory>=86GB", "torch>=2.11", "torch<2.10", "jax"]
+)
+def test_not_met(text: str) -> None:
+    """What is not there is named as it was asked for."""
+    assert unmet("gpu>=1", text) == Known(value=(text,), source="--require")
+
+
+def test_nobody_could_look() -> None:
+    """Memory of cards that could not be listed is unknown, which is not unmet."""
+    assert isinstance(unmet("gpu.memory>=1GiB", gpus=Unknown(reason="NVML hangs")), Unknown)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "gpu>>2", "gpu>=two", "gpu.colour>=1", "numpy>=1", "torch>=new", ">=2", "gpu>=2KiB"]
+)
+def test_what_cannot_be_required(text: str) -> None:
+    """Wrong usage says what can be asked for."""
+    with pytest.raises(RequirementError, match="tensorflow"):
+        parse(text)
