@@ -240,7 +240,7 @@ def placeholders(text: str) -> tuple[str, ...]:
 def fill(text: str, subject: Subject) -> str:
     """Replace `{fact.name}` by what was seen; what is not there reads "none".
 
-    A part in `[?...]` is left out when a fact that it names is empty or not known: "[?; broken: {fact.name}]".
+    A part in `[?...]` is left out when a fact in it is empty or not known: "[?; broken: {fact.name}]".
     """
     text = _OPTIONAL.sub(lambda m: m[1] if _all_said(m[1], subject) else "", text)
     facts = {name: subject.fact(name) for name in placeholders(text)}

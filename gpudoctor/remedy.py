@@ -1,7 +1,7 @@
 """Make fixes concrete, prove them on the snapshot, and fold mere consequences under their causes. Pure.
 
 A fix is given only if laying its effect over the snapshot clears the finding and makes no rule match that was
-clear before. (A rule that could not be judged before may be revealed: a fix is not to blame for what was
+clear before and is as bad. (A rule that could not be judged before may be revealed: a fix is not to blame for what was
 hidden.) A finding is the consequence of another one when the overlay that cures that other clears it as well.
 """
 
@@ -92,7 +92,9 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
         return None
     had = {_key(f) for f in before.findings}
     open_before = {(u.rule, u.subject) for u in before.undecided}
-    caused = {_key(f) for f in after.findings if f.severity in (Severity.ERROR, Severity.WARNING)}
+    # a warning in place of an error is still worth printing; what is as bad as the finding is no cure
+    caused = {_key(f) for f in after.findings
+              if f.severity.rank <= min(finding.severity.rank, Severity.WARNING.rank)}
     reveals = fix.kind == "hardware"  # what another machine shows of this environment was wrong before
     if caused - had - open_before and not reveals:
         return None

@@ -1,4 +1,4 @@
-"""Which driver a fix may name: the branches and kernel modules that serve the cards here, and whose packages."""
+"""Which driver a fix may name: branches and kernel modules that serve the cards here, and whose packages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def served(view: View) -> Served:
     The cards' PCI device ids tell it without any driver; where the bus shows none, their compute capability.
     """
     rows = _generations(view)
-    flavours = [name for name in (_OPEN, "proprietary") if all(name in as_texts(row["flavours"]) for row in rows)]
+    flavours = [name for name in (_OPEN, "proprietary")
+                if all(name in as_texts(row["flavours"]) for row in rows)]
     if view.value("driver.kernel_flavour") == "proprietary":
         flavours.reverse()  # whoever runs it may have a reason
     lasts = [major(row["last_branch"]) for row in rows if "last_branch" in row]
@@ -71,11 +72,12 @@ def _generations(view: View) -> list[Row]:
 
 
 def package_row(view: View) -> Row:
-    """Return the row of this distribution, else of the first that it says it is like, else the one for all."""
+    """Return the row of this distribution, else of the first it says it is like, else the one for all."""
     rows = view.table("driver_packages").rows
     version = major(view.value("system.distribution_version") or "")
     for family in _families(view):
-        fitting = [row for row in rows if row["distribution"] == family and major(row["first_version"]) <= version]
+        fitting = [row for row in rows
+                   if row["distribution"] == family and major(row["first_version"]) <= version]
         if fitting:
             return max(fitting, key=lambda row: major(row["first_version"]))
     return {"source": "rules/tables/driver_packages.toml has no row for this distribution"}
@@ -97,7 +99,7 @@ def cell(view: View, column: str) -> Fact:
 
 
 def _in_flavour(view: View, column: str) -> tuple[str, str] | None:
-    """Return the cell for the best kernel module that serves the cards and has one, and that module's name."""
+    """Return the cell for the best kernel module that serves the cards and has one, and that module."""
     row = package_row(view)
     for flavour in served(view).flavours:
         name = column if flavour == _OPEN else f"{flavour}_{column}"
@@ -114,7 +116,7 @@ def _brings(view: View, flavour: str) -> str | None:
 
 
 def package_command(view: View) -> Fact:
-    """Return the command that installs the driver out of the distribution's own packages, if it serves the cards."""
+    """Return the command that installs the distribution's own driver, where that serves the cards."""
     found = _in_flavour(view, "command")
     driver = None if found is None else _brings(view, found[1])
     if found is None or driver is None or not served(view).allows(major(driver)):
@@ -197,7 +199,7 @@ def maintained_driver(view: View, minimum: str) -> Fact:
 
 
 def branch_command(view: View, minimum: str) -> Fact:
-    """Return the command that installs that driver; where a repository is needed, it must be known how to add it."""
+    """Return the command that installs that driver; a repository that it needs must be known as well."""
     nothing = Absent(source="no command is known that installs this driver here")
     found = _release(view, minimum)
     row = package_row(view)
@@ -213,7 +215,9 @@ def branch_command(view: View, minimum: str) -> Fact:
         return Known(value=text.replace("BRANCH", str(branch)),
                      source=str(row["source"])) if branch in maintained else nothing
     driver = _brings(view, flavour)
-    if driver is None or versions.parse(driver) < versions.parse(minimum) or not served(view).allows(major(driver)):
+    if driver is None or versions.parse(driver) < versions.parse(minimum):
+        return nothing
+    if not served(view).allows(major(driver)):
         return nothing
     return Known(value=text, source=str(row["source"]))
 

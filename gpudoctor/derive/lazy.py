@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.model import Fact, Facts, Tables, Unknown
-from gpudoctor.versions import Incomparable
 
 Derivation = Callable[[View], Fact]
 
@@ -36,7 +35,7 @@ class LazyFacts(Mapping[str, Fact]):
                 fact = self._derivations[name](self._view)
             except NotKnown as error:
                 fact = error.fact
-            except Incomparable as error:
+            except ValueError as error:  # a stranger's snapshot: a version that is none, a number without end
                 fact = Unknown(reason=f"cannot be computed: {error}")
             self._computed[name] = fact
             return fact

@@ -1,4 +1,4 @@
-"""Which framework must move to an environment of its own, where two of them ask for packages that own the same files."""
+"""Which framework is to move to an environment of its own, where two ask for packages with the same files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def moved_distributions(view: View, frameworks: Sequence[Facts]) -> Fact:
 def kept_requirements(view: View, frameworks: Sequence[Facts]) -> Fact:
     """Return the packages that stay and whose files pip must lay down again, with their versions."""
     going, _ = _moving(view, frameworks)
-    installed = {text_in(r, "name"): text_in(r, "version") for r in view.records("python.nvidia_distributions")}
+    installed = {text_in(r, "name"): text_in(r, "version")
+                 for r in view.records("python.nvidia_distributions")}
     kept = [name for name in as_texts(view.need("python.colliding_distributions")) if name not in going]
     if any(name not in installed for name in kept):
         return Absent(source="the version of a package that stays is not known")

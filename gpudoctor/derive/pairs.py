@@ -28,10 +28,12 @@ def pair_code(view: View) -> Fact:
 
 def _code_in_words(view: View) -> str:
     """Return for which compute capabilities the build holds machine code, and for which PTX."""
-    kinds = {"machine code": "sass", "PTX": "ptx"}
-    held = {said: sorted({item.partition("@")[0] for record in code_of(view) for item in as_texts(record.get(kind))},
-                         key=_by_capability) for said, kind in kinds.items()}
-    return "; ".join(f"{said} for {', '.join(found)}" for said, found in held.items() if found) or "no device code"
+    parts = []
+    for said, kind in (("machine code", "sass"), ("PTX", "ptx")):
+        held = {item.partition("@")[0] for record in code_of(view) for item in as_texts(record.get(kind))}
+        if held:
+            parts.append(f"{said} for {', '.join(sorted(held, key=_by_capability))}")
+    return "; ".join(parts) or "no device code"
 
 
 def _by_capability(text: str) -> tuple[int, ...]:

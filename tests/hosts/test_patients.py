@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.machine import File, Machine
 from tests.harness.interpreters import find_python
+from tests.harness.machine import File, Machine
 from tests.harness.patient import Patient
 from tests.hosts.looking import HEALTHY, Looked, changed, healthy, look, of_probe
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.harness.machine import Machine
 from tests.harness.interpreters import find_python
+from tests.harness.machine import Machine
 from tests.hosts.looking import COMMAND, HEALTHY, LIBCUDA, LIBNVIDIA_ML, ROOT, arguments, healthy, looked
 from tests.hosts.test_interrupts import wait_until_asking
 from tests.shim import build

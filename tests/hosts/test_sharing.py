@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.harness.interpreters import find_python
 from tests.harness.machine import File
 from tests.harness.nvidia import uuid
-from tests.harness.interpreters import find_python
 from tests.hosts.looking import COMMAND, HEALTHY, ROOT, RULES, arguments
 from tests.shim import build
 

@@ -86,7 +86,7 @@ def laid(snapshot: Snapshot, facts: Mapping[str, Value | Fact]) -> Snapshot:
 
 
 def machine(**facts: Value) -> Snapshot:
-    """Return the healthy machine that cases start from, with its own `driver`, `cc`, `python` or `release`."""
+    """Return the healthy machine of the cases, with its own `driver`, `cc`, `python` or `release`."""
     return laid(database().base, facts)
 
 

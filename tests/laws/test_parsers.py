@@ -43,9 +43,10 @@ def nested(path: list[str], leaf: Any) -> Any:
 
 
 PLACES = """
-calls load path error cards devices code value index python installed distributions frameworks files collisions gone
-shadowing version folders cache entries text names missing node variables library_path cgroup_self modules pci name
-build values loader rpath runpath nvmlInit cuInit cuDeviceGetCount nvmlDeviceGetCount
+calls load path error cards devices code value index python installed distributions frameworks files
+collisions gone shadowing version folders cache entries text names missing node variables library_path
+cgroup_self modules pci name build values loader rpath runpath nvmlInit cuInit cuDeviceGetCount
+nvmlDeviceGetCount
 """.split()
 KEYS = st.lists(st.sampled_from(PLACES), min_size=1, max_size=4)
 

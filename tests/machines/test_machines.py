@@ -189,6 +189,31 @@ def test_an_old_card_beside_a_new_one_is_told_apart(diagnose: Diagnose) -> None:
     assert {"8.0", "8.6", "8.9"} & carried
 
 
+def test_tensorflow_on_blackwell_has_a_way_out(diagnose: Diagnose) -> None:
+    """No published wheel has code for the card, and the message says so; NVIDIA's image has."""
+    examination = diagnose("TensorFlow on a Blackwell card")
+    assert "published" in examination.first["message"]
+    assert examination.fix["kind"] == "image"
+    assert "tensorflow:25.02" in commands_of(examination.fix)
+
+
+def test_two_frameworks_with_the_same_files_are_parted(diagnose: Diagnose) -> None:
+    """The one of the older CUDA gets an environment of its own; what stays is laid down again."""
+    commands = diagnose("two distributions own cuDNN").fix["commands"]
+    assert "uv venv" in commands[0]
+    assert "tensorflow[and-cuda]==2.20.0" in commands[1]
+    assert "nvidia-cudnn-cu13==" in commands[3]
+
+
+@pytest.mark.parametrize("name", [
+    "3 H100, R570, CUDA 13.2", "TensorFlow's PTX is newer than R535", "V100, R450, torch for CUDA 12.4"])
+def test_a_driver_comes_from_a_branch_that_is_maintained(name: str, diagnose: Diagnose) -> None:
+    """Debian has none new enough: NVIDIA's repository is added before anything is installed from it."""
+    commands = diagnose(name).fix["commands"]
+    assert "cuda-keyring" in commands[0]
+    assert "nvidia-driver-pinning-580" in commands[1]
+
+
 def test_what_the_patients_hold_is_what_was_published(patients: Patients) -> None:
     """The stand-in through which torch opens CUDA has the published library's search path and needs."""
     patient = patients("torch for CUDA 13.2")
