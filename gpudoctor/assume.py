@@ -16,6 +16,7 @@ from gpudoctor.derive.view import as_texts, floor_row
 from gpudoctor.facts import CATALOGUE, LISTS, FactType, promised
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Tables, Unknown, Value
 
+_FOR_GUESTS = "vfio-pci"
 _NOT_ASKED = Unknown(reason="nothing was run", asked=False)
 
 
@@ -137,7 +138,7 @@ def _driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sn
     row = floor_row(table, "driver", version) if table is not None else None
     if row is None:
         raise AssumptionError(f"driver={version}: the rule database does not reach back to this driver")
-    cards = 0 if isinstance(snapshot.gpus, Unknown) else len(snapshot.gpus)
+    cards = 0 if isinstance(snapshot.gpus, Unknown) else sum(not _reserved(card) for card in snapshot.gpus)
     modules = snapshot.host.get("system.gpu_modules")
     others = as_texts(modules.value) if isinstance(modules, Known) else ()
     loaded = sorted({"nvidia", "nvidia_uvm", *(m for m in others if m.startswith("nvidia"))})
@@ -150,24 +151,32 @@ def _driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sn
         "driver.gpu_nodes": cards, "driver.proc_gpus": cards,
         "nvml.library": "libnvidia-ml.so.1", "nvml.init_code": 0, "nvml.driver_version": version,
         "nvml.cuda_version": row["cuda"], "nvml.gpu_count": cards,
-        "cuda.library": "libcuda.so.1", "cuda.library_version": version, "cuda.load_error": None,
+        "cuda.library": "libcuda.so.1", "cuda.library_version": version, "cuda.load_error": None, "cuda.ended": "answered",
         "cuda.init_code": 0, "cuda.init_name": "CUDA_SUCCESS", "cuda.ceiling": row["cuda"],
         "cuda.device_count": cards})
     working: dict[str, Fact] = {name: Known(value=flag, source=source) for name, flag in
                                 (("gpu.in_nvml", True), ("gpu.in_cuda", True), ("gpu.lost", False))}
     working["gpu.nvml_code"] = Known(value=0, source=source)
     working["gpu.pci_driver"] = Known(value="nvidia", source=source)
-    for name, fact in working.items():
-        listed = replace(listed, gpus=_in_scope(listed.gpus, name, fact, None))
+    if not isinstance(listed.gpus, Unknown):
+        listed = replace(listed, gpus=tuple(card if _reserved(card) else {**card, **working}
+                                            for card in listed.gpus))
     return _bind(listed, source)
 
 
+def _reserved(card: Facts) -> bool:
+    """Return whether a card is set aside for virtual machines: no driver gets it."""
+    bound = card.get("gpu.pci_driver")
+    return isinstance(bound, Known) and bound.value == _FOR_GUESTS
+
+
 def _bind(snapshot: Snapshot, source: str) -> Snapshot:
-    """Return the snapshot with the nvidia module bound to every NVIDIA card on the PCI bus."""
+    """Return the snapshot with the nvidia module bound to the NVIDIA cards that no guest is to have."""
     fact = snapshot.host.get("system.pci_nvidia")
     if not isinstance(fact, Known) or not isinstance(fact.value, tuple):
         return snapshot
-    bound = tuple({**record, "driver": "nvidia"} for record in fact.value
+    bound = tuple({**record, "driver": _FOR_GUESTS if record.get("driver") == _FOR_GUESTS else "nvidia"}
+                  for record in fact.value
                   if isinstance(record, Mapping) and str(record.get("class", "")).startswith("0x03"))
     rest = tuple(record for record in fact.value if isinstance(record, Mapping)
                  and not str(record.get("class", "")).startswith("0x03"))

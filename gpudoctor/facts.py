@@ -111,6 +111,7 @@ nvml.cuda_version | cuda_version | nvml | | newest CUDA of the kernel driver as 
 nvml.gpu_count | integer | nvml | | number of cards NVML counts
 cuda.library | path | cuda | | libcuda.so.1 that was loaded
 cuda.library_version | driver_version | cuda | | driver version in the bytes of that file
+cuda.ended | text | cuda | | how asking libcuda ended: answered, crashed (a fault in it) or hung (a call that never returned)
 cuda.load_error | text | cuda | | what the loader said when libcuda.so.1 could not be loaded
 cuda.init_code | integer | cuda | | what cuInit returned; 0 is success
 cuda.init_name | text | cuda | | the name of that code, as libcuda gives it
@@ -175,6 +176,7 @@ gpu.compute_processes | integer | nvml | | processes with a CUDA context on the 
 gpu.lost | flag | nvml | | NVML said the card is lost, at first or midway
 gpu.nvml_code | integer | nvml | | what NVML returned for the card's handle; 0 is success
 gpu.driver_kernel | text | smoke | | the checked driver-API kernel: passed, wrong-result, failed, no-proof, skipped
+gpu.hidden | flag | derive | | whether CUDA_VISIBLE_DEVICES hides the card while others stay visible
 framework.name | text | frameworks | | tensorflow, torch, jax or paddle
 framework.distribution | text | frameworks | | the distribution that provides it (tensorflow-cpu, torch, ...)
 framework.version | package_version | frameworks | | version of that distribution
@@ -236,9 +238,11 @@ require.wanted_otherwise | texts | derive | | what is asked for beside releases 
 python.frameworks | texts | derive | | the frameworks installed in the patient
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
 cuda.visible_count | integer | derive | | CUDA devices that stay visible
+cuda.hides_every_device | flag | derive | | whether CUDA_VISIBLE_DEVICES alone keeps every device from programs
 cuda.library_kind | text | derive | | where the loaded libcuda came from: driver, compat, stub or other
 framework.has_gpu_build | flag | derive | | whether the installed build can use an NVIDIA GPU at all
 framework.cuda_floor | cuda_version | derive | | oldest driver ceiling its CUDA runs on (minor-version compatibility)
+framework.ceiling_suffices | flag | derive | | whether the driver's CUDA ceiling alone says that it runs this build
 framework.minimum_driver | driver_version | derive | | oldest driver for that floor
 framework.sufficient_driver | driver_version | derive | | oldest driver that also compiles what the cards here need compiled
 framework.libraries | records | derive | | the loader trace: soname, path, why, version
@@ -270,6 +274,10 @@ framework.jaxlib | package_version | derive | | JAX: version of jaxlib
 framework.plugins_mismatched | texts | derive | | JAX: CUDA plugins of another version than jaxlib
 framework.plugin_requirements | texts | derive | | JAX: what pip is to install so that they match
 framework.plugins_matched | records | derive | | JAX: the plugins as they would be then
+framework.installed_plugins | texts | derive | | JAX: the CUDA plugins that are installed
+framework.other_plugin_requirement | text | derive | | JAX: what pip is to install for the plugin of another CUDA that fits here
+framework.other_plugin_cuda | cuda_version | derive | | JAX: the CUDA of that plugin
+framework.other_plugins | records | derive | | JAX: jaxlib and the plugins as they would be with it
 framework.asks_packages | flag | derive | | whether NVIDIA's libraries come as Python packages that the build asks for
 framework.cudnn_requirement | texts | derive | | the requirement that would bring a cuDNN for it and for the cards here
 framework.cuda_distributions | texts | derive | | requirements on nvidia-* distributions that would bring its CUDA libraries
@@ -289,11 +297,12 @@ framework.driver_command | command | derive | | how to install that driver on th
 pair.ready | flag | derive | | driver.ready, and no for a build that uses no NVIDIA GPU
 pair.code | text | derive | | machine code for this card: native, partial (some must be compiled from PTX), ptx or none
 pair.ptx_isa | ptx_isa | derive | | newest PTX that must be compiled for this card
-pair.ptx_ceiling | cuda_version | derive | | oldest driver ceiling that compiles that PTX
+pair.ptx_ceiling | cuda_version | derive | | oldest driver ceiling that is known to compile that PTX
 pair.ptx_driver | driver_version | derive | | first driver that compiles that PTX
+pair.ptx_fails | flag | derive | | whether such PTX of the framework is reported to fail on such cards all the same
 pair.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, and compiles that PTX
 pair.driver_command | command | derive | | how to install that driver on this distribution
-pair.release_note | text | derive | | that no published release of the framework has machine code for this card, where that is so
+pair.release_note | text | derive | | that no known release of the framework has machine code for this card, where that is so
 pair.architecture_note | text | derive | | which CUDA toolkits compile for this card, in words
 """
 

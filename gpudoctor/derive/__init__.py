@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive import frameworks as framework_derivations
-from gpudoctor.derive import moves, packages, requirements
+from gpudoctor.derive import moves, packages, requirements, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
@@ -33,7 +33,7 @@ def subjects(snapshot: Snapshot, tables: Tables) -> Subjects:
     of_framework = framework_derivations.derivations(() if blind_cards else cards)
     gpus, frameworks, pairs = [], [], []
     for number, card in enumerate(cards):
-        facts = LazyFacts(card, host, {}, tables, blind_cards or _NOT_PROBED)
+        facts = LazyFacts(card, host, _of_card(card, snapshot), tables, blind_cards or _NOT_PROBED)
         gpus.append(Subject(name=_gpu_name(card, number, blind_cards), facts=facts, gpu=number,
                             missing=blind_cards or _NOT_PROBED))
     for number, patient in enumerate(patients):
@@ -44,7 +44,8 @@ def subjects(snapshot: Snapshot, tables: Tables) -> Subjects:
     for gpu in gpus:
         for framework in frameworks:
             missing = blind_cards or blind_patients or _NOT_PROBED
-            facts = LazyFacts(cards[gpu.gpu or 0], framework.facts, PAIR_DERIVATIONS, tables, missing)
+            of_pair = {**_of_card(cards[gpu.gpu or 0], snapshot), **PAIR_DERIVATIONS}
+            facts = LazyFacts(cards[gpu.gpu or 0], framework.facts, of_pair, tables, missing)
             pairs.append(Subject(name=f"{gpu.name} x {framework.name}", facts=facts, missing=missing,
                                  gpu=gpu.gpu, framework=framework.framework))
     return {Scope.HOST: [Subject(name="host", facts=host)], Scope.GPU: gpus, Scope.FRAMEWORK: frameworks,
@@ -106,6 +107,10 @@ def _ready(view: View) -> Fact:
     return Unknown(reason="not judged before the driver works", asked=False)
 
 
+def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
+    return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot)}
+
+
 def _installed(snapshot: Snapshot) -> Fact:
     if isinstance(snapshot.frameworks, Unknown):
         return snapshot.frameworks
@@ -120,6 +125,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
     asked = packages.asked_for(installed)
     return {
         **HOST_DERIVATIONS,
+        **visible.derivations(snapshot),
         "system.nvidia_gpus": lambda view: _count_cards(snapshot, view),
         "system.oldest_card": lambda _: _oldest_card(snapshot),
         "driver.ready": _ready,

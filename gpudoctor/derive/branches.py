@@ -12,6 +12,7 @@ from gpudoctor.model import Absent, Fact, Known, Value
 Row = Mapping[str, Value]
 DISPLAY_CLASS = "0x03"
 _OTHERS = "any"
+_JETSON = "jetson"
 _OPEN = "open"
 
 
@@ -84,6 +85,8 @@ def package_row(view: View) -> Row:
 
 
 def _families(view: View) -> Sequence[str]:
+    if isinstance(view.fact("system.jetson"), Known):
+        return (_JETSON,)  # its driver comes with the board's system, whatever the distribution says
     if isinstance(view.fact("system.distribution"), Absent):
         return (_OTHERS,)
     return (view.need_text("system.distribution"), *view.texts("system.distribution_like"), _OTHERS)

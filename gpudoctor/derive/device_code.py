@@ -20,10 +20,14 @@ _CAPABILITY = re.compile(r"(\d+)\.(\d+)([af]?)\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What a card gets from a build: `kind` native, partial, ptx or none; `ptx_isa` the newest PTX needed."""
+    """What a card gets from a build: `kind` native, partial, ptx or none.
+
+    Of the PTX that must be compiled, `ptx_isa` is the newest ISA and `ptx_target` the newest card it is for.
+    """
 
     kind: str
     ptx_isa: str | None
+    ptx_target: str | None
     fat_binaries: int
     native: int
 
@@ -32,6 +36,7 @@ def coverage(code: Sequence[Record], capability: str) -> Coverage:
     """Return what `code` (signature records: sass, ptx, fat_binaries) offers a card of `capability`."""
     native = compiled = nothing = 0
     isa: str | None = None
+    target: str | None = None
     for signature in code:
         count = signature.get("fat_binaries", 1)
         count = count if isinstance(count, int) else 1
@@ -43,9 +48,15 @@ def coverage(code: Sequence[Record], capability: str) -> Coverage:
             nothing += count
             continue
         compiled += count
-        isa = needed if isa is None or versions.parse(isa) < versions.parse(needed) else isa
-    return Coverage(kind=_kind(native, compiled, nothing), ptx_isa=isa, native=native,
+        isa = _newer(isa, needed)
+        target = _newer(target, _newest_target(_list(signature, "ptx"), capability))
+    return Coverage(kind=_kind(native, compiled, nothing), ptx_isa=isa, ptx_target=target, native=native,
                     fat_binaries=native + compiled + nothing)
+
+
+def _newer(one: str | None, other: str | None) -> str | None:
+    known = [text for text in (one, other) if text is not None]
+    return max(known, key=versions.parse, default=None)
 
 
 def _kind(native: int, compiled: int, nothing: int) -> str:
@@ -97,6 +108,13 @@ def _smallest_isa(entries: Sequence[str], capability: str) -> str | None:
         if _compiles(wanted, card):
             fitting.append(isa)
     return min(fitting, key=versions.parse, default=None)
+
+
+def _newest_target(entries: Sequence[str], capability: str) -> str | None:
+    """Return the newest card that PTX is for among what can be compiled for this one."""
+    wanted, card = [_split(entry.partition("@")[0]) for entry in entries], _split(capability)
+    fitting = [found[:2] for found in wanted if found and card and _compiles(found, card)]
+    return ".".join(str(number) for number in max(fitting)) if fitting else None
 
 
 def _compiles(target: tuple[int, int, str], card: tuple[int, int, str]) -> bool:

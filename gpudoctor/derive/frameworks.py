@@ -33,10 +33,34 @@ def cuda_floor(view: View) -> Fact:
     cuda = cuda_version(view)
     row = _compatibility_row(view)
     if row is None:
-        return Unknown(reason=f"the rule database says nothing about CUDA {cuda}")
+        return _floor_of_unlisted(cuda, view)
     if "floor_cuda" not in row:
         return Known(value=cuda, source=f"{row['source']}: no minor-version compatibility before CUDA 11")
     return Known(value=row["floor_cuda"], source=str(row["source"]))
+
+
+def _floor_of_unlisted(cuda: str, view: View) -> Fact:
+    """Return the floor of a major release newer than the table: what holds since CUDA 11 holds of it, too."""
+    rows = [row for row in view.table("minor_version_compatibility").rows if "floor_cuda" in row]
+    newest = max(rows, key=lambda row: versions.parse(str(row["floor_cuda"])), default=None)
+    if newest is None or versions.parse(cuda) < versions.parse(str(newest["floor_cuda"])):
+        return Unknown(reason=f"the rule database says nothing about CUDA {cuda}")
+    return Known(value=f"{versions.parse(cuda).major}.0", source=str(newest["source"]))
+
+
+def ceiling_suffices(view: View) -> Fact:
+    """Return whether the driver's ceiling alone, without its version, says that it runs this build.
+
+    It does at the build's own CUDA, and above the floor of its major release. At the floor itself the first
+    releases of a branch can be too old for minor-version compatibility.
+    """
+    floor = view.need_text("framework.cuda_floor")
+    ceiling = view.need_text("driver.cuda_ceiling")
+    cuda = cuda_version(view)
+    here = versions.parse(ceiling)
+    above = here > versions.parse(floor) or (_compatibility_row(view) is None and ceiling == floor)
+    said = f"the driver runs CUDA {ceiling}, the build is for {cuda}, which starts at {floor}"
+    return Known(value=here >= versions.parse(cuda) or above, source=said)
 
 
 def minimum_driver(view: View) -> Fact:
@@ -102,6 +126,7 @@ Derivation = Callable[[View], Fact]
 _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.has_gpu_build": has_gpu_build,
     "framework.cuda_floor": cuda_floor,
+    "framework.ceiling_suffices": ceiling_suffices,
     "framework.minimum_driver": minimum_driver,
     "framework.python_versions": python_versions,
     "framework.glibc_floor": glibc_floor,
@@ -110,6 +135,10 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.plugins_mismatched": jax.plugins_mismatched,
     "framework.plugin_requirements": jax.plugin_requirements,
     "framework.plugins_matched": jax.plugins_matched,
+    "framework.installed_plugins": jax.installed_plugins,
+    "framework.other_plugin_requirement": jax.other_requirement,
+    "framework.other_plugin_cuda": jax.other_cuda,
+    "framework.other_plugins": jax.other_plugins,
     "framework.oldest_card": code_span(0),
     "framework.newest_card": code_span(1),
     "framework.cudnn_floor": packages.cudnn_floor,

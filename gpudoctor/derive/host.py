@@ -1,4 +1,4 @@
-"""Facts of the host computed from others: the driver in use, what it can run, which cards are there and visible."""
+"""Facts of the host computed from others: the driver in use, what it runs, which cards are there and seen."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def driver_present(view: View) -> Fact:
     """Return whether any part of an NVIDIA driver was seen; "no" only if every place could be looked at."""
     for name in ("driver.kernel_version", "nvml.library", "cuda.library"):
         if isinstance(view.fact(name), Known):
-            return Known(value=True, source=name)
+            return Known(value=True, source=f"{name} is {view.value(name)}")
     for name in ("driver.libcuda_files", "driver.libnvidia_ml_files", "driver.module_kernels"):
         if view.value(name):
             return Known(value=True, source=name)
@@ -109,55 +109,6 @@ def nvidia_pci_drivers(view: View) -> Fact:
     return Known(value=tuple(sorted(drivers)), source="PCI bus")
 
 
-def visibility(view: View) -> Fact:
-    """Return what CUDA_VISIBLE_DEVICES leaves of the devices: all, some, none or invalid."""
-    value = view.fact("environment.CUDA_VISIBLE_DEVICES")
-    if isinstance(value, Absent):
-        return Known(value="all", source="CUDA_VISIBLE_DEVICES is not set")
-    text = view.need_text("environment.CUDA_VISIBLE_DEVICES").strip()
-    source = f"CUDA_VISIBLE_DEVICES={text!r}"
-    if text == "" or text.split(",")[0].strip() in ("-1", "NoDevFiles"):
-        return Known(value="none", source=source)
-    total = view.need("cuda.device_count")
-    assert isinstance(total, int)
-    named = _visible(text, total, view)
-    if named == 0:
-        return Known(value="invalid", source=f"{source}, of {total} devices")
-    return Known(value="all" if named >= total else "some", source=f"{source}, of {total} devices")
-
-
-def _visible(text: str, total: int, view: View) -> int:
-    """Return how many devices the list names; the driver stops at the first entry that names none."""
-    uuids = [text_in(record, "uuid").lower() for record in view.records("cuda.devices")]
-    count = 0
-    for token in (part.strip().lower() for part in text.split(",")):
-        if token.isdigit():
-            good = int(token) < total
-        elif token.startswith("mig-"):
-            good = True
-        elif token.startswith("gpu-"):
-            good = not any(uuids) or any(uuid.startswith(token) for uuid in uuids)
-        else:
-            good = False
-        if not good:
-            break
-        count += 1
-    return count
-
-
-def visible_count(view: View) -> Fact:
-    """Return how many CUDA devices stay visible."""
-    total = view.need("cuda.device_count")
-    kind = view.need_text("cuda.visibility")
-    if kind in ("none", "invalid"):
-        return Known(value=0, source="CUDA_VISIBLE_DEVICES")
-    if kind == "all":
-        return Known(value=total, source="libcuda")
-    assert isinstance(total, int)
-    text = view.need_text("environment.CUDA_VISIBLE_DEVICES")
-    return Known(value=_visible(text, total, view), source="CUDA_VISIBLE_DEVICES")
-
-
 def library_kind(view: View) -> Fact:
     """Return what the loaded libcuda is: the driver's own, cuda-compat's, the toolkit's stub, or another.
 
@@ -185,8 +136,6 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "system.nvidia_gpus": nvidia_gpus,
     "system.nvidia_host": nvidia_host,
     "system.nvidia_pci_drivers": nvidia_pci_drivers,
-    "cuda.visibility": visibility,
-    "cuda.visible_count": visible_count,
     "cuda.library_kind": library_kind,
     **DRIVER_DERIVATIONS,
     "python.pip_command": commands.pip_command,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from gpudoctor.derive.view import View, as_records, text_in
-from gpudoctor.model import Absent, Fact, Known, Record
+from gpudoctor import versions
+from gpudoctor.derive.view import View, as_records, as_texts, text_in
+from gpudoctor.model import Absent, Fact, Known, Record, Value
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
-_CUDA = re.compile(r"jax-cuda\d+-(?:plugin|pjrt)\Z")
+_CUDA = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)\Z")
 
 
 def _numbers(version: str) -> str:
@@ -60,3 +62,65 @@ def plugins_matched(view: View) -> Fact:
         {"name": text_in(r, "name"), "version": _numbers(jaxlib)} for r in plugins
     )
     return Known(value=({"name": "jaxlib", "version": jaxlib}, *matched), source="framework.plugins")
+
+
+def plugin_libraries(view: View) -> tuple[str, ...]:
+    """Return the CUDA libraries that the newest of its CUDA plugins refuses to start without."""
+    if view.value("framework.name") != "jax":
+        return ()
+    _, plugins = _family(view)
+    found = {match[1]: text_in(r, "version") for r in plugins if (match := _CUDA.match(text_in(r, "name")))}
+    if not found:
+        return ()
+    major = max(found, key=int)
+    rows = [
+        row
+        for row in view.table("jax_libraries").rows
+        if row["cuda_major"] == major and versions.parse(str(row["since"])) <= versions.parse(found[major])
+    ]
+    newest = max(rows, key=lambda row: versions.parse(str(row["since"])), default={})
+    return as_texts(newest.get("libraries"))
+
+
+# -- another plugin ------------------------------------------------------------------------------------------
+
+
+def other_requirement(view: View) -> Fact:
+    """Return what pip is to install for the plugin of another CUDA that fits the driver and the cards."""
+    _, plugins = _family(view)
+    here = {match[1] for r in plugins if (match := _CUDA.match(text_in(r, "name")))}
+    rows = [row for row in view.table("jax_plugins").rows if _fits(row, view)]
+    best = max(rows, key=lambda row: int(str(row["cuda_major"])), default=None)
+    if not here or best is None or best["cuda_major"] in here:
+        return Absent(source="JAX has no plugin for another CUDA that would fit here")
+    text = f"jax[cuda{best['cuda_major']}]=={view.need_text('framework.version')}"
+    return Known(value=text, source=str(best["source"]))
+
+
+def _fits(row: Mapping[str, Value], view: View) -> bool:
+    ceiling, card = view.need_text("driver.cuda_ceiling"), view.need_text("system.oldest_card")
+    return (
+        versions.parse(str(row["ceiling"])) <= versions.parse(ceiling)
+        and versions.parse(str(row["oldest_card"])) <= versions.parse(card)
+    )
+
+
+def other_cuda(view: View) -> Fact:
+    """Return the CUDA of that plugin."""
+    requirement = view.need_text("framework.other_plugin_requirement")
+    return Known(value=requirement.partition("[cuda")[2].partition("]")[0], source=requirement)
+
+
+def installed_plugins(view: View) -> Fact:
+    """Return the names of the CUDA plugins that are installed."""
+    _, plugins = _family(view)
+    return Known(value=tuple(text_in(r, "name") for r in plugins), source="framework.plugins")
+
+
+def other_plugins(view: View) -> Fact:
+    """Return jaxlib and the plugins as they would be with that one in place of those."""
+    jaxlib, _ = _family(view)
+    major, version = view.need_text("framework.other_plugin_cuda"), view.need_text("framework.version")
+    names = (f"jax-cuda{major}-pjrt", f"jax-cuda{major}-plugin")
+    records: tuple[Record, ...] = tuple({"name": name, "version": version} for name in names)
+    return Known(value=({"name": "jaxlib", "version": jaxlib}, *records), source="framework.plugins")

@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpudoctor.derive import planned
-from gpudoctor.derive.loader_trace import MACHINES, Inputs, Step, elsewhere, expand, trace
+from gpudoctor.derive.jax import plugin_libraries
+from gpudoctor.derive.loader_inputs import loader_inputs
+from gpudoctor.derive.loader_trace import Inputs, Step, elsewhere, missing, trace
 from gpudoctor.derive.releases import own_row
-from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
+from gpudoctor.derive.view import NotKnown, View, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
 _SOURCE = "loader trace"
@@ -23,45 +24,12 @@ def _is_drivers(soname: str, view: View) -> bool:
     return any(row["stem"] == stem and row["role"] == "driver" for row in view.table("libraries").rows)
 
 
-def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
-    """Return everything the loader would look at; `extra` is what pip is to install before."""
-    row = own_row(view) or {}
-    location = view.need_text("framework.location").rstrip("/")
-    loader = view.value("framework.loader")
-    origin = (
-        posixpath.dirname(str(loader)) if loader else posixpath.dirname(f"{location}/{row.get('loader', '')}")
-    )
-    on_disk = loader is not None
-    rpath = view.texts("framework.loader_rpath") if on_disk else as_texts(row.get("rpath"))
-    runpath = view.texts("framework.loader_runpath") if on_disk else as_texts(row.get("runpath"))
-    files = {
-        posixpath.normpath(text_in(record, "path")): record
-        for record in as_records(view.need("loader.files"))
-    }
-    wanted = (*view.texts("python.planned_distributions"), *extra)
-    if wanted:
-        for written, record in planned.files(wanted, location, view.table("nvidia_libraries")):
-            path = posixpath.normpath(written)
-            if path not in files or planned.replaces(record, wanted, files[path]):
-                files[path] = record
-    machine = view.need_text("system.architecture")
-    return Inputs(
-        files=files,
-        rpath=expand(rpath, origin),
-        runpath=expand(runpath, origin),
-        library_path=tuple(posixpath.normpath(f) for f in as_texts(view.value("loader.library_path"))),
-        cache=view.records("loader.cache"),
-        default_folders=view.texts("loader.default_folders"),
-        machine=MACHINES.get(machine, machine),
-    )
-
-
 def opened_libraries(view: View) -> tuple[str, ...]:
     """Return the GPU libraries it opens: its table row, and what its loading library on disk needs."""
     if view.need("framework.has_gpu_build") is False:
         raise NotKnown(Absent(source="this build uses no NVIDIA GPU"))
     row = own_row(view) or {}
-    loads = as_texts(row.get("loads"))
+    loads = as_texts(row.get("loads")) or plugin_libraries(view)
     on_disk = view.value("framework.loader") is not None
     if view.value("framework.name") != "tensorflow" and not on_disk:
         raise NotKnown(Absent(source="the framework's own libraries are not on disk"))
@@ -117,8 +85,7 @@ def libraries(view: View) -> Fact:
 
 def libraries_missing(view: View) -> Fact:
     """Return the libraries that the trace finds nowhere."""
-    steps, _ = trace_all(view)
-    return Known(value=tuple(s.soname for s in steps if s.path is None), source=_SOURCE)
+    return Known(value=tuple(s.soname for s in missing(*trace_all(view))), source=_SOURCE)
 
 
 def _off_path(view: View) -> dict[str, str]:
@@ -126,7 +93,7 @@ def _off_path(view: View) -> dict[str, str]:
     steps, inputs = trace_all(view)
     near = view.need_text("framework.location")
     return {
-        s.soname: found[0] for s in steps if s.path is None and (found := elsewhere(s.soname, inputs, near))
+        s.soname: found[0] for s in missing(steps, inputs) if (found := elsewhere(s.soname, inputs, near))
     }
 
 
@@ -146,7 +113,8 @@ def off_path_origin(view: View) -> Fact:
     folders = as_texts(view.need("framework.libraries_off_path_folders"))
     if not folders:
         return Absent(source="no library lies where the framework does not look")
-    inside = all(_PACKAGES.search(folder) for folder in folders)
+    known = [f"{posixpath.normpath(place)}/" for place in view.texts("python.site_packages")]
+    inside = all(_PACKAGES.search(folder) or f"{folder}/".startswith(tuple(known)) for folder in folders)
     missed = ", ".join(view.texts("framework.libraries_off_path"))
     return Known(value="packages" if inside else "system", source=f"where {missed} lies")
 
@@ -173,15 +141,15 @@ def cudnn_absent(view: View) -> Fact:
 
 def _others(stem: str, view: View) -> Fact:
     """Return the names under which the loader would find another version of a missing library."""
-    missing = [
+    gone = [
         name for name in as_texts(view.need("framework.libraries_missing")) if name.startswith(stem + ".so")
     ]
-    if not missing:
+    if not gone:
         return Known(value=(), source=f"{stem} is found, or is not opened")
     inputs = loader_inputs(view)
     seen = {posixpath.basename(path) for path in inputs.files} | {text_in(r, "soname") for r in inputs.cache}
     versioned = re.compile(re.escape(stem) + r"\.so\.\d+(?:\.0)?\Z")
-    names = sorted(name for name in seen if versioned.match(name) and name not in missing)
+    names = sorted(name for name in seen if versioned.match(name) and name not in gone)
     return Known(value=tuple(name for name in names if trace(name, inputs).path), source=_SOURCE)
 
 
@@ -207,7 +175,8 @@ def library_folders_unsearched(view: View) -> Fact:
     wanted = wanted_libraries(view)
     inputs = loader_inputs(view, as_texts(view.need("framework.cuda_distributions")))
     near = view.need_text("framework.location")
-    found = [elsewhere(name, inputs, near) for name in wanted if trace(name, inputs).path is None]
+    steps = [trace(name, inputs) for name in wanted]
+    found = [elsewhere(step.soname, inputs, near) for step in missing(steps, inputs)]
     folders = dict.fromkeys(posixpath.dirname(paths[0]) for paths in found if paths)
     return Known(value=tuple(folders), source=_SOURCE)
 
@@ -259,23 +228,26 @@ def shadowing_folders(view: View) -> Fact:
     return Known(value=tuple(f for f in view.texts("loader.library_path") if f not in kept), source=_SOURCE)
 
 
-def _cudnn_step(steps: Sequence[Step]) -> Step | None:
-    return next((s for s in steps if s.soname.startswith("libcudnn.so") and s.path is not None), None)
+def _cudnn_version(steps: Sequence[Step], inputs: Inputs) -> Fact:
+    opened = [s for s in steps if s.soname.startswith("libcudnn.so")]
+    found = next((s for s in opened if s.path is not None), None)
+    if found is None:
+        missing(opened, inputs)  # not absent, but not known, where a place could not be looked at
+        return Absent(source=_SOURCE)
+    return _version(found, inputs)
 
 
 def cudnn_found(view: View) -> Fact:
     """Return the version of the cuDNN that the trace finds, when its file or distribution tells."""
     steps, inputs = trace_all(view)
-    step = _cudnn_step(steps)
-    return Absent(source=_SOURCE) if step is None else _version(step, inputs)
+    return _cudnn_version(steps, inputs)
 
 
 def cudnn_without_library_path(view: View) -> Fact:
     """Return the version of the cuDNN that the framework would find if LD_LIBRARY_PATH were not set."""
     wanted = [name for name in wanted_libraries(view) if name.startswith("libcudnn.so")]
     inputs = replace(loader_inputs(view), library_path=())
-    step = _cudnn_step([trace(name, inputs) for name in wanted])
-    return Absent(source=_SOURCE) if step is None else _version(step, inputs)
+    return _cudnn_version([trace(name, inputs) for name in wanted], inputs)
 
 
 def _version(step: Step, inputs: Inputs) -> Fact:

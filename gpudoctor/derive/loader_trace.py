@@ -3,16 +3,19 @@
 Order (ld.so(8), glibc): DT_RPATH of the opening library, ignored when it has DT_RUNPATH; LD_LIBRARY_PATH as
 the process started with it; DT_RUNPATH; ld.so.cache; the default folders. A file for another machine is
 skipped and the search goes on; a file that is no shared library ends the search with an error.
+
+Some frameworks load libraries by their paths before that or when it has failed: what is loaded already counts
+for every later library that asks for the same name.
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from gpudoctor.derive.view import text_in
-from gpudoctor.model import Record
+from gpudoctor.derive.view import NotKnown, text_in
+from gpudoctor.model import Record, Unknown
 
 MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 
@@ -22,7 +25,11 @@ _NOT_OPENED = ("No such file or directory", "Permission denied")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """All that the loader would look at; `files` are records of path, machine, error; paths are absolute."""
+    """All that the loader would look at; `files` are records of path, machine, error; paths are absolute.
+
+    `preloads`: for the stem of each library that the framework loads by itself, the folders it looks in, a
+    group for each folder of sys.path. `unseen`: a place among all these that nobody could look at.
+    """
 
     files: Mapping[str, Record]
     rpath: tuple[str, ...]
@@ -31,6 +38,19 @@ class Inputs:
     cache: tuple[Record, ...]
     default_folders: tuple[str, ...]
     machine: str
+    preloads: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    preloads_first: bool = False
+    unseen: Unknown | None = None
+
+    def without_sight(self, unseen: Unknown | None) -> Inputs:
+        """Return the inputs with the place that could not be looked at."""
+        return replace(self, unseen=unseen)
+
+    def folders(self) -> tuple[str, ...]:
+        """Return every folder that is searched, in order."""
+        own = self.runpath or self.rpath
+        groups = [folder for entries in self.preloads.values() for group in entries for folder in group]
+        return tuple(dict.fromkeys((*own, *self.library_path, *self.default_folders, *groups)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +71,23 @@ def expand(entries: Iterable[str], origin: str) -> tuple[str, ...]:
 
 def trace(soname: str, inputs: Inputs) -> Step:
     """Return the file that wins for `soname`, and why."""
+    early = _preloaded(soname, inputs) if inputs.preloads_first else None
+    return early or _searched(soname, inputs) or _preloaded(soname, inputs) or _nowhere(soname)
+
+
+def missing(steps: Iterable[Step], inputs: Inputs) -> tuple[Step, ...]:
+    """Return the steps that found nothing; not known where a place of the search could not be looked at."""
+    found = tuple(step for step in steps if step.path is None)
+    if found and inputs.unseen is not None:
+        raise NotKnown(inputs.unseen)
+    return found
+
+
+def _nowhere(soname: str) -> Step:
+    return Step(soname=soname, path=None, why="not found")
+
+
+def _searched(soname: str, inputs: Inputs) -> Step | None:
     searches: list[tuple[str, Sequence[str]]] = [
         ("RPATH", () if inputs.runpath else inputs.rpath),
         ("LD_LIBRARY_PATH", inputs.library_path),
@@ -74,7 +111,21 @@ def trace(soname: str, inputs: Inputs) -> Step:
         step = _try(soname, f"{folder}/{soname}", "default folder", inputs)
         if step is not None:
             return step
-    return Step(soname=soname, path=None, why="not found")
+    return None
+
+
+def _preloaded(soname: str, inputs: Inputs) -> Step | None:
+    """Return what the framework loads by itself: out of the first folder with any version of it."""
+    stem = soname.partition(".so")[0]
+    for group in inputs.preloads.get(stem, ()):
+        for folder in group:
+            step = _try(soname, f"{folder}/{soname}", "loaded by the framework itself", inputs)
+            if step is not None:
+                return step
+        if any(path.rpartition("/")[0] in group and posixpath.basename(path).startswith(f"{stem}.so.")
+               for path in inputs.files):
+            return None
+    return None
 
 
 def _try(soname: str, path: str, why: str, inputs: Inputs) -> Step | None:

@@ -64,7 +64,8 @@ def cuda_distributions(view: View, cards: Sequence[str]) -> Fact:
 def cuda_requirement(view: View) -> Fact:
     """Return what pip is to be told for them: the extra of this very release, or the packages one by one."""
     wanted = as_texts(view.need("framework.cuda_distributions"))
-    if view.value("framework.name") != "tensorflow" or not _wanted(view):
+    extra = _cuda_extra(view)
+    if extra is None or not _wanted(view):
         return Known(value=wanted, source="framework.cuda_distributions")
     held_back = tuple(text for text in wanted if text not in _wanted(view))
     limits = tuple(
@@ -72,8 +73,19 @@ def cuda_requirement(view: View) -> Fact:
     )
     distribution, version = view.need_text("framework.distribution"), view.need_text("framework.version")
     return Known(
-        value=(f"{distribution}[and-cuda]=={version}", *limits), source="requirements of the release"
+        value=(f"{distribution}[{extra}]=={version}", *limits), source="requirements of the release"
     )
+
+
+def _cuda_extra(view: View) -> str | None:
+    """Return the name of the extra that brings the CUDA libraries of a release, None where there is none."""
+    match view.value("framework.name"):
+        case "tensorflow":
+            return "and-cuda"
+        case "jax":
+            return f"cuda{versions.parse(cuda_version(view)).major}"
+        case _:
+            return None
 
 
 def cudnn_requirement(view: View) -> Fact:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive import branches, device_code
-from gpudoctor.derive.releases import ceiling_for, code_of, release_rows
+from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
@@ -16,6 +16,8 @@ def pair_ready(view: View) -> Fact:
     """Return whether the card and the build can be judged together; not before the driver works."""
     if view.need("framework.has_gpu_build") is False:
         return Known(value=False, source="this build uses no NVIDIA GPU")
+    if view.value("driver.ready") is True and view.need("gpu.hidden") is True:
+        return Known(value=False, source="CUDA_VISIBLE_DEVICES hides this card from it")
     ready = view.fact("driver.ready")
     said = ready.source if isinstance(ready, Known) else "driver.ready"
     return Known(value=view.need("driver.ready"), source=f"{said}; a CUDA build")
@@ -49,12 +51,21 @@ def pair_ptx_isa(view: View) -> Fact:
 
 
 def pair_ptx_ceiling(view: View) -> Fact:
-    """Return the oldest driver ceiling that compiles the PTX this card needs."""
+    """Return the oldest driver ceiling that is known to compile the PTX this card needs.
+
+    A driver of CUDA X compiles whatever the toolkit X wrote. So a build of that CUDA or an older one needs no
+    table; only below it does the version of the PTX decide.
+    """
     isa = view.need_text("pair.ptx_isa")
     ceiling = ceiling_for(isa, view)
-    if ceiling is None:
-        return Unknown(reason=f"the rule database does not know PTX ISA {isa}")
-    return Known(value=ceiling, source=f"rules/tables/ptx_isa.toml for PTX ISA {isa}")
+    if ceiling is not None:
+        return Known(value=ceiling, source=f"rules/tables/ptx_isa.toml for PTX ISA {isa}")
+    cuda, here = cuda_version(view), view.need_text("driver.cuda_ceiling")
+    with_minor = "." in cuda  # "13" alone may be any of its minor releases
+    if with_minor and versions.parse(here) >= versions.parse(cuda):
+        return Known(value=cuda, source=f"the build is for CUDA {cuda}, so its PTX {isa} is no newer")
+    return Unknown(reason=f"the rule database does not know PTX ISA {isa}; a driver that runs the CUDA "
+                          f"of the build ({cuda}) compiles it")
 
 
 def pair_ptx_driver(view: View) -> Fact:
@@ -67,6 +78,19 @@ def pair_ptx_driver(view: View) -> Fact:
             both = found if floor is None else max(found, str(floor), key=versions.parse)
             return Known(value=both, source=str(row["source"]))
     return Unknown(reason=f"the rule database has no driver for CUDA {ceiling}")
+
+
+def pair_ptx_fails(view: View) -> Fact:
+    """Return whether such PTX of this framework is reported to fail on such cards all the same."""
+    target = _coverage(view).ptx_target
+    if target is None:
+        return Absent(source="nothing must be compiled for this card")
+    name, capability = view.need_text("framework.name"), view.need_text("gpu.compute_capability")
+    for row in view.table("ptx_failures").rows:
+        same_cards = row["framework"] == name and row["card_major"] == versions.parse(capability).major
+        if same_cards and versions.parse(target) < versions.parse(str(row["code_below"])):
+            return Known(value=True, source=f"PTX for {target}; {row['source']}")
+    return Known(value=False, source=f"PTX for {target}; rules/tables/ptx_failures.toml")
 
 
 def pair_architecture_note(view: View) -> Fact:
@@ -92,7 +116,7 @@ def pair_architecture_note(view: View) -> Fact:
 
 
 def pair_release_note(view: View) -> Fact:
-    """Return in words that no published release has machine code for this card; absent where one has."""
+    """Return in words that no known release has machine code for this card; absent where one has."""
     name, capability = view.need_text("framework.name"), view.need_text("gpu.compute_capability")
     if name not in view.tables:
         return Absent(source=f"the rule database has no table of {name} releases")
@@ -101,7 +125,7 @@ def pair_release_note(view: View) -> Fact:
             kind = device_code.coverage(as_records(row["code"]), capability).kind
             if kind in ("native", "partial"):
                 return Absent(source=f"{name} {row['version']} has machine code for it")
-    said = f"No {name} package published so far has machine code for such a card"
+    said = f"No {name} package published before these rules has machine code for such a card"
     return Known(value=said, source=f"rules/tables/{name}.toml")
 
 
@@ -119,6 +143,7 @@ PAIR_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "pair.ptx_isa": pair_ptx_isa,
     "pair.ptx_ceiling": pair_ptx_ceiling,
     "pair.ptx_driver": pair_ptx_driver,
+    "pair.ptx_fails": pair_ptx_fails,
     "pair.maintained_driver": branches.for_fact(branches.maintained_driver, "pair.ptx_driver"),
     "pair.driver_command": branches.for_fact(branches.branch_command, "pair.ptx_driver"),
     "pair.release_note": pair_release_note,

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpudoctor import versions
+from gpudoctor.derive import visible
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.releases import Row, platform_of, release_rows
-from gpudoctor.derive.view import View, as_texts
+from gpudoctor.derive.view import NotKnown, View, as_texts
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
@@ -62,12 +63,12 @@ def derivations(snapshot: Snapshot) -> Mapping[str, Derivation]:
     """Return the derivations of `require.*`; cards and frameworks are those of the snapshot."""
     return {
         "require.unmet": lambda view: _unmet(view, snapshot),
-        "require.without_wheel": _without_wheel,
-        "require.wheel_pythons": _wheel_pythons,
-        "require.wheel_release": _wheel_release,
+        "require.without_wheel": lambda view: _without_wheel(view, snapshot),
+        "require.wheel_pythons": lambda view: _wheel_pythons(view, snapshot),
+        "require.wheel_release": lambda view: _wheel_release(view, snapshot),
         "require.newest_python": _newest_python,
-        "require.wheel_requirement": _wheel_requirement,
-        "require.wanted_otherwise": _wanted_otherwise,
+        "require.wheel_requirement": lambda view: _wheel_requirement(view, snapshot),
+        "require.wanted_otherwise": lambda view: _wanted_otherwise(view, snapshot),
     }
 
 
@@ -91,7 +92,7 @@ def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | 
     if requirement.subject == "gpu":
         return _within_bound(requirement.bound or _AT_LEAST_ONE, _gpu_count(view))
     if requirement.subject == "gpu.memory":
-        return _every_card(requirement.bound or _AT_LEAST_ONE, snapshot)
+        return _every_card(requirement.bound or _AT_LEAST_ONE, view, snapshot)
     if isinstance(snapshot.frameworks, Unknown):
         return snapshot.frameworks
     for framework in snapshot.frameworks:
@@ -123,14 +124,31 @@ def _within_bound(bound: str, fact: Fact) -> bool | Unknown:
     return _COMPARE[match[1]](value, float(match[2]) * _UNITS[match[3]])
 
 
-def _every_card(bound: str, snapshot: Snapshot) -> bool | Unknown:
+def _every_card(bound: str, view: View, snapshot: Snapshot) -> bool | Unknown:
+    """Return whether the memory of every card that programs see is within the bound."""
     if isinstance(snapshot.gpus, Unknown):
         return snapshot.gpus
-    silent = Unknown(reason="no probe answered for the card's memory")
-    verdicts = [_within_bound(bound, card.get("gpu.memory_total_bytes", silent)) for card in snapshot.gpus]
+    try:
+        hidden = [visible.card_hidden(view, card, snapshot) for card in snapshot.gpus]
+    except NotKnown as error:
+        return error.fact if isinstance(error.fact, Unknown) else Unknown(reason=error.fact.source)
+    seen = [card for card, fact in zip(snapshot.gpus, hidden, strict=True)
+            if not isinstance(fact, Known) or fact.value is False]
+    verdicts = [_card_within(bound, card) for card in seen]
     if any(verdict is False for verdict in verdicts) or not verdicts:
         return False
     return next((verdict for verdict in verdicts if isinstance(verdict, Unknown)), True)
+
+
+def _card_within(bound: str, card: Facts) -> bool | Unknown:
+    """Return whether a card's memory is within the bound; a MIG instance has less of it than the card."""
+    silent = Unknown(reason="no probe answered for the card's memory")
+    verdict = _within_bound(bound, card.get("gpu.memory_total_bytes", silent))
+    split = card.get("gpu.mig_mode")
+    if isinstance(split, Known) and split.value is True and not (verdict is False and bound.startswith(">")):
+        return Unknown(reason="the card is cut into MIG instances, whose memory no probe reads; "
+                              "nvidia-smi -L lists their sizes")
+    return verdict
 
 
 def _text(facts: Facts, name: str) -> str:
@@ -140,13 +158,18 @@ def _text(facts: Facts, name: str) -> str:
 
 # -- releases that would meet it -------------------------------------------------------------------
 
-def _offers(view: View) -> dict[str, list[Row]]:
+def _offers(view: View, snapshot: Snapshot) -> dict[str, list[Row]]:
     """Return the unmet requirements that no wheel for this Python meets, each with the releases that do."""
     python = ".".join(view.need_text("python.version").split(".")[:2])
     found: dict[str, list[Row]] = {}
-    for text in as_texts(view.need("require.unmet")):
+    for text in as_texts(view.need("require.wanted")):
         requirement = parse(text)
         if requirement.subject not in view.tables:
+            continue
+        met = _is_met(requirement, view, snapshot)
+        if isinstance(met, Unknown):
+            raise NotKnown(met)
+        if met:
             continue
         rows = [row for row in release_rows(view, requirement.subject) if _meets(row, requirement)]
         if rows and all(python not in as_texts(row.get("python")) for row in rows):
@@ -159,24 +182,24 @@ def _meets(row: Row, requirement: Requirement) -> bool:
     return not versions.parse(version).is_prerelease and versions.within(version, requirement.bound)
 
 
-def _without_wheel(view: View) -> Fact:
-    return Known(value=tuple(_offers(view)), source=f"release tables for {platform_of(view)}")
+def _without_wheel(view: View, snapshot: Snapshot) -> Fact:
+    return Known(value=tuple(_offers(view, snapshot)), source=f"release tables for {platform_of(view)}")
 
 
-def _first_offer(view: View) -> tuple[str, Row] | None:
+def _first_offer(view: View, snapshot: Snapshot) -> tuple[str, Row] | None:
     """Return the first such requirement's framework and the newest release that meets it."""
-    for text, rows in _offers(view).items():
+    for text, rows in _offers(view, snapshot).items():
         return parse(text).subject, max(rows, key=lambda row: versions.parse(str(row["version"])))
     return None
 
 
-def _wheel_pythons(view: View) -> Fact:
-    offer = _first_offer(view)
+def _wheel_pythons(view: View, snapshot: Snapshot) -> Fact:
+    offer = _first_offer(view, snapshot)
     return Known(value=() if offer is None else as_texts(offer[1].get("python")), source="release tables")
 
 
-def _wheel_release(view: View) -> Fact:
-    offer = _first_offer(view)
+def _wheel_release(view: View, snapshot: Snapshot) -> Fact:
+    offer = _first_offer(view, snapshot)
     if offer is None:
         return Absent(source=_SOURCE)
     return Known(value=f"{offer[0]}=={offer[1]['version']}", source=str(offer[1]["source"]))
@@ -187,8 +210,8 @@ def _newest_python(view: View) -> Fact:
     return Absent(source=_SOURCE) if newest is None else Known(value=newest, source="release tables")
 
 
-def _wheel_requirement(view: View) -> Fact:
-    offer = _first_offer(view)
+def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
+    offer = _first_offer(view, snapshot)
     if offer is None:
         return Absent(source=_SOURCE)
     name, row = offer
@@ -196,8 +219,8 @@ def _wheel_requirement(view: View) -> Fact:
     return Known(value=f"{name}{extra}=={row['version']}", source=str(row["source"]))
 
 
-def _wanted_otherwise(view: View) -> Fact:
+def _wanted_otherwise(view: View, snapshot: Snapshot) -> Fact:
     """Return what is still asked for once there is an environment with a Python that has the wheel."""
-    without = _offers(view)
+    without = _offers(view, snapshot)
     return Known(value=tuple(text for text in as_texts(view.need("require.wanted")) if text not in without),
                  source=_SOURCE)

@@ -40,14 +40,19 @@ def describe_loader(path: str) -> Optional[Dict[str, Any]]:
     }
 
 
-def needed_from(path: str) -> List[str]:
-    """Return the GPU libraries that the one at `path` needs, itself or through others in its own folder."""
+def needed_from(path: str, folder_is_its_own: bool = True) -> List[str]:
+    """Return the GPU libraries that the one at `path` needs, itself or through others in its own folder.
+
+    Those that lie in that folder are part of the framework; where others share it (PREFIX/lib of conda),
+    NVIDIA's are named all the same.
+    """
     folder = os.path.dirname(path)
     waiting, reached = [os.path.basename(path)], {os.path.basename(path): True}
     while waiting and len(reached) < FILES_LIMIT:
         for name in elf.read_elf(os.path.join(folder, waiting.pop()))["needed"]:
             if name not in reached and "/" not in name:
-                reached[name] = os.path.exists(os.path.join(folder, name))
+                shared = not folder_is_its_own and is_from_nvidia(name)
+                reached[name] = not shared and os.path.exists(os.path.join(folder, name))
                 waiting += [name] if reached[name] else []
     return sorted(name for name, is_own in reached.items() if not is_own and GPU_LIBRARY.match(name))
 

@@ -149,6 +149,7 @@ def _describe_folder(folder: str, left: List[int]) -> Dict[str, Any]:
     listing = files.list_folder(folder, wanted=GPU_LIBRARY.match)
     if "names" not in listing:
         answer.update(listing)
+        answer["closed"] = not os.access(folder, os.X_OK)  # then the loader can open nothing in it either
         return answer
     names = listing["names"]
     answer["files"] = [describe_file(os.path.join(folder, name)) for name in names[:left[0]]]

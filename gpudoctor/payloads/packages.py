@@ -8,6 +8,7 @@ for another one (tensorflow on aarch64 and Windows was such a shell) owns nothin
 import glob
 import os
 import re
+import sys
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import build_info, collisions, distributions, libraries
@@ -105,8 +106,9 @@ def examine(
         return None
     chosen = _choose(providers, layout, records, folder)
     family = [d for d in installed if name == "jax" and JAX_FAMILY.match(d["name"])]
-    loader = _loader(layout, folder, family)
     start = os.path.join(folder or "", layout.get("start", ""))
+    beside = _loader(layout, folder, family)
+    loader = beside or _loader_elsewhere(layout, start)
     return {
         "name": name,
         "location": os.path.join(folder, layout["package"]) if folder else None,
@@ -118,7 +120,7 @@ def examine(
             layout, [d for d in [chosen] if d] + _first_of_each(family), records
         ),
         "loader": loader,
-        "needed": libraries.needed_from(start if os.path.exists(start) else loader["path"]) if loader else [],
+        "needed": _needed(start, loader["path"], beside is None) if loader else [],
         "plugins": [_brief(d) for d in _first_of_each(family)],
     }
 
@@ -219,6 +221,8 @@ def shipped_libraries(framework: Dict[str, Any], claims: List[Dict[str, Any]]) -
         d["name"] for d in framework["plugins"]
     ]
     wanted = [os.path.join(library["folder"], library["path"]) for library in framework["code_libraries"]]
+    if not wanted and framework.get("loader"):
+        wanted = [framework["loader"]["path"]]  # conda: the library belongs to no distribution of Python's
     others = [
         claim["path"]
         for claim in claims
@@ -240,3 +244,28 @@ def _loader(
                 if described is not None:
                     return described
     return None
+
+
+def _loader_elsewhere(layout: Dict[str, Any], start: str) -> Optional[Dict[str, Any]]:
+    """Describe a loading library apart from the package: conda-forge's torch has it in PREFIX/lib."""
+    if "start" not in layout:
+        return None
+    first = libraries.describe_loader(start)
+    folders = libraries.search_folders(first) if first else []
+    for pattern in layout["loaders"]:
+        for folder in (*folders, os.path.join(sys.prefix, "lib")):
+            described = libraries.describe_loader(os.path.join(folder, os.path.basename(pattern)))
+            if described is not None:
+                return described
+    return None
+
+
+def _needed(start: str, loader: str, apart: bool) -> List[str]:
+    """Return what loading both brings with it: the loader is reached through `start` unless it lies apart."""
+    begin = start if os.path.isfile(start) else loader
+    if not apart:
+        return libraries.needed_from(begin)
+    needed = set(libraries.needed_from(loader, folder_is_its_own=False))
+    if begin != loader:
+        needed.update(libraries.needed_from(begin))
+    return sorted(needed - {os.path.basename(loader)})

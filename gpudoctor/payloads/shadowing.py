@@ -65,7 +65,8 @@ def _module(name: str) -> str:
 
 def _is_telling(name: str) -> bool:
     """Return whether a name says something here: a working folder may hold a million pictures beside it."""
-    return name.endswith((".dist-info", ".egg-info")) or _module(name) in STANDARD or _module(name) in PACKAGES
+    module = _module(name)
+    return name.endswith((".dist-info", ".egg-info")) or module in STANDARD or module in PACKAGES
 
 
 def _wins(path: str, module: str) -> bool:

@@ -1,8 +1,8 @@
 """Every collector by itself: what runs inside the zipapp, in places where gpudoctor is not installed.
 
 `python probe.pyz [--timeout SECONDS] [--depth static|import|smoke] > raw.json`, judged anywhere with
-`gpudoctor check --from raw.json`. Python 3.6 or newer, standard library only. Each collector runs in a child of
-its own session, killed at the limit; its streams are pipes that a thread each drains, so that it cannot block.
+`gpudoctor check --from raw.json`. Python 3.6 or newer, standard library only. Each collector runs in a child
+of its own session, killed at the limit; a thread each drains its streams, so that it cannot block.
 """
 
 import argparse
@@ -54,12 +54,12 @@ def main(argv: List[str], program: str) -> int:
 
 
 def _interrupted(number: int, _frame: Any) -> None:
-    """Turn a signal that ends us into what Ctrl-C raises: children, in sessions of their own, do not hear it."""
+    """Turn a signal that ends us into what Ctrl-C raises: children in their own sessions do not hear it."""
     raise KeyboardInterrupt(number)
 
 
 def collect(program: str, timeout: float, depth: str) -> Dict[str, Any]:
-    """Return each collector's end; first those that only read files, then those that load a driver library."""
+    """Return each collector's end; first those that read files, then those that load a driver library."""
     answers = _wave(program, READING, timeout, depth)
     answers.update(_wave(program, ASKING, timeout, depth))
     if depth == "smoke":
@@ -117,9 +117,8 @@ def _run(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
 
 
 def _variable_names() -> List[str]:
-    wanted = ("CUDA", "NVIDIA", "LD_", "TF_", "XLA_", "JAX_", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTORCH_",
-              "HIP_",
-              "ROCR_")
+    wanted = ("CUDA", "NVIDIA", "LD_", "TF_", "XLA_", "JAX_", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX",
+              "PYTORCH_", "HIP_", "ROCR_")
     return [name for name in os.environ if name.startswith(wanted)]
 
 

@@ -15,6 +15,7 @@ from gpudoctor.probes.python import text, version_fact
 
 _WINDOWS_CUDA = re.compile(r"64_(\d+)(\d)")  # what Windows wheels state: the suffix of a DLL's name
 _JAX_CUDA = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)")
+_CONDA_CUDA = re.compile(r"cuda(?:_?(\d{2})(\d))?(?!\d)")  # conda: cuda112py39h..., cuda120py311...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +28,17 @@ class Build:
     version: Fact
 
 
-def read(framework: str, answer: Mapping[str, Any], plugins: Mapping[str, str]) -> Build:
-    """Return what `framework` was built for; for JAX its `plugins` (name -> version, also jaxlib) decide."""
+def read(
+    framework: str, answer: Mapping[str, Any], plugins: Mapping[str, str], conda: Sequence[str] = ()
+) -> Build:
+    """Return what `framework` was built for.
+
+    For JAX its `plugins` (name -> version, also jaxlib) decide, and the names of `conda`'s packages.
+    """
     path = text(answer.get("path")) or "its build file"
     values = answer.get("values")
     if framework == "jax":
-        return _jax(mapping(values), path, plugins)
+        return _jax(mapping(values), path, plugins, conda)
     if not isinstance(values, Mapping):
         said = "missing" if answer.get("missing") else text(answer.get("error")) or "not read"
         unknown = Unknown(reason=f"{path}: {said}")
@@ -112,7 +118,7 @@ def _paddle(values: Mapping[str, Any], path: str) -> Build:
     )
 
 
-def _jax(values: Mapping[str, Any], path: str, plugins: Mapping[str, str]) -> Build:
+def _jax(values: Mapping[str, Any], path: str, plugins: Mapping[str, str], conda: Sequence[str]) -> Build:
     """Decide by the plugins: only a plugin's name says its CUDA, and that only to the major version."""
     version = version_fact(values.get("_version"), path)
     absent = Absent(source="the installed JAX plugins")
@@ -126,6 +132,24 @@ def _jax(values: Mapping[str, Any], path: str, plugins: Mapping[str, str]) -> Bu
     if "+cuda" in jaxlib:  # before there were plugins
         kind = Known(value="cuda", source=f"jaxlib {jaxlib}")
         return Build(kind=kind, cuda=absent, cudnn=absent, version=version)
+    packaged = next((name for name in conda if name.startswith("jaxlib-")), None)
+    if packaged is not None:
+        return _conda_jaxlib(packaged, version)
     is_rocm = any(plugin.startswith("jax-rocm") for plugin in plugins)
     kind = Known(value="rocm" if is_rocm else "cpu", source="the installed JAX plugins")
     return Build(kind=kind, cuda=absent, cudnn=absent, version=version)
+
+
+def _conda_jaxlib(package: str, version: Fact) -> Build:
+    """Decide by the build string of conda's jaxlib, which has CUDA inside and needs no plugin."""
+    source = f"conda-meta/{package}.json"
+    built = package.split("-", 2)[2] if package.count("-") >= 2 else ""
+    absent = Absent(source=source)
+    match = _CONDA_CUDA.search(built)
+    if match is not None:
+        cuda: Fact = Known(value=f"{match[1]}.{match[2]}", source=source) if match[1] else absent
+        return Build(kind=Known(value="cuda", source=source), cuda=cuda, cudnn=absent, version=version)
+    if built.startswith("cpu"):
+        return Build(kind=Known(value="cpu", source=source), cuda=absent, cudnn=absent, version=version)
+    unknown = Unknown(reason=f"{source} does not say for which devices it was built", asked=False)
+    return Build(kind=unknown, cuda=unknown, cudnn=unknown, version=version)

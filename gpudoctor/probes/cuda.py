@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from gpudoctor.probes.raw import Answer, known
 
 LIBRARY = "libcuda.so.1"
 NO_DEVICE = 100
+_FAULTS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL")
 _MIG = " MIG "  # what the driver puts into the name of an instance, before its profile
 _UUID = ("cuDeviceGetUuid_v2", "cuDeviceGetUuid")
 
@@ -21,12 +23,13 @@ _UUID = ("cuDeviceGetUuid_v2", "cuDeviceGetUuid")
 def read(answer: Answer) -> dict[str, Fact]:
     """Return the host facts that the driver API promises."""
     data = calls.data_of(answer)
+    ended = _ended(answer)
     if data is None:
-        return dict.fromkeys(promised("cuda", Scope.HOST), calls.refused(answer))
+        return {**dict.fromkeys(promised("cuda", Scope.HOST), calls.refused(answer)), "cuda.ended": ended}
     error = calls.load_error(data)
-    facts: dict[str, Fact] = {"cuda.load_error": _load_error_fact(data)}
+    facts: dict[str, Fact] = {"cuda.load_error": _load_error_fact(data), "cuda.ended": ended}
     if error:
-        rest = set(promised("cuda", Scope.HOST)) - {"cuda.load_error"}
+        rest = set(promised("cuda", Scope.HOST)) - set(facts)
         return facts | dict.fromkeys(rest, Absent(source=error))
     facts["cuda.library"] = calls.loaded_file(data, LIBRARY)
     facts["cuda.library_version"] = _library_version(data)
@@ -36,6 +39,27 @@ def read(answer: Answer) -> dict[str, Fact]:
     facts["cuda.device_count"] = device_count(data)
     facts["cuda.devices"] = _records(answer)
     return facts
+
+
+def _ended(answer: Answer) -> Fact:
+    """Return how asking libcuda ended; a child that was killed from outside (out of memory) tells nothing."""
+    stuck = calls.stuck_in(calls.mapping(answer.data))
+    if stuck:
+        return Known(value="hung", source=f"{stuck} did not return")
+    if answer.outcome == "ok":
+        return Known(value="answered", source="the child that asked libcuda")
+    if answer.outcome == "signal" and _signal(answer.detail) in _FAULTS:
+        return Known(value="crashed", source=f"{_signal(answer.detail)} ended the child that asked libcuda")
+    return answer.unknown
+
+
+def _signal(detail: str) -> str:
+    """Return the signal's name; a probe without gpudoctor says its number alone ("signal 11")."""
+    number = re.match(r"signal (\d+)", detail)
+    try:
+        return signal.Signals(int(number[1])).name if number else detail.partition(":")[0]
+    except ValueError:
+        return detail
 
 
 def read_gpus(answer: Answer) -> Cards:

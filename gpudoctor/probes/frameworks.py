@@ -50,7 +50,8 @@ class _Framework:
             for found in objects(self.own.get("plugins"))
             if (name := text(found.get("name")))
         }
-        return build.read(self.name, mapping(self.own.get("build")), plugins)
+        conda = texts(mapping(self.data.get("python")).get("conda_packages"))
+        return build.read(self.name, mapping(self.own.get("build")), plugins, conda)
 
     @property
     def is_cpu(self) -> bool:
@@ -182,10 +183,10 @@ def _code(framework: _Framework) -> Fact:
     for entry in (entry for scan in objects(scans) for entry in objects(scan.get("code"))):
         signature = texts(entry.get("sass")), texts(entry.get("ptx"))
         counts[signature] = counts.get(signature, 0) + (count(entry.get("fat_binaries")) or 0)
-    if failed or not objects(scans):
-        return Unknown(
-            reason=f"device code: {failed[0]}" if failed else "no library with device code is known"
-        )
+    if failed:
+        return Unknown(reason=f"device code: {failed[0]}")
+    if not objects(scans):  # nothing follows from not finding it
+        return Unknown(reason="no library with device code was found", asked=False)
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     paths = ", ".join(path for scan in objects(scans) if (path := text(scan.get("path"))))
     records: tuple[Record, ...] = tuple(

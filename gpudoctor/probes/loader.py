@@ -47,7 +47,7 @@ def _files(data: Data) -> Fact:
         found += [_file(file) for file in calls.objects(folder.get("files")) if text_at(file, "path")]
         error = text_at(folder, "error")
         left_out = calls.count(folder.get("left_out"))
-        if path and (error or left_out):
+        if path and (error or left_out) and folder.get("closed") is not True:
             found.append(record(path=path, error=error or f"{left_out} more files were not looked at"))
     found += [_file(file) for file in calls.objects(data.get("cached_files")) if text_at(file, "path")]
     return Known(value=tuple(found), source="the loader's folders")

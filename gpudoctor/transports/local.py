@@ -21,6 +21,7 @@ from gpudoctor.probes.raw import Answer, RawDocument
 
 PAYLOAD = Path(__file__).resolve().parent.parent / "payloads" / "__main__.py"
 ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, so that a hung call costs only itself
+_NO_ANSWER = (Outcome.EXIT.value, Outcome.GARBLED.value, Outcome.NOT_STARTED.value)
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
 
 
@@ -53,6 +54,9 @@ def collect(visit: Visit) -> RawDocument:
     # the loader's order for libcuda is the patient's (its RPATH, its libc): ask there if it can run anything
     interpreter = seen_from if _is_python(raw["frameworks"]) else own
     raw.update(_run({"nvml": _job(visit, "nvml", own), "cuda": _job(visit, "cuda", interpreter)}))
+    if interpreter != own and raw["cuda"].outcome in _NO_ANSWER:  # a Python without ctypes, for one
+        interpreter = own
+        raw.update(_run({"cuda": _job(visit, "cuda", own)}))
     if visit.depth == "smoke":
         raw.update(_run({"smoke": _job(visit, "smoke", interpreter)}))
     else:

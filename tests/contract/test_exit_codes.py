@@ -184,16 +184,27 @@ def crashing_machine() -> Machine:
 
 @pytest.mark.usefixtures("machines")
 def test_3_what_matters_cannot_be_judged(tmp_path: Path) -> None:
-    """Both libraries crash: no cause is seen, and health is not claimed; --allow-undecided makes it 0."""
+    """Who asks is killed from outside: no cause is seen, and health is not claimed; or 0 by an option."""
     patient = Patient.create(tmp_path / "venv")
     patient.install("torch", "2.15.0")
-    examination = examine(crashing_machine(), patient)
+    machine = nvidia_machine(driver=DRIVER, cuda=13000, cards=[H100], loader_cache=True)
+    killed = machine.adding(shim="crash.cuInit=kill\ncrash.nvmlInit=kill")
+    examination = examine(killed, patient)
     assert (examination.exit_code, examination.report["verdict"]) == (UNDECIDED, "undecided")
     outcomes = {probe["probe"]: probe["outcome"] for probe in examination.report["snapshot"]["probes"]}
     assert (outcomes["nvml"], outcomes["cuda"]) == ("signal", "signal")
     assert examination.undecided
-    allowed = examine(crashing_machine(), patient, "--allow-undecided")
+    allowed = examine(killed, patient, "--allow-undecided")
     assert (allowed.exit_code, allowed.report["verdict"]) == (HEALTHY, "undecided")
+
+
+@pytest.mark.usefixtures("machines")
+def test_1_libcuda_crashes(tmp_path: Path) -> None:
+    """Every CUDA program ends like the child that asked it, so that is a finding and not blindness."""
+    patient = Patient.create(tmp_path / "venv")
+    patient.install("torch", "2.15.0")
+    examination = examine(crashing_machine(), patient)
+    assert (examination.exit_code, examination.first["cause"]) == (FINDINGS, "libcuda-no-answer")
 
 
 def test_3_is_outranked_by_1_and_what_was_not_asked_does_not_count(healthy: Path, tmp_path: Path) -> None:

@@ -154,3 +154,13 @@ def test_patient_that_cannot_start(tmp_path: Path) -> None:
     seen = without_patient(HEALTHY, "--python", str(broken.python))
     assert seen.outcomes["frameworks"] == "exit"
     assert "UnicodeDecodeError" in seen.fact("python.version")["unknown"]
+
+
+def test_patient_without_ctypes_costs_no_driver_facts(tmp_path: Path) -> None:
+    """A Python that was built without libffi cannot load libcuda; the doctor's own asks in its place."""
+    patient = Patient.create(tmp_path / "venv", python="3.11")
+    patient.add_file("sitecustomize.py", b"import sys\nsys.modules['_ctypes'] = None\n")
+    seen = look(HEALTHY, "--python", str(patient.python))
+    assert changed(healthy(), seen) <= OF_THE_PATIENT
+    assert seen.fact("python.version")["value"].startswith("3.11")
+    assert seen.fact("cuda.init_code") == healthy().fact("cuda.init_code")

@@ -264,6 +264,10 @@ IN_ORDER: Mapping[str, Scenario] = {
     "A100, R535, TensorFlow with code for 8.0": Scenario(
         machine=lambda: r535(A100), patient=TENSORFLOW_2_20),
     "jax with its CUDA plugin": Scenario(machine=lambda: r580(H100), patient="jax and its plugin"),
+    "jax with its CUDA plugin alone": Scenario(
+        machine=lambda: r580(H100), patient="jax and its plugin alone", cause="pip-nvidia-libs-not-installed"),
+    "torch, NVIDIA's packages in another folder": Scenario(
+        machine=lambda: r580(H100), patient="torch and its libraries apart"),
     "toolkit on LD_LIBRARY_PATH, torch": Scenario(
         machine=lambda: parts.with_toolkit(r580(H100), "13.0", "13"), patient=TORCH_CUDA_13,
         environment={"LD_LIBRARY_PATH": "/usr/local/cuda-13.0/lib64"}),

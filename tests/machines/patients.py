@@ -102,6 +102,16 @@ def with_newer_cudnn(patient: Patient) -> None:
     patient.install("nvidia-cudnn-cu12", "9.11.0.98")
 
 
+def split(patient: Patient) -> None:
+    """Install torch, and NVIDIA's packages in another folder of sys.path, as Bazel and the user's folder do."""
+    framework("torch", "2.10.0")(patient)
+    other = patient.prefix / "shared"
+    other.mkdir()
+    for found in [*patient.site_packages.glob("nvidia"), *patient.site_packages.glob("nvidia_*.dist-info")]:
+        shutil.move(found, other / found.name)
+    patient.add_file("shared.pth", f"{other}\n")
+
+
 def nothing(_: Patient) -> None:
     """Leave the environment empty."""
 
@@ -131,6 +141,9 @@ RECIPES: Mapping[str, Recipe] = {
     "jax alone": Recipe(make=framework("jax", "0.10.2", only=r"jaxlib")),
     "jax and its plugin": Recipe(
         make=framework("jax", "0.10.2", extras=("cuda13",), only=r"jaxlib|jax-cuda.*|nvidia.*")),
+    "jax and its plugin alone": Recipe(
+        make=framework("jax", "0.10.2", extras=("cuda13",), only=r"jaxlib|jax-cuda.*")),
+    "torch and its libraries apart": Recipe(make=split),
     "tensorflow 2.20 and torch 2.15": Recipe(make=colliding),
     "tensorflow 2.20 without its cuDNN files": Recipe(make=robbed),
 }

@@ -59,19 +59,22 @@ static int all_devices(cuda_device_t *devices)
     return count;
 }
 
-/* Find what one entry of CUDA_VISIBLE_DEVICES names: an index, the beginning of a UUID, or a MIG instance. */
-static int entry_device(const char *entry, const cuda_device_t *devices, int count, cuda_device_t *found)
+/* Find what one entry of CUDA_VISIBLE_DEVICES names: an index (its first digits, as strtoul reads them), the
+   beginning of a UUID that only one device has, or a MIG instance. The first entry says which of them. */
+static int entry_device(const char *kind, const char *entry, const cuda_device_t *devices, int count,
+                        cuda_device_t *found)
 {
     char uuid[VALUE_BYTES];
     char *end;
-    long index = strtol(entry, &end, 10);
-    if (end != entry && !*end) {
-        if (index < 0 || index >= count)
+    int named = 0;
+    if (strncmp(kind, "GPU-", 4) && strncmp(kind, "MIG-", 4)) {
+        long index = strtol(entry, &end, 10);
+        if (end == entry || index < 0 || index >= count)
             return 0;
         *found = devices[index];
         return 1;
     }
-    if (strncmp(entry, "GPU-", 4) && strncmp(entry, "MIG-", 4))
+    if (strncmp(kind, entry, 4))
         return 0;
     for (int device = 0; device < count; device++) {
         for (int instance = 0; instance < script_mig_instances(devices[device].card); instance++) {
@@ -85,10 +88,10 @@ static int entry_device(const char *entry, const cuda_device_t *devices, int cou
         cuda_device_uuid(&devices[device], uuid);
         if (!strncmp(uuid, entry, strlen(entry))) {
             *found = devices[device];
-            return 1;
+            named++;
         }
     }
-    return 0;
+    return named == 1;
 }
 
 static int is_visible(const cuda_device_t *device)
@@ -100,13 +103,14 @@ static int is_visible(const cuda_device_t *device)
     return 0;
 }
 
-/* Fill the visible devices. The list ends at its first entry that names nothing (or names a device again). */
+/* Fill the visible devices. The list ends at its first entry that names nothing; a device named twice leaves none. */
 void cuda_find_visible(void)
 {
     cuda_device_t devices[SCRIPT_CARDS];
     cuda_device_t found;
     char list[VALUE_BYTES];
     char *rest = list;
+    char kind[5] = "";
     int count = all_devices(devices);
     const char *wanted = getenv("CUDA_VISIBLE_DEVICES");
     cuda_visible_count = 0;
@@ -119,8 +123,14 @@ void cuda_find_visible(void)
     for (char *entry = strsep(&rest, ","); entry; entry = strsep(&rest, ",")) {
         entry += strspn(entry, " \t");
         entry[strcspn(entry, " \t\r\n")] = '\0';
-        if (!entry_device(entry, devices, count, &found) || is_visible(&found))
+        if (!*kind)
+            snprintf(kind, sizeof kind, "%.4s", *entry ? entry : "-");
+        if (!entry_device(kind, entry, devices, count, &found))
             return;
+        if (is_visible(&found)) {
+            cuda_visible_count = 0;
+            return;
+        }
         if (cuda_visible_count < SCRIPT_CARDS)
             cuda_visible[cuda_visible_count++] = found;
     }

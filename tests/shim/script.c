@@ -122,7 +122,7 @@ int script_fault(const char *function)
             sleep(1);
     }
     if (script_fault_value(value, "crash", function))
-        raise(strcmp(value, "abort") ? SIGSEGV : SIGABRT);
+        raise(!strcmp(value, "abort") ? SIGABRT : !strcmp(value, "kill") ? SIGKILL : SIGSEGV);
     return script_fault_value(value, "rc", function) ? (int)strtoll(value, NULL, 0) : 0;
 }
 

@@ -123,3 +123,20 @@ def test_the_span_of_a_build_leaves_out_what_it_hardly_serves() -> None:
     known = ("12.1", "5.0", "6.0", "7.0", "9.0")
     assert span(TORCH_2_8, known) == ("7.0", "12.1")
     assert span((), known) is None
+
+
+@pytest.mark.parametrize(
+    ("ptx", "card", "target"),
+    [
+        ("9.0@8.5", "12.0", "9.0"),
+        ("9.0@8.5 10.0@8.8", "12.0", "10.0"),
+        ("9.0@8.5 12.0f@8.8", "12.1", "12.0"),
+        ("9.0a@8.5", "12.0", None),
+        ("12.0@8.8", "10.0", None),
+    ],
+)
+def test_for_which_card_the_ptx_was_written_that_must_be_compiled(
+    ptx: str, card: str, target: str | None
+) -> None:
+    """The newest one that compiles for the card."""
+    assert coverage([signature("", ptx)], card).ptx_target == target

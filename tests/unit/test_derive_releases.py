@@ -140,3 +140,51 @@ def test_jaxlib_takes_only_a_plugin_of_its_own_numbers(
     )
     assert value(database, "framework.plugins_mismatched", *changes) == wrong
     assert value(database, "framework.plugin_requirements", *changes) == ("jax-cuda12-plugin==0.7.1",)
+
+
+PTX_ONLY: Record = {"sass": (), "ptx": ("9.0@9.9",), "fat_binaries": 3}
+MACHINE_CODE: Record = {"sass": ("9.0",), "ptx": (), "fat_binaries": 3}
+
+
+def built_for(cuda: str, code: Record, ceiling: str, driver: str = "700.1") -> Change:
+    """Return a build of its own on a driver that says what it runs."""
+    return {"cc": "9.0", "driver": driver, "cuda.ceiling": ceiling, **release("torch==2.11.0"),
+            "framework.cuda": cuda, "framework.version": "3.0", "framework.code": (code,)}
+
+
+@pytest.mark.parametrize(
+    ("cuda", "ceiling", "expected"),
+    [
+        ("11.0", "11.0", True), ("11.2", "11.0", False), ("11.8", "11.1", True), ("13.2", "12.9", False),
+        ("14.0", "14.1", True), ("14.3", "14.0", True), ("14.0", "13.9", False),
+    ],
+)
+def test_a_ceiling_suffices_at_the_cuda_of_the_build_and_above_the_floor(
+    database: RuleDatabase, cuda: str, ceiling: str, expected: bool
+) -> None:
+    """Only the first releases of the floor's own branch can be too old for minor-version compatibility."""
+    assert value(database, "framework.ceiling_suffices", built_for(cuda, MACHINE_CODE, ceiling)) is expected
+
+
+def test_a_major_release_that_the_rules_do_not_know_starts_at_its_first(database: RuleDatabase) -> None:
+    assert value(database, "framework.cuda_floor", built_for("15.2", MACHINE_CODE, "15.0")) == "15.0"
+
+
+def test_a_driver_of_the_cuda_of_the_build_compiles_its_ptx(database: RuleDatabase) -> None:
+    """Also PTX of an ISA version that the rules do not know."""
+    found = fact(database, Scope.PAIR, "pair.ptx_ceiling", built_for("13.9", PTX_ONLY, "13.9"))
+    assert isinstance(found, Known) and found.value == "13.9"
+
+
+@pytest.mark.parametrize(("cuda", "ceiling"), [("13.9", "13.8"), ("13", "13.8")])
+def test_below_it_unknown_ptx_cannot_be_judged(database: RuleDatabase, cuda: str, ceiling: str) -> None:
+    found = fact(database, Scope.PAIR, "pair.ptx_ceiling", built_for(cuda, PTX_ONLY, ceiling))
+    assert isinstance(found, Unknown) and "compiles it" in found.reason
+
+
+def test_no_desktop_driver_is_named_for_a_jetson(database: RuleDatabase) -> None:
+    """Its userland is Ubuntu's; its driver is not."""
+    jetson: Change = {"system.jetson": "36.4.0", "system.distribution": "ubuntu", "cc": "8.7"}
+    names = ("system.driver_command", "system.branch_command", "system.driver_repository_command")
+    for name in names:
+        assert isinstance(fact(database, Scope.HOST, name, jetson), Absent), name

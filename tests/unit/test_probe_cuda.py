@@ -62,6 +62,7 @@ def test_a_healthy_machine_is_read_whole(tmp_path: Path) -> None:
     answer = ask("cuda", machine(tmp_path, TWO_CARDS))
     host = values(cuda.read(answer))
     assert host == {
+        "cuda.ended": "answered",
         "cuda.library": str(tmp_path / f"libcuda.so.{DRIVER}"),
         "cuda.library_version": DRIVER,
         "cuda.init_code": 0,
@@ -115,7 +116,7 @@ def test_no_library_is_absent_with_the_loaders_words(tmp_path: Path) -> None:
     if isinstance(facts["cuda.library"], Known):
         pytest.skip("this machine has a libcuda of its own")
     assert "cannot open shared object file" in str(values(facts)["cuda.load_error"])
-    assert kinds(facts, Absent) == set(promised("cuda", Scope.HOST)) - {"cuda.load_error"}
+    assert kinds(facts, Absent) == set(promised("cuda", Scope.HOST)) - {"cuda.load_error", "cuda.ended"}
     assert isinstance(cuda.read_gpus(answer), Absent)
 
 
@@ -138,15 +139,33 @@ def test_a_hanging_init_keeps_what_was_asked_before(tmp_path: Path) -> None:
     assert answer.outcome == "ok"
     assert answer.seconds < 10
     facts = cuda.read(answer)
-    assert values(facts).keys() == {"cuda.library", "cuda.library_version", "cuda.ceiling"}
+    assert values(facts).keys() == {"cuda.library", "cuda.library_version", "cuda.ceiling", "cuda.ended"}
+    assert values(facts)["cuda.ended"] == "hung"
     assert facts["cuda.init_code"] == Unknown(reason="cuInit did not return")
 
 
 def test_a_crash_is_the_end_of_the_child_only(tmp_path: Path) -> None:
-    """Every fact is Unknown, with the signal as the reason."""
+    """Every fact but that is Unknown, with the signal as the reason."""
     answer = ask("cuda", machine(tmp_path, TWO_CARDS + "crash.cuInit=1\n"))
-    assert kinds(cuda.read(answer), Unknown) == set(promised("cuda", Scope.HOST))
+    assert kinds(cuda.read(answer), Unknown) == set(promised("cuda", Scope.HOST)) - {"cuda.ended"}
+    assert values(cuda.read(answer)) == {"cuda.ended": "crashed"}
     assert cuda.read_gpus(answer) == Unknown(reason="the probe ended with signal: SIGSEGV")
+
+
+@pytest.mark.parametrize(("outcome", "detail", "expected"), [
+    ("signal", "SIGSEGV: a last line", "crashed"),
+    ("signal", "signal 11", "crashed"),
+    ("signal", "SIGKILL", None),
+    ("signal", "signal 9", None),
+    ("signal", "signal 99", None),
+    ("timeout", "no end within 6 s", None),
+    ("exit", "exit status 1", None),
+    ("not-started", "", None),
+])
+def test_only_a_fault_of_its_own_is_called_a_crash(outcome: str, detail: str, expected: str | None) -> None:
+    """Who was killed for memory, or came too late on a slow machine, tells nothing of libcuda."""
+    fact = cuda.read(Answer(outcome=outcome, seconds=0.1, detail=detail))["cuda.ended"]
+    assert (fact.value if isinstance(fact, Known) else None) == expected
 
 
 @pytest.mark.parametrize(("function", "lost"), [

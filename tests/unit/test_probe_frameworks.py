@@ -274,18 +274,6 @@ def test_jax_is_a_cuda_build_by_its_plugin(tmp_path: Path) -> None:
     assert value(facts["framework.loader"]) == str(loader)
 
 
-def test_conda_is_the_installer_where_its_records_say_so(tmp_path: Path) -> None:
-    """conda's packages often come without INSTALLER; torch is called pytorch there."""
-    patient = new_patient(tmp_path)
-    patient.install("torch", "2.6.0", libraries="none")
-    patient.remove("torch-2.6.0.dist-info/INSTALLER")
-    assert isinstance(read(examine(patient))["torch"]["framework.installer"], Absent)
-    records_folder = patient.prefix / "conda-meta"
-    records_folder.mkdir()
-    (records_folder / "pytorch-2.6.0-py3.12_cuda12.4_cudnn9.1.0_0.json").write_text("{}")
-    assert value(read(examine(patient))["torch"]["framework.installer"]) == "conda"
-
-
 def test_this_environment(tmp_path: Path) -> None:
     """The collector finds what importlib.metadata finds in the interpreter that runs the tests."""
     from importlib.metadata import version

@@ -170,6 +170,9 @@ def test_files_and_what_could_not_be_listed() -> None:
         {"path": "/usr/lib64", "error": "3 more files were not looked at"},
         {"path": "/opt/libcudart.so.12", "real_path": "/opt/libcudart.so.12", "soname": "libcudnn.so.9",
          "machine": "x86_64", "size_bytes": 100})
+    closed = {"path": "/closed", "error": "PermissionError: Permission denied", "closed": True}
+    nothing = loader.read(good({**SAMPLE, "folders": [closed], "cached_files": []}))
+    assert value(nothing["loader.files"]) == ()  # the loader can open nothing in it either
     assert value(facts["loader.default_folders"]) == ("/lib64", "/usr/lib64")
     assert value(facts["loader.cache"]) == ({"soname": "libcuda.so.1", "path": "/usr/lib64/libcuda.so.1"},)
 

@@ -62,3 +62,40 @@ def test_what_cannot_be_required(text: str) -> None:
     """Wrong usage says what can be asked for."""
     with pytest.raises(RequirementError, match="tensorflow"):
         parse(text)
+
+
+def card(**facts: int | bool | str) -> dict[str, Fact]:
+    """Return what is known of a card."""
+    return {f"gpu.{name}": Known(value=value, source="a test") for name, value in facts.items()}
+
+
+def test_a_card_in_mig_mode_is_not_measured_as_a_whole() -> None:
+    """A slice of an 80 GiB card may be one of 10 GiB: too little is certain, enough is not."""
+    gpus = (card(memory_total_bytes=80 << 30, mig_mode=True, mig_instances=7),)
+    assert isinstance(unmet("gpu.memory>=40GiB", gpus=gpus), Unknown)
+    assert unmet("gpu.memory>=90GiB", gpus=gpus) == Known(value=("gpu.memory>=90GiB",), source="--require")
+
+
+def test_memory_that_nobody_tells_leaves_the_wheels_to_be_judged() -> None:
+    database = ruledb.load()
+    facts = assumed([("cc", "9.0"), ("driver", "580.95.05"), ("python", "3.13.1")])
+    facts["require.wanted"] = Known(value=("gpu.memory>=40GiB", "tensorflow==2.15.1"), source="a test")
+    host = derive.complete(lay(database.base, facts, database.tables, source="a test"), database.tables).host
+    found = host["require.without_wheel"]
+    assert isinstance(found, Known) and found.value == ("tensorflow==2.15.1",)
+
+
+def test_the_memory_of_a_hidden_card_does_not_count() -> None:
+    database = ruledb.load()
+    facts = assumed([("cc", "9.0"), ("cc", "7.0"), ("driver", "580.95.05")])
+    facts["environment.CUDA_VISIBLE_DEVICES"] = Known(value="0", source="a test")
+    devices = ({"compute_capability": "9.0"}, {"compute_capability": "7.0"})
+    facts["cuda.devices"] = Known(value=devices, source="a test")
+    facts["require.wanted"] = Known(value=("gpu.memory>=40GiB",), source="a test")
+    machine = lay(database.base, facts, database.tables, source="a test")
+    assert isinstance(machine.gpus, tuple)
+    gpus = tuple({**gpu, "gpu.memory_total_bytes": Known(value=size << 30, source="a test")}
+                 for gpu, size in zip(machine.gpus, (80, 16), strict=True))
+    machine = Snapshot(host=machine.host, gpus=gpus, frameworks=machine.frameworks)
+    found = derive.complete(machine, database.tables).host["require.unmet"]
+    assert found == Known(value=(), source="--require")
