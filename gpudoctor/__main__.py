@@ -1,7 +1,7 @@
 """`python -m gpudoctor`: the interpreter that runs it is the one it examines.
 
-`python -m` puts the current folder first on sys.path. A `random.py` that lies there is a finding, and must not
-stop the finder: the folder is taken off before anything else is imported.
+`python -m` puts the current folder first on sys.path. A `random.py` that lies there is a finding, and must
+not stop the finder: the folder is taken off before anything else is imported.
 """
 
 import os

@@ -112,6 +112,7 @@ def encode_report(report: Report) -> dict[str, Any]:
         "rules": {"version": report.rules_version, "sha256": report.rules_sha256},
         "verdict": report.verdict.value,
         "exit_code": report.exit_code,
+        "assumed": list(report.assumptions),
         "findings": [encode_finding(f) for f in report.findings],
         "undecided": [_encode_undecided(u) for u in report.undecided],
         "snapshot": encode_snapshot(report.snapshot),

@@ -129,7 +129,7 @@ python.version | python_version | python | | its version
 python.abi | text | python | | its extension-module tag (cp313, cp313t)
 python.prefix | path | python | private | its prefix
 python.environment | text | python | | venv, conda, system or base
-python.chosen_because | text | python | | why this interpreter is the patient
+python.chosen_because | text | python | private | why this interpreter is the patient
 python.pip_version | package_version | python | | version of pip in the patient; absent without pip
 python.externally_managed | flag | python | | whether pip refuses to install there (PEP 668)
 python.site_packages | paths | python | private | its package folders, in order

@@ -138,7 +138,7 @@ def _candidates(environment: Mapping[str, str], own: Own, folder: str) -> Iterat
         for path in _on_path(name, environment, folder):
             # uvx puts the folder of its throw-away environment, which holds gpudoctor alone, first on PATH.
             if posixpath.normpath(posixpath.dirname(path)) != posixpath.normpath(own_programs):
-                yield path, f"the first {name} on PATH"
+                yield path, f"the first {name} on PATH outside gpudoctor's own environment"
 
 
 def _on_path(name: str, environment: Mapping[str, str], folder: str) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """Make fixes concrete, prove them on the snapshot, and fold mere consequences under their causes. Pure.
 
 A fix is given only if laying its effect over the snapshot clears the finding and makes no rule match that was
-clear before and is as bad. (A rule that could not be judged before may be revealed: a fix is not to blame for what was
-hidden.) A finding is the consequence of another one when the overlay that cures that other clears it as well.
+clear before and is as bad. (A rule that could not be judged before may be revealed: a fix is not to blame for
+what was hidden.)
+
+A finding is the consequence of another one when the overlay that cures that other clears it as well.
 """
 
 from __future__ import annotations

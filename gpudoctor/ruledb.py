@@ -153,7 +153,8 @@ def compile_database(database: RuleDatabase) -> bytes:
                           "rows": [dict(row) for row in table.rows]}
                    for name, table in sorted(database.tables.items())},
     }
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    # keys stay in their order: the facts of a case are laid one after another
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8") + b"\n"
 
 

@@ -14,15 +14,24 @@ from dataclasses import dataclass, field, replace
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scalar, Snapshot, Unknown, Value
 
-_PUBLIC = re.compile(
-    r"(?:usr|lib|lib32|lib64|libx32|bin|sbin|etc|opt|var|run|proc|sys|dev|tmp|home|local|share|include|conf|cuda|"
-    r"compat|stubs|targets|extras|nvidia|current|wsl|site-packages|dist-packages|envs|venv|\.venv|conda|miniconda3|"
-    r"anaconda3|miniforge3|versions|pyenv|\.pyenv|"
-    r"[a-z0-9_]+-linux-gnu|python[0-9.]*t?|pypy[0-9.]*|cuda-[0-9.]+|cu\d+|lib[A-Za-z0-9_+-]+\.so[0-9.]*|"
-    r"tensorflow|torch|jax|jaxlib|paddle|cudnn|cublas|cufft|curand|cusolver|cusparse|nccl|nvjitlink|nvshmem|"
-    r"cuda_runtime|cuda_nvrtc|cuda_cupti|cuda_nvcc|cusparselt|cufile|nvtx|[0-9.]+)\Z")
+# what gpudoctor itself looks at, and what every system calls the same: it tells nothing about a user
+_PUBLIC_NAMES = frozenset("""
+.containerenv .dockerenv .pyenv .venv INSTALLER METADATA RECORD WHEEL WSL anaconda3 bin build_info.py bus
+cdi cgroup cgroup.controllers class cmdline compat conda conf cpuinfo cublas cuda cuda_cupti cuda_nvcc
+cuda_nvrtc cuda_runtime cudnn cufft cufile curand current cusolver cusparse cusparselt dev device-tree
+devices dist-packages dkms driver drivers dxg efi efivars envs etc extra extras firmware gpus home include
+information jax jax_plugins jaxlib kern.log kernel kmsg ld.so.cache ld.so.conf ld.so.conf.d lib lib32 lib64
+libx32 local log maps messages miniconda3 miniforge3 model module modules modules.dep mountinfo nccl
+nv_tegra_release nvcc nvidia nvidia-smi nvjitlink nvshmem nvtx opengl-driver opt os-release paddle pci
+platform proc pyenv python run sbin self share site-packages stubs sys syslog targets tensorflow tmp torch
+updates usr var venv version version.py versions wsl xla_cuda12 xla_cuda13
+""".split())
+_PUBLIC_FORMS = re.compile(
+    r"(?:[a-z0-9_]+-linux-gnu|python[0-9.]*t?|pypy[0-9.]*|cuda-[0-9.]+|cu\d+|lib[A-Za-z0-9_+-]+\.so[0-9.]*|"
+    r"nvidia[a-z-]*[0-9]*\*?|cuda\*|[0-9.]+)\Z")
 _UUID = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]{4,}")
-_ADDRESS = re.compile(r"(?<![\w.])/[^\s:;,'\"()\[\]]+")
+_ABSOLUTE = re.compile(r"(?<![\w.])/[^\s:;,'\"()\[\]]+")
+_ANY_PATH = re.compile(r"(?<![\w./~-])[\w.@+~-]*/[^\s:;,'\"()\[\]]*")
 
 
 @dataclass(slots=True)
@@ -75,6 +84,8 @@ def _value(name: str, value: Value, names: _StandIns) -> Value:
         return _clean_value(value, names)
     if isinstance(value, str) and name.startswith("environment."):
         return _text(value, names) if name in _PATH_VARIABLES else "[redacted]"
+    if isinstance(value, str):
+        return _text(value, names, _ANY_PATH)
     if name == "system.gpu_kernel_log":
         return ("[redacted]",) if value else ()
     return _clean_value(value, names)
@@ -103,12 +114,15 @@ def _record(record: Record, names: _StandIns) -> dict[str, Scalar]:
             for key, item in record.items()}
 
 
-def _text(text: str, names: _StandIns) -> str:
+def _text(text: str, names: _StandIns, paths: re.Pattern[str] = _ABSOLUTE) -> str:
     """Return text with UUIDs and the private parts of paths replaced."""
     text = _UUID.sub(lambda m: f"{m[0][:4]}redacted-{names.of('', m[0])}", text)
-    return _ADDRESS.sub(lambda m: _path(m[0], names), text)
+    return paths.sub(lambda m: _path(m[0], names), text)
 
 
 def _path(path: str, names: _StandIns) -> str:
-    return "/".join(part if not part or _PUBLIC.match(part) or part in (".", "..") else names.of("name", part)
-                    for part in path.split("/"))
+    return "/".join(part if _is_public(part) else names.of("name", part) for part in path.split("/"))
+
+
+def _is_public(part: str) -> bool:
+    return part in ("", ".", "..") or part in _PUBLIC_NAMES or _PUBLIC_FORMS.match(part) is not None

@@ -7,6 +7,7 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from gpudoctor.facts import ENVIRONMENT_VARIABLES as NAMES
 from gpudoctor.host import Data, Host
 
 PAYLOADS = Path(__file__).resolve().parent / "payloads"
@@ -46,6 +47,8 @@ def build() -> bytes:
     for path in sorted(PAYLOADS.glob("*.py")):
         if path.name != "__main__.py":
             sources[f"gpudoctor_payloads/{path.name}"] = _read(path)
+    names = f'"""The environment variables that matter."""\n\nNAMES = {NAMES!r}\n'
+    sources["gpudoctor_payloads/names.py"] = names.encode()
     spec = find_spec("pynvml")
     if spec is None or spec.origin is None:
         raise ZipappError("nvidia-ml-py is not installed here; reinstall gpudoctor-cli")

@@ -96,6 +96,7 @@ def report_schema() -> dict[str, Any]:
         "schema": {"const": REPORT_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
         "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
         "verdict": {"enum": [v.value for v in Verdict]}, "exit_code": {"enum": [0, 1, 3]},
+        "assumed": TEXTS,
         "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
         "undecided": {"type": "array", "items": undecided}, "snapshot": snapshot})}
 

@@ -20,7 +20,10 @@ from gpudoctor.child.values import (
     ANSWER, ANSWER_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, REAP_SECONDS, Job, Outcome, Run,
 )
 
-__all__ = ["ANSWER", "ANSWER_LIMIT_BYTES", "OUTPUT_LIMIT_BYTES", "REAP_SECONDS", "Job", "Outcome", "Run", "run", "run_all"]
+__all__ = [
+    "ANSWER", "ANSWER_LIMIT_BYTES", "OUTPUT_LIMIT_BYTES", "REAP_SECONDS", "Job", "Outcome", "Run", "run",
+    "run_all",
+]
 
 
 def run(

@@ -93,7 +93,8 @@ def check(
     database = sources.database(rules)
 
     def judge(snapshot: Snapshot) -> Report:
-        return examine(_assume(snapshot, pairs, database.tables), database, policy)
+        report = examine(_assume(snapshot, pairs, database.tables), database, policy)
+        return replace(report, assumptions=tuple(assume or ()))
 
     if from_ is not None:
         report = judge(sources.read_snapshot(from_))
@@ -101,8 +102,10 @@ def check(
         begun = time.monotonic()
         visit = sources.visit_here(python, depth.value, timeout)
         raw = local.collect(visit)
-        report = trial.try_fixes(judge(snapshots.read(raw)), _looker(visit, raw, begun),
-                                 lambda again: judge(snapshots.read(again)))
+        report = judge(snapshots.read(raw))
+        if not pairs:  # a machine that is partly assumed cannot be tried on
+            report = trial.try_fixes(report, _looker(visit, raw, begun),
+                                     lambda again: judge(snapshots.read(again)))
     sources.write(_render(report, format_, verbose, to_file=output is not None), output)
     raise typer.Exit(report.exit_code)
 

@@ -14,6 +14,7 @@ from gpudoctor.cli import sources, streams
 from gpudoctor.cli.failures import InputError
 from gpudoctor.examine import EXIT_FINDINGS
 from gpudoctor.model import Rule
+from gpudoctor.render.plain import counted_words
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and prove the rules.")
 Folder = Annotated[str | None, typer.Option(
@@ -104,6 +105,6 @@ def lint_(rules: Folder = None) -> None:
     problems = list(lint.lint(database))
     cases = sum(len(rule.case) for rule in database.rules)
     streams.say("".join(f"{problem}\n" for problem in problems)
-                + f"{len(database.rules)} rules, {cases} cases, {len(problems)} problem(s)\n")
+                + f"{len(database.rules)} rules, {cases} cases, {counted_words(len(problems), 'problem')}\n")
     if problems:
         raise typer.Exit(EXIT_FINDINGS)

@@ -15,7 +15,7 @@ from gpudoctor.cli.check import Depth
 from gpudoctor.cli.failures import InputError
 from gpudoctor.probes import document
 from gpudoctor.probes import snapshot as snapshots
-from gpudoctor.render.plain import printable
+from gpudoctor.render.plain import counted_words, printable
 from gpudoctor.transports import local
 
 
@@ -91,7 +91,7 @@ def diff(
                   for c in changes]
         streams.say(json.dumps({"schema": "gpudoctor.diff/1", "changes": listed}, indent=2) + "\n")
         return
-    streams.say("".join(_words(change) for change in changes) + f"{len(changes)} change(s)\n")
+    streams.say("".join(_words(change) for change in changes) + f"{counted_words(len(changes), 'change')}\n")
 
 
 def _words(change: compare.Change) -> str:

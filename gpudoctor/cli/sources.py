@@ -77,7 +77,7 @@ def read_snapshot(name: str) -> Snapshot:
 
 def write(text: str, output: str | None) -> None:
     """Write to a file, whole or not at all, or to standard output."""
-    if output is None:
+    if output in (None, "-"):
         streams.say(text)
         return
     refused = host.write_atomically(output, text.encode("utf-8", "backslashreplace"))

@@ -89,6 +89,7 @@ class Report:
     rules_sha256: str
     verdict: Verdict
     exit_code: int
+    assumptions: tuple[str, ...] = ()
     findings: tuple[Finding, ...]
     undecided: tuple[Undecided, ...]
     snapshot: Snapshot

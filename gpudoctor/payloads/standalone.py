@@ -6,6 +6,7 @@ of its own session, killed at the limit; a thread each drains its streams, so th
 """
 
 import argparse
+import importlib
 import json
 import os
 import signal
@@ -117,9 +118,9 @@ def _run(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
 
 
 def _variable_names() -> List[str]:
-    wanted = ("CUDA", "NVIDIA", "LD_", "TF_", "XLA_", "JAX_", "PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX",
-              "PYTORCH_", "HIP_", "ROCR_")
-    return [name for name in os.environ if name.startswith(wanted)]
+    """Return the names of the variables to look at, which stand in the zipapp."""
+    names = importlib.import_module("gpudoctor_payloads.names").NAMES  # type: Tuple[str, ...]
+    return list(names)
 
 
 def _drained(stream: Any, kept: List[bytes], limit: int) -> threading.Thread:

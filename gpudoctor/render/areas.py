@@ -103,7 +103,7 @@ def _cuda(host: Facts) -> str:
     text = f"{_words(library, '')}, {state}"
     visibility = _value(host, "cuda.visibility")
     if code == 0:
-        text += f", {_said(host, 'cuda.device_count')} device(s)"
+        text += f", devices: {_said(host, 'cuda.device_count')}"
         if visibility not in (None, "all"):
             text += f", CUDA_VISIBLE_DEVICES leaves {_said(host, 'cuda.visible_count')}"
     return text
@@ -116,8 +116,10 @@ def _toolkit(host: Facts) -> str:
 
 
 def _python(host: Facts) -> str:
-    executable = host.get("python.executable", _MISSING)
-    text = f"{_said(host, 'python.version')} {_words(executable, '')}"
+    version = host.get("python.version", _MISSING)
+    if isinstance(version, Unknown):
+        return _words(version, "")
+    text = f"{_words(version, 'of unknown version')} {_said(host, 'python.executable')}"
     because = _value(host, "python.chosen_because")
     return text + (f" ({printable(str(because))})" if because else "")
 

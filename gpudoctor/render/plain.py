@@ -20,3 +20,8 @@ def _spell(character: str) -> str:
     number = ord(character)
     return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(
         character, f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}")
+
+
+def counted_words(number: int, word: str) -> str:
+    """Return "1 error" or "2 errors"."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -6,6 +6,7 @@ Colour only repeats what the words say. Commands are never broken over lines, so
 from __future__ import annotations
 
 import io
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from gpudoctor.derive.view import as_records, text_in
 from gpudoctor.examine import counts
 from gpudoctor.model import Finding, Known, Remedy, Report, Severity, Snapshot, Undecided, Unknown, Verdict
 from gpudoctor.render import areas
-from gpudoctor.render.plain import printable
+from gpudoctor.render.plain import counted_words, printable
 
 _COLOURS = {
     Severity.ERROR: "bold red", Severity.WARNING: "bold yellow",
@@ -46,6 +47,10 @@ def render(report: Report, *, width: int | None, colour: bool, verbose: bool = F
 
 def _head(console: Console, report: Report) -> None:
     console.print(Text(f"gpudoctor {report.tool_version}, rules {report.rules_version}"))
+    if report.assumptions:
+        console.print()
+        said = f"{', '.join(report.assumptions)} (so what follows is not this machine as it is)"
+        _row(console, "ASSUMED", printable(said, 600))
     console.print()
     for label, said in areas.lines(report.snapshot):
         _row(console, label, said)
@@ -97,7 +102,7 @@ def _first(title: str) -> str:
 
 
 def _fix(console: Console, fix: Remedy) -> None:
-    proven = "tried in a child process" if fix.proven == "tried" else "proven on this snapshot"
+    proven = "tried in a child process" if fix.proven == "tried" else "proven on what was seen"
     _row(console, "fix", f"{printable(fix.title)} ({fix.risk}; {proven})", indent=4, width=8)
     for command in fix.commands:
         _command(console, command)
@@ -106,7 +111,7 @@ def _fix(console: Console, fix: Remedy) -> None:
     if fix.image:
         _command(console, fix.image)
     if fix.undo:
-        _row(console, "undo", printable(fix.undo, 1200), indent=12, width=6)
+        _command(console, f"{fix.undo}    # to undo it")
 
 
 def _command(console: Console, command: str) -> None:
@@ -119,13 +124,21 @@ def _undecided(console: Console, undecided: Sequence[Undecided]) -> None:
         return
     console.print()
     console.print(Text("COULD NOT BE JUDGED", style="bold"))
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, dict[str, None]] = {}
     for verdict in blind:
-        why = "; ".join(dict.fromkeys(f"{r.fact}: {r.source}" for r in verdict.reasons))
-        reasons.setdefault(why, []).append(f"{verdict.cause} [{verdict.subject}]")
+        why = "; ".join(dict.fromkeys(_root(reason.source) for reason in verdict.reasons))
+        reasons.setdefault(why, {})[f"{verdict.cause} [{verdict.subject}]"] = None
     for why, causes in reasons.items():
-        _paragraph(console, printable(", ".join(causes), 600), 2)
+        _paragraph(console, printable(", ".join(causes), 1200), 2)
         _row(console, "because", printable(why, 600), indent=4, width=9)
+
+
+_CHAIN = re.compile(r"(?:[a-z_]+(?:\.[A-Za-z0-9_]+)+: )+")
+
+
+def _root(reason: str) -> str:
+    """Return what is at the bottom of a chain of facts that each rest on the next."""
+    return _CHAIN.sub("", reason)
 
 
 def _details(console: Console, snapshot: Snapshot) -> None:
@@ -151,13 +164,18 @@ def _details(console: Console, snapshot: Snapshot) -> None:
 
 def _foot(console: Console, report: Report) -> None:
     console.print()
-    not_asked = sum(not u.asked for u in report.undecided)
-    counted = [f"{sum(f.severity is s for f in report.findings)} {s.value}(s)" for s in Severity
-               if any(f.severity is s for f in report.findings)]
+    counted = [counted_words(number, _NAMES[severity]) for severity in Severity
+               if (number := sum(f.severity is severity for f in report.findings))]
+    not_asked = len({u.rule for u in report.undecided if not u.asked})
+    if not_asked:
+        counted.append(f"{counted_words(not_asked, 'question')} not asked at this depth")
     verdict = {Verdict.HEALTHY: "Healthy", Verdict.FINDINGS: "Not healthy",
                Verdict.UNDECIDED: "Undecided: something that matters could not be seen"}[report.verdict]
-    parts = [", ".join(counted)] if counted else []
-    if not_asked:
-        parts.append(f"{not_asked} question(s) not asked at this depth")
-    counts_said = f" ({'; '.join(parts)})" if parts else ""
-    _paragraph(console, Text(f"{verdict}{counts_said}.", style="bold"), 0)
+    if report.verdict is Verdict.HEALTHY and report.snapshot.frameworks == ():
+        verdict = "The machine is healthy; no framework was examined"
+    said = f" ({', '.join(counted)})" if counted else ""
+    _paragraph(console, Text(f"{verdict}{said}.", style="bold"), 0)
+
+
+_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note",
+          Severity.BENIGN: "harmless sign"}

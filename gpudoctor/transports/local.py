@@ -1,7 +1,7 @@
 """Run the payload on this machine, in children, in an order that leaves no traces.
 
-First what only reads files; then what loads the driver's libraries (as root, nvmlInit and cuInit create device
-nodes that were not there before); then, if asked, the kernel.
+First what only reads files; then what loads the driver's libraries (as root, nvmlInit and cuInit create
+device nodes that were not there before); then, if asked, the kernel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpudoctor.probes import environment as environment_probe
 from gpudoctor.probes.raw import Answer, RawDocument
 
 PAYLOAD = Path(__file__).resolve().parent.parent / "payloads" / "__main__.py"
-ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, so that a hung call costs only itself
+ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, a hung call costs only itself
 _NO_ANSWER = (Outcome.EXIT.value, Outcome.GARBLED.value, Outcome.NOT_STARTED.value)
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor import ruledb
+from gpudoctor.lint import lint
 from tests.contract.checkout import RULES
 
 
@@ -15,3 +16,8 @@ def test_compiled_rules_are_up_to_date() -> None:
 def test_compiled_rules_read_back_as_the_pages() -> None:
     """The two readers, of pages and of the compiled file, agree on every value."""
     assert ruledb.load_compiled(RULES / ruledb.COMPILED_NAME) == ruledb.load_pages(RULES)
+
+
+def test_shipped_rules_prove_themselves() -> None:
+    """`rules lint` reads the compiled file, in which the order of a case's facts must have survived."""
+    assert list(lint(ruledb.load_shipped())) == []

@@ -41,14 +41,11 @@ def of_another_machine(library: str, tmp_path: Path) -> Path:
     return changed_file
 
 
-def is_unknown_for(looked: Looked, library: str, reason: str, *, named: bool = False) -> None:
-    """Hold that the library's own facts are unknown for this reason, and all else is as it was.
-
-    `named`: how libcuda ended is a finding of its own, since every CUDA program ends like that.
-    """
+def is_unknown_for(looked: Looked, library: str, reason: str) -> None:
+    """Hold that the library's own facts are unknown for this reason, and all else is as it was."""
     said = looked.fact(INIT_CODES[library])
     assert reason in said["unknown"], said
-    assert looked.exit_code == (1 if named else 3)
+    assert looked.exit_code == 3
     assert changed(healthy(), looked) <= of_probe(PROBES[library]) | OF_THE_FILE[library]
 
 
@@ -57,7 +54,7 @@ def test_crash_while_being_loaded(library: str) -> None:
     """SIGSEGV in a constructor ends the child that asked, nothing more."""
     looked = replaced(library, build.crashing(soname=SONAMES[library]))
     assert looked.outcomes[PROBES[library]] == "signal"
-    is_unknown_for(looked, library, "SIGSEGV", named=library == LIBCUDA)
+    is_unknown_for(looked, library, "SIGSEGV")
 
 
 @each_library
@@ -98,7 +95,7 @@ def test_crash_in_a_call(library: str, function: str, signal: str, name: str) ->
     """A call that raises a signal ends the child, and the report names the signal."""
     looked = look(HEALTHY.adding(shim=f"crash.{function}={signal}"))
     assert looked.outcomes[PROBES[library]] == "signal"
-    is_unknown_for(looked, library, name, named=library == LIBCUDA)
+    is_unknown_for(looked, library, name)
 
 
 @pytest.mark.parametrize(("library", "function"), [(LIBCUDA, "cuInit"), (LIBNVIDIA_ML, "nvmlInit")])
@@ -106,7 +103,7 @@ def test_hang_in_a_call(library: str, function: str) -> None:
     """A call that never returns is named, and what was answered before it is kept."""
     looked = look(HEALTHY.adding(shim=f"hang.{function}=forever"), timeout_seconds=3)
     assert looked.outcomes[PROBES[library]] == "timeout"
-    is_unknown_for(looked, library, function, named=library == LIBCUDA)
+    is_unknown_for(looked, library, function)
     kept = {LIBCUDA: "cuda.ceiling", LIBNVIDIA_ML: "nvml.library"}[library]
     assert looked.fact(kept) == healthy().fact(kept)
 

@@ -265,7 +265,8 @@ IN_ORDER: Mapping[str, Scenario] = {
         machine=lambda: r535(A100), patient=TENSORFLOW_2_20),
     "jax with its CUDA plugin": Scenario(machine=lambda: r580(H100), patient="jax and its plugin"),
     "jax with its CUDA plugin alone": Scenario(
-        machine=lambda: r580(H100), patient="jax and its plugin alone", cause="pip-nvidia-libs-not-installed"),
+        machine=lambda: r580(H100), patient="jax and its plugin alone",
+        cause="pip-nvidia-libs-not-installed"),
     "torch, NVIDIA's packages in another folder": Scenario(
         machine=lambda: r580(H100), patient="torch and its libraries apart"),
     "toolkit on LD_LIBRARY_PATH, torch": Scenario(

@@ -103,7 +103,7 @@ def with_newer_cudnn(patient: Patient) -> None:
 
 
 def split(patient: Patient) -> None:
-    """Install torch, and NVIDIA's packages in another folder of sys.path, as Bazel and the user's folder do."""
+    """Install torch, and NVIDIA's packages in another folder of sys.path, as Bazel does."""
     framework("torch", "2.10.0")(patient)
     other = patient.prefix / "shared"
     other.mkdir()

@@ -20,7 +20,7 @@ _SHOWN = re.compile(r"<!-- diagnosis: begin -->\n```text\n(.*?)```\n<!-- diagnos
 
 
 def printed(patients: Patients) -> str:
-    """Return what `gpudoctor check` prints on the machine; the tester's kernel and patch level are not its own."""
+    """Return what `gpudoctor check` prints on the machine, without the tester's kernel and patch level."""
     scenario = SCENARIOS[MACHINE]
     patient = patients(scenario.patient)
     machine = scenario.build(patient).adding(links={VENV: str(patient.prefix)})

@@ -173,13 +173,15 @@ def test_a_major_release_that_the_rules_do_not_know_starts_at_its_first(database
 def test_a_driver_of_the_cuda_of_the_build_compiles_its_ptx(database: RuleDatabase) -> None:
     """Also PTX of an ISA version that the rules do not know."""
     found = fact(database, Scope.PAIR, "pair.ptx_ceiling", built_for("13.9", PTX_ONLY, "13.9"))
-    assert isinstance(found, Known) and found.value == "13.9"
+    assert isinstance(found, Known)
+    assert found.value == "13.9"
 
 
 @pytest.mark.parametrize(("cuda", "ceiling"), [("13.9", "13.8"), ("13", "13.8")])
 def test_below_it_unknown_ptx_cannot_be_judged(database: RuleDatabase, cuda: str, ceiling: str) -> None:
     found = fact(database, Scope.PAIR, "pair.ptx_ceiling", built_for(cuda, PTX_ONLY, ceiling))
-    assert isinstance(found, Unknown) and "compiles it" in found.reason
+    assert isinstance(found, Unknown)
+    assert "compiles it" in found.reason
 
 
 def test_no_desktop_driver_is_named_for_a_jetson(database: RuleDatabase) -> None:

@@ -92,13 +92,15 @@ def test_the_list_is_read_as_the_driver_reads_it(value: str | None, kind: str, c
 def test_a_mig_instance_counts_where_there_is_mig() -> None:
     """Which instances exist no list tells; a process uses one of them."""
     found = host("MIG-1234,MIG-5678", gpu__mig_mode=True)["cuda.visible_count"]
-    assert isinstance(found, Known) and found.value == 1
+    assert isinstance(found, Known)
+    assert found.value == 1
 
 
 def test_an_empty_list_hides_everything_whatever_libcuda_would_say() -> None:
     silent = {"cuda__library": HIDDEN, "cuda__init_code": HIDDEN, "cuda__device_count": HIDDEN}
     found = host("", **silent)["cuda.hides_every_device"]
-    assert isinstance(found, Known) and found.value is True
+    assert isinstance(found, Known)
+    assert found.value is True
 
 
 @pytest.mark.parametrize("value", ["0", "7", "GPU-aa11"])

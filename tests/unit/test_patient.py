@@ -87,7 +87,7 @@ def test_the_order_of_preference(place: Place) -> None:
     del environment["CONDA_PREFIX"]
     assert chosen(place.choose(None, environment)) == (
         str(other / "bin/python3"),
-        "the first python3 on PATH",
+        "the first python3 on PATH outside gpudoctor's own environment",
     )
     assert chosen(place.choose()) == (own, "gpudoctor's own, as no other Python was found")
 
@@ -109,7 +109,8 @@ def test_an_environment_that_is_gone_is_passed_over_and_named(place: Place) -> N
     )
     assert executable == str(other / "bin/python3")
     assert because == (
-        "the first python3 on PATH; VIRTUAL_ENV was passed over: there is no /nowhere/venv/bin/python"
+        "the first python3 on PATH outside gpudoctor's own environment; "
+        "VIRTUAL_ENV was passed over: there is no /nowhere/venv/bin/python"
     )
 
 

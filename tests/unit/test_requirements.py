@@ -82,7 +82,8 @@ def test_memory_that_nobody_tells_leaves_the_wheels_to_be_judged() -> None:
     facts["require.wanted"] = Known(value=("gpu.memory>=40GiB", "tensorflow==2.15.1"), source="a test")
     host = derive.complete(lay(database.base, facts, database.tables, source="a test"), database.tables).host
     found = host["require.without_wheel"]
-    assert isinstance(found, Known) and found.value == ("tensorflow==2.15.1",)
+    assert isinstance(found, Known)
+    assert found.value == ("tensorflow==2.15.1",)
 
 
 def test_the_memory_of_a_hidden_card_does_not_count() -> None:

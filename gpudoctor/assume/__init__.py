@@ -1,0 +1,129 @@
+"""Lay facts over a snapshot: what a fix would change, what a case of a rule states, what `--assume` says.
+
+Beside catalogued facts there are five names that stand for many at once: `driver` (a working driver of that
+version, or "none"), `cc` (one healthy card of each compute capability, or "none"), `python`, `glibc`, and
+`release` ("torch==2.15.0": that release, installed with its CUDA libraries as its table row says).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpudoctor.assume import machines
+from gpudoctor.assume.laying import AssumptionError, require_version
+from gpudoctor.assume.releases import items, releases
+from gpudoctor.facts import CATALOGUE, LISTS, FactType
+from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
+
+__all__ = ["ALIASES", "AssumptionError", "Place", "assumed", "blank", "lay", "parse_assumption"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which subject `gpu.*` and `framework.*` facts belong to; None means all of them."""
+
+    gpu: int | None = None
+    framework: int | None = None
+
+
+EVERYWHERE = Place()
+
+
+def blank() -> Snapshot:
+    """Return a machine on which every probe looked and found nothing; the base of all cases is laid on it."""
+    facts: dict[str, Fact] = {spec.name: Absent(source="base machine") for spec in CATALOGUE.values()
+                              if spec.scope is Scope.HOST and not spec.derived}
+    return Snapshot(host=facts)
+
+
+def lay(snapshot: Snapshot, facts: Mapping[str, Fact], tables: Tables, *, source: str,
+        place: Place = EVERYWHERE) -> Snapshot:
+    """Return the snapshot with `facts` laid over it in order; raise `AssumptionError`."""
+    for name, fact in facts.items():
+        alias = ALIASES.get(name)
+        if alias is not None:
+            if not isinstance(fact, Known):
+                raise AssumptionError(f"{name} can only be assumed as a value")
+            snapshot = alias(snapshot, fact.value, tables, source)
+        else:
+            snapshot = _lay_one(snapshot, name, fact, place)
+    return snapshot
+
+
+def _lay_one(snapshot: Snapshot, name: str, fact: Fact, place: Place) -> Snapshot:
+    spec = CATALOGUE.get(name)
+    if spec is None:
+        raise AssumptionError(f"there is no fact called {name!r}; `gpudoctor facts` lists them all")
+    match spec.scope:
+        case Scope.HOST:
+            return replace(snapshot, host={**snapshot.host, name: fact})
+        case Scope.GPU:
+            return replace(snapshot, gpus=_in_scope(snapshot.gpus, name, fact, place.gpu))
+        case Scope.FRAMEWORK:
+            return replace(snapshot, frameworks=_in_scope(snapshot.frameworks, name, fact, place.framework))
+        case Scope.PAIR:
+            raise AssumptionError(f"{name} is computed from a card and a framework and cannot be assumed")
+
+
+def _in_scope(scope: tuple[Facts, ...] | Unknown, name: str, fact: Fact,
+              position: int | None) -> tuple[Facts, ...] | Unknown:
+    if isinstance(scope, Unknown):
+        return scope
+    return tuple({**facts, name: fact} if position in (None, index) else facts
+                 for index, facts in enumerate(scope))
+
+
+def parse_assumption(text: str) -> tuple[str, Value]:
+    """Return (name, value) of `FACT=VALUE`, typed as the catalogue says; raise `AssumptionError`."""
+    name, equals, raw = text.partition("=")
+    name = name.strip()
+    if not equals or not name:
+        raise AssumptionError(f"{text!r}: write FACT=VALUE, for example driver=570.86.15")
+    if name in ALIASES:
+        return name, raw.strip()
+    spec = CATALOGUE.get(name)
+    if spec is None:
+        raise AssumptionError(f"there is no fact called {name!r}; `gpudoctor facts` lists them all")
+    return name, _parse_value(name, spec.type, raw.strip())
+
+
+def _parse_value(name: str, kind: FactType, raw: str) -> Value:
+    if kind is FactType.FLAG:
+        if raw.lower() not in ("true", "false", "yes", "no"):
+            raise AssumptionError(f"{name} is a flag: true or false, not {raw!r}")
+        return raw.lower() in ("true", "yes")
+    if kind is FactType.INTEGER:
+        if re.fullmatch(r"-?[0-9]{1,18}", raw) is None:
+            raise AssumptionError(f"{name} is a whole number, not {raw!r}")
+        return int(raw)
+    if kind in LISTS:
+        return tuple(part.strip() for part in raw.split(",") if part.strip())
+    if kind is FactType.RECORDS:
+        raise AssumptionError(
+            f"{name} holds records and cannot be given on the command line; use --from SNAPSHOT")
+    if kind.value.endswith(("_version", "_isa", "_capability")):
+        require_version(name, raw)
+    return raw
+
+
+ALIASES: Mapping[str, Callable[[Snapshot, Value, Tables, str], Snapshot]] = {
+    "driver": machines.driver, "cc": machines.cards, "python": machines.python, "glibc": machines.glibc,
+    "release": releases,
+}
+
+
+def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
+    """Return `--assume` pairs as facts; each `cc` makes a card of its own, each `release` a framework."""
+    facts: dict[str, Fact] = {}
+    for name, value in pairs:
+        before = facts.get(name)
+        if name in _REPEATABLE and isinstance(before, Known):
+            facts[name] = replace(before, value=(*items(before.value), *items(value)))
+        else:
+            facts[name] = Known(value=value, source="assumed")
+    return facts
+
+
+_REPEATABLE = ("cc", "release")

@@ -1,0 +1,134 @@
+"""A driver, cards, a Python, a C library: what one name of an assumption stands for on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpudoctor.assume.laying import AssumptionError, require_version, with_host
+from gpudoctor.assume.releases import items
+from gpudoctor.derive.view import as_texts, floor_row
+from gpudoctor.facts import CATALOGUE, promised
+from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Tables, Unknown, Value
+
+_FOR_GUESTS = "vfio-pci"
+_NOT_ASKED = Unknown(reason="nothing was run", asked=False)
+
+
+def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
+    """Return the snapshot with a working driver of that version, or with none."""
+    version = str(value)
+    if version == "none":
+        return _no_driver(snapshot, source)
+    require_version("driver", version)
+    table = tables.get("driver_branches")
+    row = floor_row(table, "driver", version) if table is not None else None
+    if row is None:
+        raise AssumptionError(f"driver={version}: the rule database does not reach back to this driver")
+    cards = 0 if isinstance(snapshot.gpus, Unknown) else sum(not _reserved(card) for card in snapshot.gpus)
+    modules = snapshot.host.get("system.gpu_modules")
+    others = as_texts(modules.value) if isinstance(modules, Known) else ()
+    loaded = sorted({"nvidia", "nvidia_uvm", *(m for m in others if m.startswith("nvidia"))})
+    files: tuple[Record, ...] = ({"path": "libcuda.so.1", "version": version, "version_source": source},)
+    listed = with_host(snapshot, source, {
+        "driver.kernel_version": version, "system.gpu_modules": tuple(loaded),
+        "driver.libcuda_file_version": version, "driver.libcuda_files": files,
+        "driver.libnvidia_ml_file_version": version, "driver.libnvidia_ml_files": files,
+        "driver.uvm_node": True, "driver.denied_nodes": None, "driver.gpu_nodes": cards,
+        "driver.proc_gpus": cards, "cuda.ended": "answered",
+        "nvml.library": "libnvidia-ml.so.1", "nvml.init_code": 0, "nvml.driver_version": version,
+        "nvml.cuda_version": row["cuda"], "nvml.gpu_count": cards,
+        "cuda.library": "libcuda.so.1", "cuda.library_version": version, "cuda.load_error": None,
+        "cuda.ceiling": row["cuda"], **_initialised(cards, snapshot)})
+    working: dict[str, Fact] = {name: Known(value=flag, source=source) for name, flag in
+                                (("gpu.in_nvml", True), ("gpu.in_cuda", True), ("gpu.lost", False))}
+    working["gpu.nvml_code"] = Known(value=0, source=source)
+    working["gpu.pci_driver"] = Known(value="nvidia", source=source)
+    if not isinstance(listed.gpus, Unknown):
+        listed = replace(listed, gpus=tuple(card if _reserved(card) else {**card, **working}
+                                            for card in listed.gpus))
+    return _bind(listed, source)
+
+
+def _initialised(cards: int, snapshot: Snapshot) -> Mapping[str, Value | None]:
+    """Return what cuInit and the count of devices answer: where the bus holds no card, that there is none.
+
+    In a container and under WSL a card may show only once the driver works.
+    """
+    own = all(isinstance(snapshot.host.get(name), Absent) for name in ("container.runtime", "system.wsl"))
+    on_bus = snapshot.host.get("system.pci_nvidia")
+    if cards == 0 and own and isinstance(on_bus, Known) and not on_bus.value:
+        return {"cuda.init_code": 100, "cuda.init_name": "CUDA_ERROR_NO_DEVICE", "cuda.device_count": None}
+    return {"cuda.init_code": 0, "cuda.init_name": "CUDA_SUCCESS", "cuda.device_count": cards}
+
+
+def _reserved(card: Facts) -> bool:
+    """Return whether a card is set aside for virtual machines: no driver gets it."""
+    bound = card.get("gpu.pci_driver")
+    return isinstance(bound, Known) and bound.value == _FOR_GUESTS
+
+
+def _bind(snapshot: Snapshot, source: str) -> Snapshot:
+    """Return the snapshot with the nvidia module bound to the NVIDIA cards that no guest is to have."""
+    fact = snapshot.host.get("system.pci_nvidia")
+    if not isinstance(fact, Known) or not isinstance(fact.value, tuple):
+        return snapshot
+    bound = tuple({**record, "driver": _FOR_GUESTS if record.get("driver") == _FOR_GUESTS else "nvidia"}
+                  for record in fact.value
+                  if isinstance(record, Mapping) and str(record.get("class", "")).startswith("0x03"))
+    rest = tuple(record for record in fact.value if isinstance(record, Mapping)
+                 and not str(record.get("class", "")).startswith("0x03"))
+    return with_host(snapshot, source, {"system.pci_nvidia": bound + rest})
+
+
+def _no_driver(snapshot: Snapshot, source: str) -> Snapshot:
+    names = [spec.name for spec in CATALOGUE.values()
+             if spec.scope is Scope.HOST and spec.probe in ("driver", "nvml", "cuda")]
+    values: dict[str, Value | None] = dict.fromkeys(names)
+    values.update({
+        "driver.gpu_nodes": 0, "driver.uvm_node": False, "driver.nvswitch": False, "system.gpu_modules": (),
+        "cuda.load_error": "libcuda.so.1: cannot open shared object file: No such file or directory"})
+    return with_host(snapshot, source, values)
+
+
+def cards(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
+    """Return the snapshot with one healthy card of each compute capability, in place of its own."""
+    listed = () if value == "none" else items(value)
+    capabilities = [part.strip() for item in listed for part in item.split(",")]
+    for capability in capabilities:
+        require_version("cc", capability)
+    gpus = tuple(_card(index, capability, source) for index, capability in enumerate(capabilities))
+    works = snapshot.host.get("cuda.init_code")
+    count: dict[str, Value | None] = {} if gpus else {"system.pci_nvidia": ()}
+    if not gpus or (isinstance(works, Known) and works.value == 0):
+        count.update(dict.fromkeys(("nvml.gpu_count", "cuda.device_count", "driver.proc_gpus"), len(gpus)))
+    return with_host(replace(snapshot, gpus=gpus), source, count)
+
+
+def _card(index: int, capability: str, source: str) -> Facts:
+    facts: dict[str, Fact] = {spec.name: Absent(source=source) for spec in CATALOGUE.values()
+                              if spec.scope is Scope.GPU and not spec.derived}
+    known: dict[str, Value] = {
+        "gpu.index": index, "gpu.name": "assumed GPU",
+        "gpu.compute_capability": capability, "gpu.in_nvml": True, "gpu.in_cuda": True, "gpu.lost": False,
+        "gpu.nvml_code": 0, "gpu.mig_mode": False, "gpu.mig_instances": 0, "gpu.compute_mode": "default",
+        "gpu.compute_processes": 0, "gpu.pci_driver": "nvidia"}
+    facts.update({name: Known(value=value, source=source) for name, value in known.items()})
+    facts.update(dict.fromkeys(promised("smoke", Scope.GPU), _NOT_ASKED))
+    silent = f"{source}: a compute capability does not tell the memory"
+    facts["gpu.memory_total_bytes"] = Unknown(reason=silent)
+    return facts
+
+
+def python(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
+    """Return the snapshot with a patient of that Python version."""
+    version = str(value)
+    require_version("python", version)
+    return with_host(snapshot, source, {"python.version": version,
+                                    "python.abi": "cp" + "".join(version.split(".")[:2])})
+
+
+def glibc(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
+    """Return the snapshot with that version of the C library."""
+    require_version("glibc", str(value))
+    return with_host(snapshot, source, {"system.glibc": str(value)})

@@ -1,0 +1,61 @@
+"""Framework releases as assumptions: `release` = "torch==2.15.0"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpudoctor.assume.laying import AssumptionError, with_host
+from gpudoctor.derive.view import as_texts
+from gpudoctor.facts import CATALOGUE
+from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
+
+
+def releases(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
+    """Return the snapshot with these releases and their CUDA libraries installed, as their rows say."""
+    for release in items(value):
+        snapshot = _release(snapshot, release, tables, source)
+    return snapshot
+
+
+def _release(snapshot: Snapshot, value: str, tables: Tables, source: str) -> Snapshot:
+    name, equals, version = value.partition("==")
+    if not equals or name not in tables:
+        raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow or torch")
+    host = snapshot.host
+    system, machine = host.get("system.os"), host.get("system.architecture")
+    platform = "_".join(str(f.value).lower() if isinstance(f, Known) else "" for f in (system, machine))
+    row = next((r for r in tables[name].rows if r["version"] == version and r["platform"] == platform), None)
+    if row is None:
+        raise AssumptionError(f"release={value}: the rule database has no such release for {platform}")
+    facts = _release_facts(name, row, snapshot, source)
+    installed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
+    others = [facts for facts in installed
+              if not (isinstance(n := facts.get("framework.name"), Known) and n.value == name)]
+    planned = as_texts(row.get("requires_nvidia"))
+    before = host.get("python.planned_distributions")
+    kept = as_texts(before.value) if isinstance(before, Known) else ()
+    return with_host(replace(snapshot, frameworks=(*others, facts)), source,
+                 {"python.planned_distributions": tuple(dict.fromkeys((*kept, *planned)))})
+
+
+def _release_facts(name: str, row: Mapping[str, Value], snapshot: Snapshot, source: str) -> Facts:
+    facts: dict[str, Fact] = {spec.name: Absent(source=source) for spec in CATALOGUE.values()
+                              if spec.scope is Scope.FRAMEWORK and not spec.derived}
+    packages = snapshot.host.get("python.site_packages")
+    folders = as_texts(packages.value) if isinstance(packages, Known) else ()
+    requires = as_texts(row.get("requires_nvidia"))
+    always, extra = ((), requires) if name == "tensorflow" else (requires, ())
+    values: dict[str, Value | None] = {
+        "framework.name": name, "framework.distribution": name, "framework.version": row["version"],
+        "framework.location": folders[0] if folders else "site-packages", "framework.installer": "pip",
+        "framework.build": row.get("build"), "framework.cuda": row.get("cuda"),
+        "framework.cudnn": row.get("cudnn"), "framework.requires_nvidia": always,
+        "framework.extra_requires_nvidia": extra, "framework.other_distributions": ()}
+    facts.update({n: Known(value=v, source=source) for n, v in values.items() if v is not None})
+    return facts
+
+
+def items(value: Value) -> tuple[str, ...]:
+    """Return the texts of a value that may be one text or several."""
+    return as_texts(value) if isinstance(value, tuple) else (str(value),)
