@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -125,7 +126,7 @@ def as_user(user: int) -> list[str]:
     above = [*interpreter.parents, *interpreter.resolve().parents]
     shut = sorted({str(folder) for folder in above if folder.stat().st_mode & 0o005 != 0o005})
     opened = (
-        f"chmod o+rx {' '.join(shut)} && " if shut else ""
+        f"chmod o+rx {shlex.join(shut)} && " if shut else ""
     )  # in the machine's own layer of the file system
     return ["sh", "-c", f'{opened}exec setpriv --reuid={user} --regid={user} --clear-groups -- "$@"', "sh"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import unicodedata
 
 import pytest
@@ -47,7 +48,7 @@ def test_values_in_the_report() -> None:
 
 def test_value_that_is_no_text() -> None:
     """Bytes that are no UTF-8 are escaped, and the report stays JSON that every reader takes."""
-    script = f"export {VARIABLE}=$(printf 'caf\\351 \\377\\300\\257') && exec {' '.join(arguments())}"
+    script = f"export {VARIABLE}=$(printf 'caf\\351 \\377\\300\\257') && exec {shlex.join(arguments())}"
     seen = looked(HEALTHY.run(["sh", "-c", script], cwd=str(ROOT)))
     value = seen.fact(f"environment.{VARIABLE}")["value"]
     assert value.startswith("caf")

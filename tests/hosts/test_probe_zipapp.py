@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -48,7 +49,7 @@ def collected(machine: Machine, probe: bytes, python: Path, *options: str) -> Ma
     """Run the probe as an ordinary user and return its document."""
     become = []
     if os.geteuid() == 0:
-        shut = " ".join({str(f) for f in python.parents if f.stat().st_mode & 0o005 != 0o005})
+        shut = shlex.join({str(f) for f in python.parents if f.stat().st_mode & 0o005 != 0o005})
         opened = f"chmod o+rx {shut} && " if shut else ""
         become = [
             "sh",

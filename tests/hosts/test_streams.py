@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -25,7 +26,7 @@ COMMANDS = (
 
 def shell(line: str) -> subprocess.CompletedProcess[str]:
     """Run gpudoctor with a shell's redirections: the line is what follows the command's name."""
-    command = f"exec {' '.join(COMMAND)} {line}"
+    command = f"exec {shlex.join(COMMAND)} {line}"
     environment = {**os.environ, "GPUDOCTOR_RULES": str(RULES)}
     return subprocess.run(
         ["bash", "-c", command],
@@ -54,7 +55,7 @@ def test_standard_output_that_takes_nothing(command: str, target: str, reason: s
 @pytest.mark.parametrize("command", [c for c in COMMANDS if "-" not in c.split()[0] and "--help" not in c])
 def test_reader_that_has_gone(command: str, recorded: Path) -> None:
     """A closed pipe ends the command in silence, with the exit code that a shell gives to SIGPIPE."""
-    line = f"{' '.join(COMMAND)} {command.format(snapshot=recorded)}"
+    line = f"{shlex.join(COMMAND)} {command.format(snapshot=recorded)}"
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -74,14 +75,14 @@ def test_reader_that_has_gone(command: str, recorded: Path) -> None:
 @pytest.mark.parametrize("redirection", ["<&-", "2>&-", "<&- 2>&-"])
 def test_closed_streams_that_the_report_does_not_need(redirection: str) -> None:
     """A closed standard input or error changes nothing, and their numbers are given to no other file."""
-    line = " ".join(arguments())
+    line = shlex.join(arguments())
     completed = HEALTHY.run(["sh", "-c", f"exec {line} {redirection}"], cwd=str(ROOT))
     assert looked(completed).report["verdict"] == "healthy"
 
 
 def test_report_into_a_file_with_every_stream_closed() -> None:
     """--output needs no stream at all; nothing else ends up in the file."""
-    line = " ".join(arguments("--output", "/tmp/report.json"))
+    line = shlex.join(arguments("--output", "/tmp/report.json"))
     script = f"(exec {line} <&- >&- 2>&-); code=$?; cat /tmp/report.json; exit $code"
     assert looked(HEALTHY.run(["sh", "-c", script], cwd=str(ROOT))).report["verdict"] == "healthy"
 

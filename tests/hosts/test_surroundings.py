@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import replace
 
@@ -63,7 +64,7 @@ def test_nothing_can_be_written() -> None:
 
 def test_current_folder_that_was_removed() -> None:
     """A folder that is gone under our feet has no files that hide a framework's name."""
-    line = " ".join(arguments())
+    line = shlex.join(arguments())
     script = f"mkdir /tmp/gone && cd /tmp/gone && rmdir /tmp/gone && exec {line}"
     seen = looked(HEALTHY.run(["sh", "-c", script], environment={"PYTHONPATH": str(ROOT)}))
     assert seen.exit_code == 0
@@ -100,12 +101,14 @@ def test_library_path_with_a_folder_of_20000_files() -> None:
 
 
 def test_library_path_with_a_folder_that_may_not_be_read() -> None:
-    """A folder whose names may not be listed is left to the loader; everything else is seen."""
-    machine = replace(HEALTHY, directories={**HEALTHY.directories, "/opt/shut": 0o000})
-    path = "/opt/shut:/etc/hostname:/nowhere::relative"
+    """A folder whose names may not be listed is left to the loader; in one that is shut it finds nothing either."""
+    folders = {"/opt/shut": 0o000, "/opt/unlisted": 0o711}
+    machine = replace(HEALTHY, directories={**HEALTHY.directories, **folders})
+    path = "/opt/shut:/opt/unlisted:/etc/hostname:/nowhere::relative"
     seen = look(machine, before=as_user(NOBODY), environment={"LD_LIBRARY_PATH": path})
     assert seen.fact("loader.library_path")["value"] == [
         "/opt/shut",
+        "/opt/unlisted",
         "/etc/hostname",
         "/nowhere",
         str(ROOT),
@@ -116,8 +119,10 @@ def test_library_path_with_a_folder_that_may_not_be_read() -> None:
         "loader.library_path",
         "loader.files",
     }
-    refused = [record for record in seen.fact("loader.files")["value"] if record["path"] == "/opt/shut"]
-    assert ["Permission" in record["error"] for record in refused] == [True]
+    refused = {record["path"]: record["error"] for record in seen.fact("loader.files")["value"]
+               if record["path"] in folders}
+    assert list(refused) == ["/opt/unlisted"]
+    assert "Permission" in refused["/opt/unlisted"]
     assert seen.exit_code == 0
 
 
