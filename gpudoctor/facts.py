@@ -234,6 +234,7 @@ python.kept_requirements | texts | derive | | the distributions that stay and mu
 require.newest_python | python_version | derive | | the newest Python that has a wheel for what was required
 require.wheel_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
 require.unmet | texts | derive | | what of it is not met
+require.python_beyond_tables | flag | derive | | whether the patient's Python is newer than any in the release tables
 require.wanted_otherwise | texts | derive | | what is asked for beside releases without a wheel for the patient's Python
 python.frameworks | texts | derive | | the frameworks installed in the patient
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid

@@ -123,7 +123,8 @@ def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
             facts[name] = replace(before, value=(*items(before.value), *items(value)))
         else:
             facts[name] = Known(value=value, source="assumed")
-    return facts
+    # a driver drives the cards there are: whichever was written first, the cards come first
+    return {name: facts[name] for name in sorted(facts, key=lambda name: name != "cc")}
 
 
 _REPEATABLE = ("cc", "release")

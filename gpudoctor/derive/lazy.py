@@ -37,6 +37,8 @@ class LazyFacts(Mapping[str, Fact]):
                 fact = error.fact
             except ValueError as error:  # a stranger's snapshot: a version that is none, a number without end
                 fact = Unknown(reason=f"cannot be computed: {error}")
+            except KeyError as error:  # a stranger's rules: a table without a column that is read here
+                fact = Unknown(reason=f"the rule database lacks {error}")
             self._computed[name] = fact
             return fact
         return self._wider[name]

@@ -68,6 +68,7 @@ def derivations(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "require.wheel_release": lambda view: _wheel_release(view, snapshot),
         "require.newest_python": _newest_python,
         "require.wheel_requirement": lambda view: _wheel_requirement(view, snapshot),
+        "require.python_beyond_tables": _python_beyond_tables,
         "require.wanted_otherwise": lambda view: _wanted_otherwise(view, snapshot),
     }
 
@@ -217,6 +218,16 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
     name, row = offer
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
     return Known(value=f"{name}{extra}=={row['version']}", source=str(row["source"]))
+
+
+def _python_beyond_tables(view: View) -> Fact:
+    """Return whether this Python is so new that the tables, not the index, may lack the wheel."""
+    known = [python for name in FRAMEWORKS if name in view.tables
+             for row in view.tables[name].rows for python in as_texts(row.get("python"))]
+    newest = max(known, key=versions.parse, default="0")
+    python = ".".join(view.need_text("python.version").split(".")[:2])
+    beyond = versions.parse(python) > versions.parse(newest)
+    return Known(value=beyond, source=f"release tables up to {newest}")
 
 
 def _wanted_otherwise(view: View, snapshot: Snapshot) -> Fact:

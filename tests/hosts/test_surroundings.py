@@ -101,7 +101,7 @@ def test_library_path_with_a_folder_of_20000_files() -> None:
 
 
 def test_library_path_with_a_folder_that_may_not_be_read() -> None:
-    """A folder whose names may not be listed is left to the loader; in one that is shut it finds nothing either."""
+    """A folder whose names may not be listed is left to the loader; in a shut one it finds nothing either."""
     folders = {"/opt/shut": 0o000, "/opt/unlisted": 0o711}
     machine = replace(HEALTHY, directories={**HEALTHY.directories, **folders})
     path = "/opt/shut:/opt/unlisted:/etc/hostname:/nowhere::relative"

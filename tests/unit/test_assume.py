@@ -100,3 +100,23 @@ def test_python_and_glibc() -> None:
         "cp313",
         "2.31",
     ]
+
+
+def test_cards_and_driver_in_either_order() -> None:
+    """A driver drives the cards that are assumed with it, whichever stands first on the command line."""
+    database = ruledb.load_shipped()
+    bare = lay(database.base, {"cc": Known(value="none", source="a test")}, database.tables, source="a test")
+    driver, card = ("driver", "570.86.15"), ("cc", "9.0")
+    first = lay(bare, assumed([driver, card]), database.tables, source="assumed")
+    second = lay(bare, assumed([card, driver]), database.tables, source="assumed")
+    assert first == second
+    assert first.host["cuda.init_code"] == Known(value=0, source="assumed")
+    assert first.host["cuda.device_count"] == Known(value=1, source="assumed")
+
+
+def test_a_driver_without_a_card_says_so() -> None:
+    """On a machine whose bus holds no card cuInit finds none, whatever the driver."""
+    database = ruledb.load_shipped()
+    bare = lay(database.base, {"cc": Known(value="none", source="a test")}, database.tables, source="a test")
+    found = lay(bare, assumed([("driver", "570.86.15")]), database.tables, source="assumed")
+    assert found.host["cuda.init_code"] == Known(value=100, source="assumed")
