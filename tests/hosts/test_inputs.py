@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -195,7 +196,7 @@ def test_output_that_cannot_be_replaced_stays(tmp_path: Path, recorded: Path) ->
     folder.mkdir()
     script = (
         f"mount -t tmpfs -o size=8k none {folder} && echo old > {folder}/report.json && "
-        f"{' '.join(COMMAND)} check --format json --from {recorded} -o {folder}/report.json; "
+        f"{shlex.join(COMMAND)} check --format json --from {recorded} -o {folder}/report.json; "
         f"echo $?; cat {folder}/report.json; ls -A {folder}"
     )
     run = subprocess.run(

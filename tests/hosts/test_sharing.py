@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -60,7 +61,7 @@ def snapshots() -> tuple[str, str]:
     )
     machine = replace(machine, host_name="tea.party")
     options = f"--python {HOME}/projects/wonderland/venv --timeout 6"
-    base = f"{' '.join(COMMAND)} snapshot {options}"
+    base = f"{shlex.join(COMMAND)} snapshot {options}"
     script = f"cd {HOME}/projects/wonderland; {base} && echo {PARTED} && {base} --share"
     done = machine.run(["sh", "-c", script], environment={"PYTHONPATH": str(ROOT)})
     assert (done.returncode, done.stderr) == (0, "")
