@@ -127,10 +127,13 @@ def concretise(fix: Fix, subject: Subject) -> Remedy | None:
     texts = (*fix.commands, *fix.env.values(), fix.title, fix.image or "", fix.undo or "")
     if not all(isinstance(subject.fact(name), Known) for text in texts for name in placeholders(text)):
         return None
+    commands = [_fill_command(command, subject) for command in fix.commands]
+    variables = {name: _fill_plain(value, subject) for name, value in fix.env.items()}
+    # a list of folders of which none is left: the variable goes, it is not set to nothing
+    commands += [f"unset {name}" for name, value in variables.items() if not value]
     return Remedy(
-        kind=fix.kind, title=fill(fix.title, subject), risk=fix.risk,
-        commands=tuple(_fill_command(command, subject) for command in fix.commands),
-        env={name: _fill_plain(value, subject) for name, value in fix.env.items()},
+        kind=fix.kind, title=fill(fix.title, subject), risk=fix.risk, commands=tuple(commands),
+        env={name: value for name, value in variables.items() if value},
         image=_fill_plain(fix.image, subject) if fix.image else None,
         undo=_fill_command(fix.undo, subject) if fix.undo else None, effect={}, proven="model")
 
