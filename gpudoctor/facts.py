@@ -197,6 +197,7 @@ framework.loader_runpath | texts | frameworks | | that library's RUNPATH, as wri
 framework.loader_rpath | texts | frameworks | | that library's RPATH, as written
 framework.loader_needed | texts | frameworks | | CUDA libraries it needs or opens
 driver.version | driver_version | derive | | the driver: NVML's answer, else the module's, else the library's
+driver.loaded_version | driver_version | derive | | the kernel module that is loaded, by /sys and /proc or by NVML's own answer from it
 driver.cuda_ceiling | cuda_version | derive | | newest CUDA the libcuda in use runs; else by NVML or the driver's version
 driver.works | flag | derive | | whether cuInit succeeded
 driver.ready | flag | derive | | whether frameworks can be judged: no without a card, not asked before the driver works

@@ -30,6 +30,19 @@ def _first_known(view: View, names: tuple[str, ...], absent: str) -> Fact:
     return view.unknown_among(names) or Absent(source=absent)
 
 
+def driver_loaded_version(view: View) -> Fact:
+    """Return the version of the loaded kernel module: its own word, else NVML's, which works with no other.
+
+    (Under WSL NVML speaks with Windows; there is no module on this side.)
+    """
+    own = view.fact("driver.kernel_version")
+    if isinstance(own, Known) or not isinstance(view.fact("system.wsl"), Absent):
+        return own
+    if view.value("nvml.init_code") == 0 and view.number("nvml.gpu_count"):
+        return view.fact("nvml.driver_version")
+    return own
+
+
 def driver_cuda_ceiling(view: View) -> Fact:
     """Return the newest CUDA that the libcuda in use runs; NVML or the driver's branch stand in for it."""
     stated = _first_known(view, ("cuda.ceiling", "nvml.cuda_version"), "")
@@ -120,7 +133,7 @@ def library_kind(view: View) -> Fact:
         return Known(value="stub", source=f"cuInit returned {STUB_LIBRARY}")
     if posixpath.dirname(path) in view.texts("container.compat_folders"):
         return Known(value="compat", source=path)
-    version, kernel = view.value("cuda.library_version"), view.value("driver.kernel_version")
+    version, kernel = view.value("cuda.library_version"), view.value("driver.loaded_version")
     if version is None or kernel is None or version in (kernel, view.value("driver.libcuda_file_version")):
         return Known(value="driver", source=path)
     source = f"{path} is of {version}, the kernel module of {kernel}"
@@ -130,6 +143,7 @@ def library_kind(view: View) -> Fact:
 
 HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "driver.version": driver_version,
+    "driver.loaded_version": driver_loaded_version,
     "driver.cuda_ceiling": driver_cuda_ceiling,
     "driver.works": driver_works,
     "driver.present": driver_present,
