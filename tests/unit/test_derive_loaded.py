@@ -1,4 +1,4 @@
-"""The kernel module is loaded when /sys or /proc says so, or NVML speaks with it; what that means for cuInit."""
+"""The kernel module is loaded when /sys or /proc says so, or NVML speaks with it; what follows for cuInit."""
 
 from __future__ import annotations
 
