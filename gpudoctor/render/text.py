@@ -173,9 +173,18 @@ def _foot(console: Console, report: Report) -> None:
                Verdict.UNDECIDED: "Undecided: something that matters could not be seen"}[report.verdict]
     if report.verdict is Verdict.HEALTHY and report.snapshot.frameworks == ():
         verdict = "The machine is healthy; no framework was examined"
+    if _unproven(report.snapshot):
+        counted.append("the checked kernel's result is right, but nothing proves that a GPU computed it")
     said = f" ({', '.join(counted)})" if counted else ""
     _paragraph(console, Text(f"{verdict}{said}.", style="bold"), 0)
 
 
 _NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note",
           Severity.BENIGN: "harmless sign"}
+
+
+def _unproven(snapshot: Snapshot) -> bool:
+    """Return whether the driver could not say of some card's result that it lies on the card."""
+    cards = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
+    outcomes = [card.get("gpu.driver_kernel") for card in cards]
+    return any(isinstance(outcome, Known) and outcome.value == "no-proof" for outcome in outcomes)

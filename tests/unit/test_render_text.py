@@ -10,7 +10,7 @@ import pytest
 from gpudoctor import ruledb
 from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
-from gpudoctor.model import Report
+from gpudoctor.model import Known, Report
 from gpudoctor.render import json as json_renderer
 from gpudoctor.render import text
 from gpudoctor.render.plain import printable
@@ -85,3 +85,13 @@ def test_json_is_ascii_and_ends_its_line() -> None:
     document = json_renderer.render(report())
     assert document.isascii()
     assert document.endswith("}\n")
+
+
+def test_a_result_without_proof_of_a_gpu_is_not_called_more() -> None:
+    """A right result that the driver cannot place on the card is said to be that, beside the verdict."""
+    database = ruledb.load_shipped()
+    ran = {"gpu.driver_kernel": Known(value="no-proof", source="a test")}
+    healthy = examine(database.base, database, Policy())
+    unproven = examine(lay(database.base, ran, database.tables, source="a test"), database, Policy())
+    assert "nothing proves that a GPU computed it" not in text.render(healthy, width=200, colour=False)
+    assert "nothing proves that a GPU computed it" in text.render(unproven, width=200, colour=False)
