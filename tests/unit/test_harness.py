@@ -191,12 +191,14 @@ def test_the_environment_is_the_described_one(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_command_that_hangs_is_ended_with_all_it_started() -> None:
-    """The deadline takes the whole machine down."""
+    """The deadline takes the whole machine down; the kernel may take a moment to bury it."""
     started = time.monotonic()
     result = Machine().run(["sh", "-c", "sleep 7654 & sleep 7654"], timeout=1)
     assert result.timed_out
     assert time.monotonic() - started < 5
-    assert not [line for line in command_lines() if b"sleep 7654" in line]
+    while [line for line in command_lines() if b"sleep 7654" in line]:
+        assert time.monotonic() - started < 15, "something of the machine lives on"
+        time.sleep(0.05)
 
 
 def command_lines() -> list[bytes]:
