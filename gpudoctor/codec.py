@@ -22,6 +22,10 @@ class CodecError(ValueError):
     """The document cannot be used; the message says what and where, in one line."""
 
 
+class NewerSchema(CodecError):
+    """The document was written by a newer gpudoctor; the message says what to do."""
+
+
 # -- encode ----------------------------------------------------------------------------------------
 
 def encode_fact(fact: Fact) -> dict[str, Any]:
@@ -230,7 +234,7 @@ def _require_schema(schema: Any, name: str) -> None:
         return
     family, _, number = str(schema).partition("/")
     if family in ("gpudoctor.snapshot", "gpudoctor.report") and number.isdigit():
-        raise CodecError(f"{name}: schema {schema} is newer than this gpudoctor reads; update gpudoctor")
+        raise NewerSchema(f"{name}: schema {schema} is newer than this gpudoctor reads; update gpudoctor")
     raise CodecError(f"{name}: schema {str(schema)[:60]!r} is not {SNAPSHOT_SCHEMA} or {REPORT_SCHEMA}")
 
 

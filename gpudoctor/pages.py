@@ -29,7 +29,7 @@ def parse_page(text: str, path: str) -> Rule:
     try:
         raw = tomllib.loads(match[1])
     except tomllib.TOMLDecodeError as error:
-        raise PageError(f"{path}: {_shifted(str(error))}") from None
+        raise PageError(_placed(path, str(error), fence_lines=1)) from None
     heading, _, body = match[2].strip().partition("\n")
     if not heading.startswith("# "):
         raise PageError(f"{path}: after the front matter comes a `# ` title")
@@ -38,9 +38,12 @@ def parse_page(text: str, path: str) -> Rule:
     return structure_rule(compiled, path)
 
 
-def _shifted(message: str) -> str:
-    """Count the fence's own line in: TOML errors speak of lines inside the block."""
-    return re.sub(r"line (\d+)", lambda m: f"line {int(m[1]) + 1}", message)
+def _placed(path: str, message: str, fence_lines: int) -> str:
+    """Return a TOML error as `path:line: message`; lines before the TOML are counted in."""
+    found = re.search(r" \(at line (\d+), column \d+\)", message)
+    if found is None:
+        return f"{path}: {message}"
+    return f"{path}:{int(found[1]) + fence_lines}: {message.replace(found[0], '')}"
 
 
 def compile_front_matter(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,7 +137,7 @@ def parse_table(text: str, name: str, path: str) -> Table:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise PageError(f"{path}: {error}") from None
+        raise PageError(_placed(path, str(error), fence_lines=0)) from None
     head, columns, rows = raw.get("table", {}), raw.get("columns", {}), raw.get("row", [])
     if not (isinstance(head, dict) and isinstance(columns, dict) and isinstance(rows, list)
             and all(isinstance(row, dict) for row in rows)):

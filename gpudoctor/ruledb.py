@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,9 @@ def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
         except PageError as error:
             problems += str(error).splitlines()
     if problems:
-        raise RuleDatabaseError("\n".join(f"{root}/{problem}" for problem in problems))
+        listed = "\n".join(f"{root}/{problem}" for problem in problems)
+        proof = f"gpudoctor rules lint --rules {shlex.quote(str(root))}"
+        raise RuleDatabaseError(f"{listed}; mend it, then prove it: {proof}")
     if not rules and not tables:
         raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
     version = _read_version(root)
@@ -118,7 +121,7 @@ def _read_version(root: Path) -> str:
     try:
         version = tomllib.loads(_read(head)).get("version")
     except tomllib.TOMLDecodeError as error:
-        raise RuleDatabaseError(f"{head}: {error}") from None
+        raise RuleDatabaseError(f"{head}: {error}; it holds version = \"YYYY.MM.N\"") from None
     if not isinstance(version, str):
         raise RuleDatabaseError(f"{head}: lacks version = \"YYYY.MM.N\"")
     return version
@@ -135,7 +138,7 @@ def _read_base(root: Path, tables: Tables) -> Snapshot:
                                   for name, value in raw.items()}
         return lay(blank(), facts, tables, source="base machine")
     except (tomllib.TOMLDecodeError, AssumptionError) as error:
-        raise RuleDatabaseError(f"{file}: {error}") from None
+        raise RuleDatabaseError(f"{file}: {error}; mend it, or take the shipped one") from None
 
 
 # -- the compiled file -----------------------------------------------------------------------------

@@ -67,12 +67,17 @@ def _standard_input() -> str:
 
 
 def read_snapshot(name: str) -> Snapshot:
-    """Return the snapshot in a snapshot, report or raw document."""
-    raw = read_document(name)
-    name = STANDARD_INPUT if name == "-" else name
-    if document.is_raw(raw):
-        return snapshot.read(document.decode(raw, name))
-    return codec.decode_snapshot(raw, name)
+    """Return the snapshot in a snapshot, report or raw document; an unusable one is an error with remedy."""
+    try:
+        raw = read_document(name)
+        shown = STANDARD_INPUT if name == "-" else name
+        if document.is_raw(raw):
+            return snapshot.read(document.decode(raw, shown))
+        return codec.decode_snapshot(raw, shown)
+    except codec.NewerSchema:
+        raise
+    except codec.CodecError as error:
+        raise codec.CodecError(f"{error}; write one anew: gpudoctor snapshot -o FILE") from None
 
 
 def write(text: str, output: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpudoctor.codec import CodecError
+from gpudoctor.codec import CodecError, NewerSchema
 from gpudoctor.probes.raw import RAW_SCHEMA, Answer, RawDocument
 
 
@@ -25,7 +25,7 @@ def decode(document: Any, name: str) -> RawDocument:
     """Return the answers in a raw document; raise `CodecError` in one line."""
     schema = document.get("schema")
     if schema != RAW_SCHEMA:
-        raise CodecError(f"{name}: schema {schema} is newer than this gpudoctor reads; update gpudoctor")
+        raise NewerSchema(f"{name}: schema {schema} is newer than this gpudoctor reads; update gpudoctor")
     probes = document.get("probes")
     if not isinstance(probes, Mapping):
         raise CodecError(f"{name}: the raw document has no \"probes\"")

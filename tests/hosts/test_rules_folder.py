@@ -50,14 +50,16 @@ TABLE = COLUMNS + b'[[row]]\nversion = "1"\n'
 BROKEN: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "no front matter": (written(PAGE, b"# Only a title\n"), (PAGE + ":1:", "```toml")),
     "an empty page": (written(PAGE, b""), (PAGE + ":1:", "```toml")),
-    "TOML that is none": (changed_page('severity = "error"', "severity = error"), (PAGE, "line 4")),
+    "TOML that is none": (changed_page('severity = "error"', "severity = error"),
+                          (PAGE, ":4: ", "rules lint --rules")),
     "an unknown key": (changed_page("since", "hence"), (PAGE, "hence")),
     "an unknown severity": (changed_page('"error"', '"terrible"'), (PAGE, "severity")),
     "a condition without a fact": (changed_page('fact = "cuda.init_code", ', ""), (PAGE, "fact")),
     "a wrong type": (changed_page('"2026.11.0"', "7"), (PAGE, "since")),
     "no title": (changed_page("# cuInit fails", "cuInit fails"), (PAGE, "title")),
     "not UTF-8": (written(PAGE, b"```toml\n\xff\xfe\n```\n"), (PAGE, "not UTF-8")),
-    "a table that is no TOML": (written("tables/one.toml", b"[table\n"), ("tables/one.toml", "line 1")),
+    "a table that is no TOML": (written("tables/one.toml", b"[table\n"),
+                               ("tables/one.toml:1: ", "rules lint --rules")),
     "a table without sources": (written("tables/one.toml", TABLE), ("tables/one.toml", "source")),
     "a table that is not UTF-8": (written("tables/one.toml", b"\xff"), ("tables/one.toml", "not UTF-8")),
     "a table of something else": (
