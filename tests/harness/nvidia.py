@@ -101,8 +101,8 @@ RTX_5090 = Card(
 
 
 def bus_id(index: int) -> str:
-    """Return where the card with this index sits."""
-    return f"0000:{index * 0x10 + 1:02x}:00.0"
+    """Return where the card with this index sits: sixteen to a PCI domain."""
+    return f"{index >> 4:04x}:{(index & 15) * 0x10 + 1:02x}:00.0"
 
 
 def uuid(index: int) -> str:
@@ -211,7 +211,7 @@ def script(driver: str, cuda: int, cards: Sequence[Card]) -> str:
             "cc": card.compute_capability,
             "mem_total": str(card.memory_mib * MIB),
             "mem_used": str(450 * MIB),
-            "pci": f"00000000:{bus_id(index)[5:].upper()}",
+            "pci": f"0000{bus_id(index).upper()}",
             "pci_id": f"{card.pci_device << 16 | 0x10DE:#x}",
             "minor": str(index),
             "compute_mode": "0",

@@ -16,8 +16,14 @@ from pathlib import Path
 SOURCES = Path(__file__).parent
 CUDA_SONAME = "libcuda.so.1"
 NVML_SONAME = "libnvidia-ml.so.1"
-CUDA_SOURCES = ("cuda.c", "cuda_context.c", "cuda_devices.c", "cuda_run.c", "cuda_errors.c", "script.c")
-NVML_SOURCES = ("nvml.c", "nvml_device.c", "nvml_state.c", "script.c")
+CUDA_SOURCES = (
+    "cuda.c", "cuda_context.c", "cuda_devices.c", "cuda_run.c", "cuda_errors.c", "unscripted.c", "script.c")
+NVML_SOURCES = ("nvml.c", "nvml_device.c", "nvml_state.c", "unscripted.c", "script.c")
+# Every function of the two headers (CUDA 12.9 and 13.2, NVML 12 and nvidia-ml-py 13): what the sources do not
+# define is exported all the same and answers "not supported", because frameworks look each of them up.
+CUDA_FUNCTIONS = SOURCES / "cuda_functions.txt"
+NVML_FUNCTIONS = SOURCES / "nvml_functions.txt"
+NO_CUDA, NO_NVML = "UNSCRIPTED_CODE=801", "UNSCRIPTED_CODE=3"
 FLAGS = ("-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden")
 
 # What a library of the R418 branch does not have yet, beside what came later still.
@@ -63,27 +69,32 @@ def _version_script(without: tuple[str, ...]) -> str:
 
 
 def compile_library(
-    *, sources: tuple[str, ...], soname: str, defines: tuple[str, ...] = (), without: tuple[str, ...] = ()
+    *, sources: tuple[str, ...], soname: str, defines: tuple[str, ...] = (), without: tuple[str, ...] = (),
+    functions: Path | None = None,
 ) -> Path:
     """Compile a library unless the cache has it.
 
     `defines` are NAME=VALUE without the -D; functions named in `without` are left out of the exported
-    symbols.
+    symbols; `functions` lists those that are exported though no source defines them.
     """
+    listed = functions.read_text().split() if functions else []
+    unscripted = "".join(f"UNSCRIPTED({name})\n" for name in listed)
     script = _version_script(without)
     command = ["gcc", *FLAGS, *(f"-D{define}" for define in defines), f"-Wl,-soname,{soname}"]
     parts = [*sorted(SOURCES.glob("*.h")), *(SOURCES / source for source in sources)]
     content = b"\0".join(part.read_bytes() for part in parts)
-    key = hashlib.sha256("\0".join([*command, *sources, script]).encode() + content).hexdigest()[:24]
+    identity = "\0".join([*command, *sources, script, unscripted]).encode() + content
+    key = hashlib.sha256(identity).hexdigest()[:24]
     finished = cache_folder("libraries") / f"{key}-{soname}"
     if finished.exists():
         return finished
     with tempfile.TemporaryDirectory(dir=finished.parent) as folder:
         (Path(folder) / "exports").write_text(script)
+        (Path(folder) / "unscripted.inc").write_text(unscripted)
         output = Path(folder) / "library"
         exports = f"-Wl,--version-script={folder}/exports"
         names = [str(SOURCES / source) for source in sources]
-        subprocess.run([*command, *names, exports, "-ldl", "-o", str(output)], check=True)
+        subprocess.run([*command, f"-I{folder}", *names, exports, "-ldl", "-o", str(output)], check=True)
         output.replace(finished)  # atomic: another worker may be building the same
     return finished
 
@@ -91,8 +102,9 @@ def compile_library(
 def cuda(*, driver_version: str, cuda_version: int = 12080, without: tuple[str, ...] = ()) -> Path:
     """Build a scripted libcuda of a driver; `cuda_version` (12080 is 12.8) holds where the script says
     nothing."""
-    defines = (f'DRIVER_VERSION="{driver_version}"', f"CUDA_VERSION={cuda_version}")
-    return compile_library(sources=CUDA_SOURCES, soname=CUDA_SONAME, defines=defines, without=without)
+    defines = (f'DRIVER_VERSION="{driver_version}"', f"CUDA_VERSION={cuda_version}", NO_CUDA)
+    return compile_library(
+        sources=CUDA_SOURCES, soname=CUDA_SONAME, defines=defines, without=without, functions=CUDA_FUNCTIONS)
 
 
 def compat_cuda(*, driver_version: str, cuda_version: int) -> Path:
@@ -103,14 +115,16 @@ def compat_cuda(*, driver_version: str, cuda_version: int) -> Path:
     `compat.rc.cuInit=804`.
     """
     version = f"CUDA_VERSION={cuda_version}"
-    defines = (f'DRIVER_VERSION="{driver_version}"', version, 'SCRIPT_PREFIX="compat."')
-    return compile_library(sources=CUDA_SOURCES, soname=CUDA_SONAME, defines=defines)
+    defines = (f'DRIVER_VERSION="{driver_version}"', version, 'SCRIPT_PREFIX="compat."', NO_CUDA)
+    return compile_library(
+        sources=CUDA_SOURCES, soname=CUDA_SONAME, defines=defines, functions=CUDA_FUNCTIONS)
 
 
 def nvml(*, driver_version: str, without: tuple[str, ...] = ()) -> Path:
     """Build a scripted libnvidia-ml of a driver; `without=FUNCTIONS_AFTER_R418` makes an old one."""
-    defines = (f'DRIVER_VERSION="{driver_version}"',)
-    return compile_library(sources=NVML_SOURCES, soname=NVML_SONAME, defines=defines, without=without)
+    defines = (f'DRIVER_VERSION="{driver_version}"', NO_NVML)
+    return compile_library(
+        sources=NVML_SOURCES, soname=NVML_SONAME, defines=defines, without=without, functions=NVML_FUNCTIONS)
 
 
 def stub_cuda() -> Path:

@@ -153,20 +153,38 @@ static void bus_numbers(int card, unsigned *numbers)
         sscanf(value, "%x:%x:%x", &numbers[2], &numbers[0], &numbers[1]);
 }
 
+/* What a data-centre card answers, by the numbers of CUdevice_attribute; 0 for all others. */
 static long long attribute_default(int attribute)
 {
-    switch (attribute) {
-    case 1: /* threads per block */
-        return 1024;
-    case 10: /* warp size */
-        return 32;
-    case 16: /* multiprocessors */
-        return 108;
-    case 41: /* unified addressing */
-        return 1;
-    default:
-        return 0;
+    static const struct {
+        int attribute;
+        long long number;
+    } known[] = {
+        {1, 1024},       /* threads per block */
+        {2, 1024},       {3, 1024},  {4, 64},              /* threads per block, by dimension */
+        {5, 2147483647}, {6, 65535}, {7, 65535},           /* blocks per grid, by dimension */
+        {8, 49152},      /* bytes of shared memory per block */
+        {10, 32},        /* warp size */
+        {12, 65536},     /* registers per block */
+        {13, 1410000},   /* clock in kHz */
+        {16, 108},       /* multiprocessors */
+        {36, 1215000},   /* clock of the memory in kHz */
+        {37, 5120},      /* bits of the memory bus */
+        {38, 41943040},  /* bytes of L2 cache */
+        {39, 2048},      /* threads per multiprocessor */
+        {41, 1},         /* unified addressing */
+        {81, 167936},    /* bytes of shared memory per multiprocessor */
+        {82, 65536},     /* registers per multiprocessor */
+        {97, 166912},    /* bytes of shared memory per block that opts in */
+        {102, 1},        /* virtual memory management */
+        {106, 32},       /* blocks per multiprocessor */
+        {115, 1},        /* memory pools */
+    };
+    for (size_t index = 0; index < sizeof known / sizeof *known; index++) {
+        if (known[index].attribute == attribute)
+            return known[index].number;
     }
+    return 0;
 }
 
 /* Computed where the script already says it, else gpu.N.attr.NUMBER, else a plausible constant. */

@@ -152,3 +152,17 @@ def test_an_exclusive_card_that_is_taken_gives_no_context(asker: Asker) -> None:
     """Compute mode 3 with a process on the card is error 46."""
     lines = "answers['context'] = lib.cuCtxCreate_v2(ctypes.byref(ctypes.c_void_p()), 0, 0)"
     assert asker.cuda(lines) == {"init": 0, "context": 46}
+
+
+def test_what_is_not_scripted_is_exported_and_not_supported(asker: Asker) -> None:
+    """Frameworks look up every function of the header; the script reaches these too."""
+    lines = """
+answers["plain"] = lib.cuGraphCreate(None, 0)
+answers["scripted"] = lib.cuMemPoolCreate(None, None)
+address, status = ctypes.c_void_p(), ctypes.c_int()
+asked = [lib.cuGetProcAddress_v2(name, ctypes.byref(address), 12080, 0, ctypes.byref(status))
+         for name in (b"cuGraphAddKernelNode", b"cuMemAlloc", b"cuNoSuchFunction")]
+answers["asked"] = asked
+"""
+    answers = asker.cuda(lines, f"rc.cuMemPoolCreate=2\n{SCRIPT}")
+    assert answers == {"init": 0, "plain": 801, "scripted": 2, "asked": [0, 0, 500]}
