@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpudoctor.compatible import assert_never
+from gpudoctor.exhaustive import assert_never
 from gpudoctor.facts import CATALOGUE, LISTS, FactSpec, FactType
 from gpudoctor.model import (
     Absent, Ask, Evidence, Fact, Facts, Finding, Known, ProbeRun, Remedy, Report, Scope, Snapshot, Undecided,

@@ -4,12 +4,7 @@ import sys
 
 if sys.version_info >= (3, 11):
     import tomllib
-    from importlib.resources.abc import Traversable
-    from typing import assert_never
 else:
-    from importlib.abc import Traversable
-
     import tomli as tomllib
-    from typing_extensions import assert_never
 
-__all__ = ["Traversable", "assert_never", "tomllib"]
+__all__ = ["tomllib"]

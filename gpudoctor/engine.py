@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpudoctor import versions
-from gpudoctor.compatible import assert_never
+from gpudoctor.exhaustive import assert_never
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.model import (
     Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Rule,

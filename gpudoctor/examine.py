@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudoctor import __version__, derive, remedy
@@ -21,11 +21,14 @@ class Policy:
     requirements: Sequence[Requirement] = ()
 
 
-def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy) -> Report:
-    """Return the report on a snapshot."""
+def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy,
+            begin: Callable[[str], None] | None = None) -> Report:
+    """Return the report on a snapshot; `begin` hears when fixes are proven, and when that is over."""
+    begin = begin or (lambda _: None)
     wanted = Known(value=tuple(r.text for r in policy.requirements), source="--require")
     snapshot = replace(snapshot, host={**snapshot.host, "require.wanted": wanted})
-    judgement = remedy.diagnose(snapshot, database)
+    judgement = remedy.diagnose(snapshot, database, lambda: begin("proving fixes"))
+    begin("judging")
     failing = [f for f in every_finding(judgement.findings) if f.severity.rank <= policy.fail_on.rank]
     blind = [u for u in judgement.undecided if counts(u, policy.fail_on)]
     exit_code = EXIT_HEALTHY
@@ -37,7 +40,7 @@ def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy) -> Repor
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         verdict=_verdict(judgement.findings, failing, blind), exit_code=exit_code,
         findings=judgement.findings, undecided=judgement.undecided,
-        snapshot=derive.complete(snapshot, database.tables))
+        snapshot=derive.complete(snapshot, database))
 
 
 def _verdict(findings: Sequence[Finding], failing: Sequence[Finding],

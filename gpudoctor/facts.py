@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpudoctor.model import Scope
+from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 
 class FactType(Enum):
@@ -131,6 +132,8 @@ python.prefix | path | python | private | its prefix
 python.environment | text | python | | venv, conda, system or base
 python.chosen_because | text | python | private | why this interpreter is the patient
 python.pip_version | package_version | python | | version of pip in the patient; absent without pip
+python.numpy | package_version | python | | version of NumPy in the patient; absent without it
+python.protobuf | package_version | python | | version of protobuf in the patient; absent without it
 python.externally_managed | flag | python | | whether pip refuses to install there (PEP 668)
 python.site_packages | paths | python | private | its package folders, in order
 python.user_site | flag | python | | whether the user's own package folder is searched
@@ -140,6 +143,9 @@ python.planned_distributions | texts | python | | requirements that a fix would 
 python.collisions | records | python | | files that two distributions own: file, owners, matches ("" when gone)
 python.colliding_distributions | texts | python | | the distributions that own the same files
 python.incomplete_distributions | texts | python | | nvidia-* distributions whose record lists libraries that are gone
+process.id | integer | process | | the process that was examined (--pid); absent when none was named
+process.command | text | process | private | its command line
+process.libraries | records | process | private | GPU libraries that it had mapped then: path, soname, deleted (its file is gone)
 require.wanted | texts | require | | what --require asks for, as written
 require.without_wheel | texts | derive | | of these, framework releases that have no wheel for the patient's Python
 require.wheel_pythons | texts | derive | | Python versions that do have wheels for the first of these
@@ -176,6 +182,7 @@ gpu.compute_processes | integer | nvml | | processes with a CUDA context on the 
 gpu.lost | flag | nvml | | NVML said the card is lost, at first or midway
 gpu.nvml_code | integer | nvml | | what NVML returned for the card's handle; 0 is success
 gpu.driver_kernel | text | smoke | | the checked driver-API kernel: passed, wrong-result, failed, no-proof, skipped
+gpu.memory_free_bytes | integer | derive | | memory on the card that nobody uses
 gpu.hidden | flag | derive | | whether CUDA_VISIBLE_DEVICES hides the card while others stay visible
 framework.name | text | frameworks | | tensorflow, torch, jax or paddle
 framework.distribution | text | frameworks | | the distribution that provides it (tensorflow-cpu, torch, ...)
@@ -196,6 +203,14 @@ framework.loader | path | frameworks | private | the library of it that opens th
 framework.loader_runpath | texts | frameworks | | that library's RUNPATH, as written
 framework.loader_rpath | texts | frameworks | | that library's RPATH, as written
 framework.loader_needed | texts | frameworks | | CUDA libraries it needs or opens
+framework.import_outcome | text | stages | | how its import ended: passed, failed (an exception), crashed, timed-out, exited
+framework.import_words | texts | stages | private | the last lines that were said before the import failed
+framework.import_seconds | number | stages | | seconds that the import took
+framework.seen_gpus | integer | stages | | GPUs that the framework itself lists where it was run
+framework.stages | records | stages | private | the smoke stages: stage, card, outcome, device, largest_error, tolerance, seconds, words, reason
+framework.loaded_libraries | records | stages | private | GPU libraries that it had loaded after the stages: path, soname
+framework.resolved_libraries | records | stages | private | the files of the loader trace with links followed: path, real
+framework.log | texts | stages | private | what it said on standard error meanwhile
 driver.version | driver_version | derive | | the driver: NVML's answer, else the module's, else the library's
 driver.loaded_version | driver_version | derive | | the kernel module that is loaded, by /sys and /proc or by NVML's own answer from it
 driver.cuda_ceiling | cuda_version | derive | | newest CUDA the libcuda in use runs; else by NVML or the driver's version
@@ -296,6 +311,25 @@ framework.gpu_requirement | text | derive | | what pip is to install for it
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
 framework.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, enough for the framework and the cards
 framework.driver_command | command | derive | | how to install that driver on this distribution
+framework.stages_passed | texts | derive | | smoke stages that ran on a GPU, proven, with the right result
+framework.stages_on_cpu | texts | derive | | smoke stages that ran, but on the CPU
+framework.stages_wrong | texts | derive | | smoke stages with a wrong result
+framework.stages_unproven | texts | derive | | smoke stages with the right result and no proof that a GPU computed it
+framework.stages_failed | texts | derive | | smoke stages that ended with an exception
+framework.stages_crashed | texts | derive | | smoke stages in which the process crashed or ended by itself
+framework.stages_timed_out | texts | derive | | smoke stages that did not end within their limit
+framework.stages_compiling | texts | derive | | of smoke stages without an end, those in which the driver's PTX compiler was at work
+framework.stages_skipped | texts | derive | | smoke stages that were not run, and why
+framework.stage_words | texts | derive | private | the last words of the first smoke stage that went wrong
+framework.blocked_by | texts | derive | | what is known to keep it from the GPU before it is run
+framework.symptoms | texts | derive | | the known messages among what it said
+framework.log_libraries_missing | texts | derive | | libraries that it said it could not load
+framework.trace_differs | texts | derive | | libraries that it loaded from another file than the loader trace said
+framework.numpy_unmet | text | derive | | what its release asks of NumPy, where the NumPy installed is of a newer major version
+framework.protobuf_unmet | text | derive | | what its release asks of protobuf, where the protobuf installed is older
+framework.went_wrong | texts | derive | | what did not end well on a GPU when it was run: its import, smoke stages
+framework.mixed_cudnn | texts | derive | | files of cuDNN of several makes that it loads together
+framework.mixed_cublas | texts | derive | | files of cuBLAS and cuBLASLt of several makes that it loads together
 pair.ready | flag | derive | | driver.ready, and no for a build that uses no NVIDIA GPU
 pair.code | text | derive | | machine code for this card: native, partial (some must be compiled from PTX), ptx or none
 pair.ptx_isa | ptx_isa | derive | | newest PTX that must be compiled for this card
@@ -307,15 +341,6 @@ pair.driver_command | command | derive | | how to install that driver on this di
 pair.release_note | text | derive | | that no known release of the framework has machine code for this card, where that is so
 pair.architecture_note | text | derive | | which CUDA toolkits compile for this card, in words
 """
-
-ENVIRONMENT_VARIABLES = tuple("""
-CONDA_PREFIX CUDA_CACHE_DISABLE CUDA_CACHE_PATH CUDA_DEVICE_ORDER CUDA_DISABLE_PTX_JIT CUDA_FORCE_PTX_JIT
-CUDA_HOME CUDA_MODULE_LOADING CUDA_MPS_PIPE_DIRECTORY CUDA_PATH CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES
-JAX_PLATFORMS JAX_PLATFORM_NAME LD_LIBRARY_PATH LD_PRELOAD NVIDIA_DISABLE_REQUIRE NVIDIA_DRIVER_CAPABILITIES
-NVIDIA_REQUIRE_CUDA NVIDIA_TF32_OVERRIDE NVIDIA_VISIBLE_DEVICES PYTHONHOME PYTHONPATH
-PYTORCH_NVML_BASED_CUDA_CHECK ROCR_VISIBLE_DEVICES TF_CPP_MIN_LOG_LEVEL TF_FORCE_GPU_ALLOW_GROWTH
-TF_MIN_GPU_MULTIPROCESSOR_COUNT TF_XLA_FLAGS VIRTUAL_ENV XLA_FLAGS XLA_PYTHON_CLIENT_PREALLOCATE
-""".split())
 
 
 def _parse() -> Iterator[FactSpec]:

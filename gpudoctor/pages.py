@@ -1,4 +1,6 @@
-"""Rule pages and tables as people write them: TOML front matter + Markdown <-> `Rule`, TOML <-> `Table`.
+"""Rule pages, tables and symptoms as people write them.
+
+TOML front matter + Markdown <-> `Rule`, TOML <-> `Table`, TOML <-> `SymptomPattern`.
 
 Authoring only: it checks strictly and reports every problem at once. `check` reads the compiled `rules.json`.
 """
@@ -11,7 +13,8 @@ from typing import Any
 
 from gpudoctor.compatible import tomllib
 from gpudoctor.facts import FactType
-from gpudoctor.model import Rule, Scalar, Table, Value
+from gpudoctor.model import Rule, Scalar, SymptomPattern, Table, Value
+from gpudoctor.symptoms import pattern_problems
 
 _FENCE = re.compile(r"\A```toml\n(.*?)\n```\n(.*)\Z", re.DOTALL)
 _OPERAND = ("value", "other", "lookup", "key")
@@ -76,20 +79,24 @@ def _gather_operand(item: Any) -> Any:
 
 def structure_rule(compiled: Mapping[str, Any], path: str) -> Rule:
     """Return the typed rule, strictly; raise `PageError` with every problem and its place."""
+    rule = _structure(compiled, Rule, path)
+    assert isinstance(rule, Rule)
+    return rule
+
+
+def _structure(compiled: Mapping[str, Any], kind: type, where: str) -> Any:
     from cattrs import transform_error
 
     try:
-        rule = _converter().structure(compiled, Rule)
-        assert isinstance(rule, Rule)
-        return rule
+        return _converter().structure(compiled, kind)
     except Exception as error:  # noqa: BLE001 -- cattrs raises groups of many kinds; all become one message
-        problems = "\n".join(f"{path}: {line}" for line in transform_error(error))
+        problems = "\n".join(f"{where}: {line}" for line in transform_error(error))
         raise PageError(problems) from None
 
 
-def unstructure_rule(rule: Rule) -> dict[str, Any]:
-    """Return the compiled form of a rule: JSON-ready, defaults left out."""
-    result = _converter().unstructure(rule)
+def unstructure(known: Rule | SymptomPattern) -> dict[str, Any]:
+    """Return the compiled form of a rule or a symptom: JSON-ready, defaults left out."""
+    result = _converter().unstructure(known)
     assert isinstance(result, dict)
     return result
 
@@ -101,6 +108,7 @@ def _converter() -> Any:
     converter = make_converter(forbid_extra_keys=True)
     converter.register_structure_hook_func(lambda kind: kind in (Value, Value | None), _structure_value)
     converter.register_structure_hook(str, _structure_text)
+    converter.register_structure_hook(bool, _structure_flag)
     converter.register_unstructure_hook_factory(
         lambda kind: hasattr(kind, "__dataclass_fields__"),
         lambda kind: make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=True))
@@ -111,6 +119,12 @@ def _structure_text(raw: Any, _: type) -> str:
     if isinstance(raw, str):
         return raw
     raise ValueError(f"{raw!r} is not text")
+
+
+def _structure_flag(raw: Any, _: type) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    raise ValueError(f"{raw!r} is neither true nor false")
 
 
 def _structure_value(raw: Any, _: Any) -> Value | None:
@@ -169,3 +183,43 @@ def _cell(raw: Any, where: str) -> Value:
         raise PageError(f"{where}: {error}") from None
     assert value is not None, "TOML has no null"
     return value
+
+
+def parse_symptoms(text: str, path: str) -> tuple[SymptomPattern, ...]:
+    """Return the symptoms in a TOML file, in its order; raise `PageError` with every problem."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PageError(_placed(path, str(error), fence_lines=0)) from None
+    head, entries = raw.get("program"), raw.get("symptom")
+    named = isinstance(head, dict) and all(isinstance(head.get(key), str) for key in ("name", "summary"))
+    if not (named and isinstance(entries, list) and set(raw) == {"program", "symptom"}):
+        raise PageError(f"{path}: symptoms are a [program] with name and summary, and [[symptom]] entries")
+    assert isinstance(head, dict)
+    found, problems = [], []
+    for number, entry in enumerate(entries, start=1):
+        where = f"{path}: symptom {number}"
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+            where += f" ({entry['id']})"
+        try:
+            found.append(_symptom(entry, head["name"], path, where))
+        except PageError as error:
+            problems.append(str(error))
+    if problems:
+        raise PageError("\n".join(problems))
+    return tuple(found)
+
+
+def _symptom(entry: Any, program: str, path: str, where: str) -> SymptomPattern:
+    if not isinstance(entry, dict):
+        raise PageError(f"{where}: is no [[symptom]] entry")
+    one_or_many = {key: entry.get(key, []) for key in ("pattern", "source", "examples")}
+    patterns, source, examples = (item if isinstance(item, list) else [item] for item in one_or_many.values())
+    lines = [{"line": example} if isinstance(example, str) else example for example in examples]
+    rest = {key: value for key, value in entry.items() if key not in one_or_many}
+    symptom = _structure({**rest, "program": program, "path": path, "patterns": patterns, "source": source,
+                          "examples": lines}, SymptomPattern, where)
+    assert isinstance(symptom, SymptomPattern)
+    if problems := [f"{where}: {problem}" for problem in pattern_problems(symptom)]:
+        raise PageError("\n".join(problems))
+    return symptom

@@ -70,13 +70,13 @@ def choose(
         )
     passed_over: list[str] = []
     for executable, because in _candidates(environment, own, folder):
-        refused = _refused(executable, host)
-        if refused is None:
-            return Patient(executable=executable, because=_line("; ".join([because, *passed_over])))
+        why_not = refused(executable, host)
+        if why_not is None:
+            return Patient(executable=executable, because=one_line("; ".join([because, *passed_over])))
         if because.startswith(_ENVIRONMENT_VARIABLES):
-            passed_over.append(f"{because.partition(' ')[0]} was passed over: {refused}")
+            passed_over.append(f"{because.partition(' ')[0]} was passed over: {why_not}")
     because = "; ".join(["gpudoctor's own, as no other Python was found", *passed_over])
-    return Patient(executable=own.executable, because=_line(because))
+    return Patient(executable=own.executable, because=one_line(because))
 
 
 def _explicit(said: str, environment: Mapping[str, str], folder: str, host: Host) -> Patient | NoPatient:
@@ -84,16 +84,19 @@ def _explicit(said: str, environment: Mapping[str, str], folder: str, host: Host
         return NoPatient(reason="--python names nothing")
     path, because = _located(said, environment, folder, host), f"--python {said}"
     if path is None:
-        return NoPatient(reason=_line(f"there is no {posixpath.join(folder, said)}, and no {said} on PATH"))
+        whole = posixpath.join(folder, said)
+        return NoPatient(reason=one_line(f"there is no {whole}, and no {said} on PATH"))
     if _is_folder(path, host):
         inside = posixpath.join(posixpath.normpath(path), "bin", "python")
         if isinstance(host.entry(inside), Missing):
             return NoPatient(
-                reason=_line(f"{path} is a folder and no Python environment: it has no bin/python")
+                reason=one_line(f"{path} is a folder and no Python environment: it has no bin/python")
             )
         path = inside
-    refused = _refused(path, host)
-    return NoPatient(reason=_line(refused)) if refused else Patient(executable=path, because=_line(because))
+    why_not = refused(path, host)
+    if why_not:
+        return NoPatient(reason=one_line(why_not))
+    return Patient(executable=path, because=one_line(because))
 
 
 def _located(said: str, environment: Mapping[str, str], folder: str, host: Host) -> str | None:
@@ -112,7 +115,7 @@ def _is_folder(path: str, host: Host) -> bool:
     return not isinstance(entry, Missing | Refused) and entry.kind is Kind.FOLDER
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return the text as one line that does nothing to a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
@@ -147,7 +150,7 @@ def _on_path(name: str, environment: Mapping[str, str], folder: str) -> Iterator
             yield posixpath.join(folder, entry, name)
 
 
-def _refused(path: str, host: Host) -> str | None:
+def refused(path: str, host: Host) -> str | None:
     """Return why the file at `path` cannot be the patient, None if it can."""
     entry = host.entry(path)
     if isinstance(entry, Missing):

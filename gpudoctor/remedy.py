@@ -10,17 +10,18 @@ A finding is the consequence of another one when the overlay that cures that oth
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gpudoctor import derive
-from gpudoctor.assume import AssumptionError, Place, lay
+from gpudoctor.assume import AssumptionError, Place, lay, unobserved
 from gpudoctor.engine import Subject, Truth, evaluate, fill, holds, placeholders, resolve, show
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.model import (
     Absent, Certainty, Effect, Fact, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Severity,
     Snapshot, Value,
 )
+from gpudoctor.proven import tempered
 
 Key = tuple[str, str]
 
@@ -33,12 +34,18 @@ class Proof:
     cleared: frozenset[Key]
 
 
-def diagnose(snapshot: Snapshot, database: RuleDatabase) -> Judgement:
-    """Return findings, causes first, with proven fixes and folded consequences; and what was undecided."""
-    subjects = derive.subjects(snapshot, database.tables)
-    before = evaluate(subjects, database.rules, database.tables)
+def diagnose(snapshot: Snapshot, database: RuleDatabase,
+             proving: Callable[[], None] | None = None) -> Judgement:
+    """Return findings, causes first, with proven fixes and folded consequences; and what was undecided.
+
+    `proving` is called when all is judged and the proving of fixes begins, which takes the longest.
+    """
+    subjects = derive.subjects(snapshot, database)
+    before = tempered(evaluate(subjects, database.rules, database.tables), subjects)
     rules = {rule.id: rule for rule in database.rules}
     ranked = sorted(before.findings, key=_rank)
+    if proving is not None:
+        proving()
     proofs: dict[Key, list[Proof]] = {}
     for finding in ranked:
         rule = rules[finding.rule]
@@ -84,11 +91,12 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
     if remedy is None or effect is None:
         return None
     try:
-        after_snapshot = lay(snapshot, effect, database.tables, source=f"fix: {remedy.title}",
+        changed = unobserved(snapshot, effect, framework=subject.framework)
+        after_snapshot = lay(changed, effect, database.tables, source=f"fix: {remedy.title}",
                              place=Place(gpu=subject.gpu, framework=subject.framework))
     except AssumptionError:
         return None
-    after = evaluate(derive.subjects(after_snapshot, database.tables), database.rules, database.tables)
+    after = evaluate(derive.subjects(after_snapshot, database), database.rules, database.tables)
     matched = {_key(f) for f in after.findings}
     if _key(finding) in matched or _key(finding) in {(u.rule, u.subject) for u in after.undecided}:
         return None
@@ -193,10 +201,13 @@ def _root(key: Key, parents: dict[Key, Key | None]) -> Key:
 
 
 def _follows(other: Finding, cause: Finding, clears: dict[Key, frozenset[Key]]) -> bool:
-    """Say whether `other` is a consequence: never a worse one, and of two that cure each other the later."""
+    """Say whether `other` is a consequence: never a worse one, and of two that cure each other the later.
+
+    A note stands alone: it may say that what is held for the cause is not true.
+    """
     if _key(other) == _key(cause) or _key(other) not in clears[_key(cause)]:
         return False
-    if other.severity.rank < cause.severity.rank:
+    if other.severity is Severity.INFO or other.severity.rank < cause.severity.rank:
         return False
     mutual = _key(cause) in clears[_key(other)]
     return not mutual or _rank(cause) < _rank(other)

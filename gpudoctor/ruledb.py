@@ -10,15 +10,15 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpudoctor import codec
 from gpudoctor.assume import AssumptionError, blank, lay
-from gpudoctor.compatible import tomllib
 from gpudoctor.model import (
     Ask, Case, Certainty, Condition, Detect, Effect, Fact, Fix, Known, Operand, Rule, RuleDatabase, Scope,
-    Severity, Snapshot, Source, Table, Tables, Value,
+    Severity, Snapshot, Source, SymptomExample, SymptomPattern, Table, Tables, Value,
 )
 
 COMPILED_SCHEMA = "gpudoctor.rules/1"
@@ -47,22 +47,24 @@ def load(folder: str | None = None, extra: str | None = None) -> RuleDatabase:
     if extra is None:
         return database
     site = load_pages(Path(extra), base=database.base)
-    taken = {rule.id for rule in database.rules}
+    taken = {rule.id for rule in database.rules} | {symptom.id for symptom in database.symptoms}
     twice = [f"{extra}/{rule.path}: the id {rule.id} is taken; site rules use GPDX0001 and up"
              for rule in site.rules if rule.id in taken]
+    twice += [f"{extra}/{symptom.path}: the id {symptom.id} is taken; name the symptom otherwise"
+              for symptom in site.symptoms if symptom.id in taken]
     if twice:
         raise RuleDatabaseError("\n".join(twice))
     sha256 = hashlib.sha256((database.sha256 + site.sha256).encode()).hexdigest()
     return RuleDatabase(version=f"{database.version}+{site.version}", sha256=sha256,
                         rules=database.rules + site.rules, tables={**database.tables, **site.tables},
-                        base=database.base)
+                        symptoms=database.symptoms + site.symptoms, base=database.base)
 
 
 # -- folders of pages ------------------------------------------------------------------------------
 
 def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
     """Return the database of pages below `root`; raise `RuleDatabaseError` with every problem at once."""
-    from gpudoctor.pages import PageError, parse_page, parse_table
+    from gpudoctor.pages import PageError, parse_page, parse_symptoms, parse_table
 
     if not root.is_dir():
         raise RuleDatabaseError(
@@ -81,18 +83,23 @@ def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
             tables[name] = parse_table(_read(table), name, _name(table, root))
         except PageError as error:
             problems += str(error).splitlines()
+    symptoms: list[SymptomPattern] = []
+    for said in _below(root, ".toml", only="symptoms"):
+        try:
+            symptoms += parse_symptoms(_read(said), _name(said, root))
+        except PageError as error:
+            problems += str(error).splitlines()
     if problems:
         listed = "\n".join(f"{root}/{problem}" for problem in problems)
         proof = f"gpudoctor rules lint --rules {shlex.quote(str(root))}"
         raise RuleDatabaseError(f"{listed}; mend it, then prove it: {proof}")
-    if not rules and not tables:
+    if not rules and not tables and not symptoms:
         raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
     version = _read_version(root)
     base = base if base is not None else _read_base(root, tables)
     database = RuleDatabase(version=version, sha256="", rules=tuple(sorted(rules, key=lambda r: r.id)),
-                            tables=tables, base=base)
-    sha256 = hashlib.sha256(compile_database(database)).hexdigest()
-    return RuleDatabase(version=version, sha256=sha256, rules=database.rules, tables=tables, base=base)
+                            tables=tables, symptoms=tuple(symptoms), base=base)
+    return replace(database, sha256=hashlib.sha256(compile_database(database)).hexdigest())
 
 
 def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
@@ -115,6 +122,8 @@ def _read(file: Path) -> str:
 
 
 def _read_version(root: Path) -> str:
+    from gpudoctor.compatible import tomllib
+
     head = root / "db.toml"
     if not head.is_file():
         return "site"
@@ -129,6 +138,8 @@ def _read_version(root: Path) -> str:
 
 def _read_base(root: Path, tables: Tables) -> Snapshot:
     """Return the machine that cases start from: `base.toml` laid over a machine with nothing."""
+    from gpudoctor.compatible import tomllib
+
     file = root / "base.toml"
     if not file.is_file():
         return load_shipped().base
@@ -145,16 +156,17 @@ def _read_base(root: Path, tables: Tables) -> Snapshot:
 
 def compile_database(database: RuleDatabase) -> bytes:
     """Return the database as one JSON document, deterministic."""
-    from gpudoctor.pages import unstructure_rule
+    from gpudoctor.pages import unstructure
 
     document = {
         "schema": COMPILED_SCHEMA,
         "version": database.version,
         "base": codec.encode_snapshot(database.base),
-        "rules": [unstructure_rule(rule) for rule in database.rules],
+        "rules": [unstructure(rule) for rule in database.rules],
         "tables": {name: {"summary": table.summary, "key": table.key, "columns": dict(table.columns),
                           "rows": [dict(row) for row in table.rows]}
                    for name, table in sorted(database.tables.items())},
+        "symptoms": [unstructure(symptom) for symptom in database.symptoms],
     }
     # keys stay in their order: the facts of a case are laid one after another
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
@@ -175,6 +187,7 @@ def load_compiled(file: Path) -> RuleDatabase:
             version=raw["version"], sha256=hashlib.sha256(data).hexdigest(),
             rules=tuple(_rule(rule) for rule in raw["rules"]),
             tables={name: _table(name, table) for name, table in raw["tables"].items()},
+            symptoms=tuple(_symptom(symptom) for symptom in raw["symptoms"]),
             base=codec.decode_snapshot(raw["base"], str(file)))
     except (KeyError, TypeError, ValueError) as error:
         raise RuleDatabaseError(f"{file}: is damaged ({error!r}); reinstall gpudoctor-cli") from None
@@ -229,3 +242,12 @@ def _case(raw: Mapping[str, Any]) -> Case:
 def _table(name: str, raw: Mapping[str, Any]) -> Table:
     return Table(name=name, summary=raw["summary"], key=tuple(raw["key"]), columns=raw["columns"],
                  rows=tuple({k: _value(v) for k, v in row.items()} for row in raw["rows"]))
+
+
+def _symptom(raw: Mapping[str, Any]) -> SymptomPattern:
+    return SymptomPattern(
+        id=raw["id"], program=raw["program"], patterns=tuple(raw["patterns"]), meaning=raw["meaning"],
+        benign=raw["benign"], versions=tuple(raw["versions"]), captures=raw.get("captures", {}),
+        examples=tuple(SymptomExample(**example) for example in raw["examples"]),
+        also=tuple(raw.get("also", ())), source=tuple(raw["source"]), accessed=raw.get("accessed"),
+        path=raw["path"])

@@ -7,8 +7,8 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from gpudoctor.facts import ENVIRONMENT_VARIABLES as NAMES
 from gpudoctor.host import Data, Host
+from gpudoctor.variables import ENVIRONMENT_VARIABLES as NAMES
 
 PAYLOADS = Path(__file__).resolve().parent / "payloads"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same bytes each time
@@ -22,12 +22,21 @@ if __name__ == "__main__":
     if sys.version_info < (3, 6):
         sys.exit("gpudoctor's probe needs Python 3.6 or newer")
     if len(sys.argv) > 2 and sys.argv[1] == "--collect":
-        import importlib
-        import json
         import os
 
+        found = list(sys.path)
+        standard = os.path.dirname(os.path.abspath(os.__file__))
+        sys.path[1:1] = [standard, os.path.join(standard, "lib-dynload")]  # before a json.py on PYTHONPATH
+        import importlib
+        import json
+
         collector = importlib.import_module("gpudoctor_payloads." + sys.argv[2])
-        answer = json.dumps(collector.collect(json.loads(sys.argv[4]))).encode("utf-8", "backslashreplace")
+        sys.path[:] = found
+        request = json.loads(sys.argv[4])
+        if hasattr(collector, "journal"):
+            collector.journal(request, int(sys.argv[3]))
+            sys.exit(0)
+        answer = json.dumps(collector.collect(request)).encode("utf-8", "backslashreplace")
         with os.fdopen(int(sys.argv[3]), "wb", closefd=False) as out:
             out.write(answer)
     else:

@@ -16,7 +16,9 @@ def compile_rules(rules: Path, output: Path) -> str:
     """Compile the folder `rules` into the file `output`; return one line that says what was written."""
     database = load_pages(rules)
     write_atomically(output, compile_database(database).decode())
-    return f"{output}: {len(database.rules)} rules, {len(database.tables)} tables, version {database.version}"
+    counts = (f"{len(database.rules)} rules, {len(database.tables)} tables, "
+              f"{len(database.symptoms)} symptoms")
+    return f"{output}: {counts}, version {database.version}"
 
 
 def main(arguments: list[str]) -> int:

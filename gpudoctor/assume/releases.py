@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor.assume.laying import AssumptionError, with_host
+from gpudoctor.assume.observed import RUNNING_PROBES
 from gpudoctor.derive.view import as_texts
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
@@ -32,7 +33,7 @@ def _release(snapshot: Snapshot, value: str, tables: Tables, source: str) -> Sna
     installed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
     others = [facts for facts in installed
               if not (isinstance(n := facts.get("framework.name"), Known) and n.value == name)]
-    planned = as_texts(row.get("requires_nvidia"))
+    planned = (*as_texts(row.get("requires_nvidia")), *as_texts(row.get("requires")))
     before = host.get("python.planned_distributions")
     kept = as_texts(before.value) if isinstance(before, Known) else ()
     return with_host(replace(snapshot, frameworks=(*others, facts)), source,
@@ -42,6 +43,9 @@ def _release(snapshot: Snapshot, value: str, tables: Tables, source: str) -> Sna
 def _release_facts(name: str, row: Mapping[str, Value], snapshot: Snapshot, source: str) -> Facts:
     facts: dict[str, Fact] = {spec.name: Absent(source=source) for spec in CATALOGUE.values()
                               if spec.scope is Scope.FRAMEWORK and not spec.derived}
+    not_run = Unknown(reason="a release that is assumed cannot be run", asked=False)
+    facts.update((spec.name, not_run) for spec in CATALOGUE.values()
+                 if spec.scope is Scope.FRAMEWORK and spec.probe in RUNNING_PROBES)
     packages = snapshot.host.get("python.site_packages")
     folders = as_texts(packages.value) if isinstance(packages, Known) else ()
     requires = as_texts(row.get("requires_nvidia"))

@@ -12,7 +12,7 @@ line. POSIX only: on Windows the package can be imported, every run is `not-star
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor.child.attempt import attempt
 from gpudoctor.child.crew import Crew, ending_signals_raised
@@ -47,12 +47,15 @@ def run(
     return run_all([job])[0]
 
 
-def run_all(jobs: Sequence[Job]) -> list[Run]:
+def run_all(jobs: Sequence[Job], meanwhile: Callable[[], object] | None = None) -> list[Run]:
     """Run all jobs at the same time and return their results in the same order.
 
+    `meanwhile` is called in the caller's thread, which has nothing else to do, when all are being started.
     An exception in the caller (Ctrl-C; SIGTERM and SIGHUP as SystemExit) ends every child and then goes on.
     """
     if sys.platform == "win32":
+        if meanwhile is not None:
+            meanwhile()
         return [Run(outcome=Outcome.NOT_STARTED, seconds=0.0, detail="needs a POSIX system") for _ in jobs]
     with ending_signals_raised():
-        return Crew(jobs, attempt).results()
+        return Crew(jobs, attempt).results(meanwhile)

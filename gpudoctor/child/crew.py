@@ -63,12 +63,14 @@ class Crew:
         self._news = threading.Lock()  # held until the last watcher has ended
         self._news.acquire()
 
-    def results(self) -> list[Run]:
-        """Start all, wait for all; what a watcher raised is raised here."""
+    def results(self, meanwhile: Callable[[], object] | None = None) -> list[Run]:
+        """Start all, wait for all; what a watcher or `meanwhile` raised is raised here."""
         begun_at = time.monotonic()
         try:
             for index in range(len(self._jobs)):
                 self._start_watcher(index)
+            if meanwhile is not None:
+                meanwhile()
             while not all(self._ended):
                 self._news.acquire(timeout=_TICK_SECONDS)
                 self._give_up_overdue(begun_at)

@@ -13,7 +13,7 @@ _LINE_CHARACTERS = 300
 
 def judged(job: Job, streams: Streams, status: int | None, *, in_time: bool, seconds: float) -> Run:
     """Name the outcome. `status` is Popen's return code, or None for a child that could not be buried."""
-    answer, complaint = decoded(streams.answer) if ANSWER in job.argv else (None, "")
+    answer, complaint = _answer(job, streams.answer)
     outcome, what = _verdict(job, status, complaint, in_time=in_time)
     own_status = status if in_time else None  # after the limit it tells of our own SIGKILL
     stderr = streams.stderr.value()
@@ -28,6 +28,12 @@ def judged(job: Job, streams: Streams, status: int | None, *, in_time: bool, sec
         answer=answer,
         detail=": ".join(part for part in (what, _last_line(stderr)) if part) if what else "",
     )
+
+
+def _answer(job: Job, kept: Kept) -> tuple[object | None, str]:
+    if ANSWER not in job.argv:
+        return None, ""
+    return (kept.value().decode("utf-8", "replace"), "") if job.journal else decoded(kept)
 
 
 def _verdict(job: Job, status: int | None, complaint: str, *, in_time: bool) -> tuple[Outcome, str]:

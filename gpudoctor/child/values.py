@@ -44,7 +44,8 @@ class Job:
     """One command; `environment` is used exactly as given.
 
     Entries of `argv` that equal `ANSWER` become the number of the answer's descriptor; without one, no answer
-    is expected.
+    is expected. A `journal` is an answer of many lines that count as soon as they stand there, whatever comes
+    later; `Run.answer` then is its text.
     """
 
     argv: Sequence[str]
@@ -53,3 +54,4 @@ class Job:
     stdin: bytes | None = None  # None: empty
     answer_limit_bytes: int = ANSWER_LIMIT_BYTES
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES
+    journal: bool = False

@@ -6,8 +6,10 @@ written, 5 gpudoctor itself failed. As shells have it: 130 after Ctrl-C, 141 whe
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from typing import NoReturn
 
 from gpudoctor import __version__
 from gpudoctor.cli.streams import Closed, forget_output
@@ -16,17 +18,35 @@ EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
 ISSUES_HINT = "if that does not help, report it at https://github.com/gpudoctor/gpudoctor/issues"
 
 
-def main() -> None:
-    """Run the command line and leave with its exit code."""
+def main() -> NoReturn:
+    """Run the command line and leave with its exit code, without the interpreter's own tidying up.
+
+    A command is over before there is any garbage worth collecting, and at the end the system takes everything
+    back at once. Both together took a fifth of the time of a check.
+    """
+    gc.disable()
+    code = run()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # then as it is without us: the interpreter says what it could not write
+        raise SystemExit(code) from None
+    os._exit(code)
+
+
+def run() -> int:
+    """Run the command line and return its exit code."""
     try:
         _open_standard_streams()
         if sys.argv[1:] == ["--version"]:
             print(f"gpudoctor {__version__}", flush=True)
-            raise SystemExit(0)
-        raise SystemExit(_command())
+            return 0
+        return _command()
     except KeyboardInterrupt:
         print("gpudoctor: interrupted", file=sys.stderr)
-        raise SystemExit(EXIT_INTERRUPTED) from None
+        return EXIT_INTERRUPTED
+    except SystemExit as ended:  # a reader that has gone, a signal that ends us
+        return ended.code if isinstance(ended.code, int) else 0
     except Exception as error:  # the outermost line: whatever it is becomes one line and an exit code
         message, exit_code = _describe(error)
         print(f"gpudoctor: {message}", file=sys.stderr)
@@ -34,7 +54,7 @@ def main() -> None:
             raise
         if isinstance(error, OSError):
             forget_output()
-        raise SystemExit(exit_code) from None
+        return exit_code
 
 
 def _describe(error: Exception) -> tuple[str, int]:
@@ -52,10 +72,10 @@ def _command() -> int:
     """Run the Typer application and return its exit code; releases of Typer end it in different ways."""
     import typer
 
-    from gpudoctor.cli.app import app
+    from gpudoctor.cli.app import application
 
     try:
-        code = app(prog_name="gpudoctor", standalone_mode=False)
+        code = application(sys.argv[1:])(prog_name="gpudoctor", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:  # a usage error, of whichever click this Typer brings; all else goes on

@@ -1,24 +1,40 @@
-"""The Typer application: which commands there are."""
+"""The Typer application: which commands there are.
+
+Typer takes about a millisecond to build one, and the probes of a check wait for that. So where the first word
+is a command, only that one is built.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 import typer
 
 from gpudoctor import __version__
 from gpudoctor.cli import check, facts, rules, snapshot
+from gpudoctor.cli.plain_values import Command, Group
 
-app = typer.Typer(
-    name="gpudoctor", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Find out why a framework does not use the GPU, and what to do about it.")
-app.command("check")(check.check)
-app.command("snapshot")(snapshot.snapshot)
-app.command("payload")(snapshot.payload)
-app.command("diff")(snapshot.diff)
-app.command("facts")(facts.facts)
-app.add_typer(rules.app, name="rules")
+_COMMANDS: Mapping[str, Callable[..., None]] = {
+    "check": check.check, "snapshot": snapshot.snapshot, "payload": snapshot.payload, "diff": snapshot.diff,
+    "facts": facts.facts,
+}
+
+
+def application(words: Sequence[str]) -> typer.Typer:
+    """Return the application for a command line of these words."""
+    app = typer.Typer(
+        name="gpudoctor", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False,
+        rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
+        help="Find out why a framework does not use the GPU, and what to do about it.")
+    app.callback()(options)
+    first = words[0] if words else ""
+    for name, function in _COMMANDS.items():
+        if name == first or first not in _COMMANDS:
+            app.command(name, cls=Command)(function)
+    if first not in _COMMANDS:
+        app.add_typer(rules.app, name="rules")
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -27,7 +43,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True,
                                           help="Print the version and stop.")] = False,

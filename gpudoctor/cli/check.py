@@ -5,26 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import replace
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpudoctor import trial
-from gpudoctor.assume import assumed, lay, parse_assumption
-from gpudoctor.child import REAP_SECONDS
-from gpudoctor.cli import sources
-from gpudoctor.derive import requirements
-from gpudoctor.examine import Policy, examine
-from gpudoctor.model import Report, Severity, Snapshot, Tables, Value
-from gpudoctor.probes import snapshot as snapshots
-from gpudoctor.probes.raw import RawDocument
+from gpudoctor.cli import visits
+from gpudoctor.cli.asked import Asked
+from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.transports import local
 
-LIMITS_IN_ALL = 4  # the whole check ends within so many times the limit of a probe
-LEAST_SECONDS = 0.5  # with less time than this a fix is not tried
+if TYPE_CHECKING:
+    from gpudoctor.cli.judging import Judge
+    from gpudoctor.model import Report
 
 
 class Depth(str, Enum):
@@ -51,18 +44,30 @@ class FailOn(str, Enum):
 
 
 def check(
+    context: typer.Context,
     python: Annotated[str | None, typer.Option(
         metavar="PYTHON", help="The interpreter to examine (default: the active environment's).")] = None,
+    kernel: visits.KernelName = None,
+    pid: visits.ProcessNumber = None,
     from_: Annotated[str | None, typer.Option(
         "--from", metavar="SNAPSHOT",
         help="Judge a recorded snapshot, report or raw document (- for stdin).")] = None,
     depth: Annotated[Depth, typer.Option(
-        help="static: ask the driver, import nothing; import: read device code too; smoke: run a kernel.",
+        help="static: ask the driver, import nothing; import: import frameworks too; smoke: run them.",
     )] = Depth.SMOKE,
     timeout: Annotated[float, typer.Option(
         metavar="SECONDS", min=0.1, max=3600,
-        help="Limit of each probe; the whole check ends within four times that.",
+        help="Limit of each probe; the whole check ends within four times that, frameworks apart.",
     )] = 20.0,
+    gpu: Annotated[list[str] | None, typer.Option(
+        metavar="INDEX|UUID", help="Run frameworks on this card (repeatable; default: one of each model).",
+    )] = None,
+    stages: Annotated[list[str] | None, typer.Option(
+        metavar="NAMES", help="Run only these: matmul, convolution, compiled, reduced-precision, all-reduce.",
+    )] = None,
+    smoke_timeout: Annotated[float, typer.Option(
+        metavar="SECONDS", min=1, max=86400, help="Limit of a framework's import and of each stage.",
+    )] = 120.0,  # courses.DEFAULT_LIMIT_SECONDS, whose module would take long to import
     format_: Annotated[Format, typer.Option("--format", help="How to print the report.")] = Format.TEXT,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write the report there instead of standard output.")] = None,
@@ -80,53 +85,70 @@ def check(
     )] = None,
     rules: Annotated[str | None, typer.Option(
         metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
-    verbose: Annotated[bool, typer.Option(
-        "--verbose", "-v", help="Add timings and the loader trace.")] = False,
+    verbose: Annotated[int, typer.Option(
+        "--verbose", "-v", count=True, help="Add the loader trace (-v), and where the time went (-vv).")] = 0,
 ) -> None:
     """Look at this machine, find what keeps frameworks off the GPU, and print fixes that work.
 
     Example: gpudoctor check --python .venv/bin/python
     """
-    policy = Policy(fail_on=Severity(fail_on.value), allow_undecided=allow_undecided,
-                    requirements=[requirements.parse(text) for text in require_ or ()])
-    pairs = [parse_assumption(text) for text in assume or ()]
-    database = sources.database(rules)
-
-    def judge(snapshot: Snapshot) -> Report:
-        report = examine(_assume(snapshot, pairs, database.tables), database, policy)
-        return replace(report, assumptions=tuple(assume or ()))
-
-    if from_ is not None:
-        report = judge(sources.read_snapshot(from_))
+    visits.exclude(context)
+    asked = Asked(fail_on=fail_on.value, allow_undecided=allow_undecided, require=tuple(require_ or ()),
+                  assume=tuple(assume or ()), rules=rules, gpu=tuple(gpu or ()), stages=tuple(stages or ()),
+                  smoke_timeout=smoke_timeout)
+    watch = Stopwatch()
+    if from_ is None:
+        report = _examine_here(visits.visit_here(python, depth.value, timeout, kernel, pid), asked, watch)
     else:
-        begun = time.monotonic()
-        visit = sources.visit_here(python, depth.value, timeout)
-        raw = local.collect(visit)
-        report = judge(snapshots.read(raw))
-        if not pairs:  # a machine that is partly assumed cannot be tried on
-            report = trial.try_fixes(report, _looker(visit, raw, begun),
-                                     lambda again: judge(snapshots.read(again)))
-    sources.write(_render(report, format_, verbose, to_file=output is not None), output)
+        report = _examine_recorded(from_, asked, watch)
+    _print(report, format_, verbose, output, watch)
     raise typer.Exit(report.exit_code)
 
 
-def _looker(visit: local.Visit, raw: RawDocument, begun: float) -> trial.Look:
-    """Return how to look again with another environment, as long as the time of the whole check is not up."""
-    def look(variables: Mapping[str, str | None]) -> RawDocument | None:
-        left = begun + LIMITS_IN_ALL * visit.timeout_seconds - time.monotonic() - REAP_SECONDS
-        if left < LEAST_SECONDS:
-            return None
-        hurried = replace(visit, timeout_seconds=min(left, visit.timeout_seconds))
-        return local.look_again(hurried, raw, variables)
+def _examine_here(visit: local.Visit, asked: Asked, watch: Stopwatch) -> Report:
+    """Look and judge. What is needed later is imported while the probes run, which takes about as long."""
+    begun = time.monotonic()
+    judges: list[Judge] = []
 
-    return look
+    def while_reading() -> None:
+        watch.begin("importing")
+        from gpudoctor.cli.judging import Judge
+
+        judges.append(Judge(asked, watch))
+        watch.begin("probes that read files")
+
+    def while_asking() -> None:
+        judges[0].read_rules()
+        watch.begin("importing")
+        import gpudoctor.render.text  # noqa: F401
+
+        watch.begin("probes that ask the driver")
+
+    watch.begin("probes that read files")
+    raw = local.collect(visit, while_reading, while_asking)
+    return judges[0].examined_here(visit, raw, begun)
 
 
-def _assume(snapshot: Snapshot, pairs: list[tuple[str, Value]], tables: Tables) -> Snapshot:
-    return lay(snapshot, assumed(pairs), tables, source="assumed") if pairs else snapshot
+def _examine_recorded(name: str, asked: Asked, watch: Stopwatch) -> Report:
+    watch.begin("importing")
+    from gpudoctor.cli import judging, sources
+
+    judge = judging.Judge(asked, watch)
+    judge.read_rules()
+    watch.begin("reading answers")
+    return judge.examined(sources.read_snapshot(name))
 
 
-def _render(report: Report, format_: Format, verbose: bool, *, to_file: bool) -> str:
+def _print(report: Report, format_: Format, verbose: int, output: str | None, watch: Stopwatch) -> None:
+    from gpudoctor.cli import sources
+
+    watch.begin("rendering")
+    sources.write(_rendered(report, format_, verbose > 0, to_file=output is not None), output)
+    if verbose > 1:
+        sys.stderr.write(f"TIME of gpudoctor itself (that of the probes: PROBES)\n{watch.lines()}")
+
+
+def _rendered(report: Report, format_: Format, verbose: bool, *, to_file: bool) -> str:
     if format_ is Format.JSON:
         from gpudoctor.render import json
 

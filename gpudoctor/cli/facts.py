@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpudoctor.cli import streams
-from gpudoctor.facts import CATALOGUE, FactSpec
+
+if TYPE_CHECKING:
+    from gpudoctor.facts import FactSpec
 
 
 def facts() -> None:
@@ -11,6 +15,8 @@ def facts() -> None:
 
     Example: gpudoctor facts | grep cudnn
     """
+    from gpudoctor.facts import CATALOGUE
+
     streams.say("".join(f"{_line(spec)}\n" for spec in CATALOGUE.values()))
 
 

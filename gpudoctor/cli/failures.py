@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 
 from gpudoctor.assume import AssumptionError
+from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.streams import OutputError
+from gpudoctor.cli.wish import WishError
 from gpudoctor.codec import CodecError
+from gpudoctor.courses import NoSuchCard
 from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.examine import EXIT_BUG, EXIT_INPUT, EXIT_USAGE
 from gpudoctor.render.plain import printable
@@ -16,17 +19,15 @@ from gpudoctor.zipapp import ZipappError
 _OF_STREAMS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
 ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
 
-
-class InputError(ValueError):
-    """A named file cannot be read or written: file and reason."""
+_OF_INPUT = (CodecError, InputError, NoSuchCard, OutputError, RuleDatabaseError, ZipappError)
 
 
 def describe(error: Exception) -> tuple[str, int]:
     """Return what to say and the exit code."""
     text = "\n".join(printable(line, 2000) for line in str(error).splitlines())
-    if isinstance(error, AssumptionError | RequirementError):
+    if isinstance(error, AssumptionError | RequirementError | UsageError | WishError):
         return text, EXIT_USAGE
-    if isinstance(error, CodecError | RuleDatabaseError | InputError | OutputError | ZipappError):
+    if isinstance(error, _OF_INPUT):
         return text, EXIT_INPUT
     if isinstance(error, OSError) and error.filename is None and error.errno in _OF_STREAMS:
         return f"standard output cannot be written: {error.strerror}", EXIT_INPUT  # help, which typer prints

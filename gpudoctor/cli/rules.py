@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpudoctor import codec, lint
-from gpudoctor.cli import sources, streams
-from gpudoctor.cli.failures import InputError
-from gpudoctor.examine import EXIT_FINDINGS
-from gpudoctor.model import Rule
-from gpudoctor.render.plain import counted_words
+from gpudoctor.cli import streams
+from gpudoctor.cli.errors import InputError
+from gpudoctor.cli.plain_values import Command, Group
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and prove the rules.")
+if TYPE_CHECKING:
+    from gpudoctor.model import Rule, RuleDatabase
+
+app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None,
+                  help="List, show and prove the rules.")
 Folder = Annotated[str | None, typer.Option(
     "--rules", metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")]
 
@@ -31,13 +32,19 @@ class Format(str, Enum):
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 
 
-@app.command("list")
+def _database(folder: str | None) -> RuleDatabase:
+    from gpudoctor.cli import sources  # what reads rules waits until a command needs it
+
+    return sources.database(folder)
+
+
+@app.command("list", cls=Command)
 def list_(format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
     """List every rule: id, severity, cause, summary.
 
     Example: gpudoctor rules list --format json
     """
-    database = sources.database(rules)
+    database = _database(rules)
     if format_ is Format.JSON:
         listed = [{"id": r.id, "cause": r.cause, "severity": r.severity.value, "summary": r.title}
                   for r in database.rules]
@@ -47,14 +54,14 @@ def list_(format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
                         for rule in database.rules))
 
 
-@app.command("show")
+@app.command("show", cls=Command)
 def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's id, or its cause.")],
          rules: Folder = None) -> None:
     """Print a rule's page: what it means, why it happens, what to do.
 
     Example: gpudoctor rules show GPD2010
     """
-    database = sources.database(rules)
+    database = _database(rules)
     found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
     if not found:
         raise InputError(f"there is no rule {identifier}; `gpudoctor rules list` names them all")
@@ -68,14 +75,16 @@ def _page(rule: Rule) -> str:
             f"{rule.page}\n\nSources\n{listed}")
 
 
-@app.command("table")
+@app.command("table", cls=Command)
 def table(name: Annotated[str, typer.Argument(help="A table's name; without a match the names are listed.")],
           format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
     """Print a reference table.
 
     Example: gpudoctor rules table tensorflow --format json
     """
-    database = sources.database(rules)
+    from gpudoctor import codec
+
+    database = _database(rules)
     found = database.tables.get(name)
     if found is None:
         raise InputError(f"there is no table {name}; there are: {', '.join(sorted(database.tables))}")
@@ -95,16 +104,21 @@ def _is_bulky(value: object) -> bool:
     return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
-@app.command("lint")
+@app.command("lint", cls=Command)
 def lint_(rules: Folder = None) -> None:
-    """Prove every rule: its form, its cases, coverage, blindness and cures.
+    """Prove every rule and symptom: form, cases, coverage, blindness, cures, examples.
 
     Example: gpudoctor rules lint --rules rules/
     """
-    database = sources.database(rules)
+    from gpudoctor import lint
+    from gpudoctor.examine import EXIT_FINDINGS
+    from gpudoctor.render.plain import counted_words
+
+    database = _database(rules)
     problems = list(lint.lint(database))
     cases = sum(len(rule.case) for rule in database.rules)
     streams.say("".join(f"{problem}\n" for problem in problems)
-                + f"{len(database.rules)} rules, {cases} cases, {counted_words(len(problems), 'problem')}\n")
+                + f"{len(database.rules)} rules, {cases} cases, {len(database.symptoms)} symptoms, "
+                + f"{counted_words(len(problems), 'problem')}\n")
     if problems:
         raise typer.Exit(EXIT_FINDINGS)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpudoctor import codec, compare, share
-from gpudoctor.cli import sources, streams
+from gpudoctor.cli import streams, visits
 from gpudoctor.cli.check import Depth
-from gpudoctor.cli.failures import InputError
-from gpudoctor.probes import document
-from gpudoctor.probes import snapshot as snapshots
-from gpudoctor.render.plain import counted_words, printable
+from gpudoctor.cli.errors import InputError
 from gpudoctor.transports import local
+
+if TYPE_CHECKING:
+    from gpudoctor.compare import Change
 
 
 class Format(str, Enum):
@@ -27,9 +26,12 @@ class Format(str, Enum):
 
 
 def snapshot(
+    context: typer.Context,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write it there.")] = None,
     python: Annotated[str | None, typer.Option(metavar="PYTHON", help="The interpreter to examine.")] = None,
+    kernel: visits.KernelName = None,
+    pid: visits.ProcessNumber = None,
     depth: Annotated[Depth, typer.Option(help="How far to look.")] = Depth.STATIC,
     timeout: Annotated[float, typer.Option(
         metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe.")] = 20.0,
@@ -42,7 +44,14 @@ def snapshot(
 
     Example: gpudoctor snapshot --share -o machine.json
     """
-    raw = local.collect(sources.visit_here(python, depth.value, timeout))
+    from gpudoctor import codec, courses, looking, share
+    from gpudoctor.cli import sources, wish
+    from gpudoctor.probes import document
+    from gpudoctor.probes import snapshot as snapshots
+
+    visits.exclude(context)
+    visit = visits.visit_here(python, depth.value, timeout, kernel=kernel, pid=pid)
+    raw = looking.look(visit, local.collect(visit), sources.database(None), courses.Wish(), wish.told)
     if record is not None:
         _record(document.encode(raw), record)
     seen = snapshots.read(raw)
@@ -52,6 +61,8 @@ def snapshot(
 
 
 def _record(raw: object, folder: str) -> None:
+    from gpudoctor.cli import sources
+
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
@@ -85,7 +96,11 @@ def diff(
 
     Example: gpudoctor diff yesterday.json today.json
     """
-    changes = compare.differences(sources.read_snapshot(before), sources.read_snapshot(after))
+    from gpudoctor.cli import sources
+    from gpudoctor.compare import differences
+    from gpudoctor.render.plain import counted_words
+
+    changes = differences(sources.read_snapshot(before), sources.read_snapshot(after))
     if format_ is Format.JSON:
         listed = [{"subject": c.subject, "fact": c.name, "before": c.before, "after": c.after}
                   for c in changes]
@@ -94,6 +109,8 @@ def diff(
     streams.say("".join(_words(change) for change in changes) + f"{counted_words(len(changes), 'change')}\n")
 
 
-def _words(change: compare.Change) -> str:
+def _words(change: Change) -> str:
+    from gpudoctor.render.plain import printable
+
     name = f"{change.subject}: {change.name}" if change.name else change.subject
     return f"{printable(name)}\n    was {printable(change.before)}\n    is  {printable(change.after)}\n"

@@ -6,13 +6,12 @@ import os
 import sys
 from typing import Any
 
-from gpudoctor import codec, host, patient, ruledb
+from gpudoctor import codec, host, ruledb
 from gpudoctor.cli import streams
-from gpudoctor.cli.failures import InputError
+from gpudoctor.cli.errors import InputError
 from gpudoctor.host import Host, Missing, Refused, Text
 from gpudoctor.model import RuleDatabase, Snapshot
 from gpudoctor.probes import document, snapshot
-from gpudoctor.transports import local
 
 STANDARD_INPUT = "standard input"
 
@@ -22,23 +21,6 @@ def database(folder: str | None) -> RuleDatabase:
     variables = os.environ
     return ruledb.load(folder or variables.get("GPUDOCTOR_RULES") or None,
                        variables.get("GPUDOCTOR_RULES_EXTRA") or None)
-
-
-def visit_here(python: str | None, depth: str, timeout_seconds: float) -> local.Visit:
-    """Return what to examine on this machine."""
-    variables = host.environment()
-    own = patient.Own(executable=sys.executable, prefix=sys.prefix, folders=tuple(sys.path),
-                      as_module=os.path.basename(sys.argv[0]) == "__main__.py")
-    chosen = patient.choose(explicit=python, environment=variables, own=own, folder=_current_folder())
-    return local.Visit(patient=chosen, depth=depth, timeout_seconds=timeout_seconds, environment=variables)
-
-
-def _current_folder() -> str:
-    """Return the current folder; one that was removed under our feet reads as the root."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return "/"
 
 
 def read_document(name: str) -> Any:

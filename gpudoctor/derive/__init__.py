@@ -1,6 +1,7 @@
-"""Facts computed from facts: a pure function of a snapshot and the tables, run again after every overlay.
+"""Facts computed from facts: a pure function of a snapshot and the rule database.
 
-A derivation may read any other fact of its subject; what it needs is computed first.
+They are computed again after every overlay. A derivation may read any other fact of its subject; what it
+needs is computed first.
 """
 
 from __future__ import annotations
@@ -16,45 +17,50 @@ from gpudoctor.derive.lazy import Derivation, LazyFacts
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.view import View
 from gpudoctor.engine import Subject, Subjects
-from gpudoctor.facts import CATALOGUE
-from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown
+from gpudoctor.facts import CATALOGUE, promised
+from gpudoctor.model import Absent, Fact, Facts, Known, RuleDatabase, Scope, Snapshot, Unknown
 
 _NOT_PROBED = Unknown(reason="no probe answered for it")
+# What was first asked after snapshots were: one without these facts is older than the question.
+_OLDER = Unknown(reason="the snapshot was made before this was asked", asked=False)
+_LATER_OF_HOST: Facts = dict.fromkeys(("python.numpy", "python.protobuf"), _OLDER)
+_LATER_OF_FRAMEWORK: Facts = dict.fromkeys(promised("stages", Scope.FRAMEWORK), _OLDER)
 
 
-def subjects(snapshot: Snapshot, tables: Tables) -> Subjects:
+def subjects(snapshot: Snapshot, database: RuleDatabase) -> Subjects:
     """Return every subject that rules are judged for, with probed and derived facts.
 
     A scope that could not be enumerated yields one subject in which all its facts are unknown.
     """
-    host = LazyFacts(snapshot.host, {}, _with_scopes(snapshot), tables, _NOT_PROBED)
+    host = LazyFacts({**_LATER_OF_HOST, **snapshot.host}, {}, _with_scopes(snapshot), database, _NOT_PROBED)
     cards, blind_cards = _scope(snapshot.gpus)
     patients, blind_patients = _scope(snapshot.frameworks)
     of_framework = framework_derivations.derivations(() if blind_cards else cards)
     gpus, frameworks, pairs = [], [], []
     for number, card in enumerate(cards):
-        facts = LazyFacts(card, host, _of_card(card, snapshot), tables, blind_cards or _NOT_PROBED)
+        facts = LazyFacts(card, host, _of_card(card, snapshot), database, blind_cards or _NOT_PROBED)
         gpus.append(Subject(name=_gpu_name(card, number, blind_cards), facts=facts, gpu=number,
                             missing=blind_cards or _NOT_PROBED))
     for number, patient in enumerate(patients):
         missing = blind_patients or _NOT_PROBED
-        facts = LazyFacts(patient, host, of_framework, tables, missing)
+        own = patient if blind_patients else {**_LATER_OF_FRAMEWORK, **patient}
+        facts = LazyFacts(own, host, of_framework, database, missing)
         name = _framework_name(patient, blind_patients)
         frameworks.append(Subject(name=name, facts=facts, framework=number, missing=missing))
     for gpu in gpus:
         for framework in frameworks:
             missing = blind_cards or blind_patients or _NOT_PROBED
             of_pair = {**_of_card(cards[gpu.gpu or 0], snapshot), **PAIR_DERIVATIONS}
-            facts = LazyFacts(cards[gpu.gpu or 0], framework.facts, of_pair, tables, missing)
+            facts = LazyFacts(cards[gpu.gpu or 0], framework.facts, of_pair, database, missing)
             pairs.append(Subject(name=f"{gpu.name} x {framework.name}", facts=facts, missing=missing,
                                  gpu=gpu.gpu, framework=framework.framework))
     return {Scope.HOST: [Subject(name="host", facts=host)], Scope.GPU: gpus, Scope.FRAMEWORK: frameworks,
             Scope.PAIR: pairs}
 
 
-def complete(snapshot: Snapshot, tables: Tables) -> Snapshot:
+def complete(snapshot: Snapshot, database: RuleDatabase) -> Snapshot:
     """Return the snapshot with its derived facts in it, for people and programs; pairs are left out."""
-    found = subjects(snapshot, tables)
+    found = subjects(snapshot, database)
     frameworks = snapshot.frameworks if isinstance(snapshot.frameworks, Unknown) else tuple(
         {name: fact for name, fact in subject.facts.items() if CATALOGUE[name].scope is Scope.FRAMEWORK}
         for subject in found[Scope.FRAMEWORK])
@@ -108,7 +114,16 @@ def _ready(view: View) -> Fact:
 
 
 def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
-    return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot)}
+    return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot),
+            "gpu.memory_free_bytes": _memory_free}
+
+
+def _memory_free(view: View) -> Fact:
+    """Return the card's memory without what is in use."""
+    total, used = view.need("gpu.memory_total_bytes"), view.need("gpu.memory_used_bytes")
+    if not isinstance(total, int) or not isinstance(used, int):
+        return Unknown(reason="the card's memory is no number")
+    return Known(value=total - used, source="the card's memory, total and used")
 
 
 def _installed(snapshot: Snapshot) -> Fact:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, jax
+from gpudoctor.derive import abi, branches, jax
 from gpudoctor.derive import libraries as trace
-from gpudoctor.derive import packages, releases
+from gpudoctor.derive import mixed, packages, releases, stages
 from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
 from gpudoctor.derive.view import View
@@ -193,4 +193,7 @@ def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),
         "framework.cuda_requirement": packages.cuda_requirement,
         **_AFTER_CARDS,
+        **abi.DERIVATIONS,
+        **mixed.DERIVATIONS,
+        **stages.DERIVATIONS,
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from gpudoctor.derive.view import NotKnown, View
-from gpudoctor.model import Fact, Facts, Tables, Unknown
+from gpudoctor.model import Fact, Facts, RuleDatabase, Unknown
 
 Derivation = Callable[[View], Fact]
 
@@ -16,13 +16,13 @@ Derivation = Callable[[View], Fact]
 class LazyFacts(Mapping[str, Fact]):
     """Probed facts over those of a wider subject (a framework's over the host's), derived facts on top."""
 
-    def __init__(self, own: Facts, wider: Facts, derivations: Mapping[str, Derivation], tables: Tables,
-                 missing: Unknown) -> None:
+    def __init__(self, own: Facts, wider: Facts, derivations: Mapping[str, Derivation],
+                 database: RuleDatabase, missing: Unknown) -> None:
         self._own = own
         self._wider = wider
         self._derivations = derivations
         self._computed: dict[str, Fact] = {}
-        self._view = View(facts=self, tables=tables, missing=missing)
+        self._view = View(facts=self, database=database, missing=missing)
 
     def __getitem__(self, name: str) -> Fact:
         """Return a fact; raise KeyError when nobody filled it in."""

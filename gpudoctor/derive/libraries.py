@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gpudoctor.derive.jax import plugin_libraries
 from gpudoctor.derive.loader_inputs import loader_inputs
-from gpudoctor.derive.loader_trace import Inputs, Step, elsewhere, missing, trace
+from gpudoctor.derive.loader_trace import Inputs, Step, elsewhere, missing, trace, trace_with_needs
 from gpudoctor.derive.releases import own_row
 from gpudoctor.derive.view import NotKnown, View, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown
@@ -62,7 +62,7 @@ def trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
 def _trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
     wanted = wanted_libraries(view)
     inputs = loader_inputs(view)
-    return tuple(trace(name, inputs) for name in wanted), inputs
+    return trace_with_needs(wanted, inputs, lambda name: _is_drivers(name, view)), inputs
 
 
 def libraries(view: View) -> Fact:

@@ -11,10 +11,10 @@ for every later library that asks for the same name.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpudoctor.derive.view import NotKnown, text_in
+from gpudoctor.derive.view import NotKnown, as_texts, text_in
 from gpudoctor.model import Record, Unknown
 
 MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
@@ -73,6 +73,40 @@ def trace(soname: str, inputs: Inputs) -> Step:
     """Return the file that wins for `soname`, and why."""
     early = _preloaded(soname, inputs) if inputs.preloads_first else None
     return early or _searched(soname, inputs) or _preloaded(soname, inputs) or _nowhere(soname)
+
+
+def trace_with_needs(
+    sonames: Iterable[str], inputs: Inputs, passed_over: Callable[[str], bool]
+) -> tuple[Step, ...]:
+    """Return the steps of these libraries and, behind each, of what its file needs in turn.
+
+    What is loaded once counts for all. A library that is only needed by another is left out where it is not
+    found although a usable file of it was seen: a framework may have loaded that by a way of its own.
+    """
+    steps: dict[str, Step] = {}
+    for wanted in sonames:
+        waiting = [(wanted, inputs)]
+        while waiting:
+            soname, here = waiting.pop(0)
+            if soname in steps or passed_over(soname):
+                continue
+            step = trace(soname, here)
+            if step.path is None and soname != wanted and elsewhere(soname, inputs, ""):
+                continue
+            steps[soname] = step
+            record = inputs.files.get(step.path or "", {})
+            below = _of_library(step.path or "", record, here)
+            waiting += [(name, below) for name in as_texts(record.get("needed")) if not step.error]
+    return tuple(steps.values())
+
+
+def _of_library(path: str, record: Record, above: Inputs) -> Inputs:
+    """Return where the needs of a library are looked for: DT_RPATH is handed down, DT_RUNPATH is not."""
+    origin = posixpath.dirname(path)
+    handed_down = () if above.runpath else above.rpath
+    own = expand(as_texts(record.get("rpath")), origin)
+    runpath = expand(as_texts(record.get("runpath")), origin)
+    return replace(above, rpath=(*own, *handed_down), runpath=runpath)
 
 
 def missing(steps: Iterable[Step], inputs: Inputs) -> tuple[Step, ...]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Record, Table, Value
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 Row = Mapping[str, Value]
 
@@ -26,6 +29,8 @@ def parse(texts: Iterable[str]) -> Iterator[Requirement]:
 
 @lru_cache(maxsize=2048)
 def _parse_one(text: str) -> Requirement | None:
+    from packaging.requirements import InvalidRequirement, Requirement  # slow; seldom needed
+
     try:
         return Requirement(text)
     except InvalidRequirement:

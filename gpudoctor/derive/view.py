@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from gpudoctor import versions
 from gpudoctor.facts import CATALOGUE, FactType
-from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scalar, Table, Tables, Unknown, Value
+from gpudoctor.model import (
+    Absent, Fact, Facts, Known, Record, RuleDatabase, Scalar, SymptomPattern, Table, Tables, Unknown, Value,
+)
 
 T = TypeVar("T")
 
@@ -23,10 +25,10 @@ class NotKnown(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """The facts of one subject, and the tables."""
+    """The facts of one subject, and what the rule database knows besides its rules."""
 
     facts: Facts
-    tables: Tables
+    database: RuleDatabase
     missing: Unknown = Unknown(reason="no probe answered for it")
     memory: dict[str, Any] = field(default_factory=dict)
 
@@ -89,6 +91,16 @@ class View:
         if table is None:
             raise NotKnown(Unknown(reason=f"the rule database has no table {name}"))
         return table
+
+    @property
+    def tables(self) -> Tables:
+        """Return every table; one that has to be there is asked for with `table`."""
+        return self.database.tables
+
+    @property
+    def symptoms(self) -> tuple[SymptomPattern, ...]:
+        """Return the patterns of what programs say."""
+        return self.database.symptoms
 
 
 def as_texts(value: Value | None) -> tuple[str, ...]:

@@ -82,10 +82,11 @@ class Host:
         )
 
     def _real_path(self, path: str) -> Text:
-        located = os.path.realpath(self._at(path), strict=True)
         if self.root == "/":
-            return Text(text=located)
-        return Text(text=located[len(os.path.realpath(self.root)) :] or "/")
+            return Text(text=os.path.realpath(path, strict=True))
+        located = self._at(path)  # every link is followed there, but for the root's own: /proc/7/root is one
+        os.stat(located)
+        return Text(text=located[len(self.root.rstrip("/")) :] or "/")
 
 
 def environment() -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 For every rule: names, types and sources are right; each case gives its verdict; every condition was seen
 true and false (coverage); hiding any fact a matching block reads leaves that block undecided (blindness);
-every fix clears the case it is offered for and makes no other rule match (cure).
+every fix clears the case it is offered for and makes no other rule match (cure). For every symptom: its
+examples show it, give what they say they give, and show no other symptom that is not named.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from collections.abc import Iterator
 
 from gpudoctor.lint.form import form_problems
 from gpudoctor.lint.proofs import proof_problems
+from gpudoctor.lint.said import symptom_problems
 from gpudoctor.model import RuleDatabase
 
 __all__ = ["lint"]
 
 
 def lint(database: RuleDatabase) -> Iterator[str]:
-    """Yield every problem of every rule, `path: problem`."""
+    """Yield every problem of every rule and symptom, `path: problem`."""
     for identifier, count in Counter(rule.id for rule in database.rules).items():
         if count > 1:
             yield f"{identifier}: the id is used by {count} pages"
@@ -27,3 +29,4 @@ def lint(database: RuleDatabase) -> Iterator[str]:
         if not problems:
             problems = list(proof_problems(rule, database))
         yield from (f"{rule.path}: {problem}" for problem in problems)
+    yield from symptom_problems(database)

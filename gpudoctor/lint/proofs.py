@@ -32,7 +32,7 @@ def case_subjects(case: Case, snapshot: Snapshot, database: RuleDatabase) -> Sub
     """Return the subjects of a case, with derived facts hidden where the case says so."""
     hidden = {name: Unknown(reason="hidden by the case") for name in case.unknown if _is_derived(name)}
     return {scope: [_with(subject, hidden) for subject in listed]
-            for scope, listed in derive.subjects(snapshot, database.tables).items()}
+            for scope, listed in derive.subjects(snapshot, database).items()}
 
 
 def _with(subject: Subject, facts: Mapping[str, Fact]) -> Subject:

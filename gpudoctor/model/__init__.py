@@ -3,18 +3,20 @@
 Facts describe a machine; a `Snapshot` holds them; `Rule` pages judge them; a `Report` says what was found.
 """
 
+from gpudoctor.model.course import Course, Skip
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
     Ask, Case, Certainty, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
-    RuleDatabase, Scope, Severity, Source, Table, Tables,
+    RuleDatabase, Scope, Severity, Source, SymptomExample, SymptomPattern, Table, Tables,
 )
 from gpudoctor.model.snapshot import (
     Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value,
 )
 
 __all__ = [
-    "Absent", "Ask", "Case", "Certainty", "Condition", "Detect", "Effect", "Evidence", "Fact", "Facts",
-    "Finding", "Fix", "FixKind", "Judgement", "Known", "Operand", "Operator", "ProbeRun", "Record", "Remedy",
-    "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity", "Snapshot", "Source", "Table",
-    "Tables", "Undecided", "Unknown", "Value", "Verdict",
+    "Absent", "Ask", "Case", "Certainty", "Condition", "Course", "Detect", "Effect", "Evidence", "Fact",
+    "Facts", "Finding", "Fix", "FixKind", "Judgement", "Known", "Operand", "Operator", "ProbeRun", "Record",
+    "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity", "Skip", "Snapshot",
+    "Source", "SymptomExample", "SymptomPattern", "Table", "Tables", "Undecided", "Unknown", "Value",
+    "Verdict",
 ]

@@ -177,11 +177,46 @@ Tables: TypeAlias = Mapping[str, Table]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SymptomExample:
+    """A line as a program really said it, and what the pattern takes out of it.
+
+    `filled` lines nobody has heard: they are format strings of an artefact, with values put in.
+    """
+
+    line: str
+    filled: bool = False
+    captures: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymptomPattern:
+    """What a program says in one situation, in each wording it has had; `gpudoctor/symptoms.py` reads it.
+
+    `patterns` are alternatives: the program's own words with `{holes}`. `captures` gives the type of a hole
+    that is not called by its type. `also` names the symptoms that its examples show besides.
+    """
+
+    id: str
+    program: str
+    patterns: tuple[str, ...]
+    meaning: str
+    benign: bool
+    versions: tuple[str, ...]
+    captures: Mapping[str, str] = field(default_factory=dict)
+    examples: tuple[SymptomExample, ...]
+    also: tuple[str, ...] = ()
+    source: tuple[str, ...]
+    accessed: str | None = None
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleDatabase:
-    """All that gpudoctor knows: pages and tables of one version, and the machine that cases start from."""
+    """All that gpudoctor knows: pages, tables and symptoms, and the machine that cases start from."""
 
     version: str
     sha256: str
     rules: tuple[Rule, ...]
     tables: Tables
+    symptoms: tuple[SymptomPattern, ...] = ()
     base: Snapshot

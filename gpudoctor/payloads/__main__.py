@@ -1,5 +1,7 @@
 """Run one collector under this interpreter: `python __main__.py COLLECTOR ANSWER_FD REQUEST_JSON`.
 
+A collector answers once, at its end, or (with a function `journal`) writes a line whenever it knows more.
+
 Written for Python 3.6 and newer with nothing but the standard library, because the interpreter is often not
 ours. The folder of this file is taken off `sys.path` at once: its module names must never stand before the
 patient's.
@@ -9,19 +11,12 @@ import os
 import sys
 
 
-def _load_package(folder):
-    """Return the payload package, loaded from `folder` under a name that nothing else has."""
-    import importlib.util
-
-    name = "gpudoctor_payloads"
-    spec = importlib.util.spec_from_file_location(
-        name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return name
+def _make_package(folder):
+    """Make `folder` a package under a name that nothing else has, without importlib.util, which is slow."""
+    package = type(sys)("gpudoctor_payloads")
+    package.__path__ = [folder]
+    sys.modules[package.__name__] = package
+    return package.__name__
 
 
 def _absolute(path):
@@ -32,7 +27,7 @@ def _absolute(path):
 
 
 def main(argv):
-    """Collect and write one JSON document to the descriptor named in `argv`; return the exit status."""
+    """Collect and write the answer to the descriptor named in `argv`; return the exit status."""
     folder = os.path.dirname(os.path.abspath(__file__))
     patients = [p for p in sys.path if _absolute(p) != folder]
     sys.dont_write_bytecode = True
@@ -41,12 +36,17 @@ def main(argv):
     standard = os.path.dirname(os.path.abspath(os.__file__))
     sys.path[:] = [standard, os.path.join(standard, "lib-dynload")]
     sys.path.extend(patients)  # Python 2 must be able to read this file, so that it can be told its age
-    import importlib
     import json
 
-    collector = importlib.import_module(_load_package(folder) + "." + argv[1])
+    name = _make_package(folder) + "." + argv[1]
+    __import__(name)
+    collector = sys.modules[name]
     sys.path[:] = patients
-    answer = collector.collect(json.loads(argv[3]) if len(argv) > 3 else {})
+    request = json.loads(argv[3]) if len(argv) > 3 else {}
+    if hasattr(collector, "journal"):
+        collector.journal(request, int(argv[2]))
+        return 0
+    answer = collector.collect(request)
     with os.fdopen(int(argv[2]), "wb", closefd=False) as out:
         out.write(json.dumps(answer).encode("utf-8", "backslashreplace"))
     return 0

@@ -5,7 +5,7 @@ import os
 import re
 from typing import Any, Dict, List
 
-from . import files
+from . import files, process
 
 MOUNTINFO_LIMIT_BYTES = 4 << 20
 MOUNTS_LIMIT = 1000
@@ -33,25 +33,27 @@ CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 
 
 def collect(request: Dict[str, Any]) -> Dict[str, Any]:
-    """Answer with every trace there is, nothing judged."""
+    """Answer with every trace there is, nothing judged; `process` of the request is whose, else our own."""
+    folder = process.folder_of(request) or "/proc/self"
     return {
+        "process": folder,
         "files": {path: os.path.exists(path) for path in MARKER_FILES},
         "containerenv": files.read_text("/run/.containerenv", 4096),
         "systemd_container": files.read_text("/run/systemd/container", 256),
         "variables": {name: os.environ[name][:256] for name in MARKER_VARIABLES if name in os.environ},
-        "cgroup_self": files.read_text("/proc/self/cgroup", 1 << 16),
+        "cgroup_self": files.read_text(folder + "/cgroup", 1 << 16),
         "cgroup_init": files.read_text("/proc/1/cgroup", 1 << 16),
         "cgroup_controllers": os.path.exists("/sys/fs/cgroup/cgroup.controllers"),
-        "namespaces": {name: files.read_link("/proc/self/ns/" + name).get("target") for name in NAMESPACES},
-        "mounts": _mounts(),
+        "namespaces": {name: files.read_link(folder + "/ns/" + name).get("target") for name in NAMESPACES},
+        "mounts": _mounts(folder),
         "compat": _compat_folders(),
         "cdi": _cdi_specs(),
     }
 
 
-def _mounts() -> Dict[str, Any]:
+def _mounts(folder: str) -> Dict[str, Any]:
     """Return the lines of mountinfo whose mount point matters here."""
-    text = files.read_text("/proc/self/mountinfo", MOUNTINFO_LIMIT_BYTES)
+    text = files.read_text(folder + "/mountinfo", MOUNTINFO_LIMIT_BYTES)
     if "text" not in text:
         return dict(text)
     lines = []

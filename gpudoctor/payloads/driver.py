@@ -6,7 +6,6 @@ driver is.
 
 import os
 import re
-import shutil
 from typing import Any, Dict, List
 
 from . import container, elf, files, library_version, loader, system
@@ -51,11 +50,11 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
         "nvswitch_devices": switches,
         "pci": system.list_pci(),
         "fabric_manager": {
-            "path": shutil.which(FABRIC_MANAGER) or shutil.which(FABRIC_MANAGER, path=DAEMON_FOLDERS),
+            "path": files.which(FABRIC_MANAGER) or files.which(FABRIC_MANAGER, DAEMON_FOLDERS),
             "processes": _processes(FABRIC_MANAGER),
         },
         "container": container.collect({}),
-        "nvidia_smi": shutil.which("nvidia-smi"),
+        "nvidia_smi": files.which("nvidia-smi"),
     }
 
 

@@ -6,7 +6,7 @@ stranger: each is bounded.
 """
 
 import struct
-from typing import Any, BinaryIO, Dict, List, Optional, Tuple
+from typing import Any, BinaryIO, Callable, Dict, List, Optional, Tuple
 
 Segment = Tuple[int, int, int]  # address, offset in the file, bytes in the file
 
@@ -52,6 +52,17 @@ def read_elf(path: str) -> Dict[str, Any]:
     except Exception as problem:  # noqa: BLE001 - a payload promises an answer whatever the file holds
         answer["error"] = f"{type(problem).__name__}: {problem}"
     return answer
+
+
+def needs(described: Dict[str, Any], wanted: Callable[[str], Any]) -> Dict[str, List[str]]:
+    """Return what a described file needs of the libraries that are `wanted`, and where it looks for them.
+
+    Nothing where it needs none of them: then nobody asks where it looks.
+    """
+    needed = [name for name in described["needed"] if wanted(name)]
+    if not needed:
+        return {}
+    return {"needed": needed, "rpath": described["rpath"] or [], "runpath": described["runpath"] or []}
 
 
 def _describe(stream: BinaryIO, answer: Dict[str, Any]) -> None:

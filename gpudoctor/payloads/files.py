@@ -7,6 +7,7 @@ Every answer is a dict with exactly one of: the thing asked for ("text", "names"
 import errno
 import os
 import stat
+from typing import Optional
 
 LIMIT_BYTES = 1 << 20
 
@@ -80,3 +81,13 @@ def describe_node(path):
         "readable": os.access(path, os.R_OK),
         "writable": os.access(path, os.W_OK),
     }}
+
+
+def which(name: str, folders: Optional[str] = None) -> Optional[str]:
+    """Find a program on PATH or in `folders`, as a shell does; of each one a single question is asked."""
+    path = os.environ.get("PATH", os.defpath) if folders is None else folders
+    for folder in dict.fromkeys(path.split(os.pathsep)):
+        found = folder + "/" + name if folder else name
+        if os.access(found, os.X_OK) and not os.path.isdir(found):
+            return found
+    return None

@@ -129,10 +129,12 @@ def _describe_file(path: str) -> Dict[str, Any]:
     except OSError as problem:
         return {"path": path, "soname": None, "machine": None, "size_bytes": None, "error": problem.strerror}
     described = elf.read_elf(path)
-    return {
+    answer = {
         "path": path,
         "soname": described["soname"],
         "machine": described["machine"],
         "size_bytes": size,
         "error": described["error"],
     }
+    answer.update(elf.needs(described, GPU_LIBRARY.match))
+    return answer

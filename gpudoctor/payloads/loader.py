@@ -5,6 +5,7 @@ compile in different ones (Debian: multiarch folders first; Red Hat: lib64 only;
 list of its own).
 """
 
+import functools
 import os
 import re
 import stat
@@ -54,8 +55,9 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
+@functools.lru_cache(maxsize=None)
 def gpu_cache() -> Dict[str, Any]:
-    """Return the loader cache, cut down to GPU libraries of this machine's kind."""
+    """Return the loader cache, cut down to GPU libraries of this machine's kind; do not change it."""
     cache = ldcache.read_cache()
     if "entries" in cache:
         fitting = ldcache.for_machine(cache["entries"], os.uname().machine)
@@ -64,8 +66,9 @@ def gpu_cache() -> Dict[str, Any]:
     return cache
 
 
+@functools.lru_cache(maxsize=None)
 def default_folders() -> Dict[str, Any]:
-    """Return {"loader", "folders", "error"}: this process's loader and the folders that are built into it."""
+    """Return {"loader", "folders", "error"}: this process's loader, what is built into it; do not change."""
     loader = _own_loader()
     if loader is None:
         return {"loader": None, "folders": [], "error": "no dynamic loader was found"}
@@ -174,4 +177,5 @@ def describe_file(path: str) -> Dict[str, Any]:
     header = elf.read_elf(path)
     for name in ("machine", "elf_class", "soname", "error"):
         answer[name] = header[name]
+    answer.update(elf.needs(header, GPU_LIBRARY.match))
     return answer

@@ -26,15 +26,17 @@ def collect(request):
 def _questions(notes):
     notes["asking"] = "loading " + LIBRARY
     library, notes["load"] = asking.load(LIBRARY, ("nvmlInit_v2", "nvmlInit", "nvmlShutdown"))
+    notes["calls"] = {}
+    if library is None:
+        return  # before the binding is imported, which takes longer than all of this
     try:
         import pynvml
     except Exception as error:  # noqa: BLE001 - whatever stands in the place of nvidia-ml-py
         notes["binding"] = {"error": "%s: %s" % (type(error).__name__, error)}
         return
     notes["binding"] = {"path": getattr(pynvml, "__file__", None)}
-    notes["calls"] = {}
     nvml = _Nvml(pynvml, notes)
-    if library is None or not _initialised(nvml, library):
+    if not _initialised(nvml, library):
         return
     nvml.ask(notes["calls"], "nvmlSystemGetDriverVersion")
     nvml.ask_newest(notes["calls"], "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion")

@@ -7,10 +7,10 @@ A neighbour's work is respected: an own context, less than 1 MB of data, all giv
 
 import ctypes
 import math
-import os
 
 from . import asking
 from .cuda import opened
+from .readable import readable_here
 
 # Every driver can compile this text for every card: y[i] = a * x[i] + y[i] for i < n.
 PTX = b"""
@@ -58,7 +58,7 @@ BLOCK = 128
 FACTOR = 1.5
 _BYTES = 4 * VALUES
 _COMPUTE_MODE, _EXCLUSIVE_THREAD, _PROHIBITED, _EXCLUSIVE_PROCESS = 20, 1, 2, 3
-_OUT_OF_MEMORY, _UNAVAILABLE = 2, 46
+_OUT_OF_MEMORY, _UNAVAILABLE, _COMPILING_DISABLED = 2, 46, 223
 _MEMORY_TYPE, _DEVICE_MEMORY = 2, 2
 
 
@@ -114,6 +114,8 @@ class _Trial:
             reason = "the card is in an exclusive compute mode and taken"
         elif code == _OUT_OF_MEMORY:
             reason = "no room on the card"
+        elif code == _COMPILING_DISABLED:  # the kernel is text; frameworks with machine code do not mind
+            reason = "CUDA_DISABLE_PTX_JIT forbids the driver to compile it"
         result = {"outcome": "skipped" if reason else "failed", "call": name, "answer": answer}
         if reason:
             result["reason"] = reason
@@ -194,7 +196,7 @@ def _proof(trial, pointer):
     kind, calls, name = ctypes.c_uint(), {}, "cuPointerGetAttribute"
     asked = trial.driver.ask(calls, name, ctypes.byref(kind), _MEMORY_TYPE, pointer,
                              about=trial.about, value=lambda: kind.value)
-    readable = _readable_here(pointer.value)
+    readable = readable_here(pointer.value)
     proof = {"outcome": "no-proof", "call": name, "answer": calls[name], "readable_here": readable}
     if not asked or kind.value != _DEVICE_MEMORY:
         proof["reason"] = "the driver does not say that the result lies in a device's memory"
@@ -203,13 +205,3 @@ def _proof(trial, pointer):
     else:
         proof["outcome"] = "passed"
     return proof
-
-
-def _readable_here(address: int) -> bool:
-    """Return whether this process can read there; a system call refuses where a plain read crashes."""
-    reader, writer = os.pipe()
-    try:
-        return ctypes.CDLL(None).write(writer, ctypes.c_void_p(address), ctypes.c_size_t(4)) == 4
-    finally:
-        os.close(reader)
-        os.close(writer)

@@ -14,7 +14,9 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from . import standalone_courses
 
 SCHEMA = "gpudoctor.raw/1"
 READING = ("system", "driver", "container", "toolkit", "loader", "environment", "frameworks")
@@ -32,12 +34,14 @@ def main(argv: List[str], program: str) -> int:
     parser.add_argument("--timeout", type=float, default=20.0, metavar="SECONDS", help="limit of each probe")
     parser.add_argument("--depth", choices=("static", "import", "smoke"), default="static",
                         help="how far to look")
+    parser.add_argument("--smoke-timeout", type=float, default=120.0, metavar="SECONDS",
+                        help="limit of a framework's import and of each of its stages")
     options = parser.parse_args(argv)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _interrupted)
     try:
-        document = {"schema": SCHEMA, "probes": collect(program, options.timeout, options.depth)}
+        document = {"schema": SCHEMA, "probes": collect(program, options)}
     except KeyboardInterrupt as signalled:
         for child in _CHILDREN:
             _kill(child)
@@ -59,8 +63,9 @@ def _interrupted(number: int, _frame: Any) -> None:
     raise KeyboardInterrupt(number)
 
 
-def collect(program: str, timeout: float, depth: str) -> Dict[str, Any]:
-    """Return each collector's end; first those that read files, then those that load a driver library."""
+def collect(program: str, options: Any) -> Dict[str, Any]:
+    """Return each collector's end: those that read files, then what loads the driver, then frameworks."""
+    timeout, depth = options.timeout, options.depth
     answers = _wave(program, READING, timeout, depth)
     answers.update(_wave(program, ASKING, timeout, depth))
     if depth == "smoke":
@@ -68,7 +73,31 @@ def collect(program: str, timeout: float, depth: str) -> Dict[str, Any]:
     else:
         answers["smoke"] = {"outcome": "not-asked", "seconds": 0.0, "data": None,
                             "detail": "no kernel is run at depth " + depth}
+    if depth == "static":
+        answers["stages"] = {"outcome": "not-asked", "seconds": 0.0, "data": None,
+                             "detail": "no framework is imported at depth static"}
+    else:
+        answers["stages"] = _stages(program, answers, depth, options.smoke_timeout)
     return answers
+
+
+def _stages(program: str, answers: Dict[str, Any], depth: str, limit: float) -> Dict[str, Any]:
+    """Run every installed framework through its stages, as this environment lets it see the cards."""
+    begun = time.time()
+    found = []
+    for course in standalone_courses.courses(answers, depth):
+        pending = course["stages"]
+        while True:
+            request = standalone_courses.request(course, pending, limit)
+            seconds = limit * (len(pending) + 1) + 10.0
+            ended = _run(program, "stages", request, seconds, os.environ)
+            course["rounds"].append(ended)
+            left = standalone_courses.remaining(pending, ended["journal"])
+            if not left or len(left) == len(pending):
+                break
+            pending = left
+        found.append(course)
+    return _end("ok", begun, "", {"courses": found})
 
 
 def _wave(program: str, names: Tuple[str, ...], timeout: float, depth: str) -> Dict[str, Any]:
@@ -77,7 +106,7 @@ def _wave(program: str, names: Tuple[str, ...], timeout: float, depth: str) -> D
     def one(name: str) -> None:
         begun = time.time()
         try:
-            answers[name] = _run(program, name, timeout, depth)
+            answers[name] = _collected(program, name, timeout, depth)
         except Exception as error:  # noqa: BLE001 - no more threads, no more memory: the others still answer
             answers[name] = _end("not-started", begun, "%s: %s" % (type(error).__name__, error), None)
 
@@ -93,12 +122,17 @@ def _wave(program: str, names: Tuple[str, ...], timeout: float, depth: str) -> D
     return answers
 
 
-def _run(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
+def _collected(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
     request = {"answer_within_seconds": timeout * 0.8, "because": "the probe runs under it",
                "executable": sys.executable, "names": _variable_names(), "scan_code": depth != "static"}
     environment = dict(os.environ)
     if name in ("cuda", "smoke"):
         environment.pop("CUDA_VISIBLE_DEVICES", None)
+    return _run(program, name, request, timeout, environment)
+
+
+def _run(program: str, name: str, request: Dict[str, Any], timeout: float,
+         environment: Mapping[str, str]) -> Dict[str, Any]:
     begun = time.time()
     command = [sys.executable or "python3", program, "--collect", name, "1", json.dumps(request)]
     try:
@@ -114,7 +148,10 @@ def _run(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
     late = _wait(child, timeout)
     for reader in readers:
         reader.join(2)
-    return _judged(child.returncode, late, b"".join(kept["answer"]), b"".join(kept["noise"]), begun)
+    answer, noise = b"".join(kept["answer"]), b"".join(kept["noise"])
+    if name == "stages":
+        return _kept_journal(child.returncode, late, answer, noise, begun)
+    return _judged(child.returncode, late, answer, noise, begun)
 
 
 def _variable_names() -> List[str]:
@@ -177,6 +214,20 @@ def _judged(status: Optional[int], late: bool, answer: bytes, noise: bytes, begu
     if status is not None and status < 0:
         return _end("signal", begun, "signal %d" % -status, None)
     return _end("exit" if status else "garbled", begun, detail, None)
+
+
+def _kept_journal(status: Optional[int], late: bool, journal: bytes, log: bytes,
+                  begun: float) -> Dict[str, Any]:
+    """Say how a child ended that kept a journal: what stands in it counts however it ended."""
+    if late:
+        outcome, detail = "unkillable" if status is None else "timeout", ""
+    elif status is not None and status < 0:
+        outcome, detail = "signal", "signal %d" % -status
+    else:
+        outcome, detail = ("exit", "exit status %s" % status) if status else ("ok", "")
+    ended = _end(outcome, begun, detail, None)
+    ended.update(journal=journal.decode("utf-8", "replace"), log=log.decode("utf-8", "replace"))
+    return ended
 
 
 def _end(outcome: str, begun: float, detail: str, data: Any) -> Dict[str, Any]:

@@ -3,7 +3,6 @@
 import glob
 import os
 import re
-import shutil
 from typing import Any, Dict, List, Tuple
 
 from . import files
@@ -17,7 +16,7 @@ CUDA_H = re.compile(r"^\s*#\s*define\s+CUDA_VERSION\s+(\d+)", re.MULTILINE)
 
 def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     """Answer with the folders that may be a toolkit, what their version files say, and nvcc on PATH."""
-    nvcc = shutil.which("nvcc")
+    nvcc = files.which("nvcc")
     places: List[Tuple[str, str]] = []
     for pattern in PATTERNS:
         places += [(path, "disk") for path in sorted(glob.glob(pattern))[:FOLDERS_LIMIT]]

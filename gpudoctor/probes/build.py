@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
-
 from gpudoctor.model import Absent, Fact, Known, Unknown
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.python import text, version_fact
@@ -64,6 +62,8 @@ def cudnn(build: Build, requires: Sequence[str]) -> Fact:
 
 
 def _pinned(requirement: str) -> str | None:
+    from packaging.requirements import InvalidRequirement, Requirement  # slow; needed for frameworks alone
+
     try:
         parsed = Requirement(requirement)
     except InvalidRequirement:

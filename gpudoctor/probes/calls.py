@@ -136,7 +136,8 @@ def text(value: Any) -> str | None:
     """Return a text with something in it, white space at its ends removed, what is no UTF-8 as an escape."""
     if not isinstance(value, str):
         return None
-    return value.strip().encode("utf-8", "backslashreplace").decode("utf-8") or None
+    value = value.strip()
+    return (value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")) or None
 
 
 def item(position: int, read: Callable[[Any], Value | None]) -> Callable[[Any], Value | None]:

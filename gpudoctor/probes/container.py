@@ -66,6 +66,11 @@ def mounts(data: Data) -> list[tuple[str, str, str]]:
     return found
 
 
+def _own(data: Data, name: str) -> str:
+    """Return the path of what the kernel says of the process: /proc/self, or /proc/7 where that was meant."""
+    return f"{text_at(data, 'process') or '/proc/self'}/{name}"
+
+
 def _unescape(path: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found.group(1), 8)), path)
 
@@ -106,7 +111,7 @@ def runtime(data: Data) -> Fact:
         return Known(value="other", source=f"a root file system of type {root}, a pid namespace of its own")
     mounted = mapping(data.get("mounts"))
     if not isinstance(mounted.get("lines"), list) and not text_at(namespaces, "pid"):
-        return Unknown(reason=f"/proc/self/mountinfo: {text_at(mounted, 'error') or 'not there'}")
+        return Unknown(reason=f"{_own(data, 'mountinfo')}: {text_at(mounted, 'error') or 'not there'}")
     return Absent(source="no trace of a container runtime")
 
 
@@ -129,7 +134,7 @@ def _by_cgroup(data: Data) -> tuple[str, str] | None:
     cgroup = text_at(data.get("cgroup_self"), "text") or ""
     for name, pattern in _CGROUP_RUNTIMES:
         if pattern.search(cgroup):
-            return name, "/proc/self/cgroup"
+            return name, _own(data, "cgroup")
     mounted = mounts(data)
     for name, pattern in _MOUNT_RUNTIMES:
         for root, point, _ in mounted:
@@ -160,9 +165,9 @@ def _cgroup_version(data: Data) -> Fact:
         return Known(value=2, source="/sys/fs/cgroup/cgroup.controllers")
     text = text_at(data.get("cgroup_self"), "text")
     if text is None:
-        return failure(data.get("cgroup_self"), "/proc/self/cgroup")
+        return failure(data.get("cgroup_self"), _own(data, "cgroup"))
     version_1 = any(re.match(r"\d+:[^:]+:", line) for line in text.splitlines())
-    return Known(value=1 if version_1 else 2, source="/proc/self/cgroup")
+    return Known(value=1 if version_1 else 2, source=_own(data, "cgroup"))
 
 
 def _compat_folders(data: Data) -> Fact:
@@ -193,9 +198,9 @@ def _cdi_specs(data: Data) -> Fact:
 def _driver_mounts(data: Data) -> Fact:
     answer: Any = mapping(data.get("mounts"))
     if not isinstance(answer.get("lines"), list):
-        return failure(answer, "/proc/self/mountinfo")
+        return failure(answer, _own(data, "mountinfo"))
     found = dict.fromkeys(point for _, point, _ in mounts(data) if _DRIVER_MOUNT.search(point))
-    return some(tuple(found), "/proc/self/mountinfo")
+    return some(tuple(found), _own(data, "mountinfo"))
 
 
 _READERS = {

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from gpudoctor.facts import ENVIRONMENT_VARIABLES
 from gpudoctor.model import Absent, Fact, Known, Unknown
 from gpudoctor.probes import calls
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import Answer
 from gpudoctor.probes.shapes import Data, Reader, printable, read_all, text_at
-
-
-def request() -> dict[str, list[str]]:
-    """Return what the collector is to be asked."""
-    return {"names": list(ENVIRONMENT_VARIABLES)}
+from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 
 def read(answer: Answer) -> dict[str, Fact]:

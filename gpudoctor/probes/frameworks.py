@@ -11,7 +11,7 @@ from gpudoctor.probes import build, requirements
 from gpudoctor.probes.calls import count, mapping, objects
 from gpudoctor.probes.python import part_error, text, version_fact
 from gpudoctor.probes.raw import Answer
-from gpudoctor.probes.shapes import Data, data_of, record, some, texts
+from gpudoctor.probes.shapes import Data, data_of, needs, record, some, texts
 
 _CONDA_NAMES = {
     "torch": frozenset({"torch", "pytorch"}),
@@ -102,6 +102,7 @@ def library_files(answer: Answer) -> list[Record]:
                     error=text(found.get("error")),
                     distribution=owner if owner in versions else None,
                     version=versions.get(owner),
+                    **needs(found),
                 )
             )
     return records

@@ -10,7 +10,7 @@ from gpudoctor.model import Fact, Known, Record, Unknown
 from gpudoctor.probes import calls
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import Answer
-from gpudoctor.probes.shapes import Data, failure, read_all, record, text_at, texts
+from gpudoctor.probes.shapes import Data, failure, needs, read_all, record, text_at, texts
 
 CACHE = "/etc/ld.so.cache"
 _NAMED_VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$")
@@ -59,7 +59,7 @@ def _file(file: Mapping[str, Any]) -> Record:
     return record(
         path=text_at(file, "path"), real_path=real_path, soname=text_at(file, "soname"),
         machine=text_at(file, "machine"), size_bytes=calls.count(file.get("size_bytes")),
-        error=text_at(file, "error"), version=named.group(1) if named else None)
+        error=text_at(file, "error"), version=named.group(1) if named else None, **needs(file))
 
 
 _READERS = {"loader.cache": _cache, "loader.default_folders": _default_folders, "loader.files": _files}

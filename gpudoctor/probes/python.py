@@ -33,7 +33,7 @@ def version_fact(value: Any, source: str) -> Fact:
     """Return a version as a fact; Absent when there is none, Unknown when it is no version."""
     said = text(value)
     if said is None:
-        return Absent(source=source)
+        return Absent(source=source) if value is None or value == "" else Unknown(reason=f"{source}: no text")
     try:
         Version(said)
     except InvalidVersion:
@@ -46,7 +46,10 @@ def part_error(data: Data, part: str) -> Unknown | None:
     value = data.get(part)
     if isinstance(value, Mapping) and "error" in value:
         return Unknown(reason=f"{part}: {text(value['error']) or 'failed'}")
-    return None if part in data else Unknown(reason=f"{part} was not collected")
+    if part not in data:
+        return Unknown(reason=f"{part} was not collected")
+    readable = isinstance(value, Mapping if part == "python" else list)
+    return None if readable else Unknown(reason=f"{part}: the answer cannot be read")
 
 
 def is_virtual(python: Data) -> bool:
@@ -68,7 +71,12 @@ def _of_python(key: str, read_value: Reader) -> Reader:
 
 
 def _path(key: str, source: str) -> Reader:
-    return _of_python(key, lambda python: known(text(python.get(key)), source))
+    def reader(python: Data) -> Fact:
+        path = python.get(key)
+        return known(text(path), source) if path is None or isinstance(path, str) else Unknown(
+            reason=f"{source}: no text")
+
+    return _of_python(key, reader)
 
 
 def _abi(python: Data) -> Fact:
@@ -82,7 +90,9 @@ def _abi(python: Data) -> Fact:
 
 
 def _environment(python: Data) -> Fact:
-    prefix = text(python.get("prefix")) or ""
+    prefix = text(python.get("prefix"))
+    if prefix is None:
+        return Unknown(reason="sys.prefix: no text")
     if is_virtual(python):
         return Known(value="venv", source=f"prefix {prefix} is not that of the base interpreter")
     if isinstance(python.get("conda_packages"), list):
@@ -109,24 +119,30 @@ def _user_site(python: Data) -> Fact:
     )
 
 
-def _installed(data: Data) -> list[tuple[str, str, str]]:
-    """Return (name, version, folder) of every distribution found, in the order of sys.path."""
+def _installed(data: Data) -> list[list[Any]]:
+    """Return [name, version, folder] of every distribution found, in the order of sys.path; perhaps many."""
     entries = data.get("installed")
     rows = [entry for entry in entries if isinstance(entry, list)] if isinstance(entries, list) else []
-    return [(text(row[0]) or "", text(row[1]) or "", text(row[2]) or "") for row in rows if len(row) == 3]
+    return [row for row in rows if len(row) == 3]
 
 
-def _pip_version(data: Data) -> Fact:
-    failed = part_error(data, "installed")
-    versions = [version for name, version, _ in _installed(data) if name == "pip"]
-    return failed or version_fact(versions[0] if versions else None, "the distribution pip in the patient")
+def _version_of(distribution: str) -> Reader:
+    """Return a reader of the version of a distribution: of several, the first is the one Python sees."""
+
+    def reader(data: Data) -> Fact:
+        failed = part_error(data, "installed")
+        versions = [text(version) or "" for name, version, _ in _installed(data) if name == distribution]
+        source = f"the distribution {distribution} in the patient"
+        return failed or version_fact(versions[0] if versions else None, source)
+
+    return reader
 
 
 def _site_packages(data: Data) -> Fact:
     python = mapping(data.get("python"))
-    if "path" not in python:
+    if not isinstance(python.get("path"), list):
         return part_error(data, "python") or Unknown(reason="the interpreter did not say its path")
-    holding = {folder for _, _, folder in _installed(data)}
+    holding = {text(folder) for folder in {row[2] for row in _installed(data) if isinstance(row[2], str)}}
     folders = [
         folder
         for folder in texts(python.get("path"))
@@ -203,7 +219,9 @@ _READERS: Mapping[str, Reader] = {
     "python.prefix": _path("prefix", "sys.prefix"),
     "python.environment": _of_python("prefix", _environment),
     "python.chosen_because": _because,
-    "python.pip_version": _pip_version,
+    "python.pip_version": _version_of("pip"),
+    "python.numpy": _version_of("numpy"),
+    "python.protobuf": _version_of("protobuf"),
     "python.externally_managed": _of_python("externally_managed", _externally_managed),
     "python.site_packages": _site_packages,
     "python.user_site": _of_python("user_site_enabled", _user_site),

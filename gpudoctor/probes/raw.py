@@ -33,6 +33,14 @@ class Answer:
         return Unknown(reason=f"the probe ended with {self.outcome}{detail}")
 
 
+def ended(outcome: str, seconds: float, detail: str = "", data: Any = None) -> Answer:
+    """Return a collector's end as an answer; a call that never returned makes it a timeout."""
+    stuck = data.get("stuck_in") if isinstance(data, dict) else None
+    if stuck is not None:
+        outcome, detail = "timeout", f"{stuck} did not return"
+    return Answer(outcome=outcome, seconds=seconds, detail=detail, data=data)
+
+
 RawDocument = Mapping[str, Answer]
 NOT_COLLECTED = Answer(outcome="not-started", seconds=0.0, detail="nothing was collected")
 

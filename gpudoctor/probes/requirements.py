@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
 from gpudoctor.probes.calls import mapping
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 TOOLKIT = "cuda-toolkit"
 _OPERATORS = ("===", "==", "~=", ">=", ">", "!=", "<=", "<")
@@ -80,6 +81,9 @@ def _name(line: Any) -> str:
 
 def _applying(line: str, extras: frozenset[str], markers: Mapping[str, str]) -> Requirement | None:
     """Return the requirement if it counts on this platform without extra or with one of `extras`."""
+    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+    from packaging.requirements import InvalidRequirement, Requirement  # slow; needed for frameworks alone
+
     wanted = {canonicalize_name(extra): extra for extra in extras}
     only = _ONLY_WITH.search(line)
     if only is not None and canonicalize_name(only[1]) not in wanted:

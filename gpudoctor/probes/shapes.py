@@ -32,7 +32,7 @@ def data_of(answer: Answer) -> Data | Unknown:
 
 def printable(value: str) -> str:
     """Return the text with what is no UTF-8 (file names may hold any bytes) written as an escape."""
-    return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def text_at(data: Any, key: str) -> str | None:
@@ -64,6 +64,11 @@ def names(answer: Any, path: str) -> tuple[str, ...] | Absent | Unknown:
 def some(values: tuple[str, ...], source: str) -> Fact:
     """Return `Known`, or `Absent` when there is none at all."""
     return Known(value=values, source=source) if values else Absent(source=source)
+
+
+def needs(file: Data) -> dict[str, tuple[str, ...] | None]:
+    """Return the members of a library's record that say which GPU libraries it needs and where it looks."""
+    return {name: texts(file.get(name)) or None for name in ("needed", "rpath", "runpath")}
 
 
 def record(**members: Scalar | None) -> dict[str, Scalar]:

@@ -7,18 +7,21 @@ from collections.abc import Callable, Iterator, Mapping
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Fact, Facts, Known, ProbeRun, Record, Scope, Snapshot, Unknown, Value
 from gpudoctor.probes import (
-    container, cuda, driver, environment, frameworks, gpus, loader, nvml, python, smoke, system, toolkit,
+    container, cuda, driver, environment, frameworks, gpus, loader, nvml, process, python, smoke, stages,
+    system, toolkit,
 )
 from gpudoctor.probes.raw import NOT_COLLECTED, Answer, RawDocument
 
 COLLECTORS = (
     "system", "driver", "container", "toolkit", "loader", "environment", "frameworks", "nvml", "cuda",
-    "smoke",
+    "smoke", "stages",
 )
+_NOT_RUN = Answer(outcome="not-asked", seconds=0.0, detail="the frameworks were not run")
 _READERS: Mapping[str, tuple[str, Callable[[Answer], dict[str, Fact]]]] = {
     "system": ("system", system.read), "driver": ("driver", driver.read), "nvml": ("nvml", nvml.read),
     "container": ("container", container.read), "toolkit": ("toolkit", toolkit.read),
     "loader": ("loader", loader.read), "environment": ("environment", environment.read),
+    "process": ("process", process.read),
     "python": ("frameworks", python.read), "cuda": ("cuda", cuda.read), "smoke": ("smoke", smoke.read),
 }
 
@@ -47,7 +50,8 @@ def _cards(raw: RawDocument) -> tuple[Facts, ...] | Unknown:
 
 
 def _frameworks(raw: RawDocument) -> tuple[Facts, ...] | Unknown:
-    return frameworks.read_frameworks(raw.get("frameworks", NOT_COLLECTED))
+    found = frameworks.read_frameworks(raw.get("frameworks", NOT_COLLECTED))
+    return stages.merged(found, raw.get("stages", _NOT_RUN))
 
 
 def _files(system_files: Fact | None, patient: Answer) -> Fact:
@@ -62,6 +66,6 @@ def _files(system_files: Fact | None, patient: Answer) -> Fact:
 
 
 def _runs(raw: RawDocument) -> Iterator[ProbeRun]:
-    for name in COLLECTORS:
-        answer = raw.get(name, NOT_COLLECTED)
+    for name in (*COLLECTORS, *(name for name in ("process",) if name in raw)):
+        answer = raw.get(name, _NOT_RUN if name == "stages" else NOT_COLLECTED)
         yield ProbeRun(probe=name, outcome=answer.outcome, seconds=answer.seconds, detail=answer.detail)

@@ -60,7 +60,7 @@ def _installs(data: Data) -> Fact:
 
 
 def _nvcc(data: Data) -> Fact:
-    if "nvcc" not in data:
+    if not isinstance(data.get("nvcc", 0), str | None):
         return Unknown(reason="nvcc was not looked for")
     return known(text_at(data, "nvcc"), "PATH")
 

@@ -15,6 +15,8 @@ _MISSING = Unknown(reason="no probe answered for it")
 def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield (area, what was seen) of a completed snapshot."""
     host = snapshot.host
+    if isinstance(host.get("process.id"), Known):
+        yield "process", _process(host)
     yield "system", _system(host)
     yield "driver", _driver(host)
     yield "cards", _cards(snapshot)
@@ -42,6 +44,14 @@ def _words(fact: Fact, absent: str) -> str:
     if isinstance(fact, Unknown):
         return f"could not be seen ({printable(fact.reason, 120)})"
     return printable(show(fact.value))
+
+
+def _process(host: Facts) -> str:
+    libraries = as_records(_value(host, "process.libraries"))
+    gone = [printable(text_in(record, "path")) for record in libraries if record.get("deleted") is True]
+    said = (f"{_said(host, 'process.id')}: {_said(host, 'process.command')}; its environment is seen as it "
+            f"started, later changes to it are not")
+    return said + (f"; updated under its feet, start it anew: {', '.join(gone)}" if gone else "")
 
 
 def _system(host: Facts) -> str:
@@ -110,6 +120,8 @@ def _cuda(host: Facts) -> str:
 
 
 def _toolkit(host: Facts) -> str:
+    if isinstance(host.get("toolkit.installs", _MISSING), Unknown):
+        return _said(host, "toolkit.installs")
     installs = as_records(_value(host, "toolkit.installs"))
     return ", ".join(f"{text_in(r, 'version') or '?'} in {printable(text_in(r, 'path'))}"
                      for r in installs) or "none on disk (wheels bring their own CUDA libraries)"
@@ -132,6 +144,9 @@ def _frameworks(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     else:
         for facts in snapshot.frameworks:
             yield _said(facts, "framework.name"), _framework(facts)
+            run = _run(facts)
+            if run:
+                yield "", run
 
 
 def _framework(facts: Facts) -> str:
@@ -145,3 +160,24 @@ def _framework(facts: Facts) -> str:
     else:
         parts.append(f"{build} build" if build else "build unknown")
     return ", ".join(parts)
+
+
+def _run(facts: Facts) -> str:
+    """Return what came of running it, "" where nobody wanted to."""
+    imported = facts.get("framework.import_outcome", _MISSING)
+    if isinstance(imported, Unknown):
+        wanted = imported.asked and imported != _MISSING
+        return f"was not run: {printable(imported.reason, 160)}" if wanted else ""
+    seconds = _value(facts, "framework.import_seconds")
+    took = f" in {seconds:.1f} s" if isinstance(seconds, float) else ""
+    parts = [f"import {_words(imported, '')}{took}"]
+    grouped: dict[str, list[str]] = {}
+    for stage in as_records(_value(facts, "framework.stages")):
+        outcome, reason = text_in(stage, "outcome"), text_in(stage, "reason")
+        if outcome == "skipped":
+            outcome = f"skipped ({printable(reason, 200)})"
+        card = text_in(stage, "card")
+        where = f" on GPU {card}" if card and not outcome.startswith(("skipped", "ran-on-cpu")) else ""
+        grouped.setdefault(outcome + where, []).append(text_in(stage, "stage"))
+    parts += [f"{outcome}: {', '.join(names)}" for outcome, names in grouped.items()]
+    return "; ".join(parts).replace("): all", ")")

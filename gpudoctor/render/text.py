@@ -41,6 +41,8 @@ def render(report: Report, *, width: int | None, colour: bool, verbose: bool = F
     _undecided(console, report.undecided)
     if verbose:
         _details(console, report.snapshot)
+    else:
+        _failed_probes(console, report.snapshot)
     _foot(console, report)
     return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
 
@@ -139,6 +141,15 @@ _CHAIN = re.compile(r"(?:[a-z_]+(?:\.[A-Za-z0-9_]+)+: )+")
 def _root(reason: str) -> str:
     """Return what is at the bottom of a chain of facts that each rest on the next."""
     return _CHAIN.sub("", reason)
+
+
+def _failed_probes(console: Console, snapshot: Snapshot) -> None:
+    failed = [probe for probe in snapshot.probes if probe.outcome not in ("ok", "not-asked")]
+    if failed:
+        console.print()
+        console.print(Text("PROBES THAT FAILED", style="bold"))
+    for probe in failed:
+        _row(console, probe.probe, printable(f"{probe.outcome}, {probe.detail}", 600))
 
 
 def _details(console: Console, snapshot: Snapshot) -> None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor import child
 from gpudoctor.child import Job, Outcome, Run
 from gpudoctor.patient import NoPatient, Patient
-from gpudoctor.probes import environment as environment_probe
-from gpudoctor.probes.raw import Answer, RawDocument
+from gpudoctor.transports import series
+from gpudoctor.variables import ENVIRONMENT_VARIABLES
+
+if TYPE_CHECKING:  # imported later: the first children wait for what is imported here
+    from gpudoctor.probes.raw import Answer, RawDocument
+    from gpudoctor.transports.process import Process
 
 PAYLOAD = Path(__file__).resolve().parent.parent / "payloads" / "__main__.py"
 ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, a hung call costs only itself
@@ -34,35 +38,53 @@ class Visit:
     timeout_seconds: float
     environment: Mapping[str, str]
     script_folders: Sequence[str] = ()
+    process: Process | None = None  # then everything is asked where it lives, by its interpreter
 
 
-def collect(visit: Visit) -> RawDocument:
-    """Return the raw answers of every collector; one that fails is an answer with its outcome."""
+def collect(visit: Visit, while_reading: Callable[[], object] | None = None,
+            while_asking: Callable[[], object] | None = None) -> RawDocument:
+    """Return the raw answers of every collector; one that fails is an answer with its outcome.
+
+    The callables are what the caller has to do anyway: each is called once, while children run.
+    """
     patient = visit.patient
-    own = sys.executable
+    own = _own(visit)
     seen_from = patient.executable if isinstance(patient, Patient) else own
-    files = {name: _job(visit, name, own) for name in ("system", "driver", "container", "toolkit")}
-    files["loader"] = _job(visit, "loader", own, executable=seen_from)
-    variables = environment_probe.request()
-    files["environment"] = _job(visit, "environment", own, executable=seen_from, **variables)
+    jobs = {}
     if isinstance(patient, Patient):
-        files["frameworks"] = _job(visit, "frameworks", patient.executable, because=patient.because,
-                                   folders=list(visit.script_folders), scan_code=visit.depth != "static")
-    raw = dict(_run(files))
+        jobs["frameworks"] = _job(visit, "frameworks", patient.executable, because=patient.because,
+                                  folders=list(visit.script_folders), scan_code=visit.depth != "static")
+    raw = _read_files(visit, _reading(visit, seen_from), jobs, while_reading)
+    if visit.process:
+        raw["process"] = _named(visit.process, raw["process"])
     if isinstance(patient, NoPatient):
-        raw["frameworks"] = Answer(outcome="not-started", seconds=0.0, detail=patient.reason)
+        raw["frameworks"] = _unasked("not-started", patient.reason)
     # the loader's order for libcuda is the patient's (its RPATH, its libc): ask there if it can run anything
     interpreter = seen_from if _is_python(raw["frameworks"]) else own
-    raw.update(_run({"nvml": _job(visit, "nvml", own), "cuda": _job(visit, "cuda", interpreter)}))
+    asking = {"nvml": _job(visit, "nvml", own), "cuda": _job(visit, "cuda", interpreter)}
+    raw.update(_run(asking, while_asking))
     if interpreter != own and raw["cuda"].outcome in _NO_ANSWER:  # a Python without ctypes, for one
         interpreter = own
-        raw.update(_run({"cuda": _job(visit, "cuda", own)}))
+        left_seconds = visit.timeout_seconds - raw["cuda"].seconds
+        at_least = visit.timeout_seconds * series.LIMIT_SHARE
+        hurried = replace(visit, timeout_seconds=max(left_seconds, at_least))
+        raw.update(_run({"cuda": _job(hurried, "cuda", own)}))
     if visit.depth == "smoke":
         raw.update(_run({"smoke": _job(visit, "smoke", interpreter)}))
     else:
-        why = f"no kernel is run at depth {visit.depth}"
-        raw["smoke"] = Answer(outcome="not-asked", seconds=0.0, detail=why)
+        raw["smoke"] = _unasked("not-asked", f"no kernel is run at depth {visit.depth}")
     return raw
+
+
+def _own(visit: Visit) -> str:
+    """Return the interpreter that reads files and asks NVML: ours, which a process may be unable to reach."""
+    return visit.process.patient.executable if visit.process else sys.executable
+
+
+def _named(process: Process, answer: Answer) -> Answer:
+    """Return the answer with what is known of the process however asking it ended."""
+    said = answer.data if isinstance(answer.data, dict) else {}
+    return replace(answer, data={**said, "id": process.number, "command": process.command})
 
 
 def _is_python(answer: Answer) -> bool:
@@ -76,13 +98,42 @@ def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | Non
     environment.update({name: value for name, value in variables.items() if value is not None})
     changed = replace(visit, environment=environment)
     patient = visit.patient
-    seen_from = patient.executable if isinstance(patient, Patient) else sys.executable
-    interpreter = seen_from if _is_python(raw["frameworks"]) else sys.executable
+    own = _own(visit)
+    seen_from = patient.executable if isinstance(patient, Patient) else own
+    interpreter = seen_from if _is_python(raw["frameworks"]) else own
     return {**raw, **_run({
-        "loader": _job(changed, "loader", sys.executable, executable=seen_from),
-        "environment": _job(changed, "environment", sys.executable, executable=seen_from,
-                            **environment_probe.request()),
+        "loader": _job(changed, "loader", own, executable=seen_from),
+        "environment": _job(changed, "environment", own, executable=seen_from,
+                            names=list(ENVIRONMENT_VARIABLES)),
         "cuda": _job(changed, "cuda", interpreter)})}
+
+
+def _reading(visit: Visit, seen_from: str) -> dict[str, dict[str, Any]]:
+    """Return the requests of the collectors that read files and start nothing."""
+    requests: dict[str, dict[str, Any]] = {name: {} for name in ("system", "driver", "container", "toolkit")}
+    requests["loader"] = {"executable": seen_from}
+    requests["environment"] = {"executable": seen_from, "names": list(ENVIRONMENT_VARIABLES)}
+    if visit.process:
+        it = {"numbers": list(visit.process.numbers), "started": visit.process.started}
+        requests["container"] = requests["process"] = {"process": it}
+    return requests
+
+
+def _read_files(visit: Visit, requests: Mapping[str, dict[str, Any]], others: Mapping[str, Job],
+                meanwhile: Callable[[], object] | None) -> dict[str, Answer]:
+    """Run the other jobs, and these collectors: here in a series, then by itself what that did not answer."""
+    raw: dict[str, Answer] = {}
+    if visit.process is None:
+        in_series = series.job(requests, PAYLOAD, visit.environment, visit.timeout_seconds)
+        first, *rest = child.run_all([in_series, *others.values()], meanwhile)
+        raw.update(series.answers(first, requests))
+        raw.update(zip(others, map(_answer, rest), strict=True))
+        meanwhile = None
+    left = {name: _job(visit, name, _own(visit), **request)
+            for name, request in requests.items() if name not in raw}
+    left.update({name: job for name, job in others.items() if name not in raw})
+    raw.update(_run(left, meanwhile))
+    return raw
 
 
 def _job(visit: Visit, collector: str, interpreter: str, **request: Any) -> Job:
@@ -91,18 +142,33 @@ def _job(visit: Visit, collector: str, interpreter: str, **request: Any) -> Job:
     if collector in ("cuda", "smoke"):
         for name in HIDING_VARIABLES:
             variables.pop(name, None)
-    return Job(argv=[interpreter, str(PAYLOAD), collector, child.ANSWER, json.dumps(request)],
-               timeout_seconds=visit.timeout_seconds, environment=variables)
+    return placed(visit, Job(
+        argv=[interpreter, str(PAYLOAD), collector, child.ANSWER, json.dumps(request)],
+        timeout_seconds=visit.timeout_seconds, environment=variables))
 
 
-def _run(jobs: Mapping[str, Job]) -> Mapping[str, Answer]:
-    return dict(zip(jobs, (_answer(run) for run in child.run_all(list(jobs.values()))), strict=True))
+def placed(visit: Visit, job: Job) -> Job:
+    """Return the job as it must be run to see what the examined process sees."""
+    if visit.process is None:
+        return job
+    from gpudoctor.transports.process import launched  # seldom, and it takes long to import
+
+    return launched(visit.process, job)
+
+
+def _run(jobs: Mapping[str, Job], meanwhile: Callable[[], object] | None = None) -> Mapping[str, Answer]:
+    runs = child.run_all(list(jobs.values()), meanwhile)
+    return dict(zip(jobs, map(_answer, runs), strict=True))
 
 
 def _answer(run: Run) -> Answer:
     """Return a child's end as an answer. What it answered counts even if a call then hung or crashed it."""
-    outcome, detail = run.outcome, run.detail
-    stuck = run.answer.get("stuck_in") if isinstance(run.answer, dict) else None
-    if stuck is not None:
-        outcome, detail = Outcome.TIMEOUT, f"{stuck} did not return"
-    return Answer(outcome=outcome.value, seconds=run.seconds, detail=detail, data=run.answer)
+    from gpudoctor.probes.raw import ended
+
+    return ended(run.outcome.value, run.seconds, run.detail, run.answer)
+
+
+def _unasked(outcome: str, why: str) -> Answer:
+    from gpudoctor.probes.raw import ended
+
+    return ended(outcome, 0.0, why)

@@ -147,6 +147,10 @@ def test_1_no_wheel_for_the_patients_python(tmp_path: Path) -> None:
     ["check", "--depth", "deep"],
     ["check", "--format", "yaml"],
     ["check", "--timeout", "0"],
+    ["check", "--smoke-timeout", "0"],
+    ["check", "--stages", "matmul,sorting"],
+    ["check", "--stages", ","],
+    ["check", "--gpu", " "],
     ["check", "--fail-on", "nothing"],
     ["check", "surplus"],
     ["no-such-command"],
@@ -155,6 +159,21 @@ def test_1_no_wheel_for_the_patients_python(tmp_path: Path) -> None:
 def test_2_wrong_usage(arguments: list[str]) -> None:
     """The message names what was wrong; nothing was looked at."""
     assert_refused(run_gpudoctor(*arguments), USAGE)
+
+
+@pytest.mark.usefixtures("machines")
+def test_4_a_card_that_is_not_there(tmp_path: Path) -> None:
+    """The line names those that are; a card that is there is taken by its index."""
+    patient = Patient.create(tmp_path / "venv", python=None)
+    patient.install("torch", "2.10.0", libraries="none")
+    machine = nvidia_machine(driver=DRIVER, cuda=13000, cards=[H100])
+    command = [sys.executable, "-m", "gpudoctor", "check", "--python", str(patient.python), "--gpu"]
+    refused = machine.run([*command, "7"], cwd=str(ROOT), timeout=120)
+    assert (refused.returncode, refused.stdout) == (INPUT, "")
+    assert "--gpu 7: no such card; cards here: 0 (NVIDIA H100" in refused.stderr
+    taken = machine.run([*command, "0"], cwd=str(ROOT), timeout=120)
+    assert taken.returncode in (HEALTHY, FINDINGS, UNDECIDED)
+
 
 
 @pytest.mark.parametrize("assumption", [

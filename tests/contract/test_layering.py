@@ -12,11 +12,11 @@ from tests.contract.checkout import PACKAGE, files_below, parsed, shown
 
 # From the bottom up. A part may import what stands lower in its column, or beside it (but never in a circle).
 PURE = (
-    {"compatible", "model", "schema"},
+    {"compatible", "exhaustive", "model", "schema", "variables"},
     {"facts"},
     {"versions"},
-    {"assume", "codec", "derive", "engine", "pages", "require", "share"},
-    {"candidates", "compare", "examine", "lint", "remedy"},
+    {"assume", "codec", "derive", "engine", "pages", "require", "share", "symptoms"},
+    {"candidates", "compare", "courses", "examine", "lint", "proven", "remedy"},
     {"render"},
 )
 IMPURE = (
@@ -26,8 +26,9 @@ IMPURE = (
 )
 # The highest pure layer that the impure column may use: it fills snapshots and reads rules, no more.
 PURE_FOR_IMPURE = 3
-# Where the columns meet, below the command line: a fix that was judged right is tried on the machine.
-MEETING = {"trial"}
+# Where the columns meet, below the command line: what was seen decides what is run, and a fix that was judged
+# right is tried.
+MEETING = {"looking", "trial"}
 TOP = {"cli", "__main__"}
 # Payloads travel to other interpreters: they import nothing of ours but one another, and nobody imports them.
 ALONE = {"payloads"}

@@ -49,8 +49,8 @@ class Running:
         self._folder = tempfile.TemporaryDirectory(prefix="gpudoctor-machine-")
         root = Path(self._folder.name)
         (root / "mount").mkdir()
-        self._status, status_writer = os.pipe()
-        self.plan = replace(plan, folder=str(root / "mount"), status_descriptor=status_writer)
+        self._status = (root / "status").open("w+b")  # a file: nobody reads a pipe before the end
+        self.plan = replace(plan, folder=str(root / "mount"), status_descriptor=self._status.fileno())
         (root / "plan.json").write_text(self.plan.to_json())
         self._stdout = (root / "stdout").open("w+b")
         self._stderr = (root / "stderr").open("w+b")
@@ -60,10 +60,9 @@ class Running:
             stdin=stdin,
             stdout=self._stdout,
             stderr=self._stderr,
-            pass_fds=(status_writer,),
+            pass_fds=(self._status.fileno(),),
             start_new_session=True,
         )
-        os.close(status_writer)
 
     def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
         """Send a signal as a terminal does: to the whole process group."""
@@ -83,9 +82,10 @@ class Running:
             self.interrupt(signal.SIGKILL)
             self.process.wait()
             ended = False
-        with os.fdopen(self._status, "rb") as reader:
-            lines = reader.read().splitlines()
+        self._status.seek(0)
+        lines = self._status.read().splitlines()
         stdout, stderr = self.output_so_far()
+        self._status.close()
         self._stdout.close()
         self._stderr.close()
         self._folder.cleanup()

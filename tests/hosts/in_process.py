@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from gpudoctor.cli import main
+from gpudoctor.cli import run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +34,6 @@ class Gpudoctor:
         with self.patch.context() as patch:
             for name, value in environment.items():
                 patch.setenv(name, value)
-            with pytest.raises(SystemExit) as ended:
-                main()
+            code = run()
         said = self.output.readouterr()
-        code = ended.value.code
-        return Ended(returncode=code if isinstance(code, int) else 0, stdout=said.out, stderr=said.err)
+        return Ended(returncode=code, stdout=said.out, stderr=said.err)

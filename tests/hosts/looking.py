@@ -84,11 +84,11 @@ def _without_source(fact: Mapping[str, Any]) -> Any:
 def arguments(*more: str, timeout_seconds: float = TIMEOUT_SECONDS, rules: Path | None = RULES) -> list[str]:
     """Return the command line of a check that prints JSON and runs no kernel."""
     chosen = [] if rules is None else ["--rules", str(rules)]
+    depth = [] if "--from" in more else ["--depth", "static"]  # a recording has the depth that it has
     return [
         *COMMAND,
         "check",
-        "--depth",
-        "static",
+        *depth,
         "--format",
         "json",
         "--timeout",

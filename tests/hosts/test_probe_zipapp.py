@@ -70,10 +70,26 @@ def test_probe_under_every_python(version: str, probe: bytes) -> None:
     document = collected(HANGING, probe, interpreter(version), "--timeout", "3")
     outcomes = {name: end["outcome"] for name, end in document["probes"].items()}
     assert outcomes.pop("cuda") == "timeout"
-    assert outcomes.pop("smoke") == "not-asked"
+    assert (outcomes.pop("smoke"), outcomes.pop("stages")) == ("not-asked", "not-asked")
     assert set(outcomes.values()) == {"ok"}, document["probes"]
     assert document["probes"]["frameworks"]["data"]["python"]["version"].startswith(version + ".")
     assert document["probes"]["nvml"]["data"]["calls"]["nvmlSystemGetDriverVersion"]["value"] == "570.86.15"
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_driver_is_asked_and_the_kernel_run_under_every_python(version: str, probe: bytes) -> None:
+    """Every collector answers, NVML and CUDA name the card, and the kernel's plumbing works."""
+    document = collected(HEALTHY, probe, interpreter(version), "--depth", "smoke")
+    probes = document["probes"]
+    assert {end["outcome"] for end in probes.values()} == {"ok"}, probes
+    (card,) = probes["nvml"]["data"]["cards"]
+    assert card["calls"]["nvmlDeviceGetName"]["value"] == "NVIDIA H100 80GB HBM3"
+    (device,) = probes["cuda"]["data"]["devices"]
+    assert device["calls"]["cuDeviceGetName"]["value"] == "NVIDIA H100 80GB HBM3"
+    assert probes["cuda"]["data"]["calls"]["cuInit"]["code"] == 0
+    trial = probes["smoke"]["data"]["devices"][0]["trial"]
+    assert (trial["wrong_values"], trial["largest_error"]) == (0, 0.0)
+    assert trial["values"] > 0
 
 
 def test_judged_elsewhere_as_on_the_spot(probe: bytes) -> None:
@@ -96,7 +112,7 @@ def test_crash_under_the_probe(library: str, probe: bytes) -> None:
     probes = collected(machine, probe, interpreter("3.8"))["probes"]
     name = {LIBCUDA: "cuda", LIBNVIDIA_ML: "nvml"}[library]
     assert (probes[name]["outcome"], probes[name]["detail"]) == ("signal", "signal 11")
-    assert {end["outcome"] for key, end in probes.items() if key not in (name, "smoke")} == {"ok"}
+    assert {end["outcome"] for key, end in probes.items() if key not in (name, "smoke", "stages")} == {"ok"}
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

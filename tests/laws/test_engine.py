@@ -94,7 +94,7 @@ def test_every_snapshot_can_be_diagnosed(snapshot: Snapshot) -> None:
     judgement = remedy.diagnose(snapshot, database())
     for undecided in judgement.undecided:
         assert undecided.reasons
-    derive.complete(snapshot, database().tables)
+    derive.complete(snapshot, database())
 
 
 @given(snapshots())
@@ -103,7 +103,7 @@ def test_scope_that_could_not_be_listed_is_never_healthy(snapshot: Snapshot) -> 
     blind = Snapshot(
         host=snapshot.host, gpus=Unknown(reason="nobody could look"), frameworks=snapshot.frameworks
     )
-    found = derive.subjects(blind, database().tables)
+    found = derive.subjects(blind, database())
     assert [subject.name for subject in found[Scope.GPU]] == ["every GPU"]
     rules = [rule for rule in database().rules if rule.scope is Scope.GPU]
     judgement = evaluate(found, rules, database().tables)

@@ -87,7 +87,7 @@ def machine(**facts: Value) -> Snapshot:
 
 
 def judged(snapshot: Snapshot) -> Judgement:
-    return evaluate(derive.subjects(snapshot, database().tables), database().rules, database().tables)
+    return evaluate(derive.subjects(snapshot, database()), database().rules, database().tables)
 
 
 def errors(snapshot: Snapshot) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ def fact(database: RuleDatabase, scope: Scope, name: str, *changes: Change) -> F
         for key, value in change.items()
     }
     snapshot = lay(database.base, facts, database.tables, source="test")
-    return derive.subjects(snapshot, database.tables)[scope][0].fact(name)
+    return derive.subjects(snapshot, database)[scope][0].fact(name)
 
 
 def value(database: RuleDatabase, name: str, *changes: Change) -> Value:

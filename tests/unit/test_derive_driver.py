@@ -31,7 +31,7 @@ def derived(database: RuleDatabase, name: str, **changes: Value | Fact) -> Fact:
         key.replace("__", "."): change if isinstance(change, Known | Absent | Unknown) else known(change)
         for key, change in changes.items()}
     snapshot = lay(database.base, facts, database.tables, source="test")
-    return derive.subjects(snapshot, database.tables)[Scope.HOST][0].facts[name]
+    return derive.subjects(snapshot, database)[Scope.HOST][0].facts[name]
 
 
 def value_of(fact: Fact) -> Value:

@@ -33,7 +33,7 @@ def derived(database: RuleDatabase, scope: Scope, name: str, changes: Mapping[st
         for key, value in {**before, **changes, "python.nvidia_distributions": INSTALLED}.items()
     }
     snapshot = lay(database.base, facts, database.tables, source="test")
-    return derive.subjects(snapshot, database.tables)[scope][0].fact(name)
+    return derive.subjects(snapshot, database)[scope][0].fact(name)
 
 
 def known(fact: Fact) -> Value:

@@ -28,7 +28,7 @@ def machine(value: str | None, **changes: Value | Fact) -> tuple[Snapshot, RuleD
 
 def host(value: str | None, **changes: Value | Fact) -> Mapping[str, Fact]:
     snapshot, database = machine(value, **changes)
-    return derive.subjects(snapshot, database.tables)[Scope.HOST][0].facts
+    return derive.subjects(snapshot, database)[Scope.HOST][0].facts
 
 
 def hidden(
@@ -39,7 +39,7 @@ def hidden(
     assert isinstance(snapshot.gpus, tuple)
     named = tuple({**card, **{name: Known(value=text, source="test") for name, text in facts.items()}}
                   for card, facts in zip(snapshot.gpus, identities, strict=True))
-    found = derive.subjects(Snapshot(host=snapshot.host, gpus=named), database.tables)[Scope.GPU]
+    found = derive.subjects(Snapshot(host=snapshot.host, gpus=named), database)[Scope.GPU]
     return [subject.fact("gpu.hidden") for subject in found]
 
 

@@ -64,5 +64,5 @@ def test_a_release_note_is_given_only_where_no_release_will_do() -> None:
         facts: dict[str, Fact] = {name: Known(value=value, source="test") for name, value in
                                   (("cc", "12.0"), ("driver", "580.95.05"), ("release", release))}
         snapshot = lay(DATABASE.base, facts, DATABASE.tables, source="test")
-        pair = derive.subjects(snapshot, DATABASE.tables)[Scope.PAIR][0]
+        pair = derive.subjects(snapshot, DATABASE)[Scope.PAIR][0]
         assert isinstance(pair.fact("pair.release_note"), Known) is expected

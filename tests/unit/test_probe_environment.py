@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from gpudoctor.facts import ENVIRONMENT_VARIABLES
 from gpudoctor.model import Absent, Unknown
 from gpudoctor.probes import environment
 from gpudoctor.probes.raw import Answer
+from gpudoctor.variables import ENVIRONMENT_VARIABLES
 from tests.unit.file_answers import JSON, OUTCOMES, ask, assert_total, good, interpreter, spoiled, value
 
 SAMPLE: dict[str, Any] = {
@@ -41,7 +41,7 @@ def test_values_of_every_kind(version: str, tmp_path: Path) -> None:
     """Line breaks, markup, escape sequences, bytes that are no UTF-8 and 100 KiB come through whole."""
     values = {"CUDA_HOME": "", "XLA_FLAGS": "a\nb [bold]\x1b[31m\u20ac", "TF_XLA_FLAGS": "x" * 100_000,
               "CUDA_PATH": os.fsdecode(b"/caf\xe9"), "LD_LIBRARY_PATH": f"{tmp_path}::relative;/end/"}
-    python, request = interpreter(version), environment.request()
+    python, request = interpreter(version), {"names": list(ENVIRONMENT_VARIABLES)}
     facts = environment.read(ask("environment", interpreter=python, request=request, environment=values))
     seen = {name: value(facts[f"environment.{name}"]) for name in values}
     assert seen == {**values, "CUDA_PATH": "/caf\\xe9"}

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from gpudoctor.facts import promised
 from gpudoctor.model import Absent, Facts, Known, Scope, Unknown
 from gpudoctor.payloads import smoke as payload
+from gpudoctor.payloads.readable import readable_here
 from gpudoctor.probes import smoke
 from gpudoctor.probes.raw import Answer
 from tests.shim import build
@@ -61,9 +62,9 @@ def test_memory_that_cannot_be_read_here_is_told_from_ordinary_memory() -> None:
     """The system call answers where a plain read would end the process."""
     readable = mmap.mmap(-1, mmap.PAGESIZE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(readable))
-    assert payload._readable_here(address)
+    assert readable_here(address)
     assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
-    assert not payload._readable_here(address)
+    assert not readable_here(address)
     assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), 3) == 0
 
 
@@ -101,6 +102,7 @@ def test_a_card_of_no_other_use_does_not_stop_the_next_one(tmp_path: Path) -> No
     ("gpu.0.compute_mode=2\n", "the card's compute mode prohibits computing"),
     ("gpu.0.compute_mode=3\n", "the card is in an exclusive compute mode and taken"),
     ("rc.cuMemAlloc=2\n", "no room on the card"),
+    ("rc.cuModuleLoadData=223\n", "CUDA_DISABLE_PTX_JIT forbids the driver to compile it"),
 ])
 def test_a_card_in_use_is_left_alone(script: str, reason: str, tmp_path: Path) -> None:
     """Skipped with the reason, which is no fault."""

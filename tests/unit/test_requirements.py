@@ -19,7 +19,7 @@ def unmet(*wanted: str, gpus: tuple[dict[str, Fact], ...] | Unknown | None = Non
     machine = lay(database.base, facts, database.tables, source="a test")
     if gpus is not None:
         machine = Snapshot(host=machine.host, gpus=gpus, frameworks=machine.frameworks)
-    return derive.complete(machine, database.tables).host["require.unmet"]
+    return derive.complete(machine, database).host["require.unmet"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_memory_that_nobody_tells_leaves_the_wheels_to_be_judged() -> None:
     database = ruledb.load()
     facts = assumed([("cc", "9.0"), ("driver", "580.95.05"), ("python", "3.13.1")])
     facts["require.wanted"] = Known(value=("gpu.memory>=40GiB", "tensorflow==2.15.1"), source="a test")
-    host = derive.complete(lay(database.base, facts, database.tables, source="a test"), database.tables).host
+    host = derive.complete(lay(database.base, facts, database.tables, source="a test"), database).host
     found = host["require.without_wheel"]
     assert isinstance(found, Known)
     assert found.value == ("tensorflow==2.15.1",)
@@ -98,5 +98,5 @@ def test_the_memory_of_a_hidden_card_does_not_count() -> None:
     gpus = tuple({**gpu, "gpu.memory_total_bytes": Known(value=size << 30, source="a test")}
                  for gpu, size in zip(machine.gpus, (80, 16), strict=True))
     machine = Snapshot(host=machine.host, gpus=gpus, frameworks=machine.frameworks)
-    found = derive.complete(machine, database.tables).host["require.unmet"]
+    found = derive.complete(machine, database).host["require.unmet"]
     assert found == Known(value=(), source="--require")

@@ -1,0 +1,76 @@
+"""From what was seen to the report: read, judge, try the fixes. Imported while the first probes work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpudoctor import looking, trial
+from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
+from gpudoctor.child import REAP_SECONDS
+from gpudoctor.cli import sources, wish
+from gpudoctor.cli.asked import Asked
+from gpudoctor.cli.stopwatch import Stopwatch
+from gpudoctor.derive import requirements
+from gpudoctor.examine import Policy, examine
+from gpudoctor.model import Report, Severity, Snapshot
+from gpudoctor.probes import snapshot as snapshots
+from gpudoctor.probes.raw import RawDocument
+from gpudoctor.transports import local
+
+LIMITS_IN_ALL = 4  # the whole check ends within so many times the limit of a probe
+LEAST_SECONDS = 0.5  # with less time than this a fix is not tried
+
+
+class Judge:
+    """The rules and what the caller asked of them; wrong wishes are errors from the beginning."""
+
+    def __init__(self, asked: Asked, watch: Stopwatch) -> None:
+        self._policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided,
+                              requirements=[requirements.parse(text) for text in asked.require])
+        self._pairs = [parse_assumption(text) for text in asked.assume]
+        self._wish = wish.parse(asked.gpu, asked.stages, asked.smoke_timeout)
+        self._watch = watch
+        self._asked = asked
+
+    def read_rules(self) -> None:
+        """Read the rules; before anything is examined."""
+        self._watch.begin("reading the rules")
+        self._database = sources.database(self._asked.rules)
+
+    def examined(self, snapshot: Snapshot) -> Report:
+        """Return the report on a snapshot."""
+        self._watch.begin("judging")
+        if self._pairs:
+            facts = assumed(self._pairs)
+            snapshot = lay(unobserved(snapshot, facts, framework=None), facts, self._database.tables,
+                           source="assumed")
+        report = examine(snapshot, self._database, self._policy, self._watch.begin)
+        return replace(report, assumptions=self._asked.assume)
+
+    def examined_here(self, visit: local.Visit, raw: RawDocument, begun: float) -> Report:
+        """Return the report on this machine, of which the collectors' answers are there, its fixes tried."""
+        self._watch.begin("running frameworks")
+        raw = looking.look(visit, raw, self._database, self._wish, wish.told)
+        report = self._read(raw)
+        if self._pairs:  # a machine that is partly assumed cannot be tried on
+            return report
+        self._watch.begin("trying fixes")
+        return trial.try_fixes(report, _looker(visit, raw, begun + raw["stages"].seconds), self._read)
+
+    def _read(self, raw: RawDocument) -> Report:
+        self._watch.begin("reading answers")
+        return self.examined(snapshots.read(raw))
+
+
+def _looker(visit: local.Visit, raw: RawDocument, begun: float) -> trial.Look:
+    """Return how to look again with another environment, as long as the time of the whole check is not up."""
+    def look(variables: Mapping[str, str | None]) -> RawDocument | None:
+        left = begun + LIMITS_IN_ALL * visit.timeout_seconds - time.monotonic() - REAP_SECONDS
+        if left < LEAST_SECONDS:
+            return None
+        hurried = replace(visit, timeout_seconds=min(left, visit.timeout_seconds))
+        return local.look_again(hurried, raw, variables)
+
+    return look

@@ -1,0 +1,82 @@
+"""Convert plain values of options without pydantic, which typer (from 0.29 on) imports for every one of them.
+
+That import takes longer than all else a command does. So what is fine as it stands (a default, a text) or
+plainly converts (a choice, a number within its bounds) is converted here; anything else, wrong input first of
+all, goes to typer, which finds the words for it. Older releases of typer never ask here.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import Any
+
+import typer.core
+
+
+class _Refused(Exception):
+    """The value is not so plain after all."""
+
+
+class _Converter:
+    """Stands before the converter that typer made for one parameter."""
+
+    def __init__(self, parameter: Any) -> None:
+        self._of_typer = parameter.get_runtime_param
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the converted value; the name and the arguments are typer's."""
+        try:
+            return _plain(value, param)
+        except (_Refused, ValueError, AttributeError):
+            return self._of_typer().coerce(value, param=param, ctx=ctx)
+
+
+def _plain(value: Any, parameter: Any) -> Any:
+    wanted, options = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
+    if options.parser is not None or parameter.nargs != 1:
+        raise _Refused
+    if value is None:
+        return () if parameter.multiple else None
+    if wanted == list[str] and isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
+        return list(value)
+    if isinstance(wanted, type) and isinstance(value, wanted) and isinstance(value, str | int | Enum):
+        return value
+    if isinstance(wanted, type) and issubclass(wanted, Enum) and isinstance(value, str):
+        return wanted(value)
+    if wanted is float and isinstance(value, str | float):
+        return _within(float(value), options.min, options.max)
+    raise _Refused
+
+
+def _within(number: float, least: float | None, most: float | None) -> float:
+    if not math.isfinite(number) or (least is not None and number < least):
+        raise _Refused
+    if most is not None and number > most:
+        raise _Refused
+    return number
+
+
+def _prepare(parameters: list[Any]) -> None:
+    for parameter in parameters:
+        if hasattr(parameter, "get_runtime_param") and "get_runtime_param" not in vars(parameter):
+            converter = _Converter(parameter)
+            parameter.get_runtime_param = lambda converter=converter: converter
+
+
+class Command(typer.core.TyperCommand):
+    """A command whose plain values cost nothing."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, as typer does."""
+        _prepare(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+
+class Group(typer.core.TyperGroup):
+    """A group whose plain values cost nothing."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, as typer does."""
+        _prepare(self.get_params(ctx))
+        return super().parse_args(ctx, args)

@@ -1,0 +1,34 @@
+"""What `check` and `snapshot` may be asked about running frameworks: cards, stages, a stage's limit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from gpudoctor.courses import STAGES, Wish
+from gpudoctor.render.plain import printable
+
+
+class WishError(ValueError):
+    """A stage that does not exist was asked for; one line that names those that do."""
+
+
+def parse(gpus: Sequence[str] | None, stages: Sequence[str] | None, limit_seconds: float) -> Wish:
+    """Return the wish; `stages` are names, several may stand in one text, separated by commas."""
+    named = [name.strip() for text in stages or () for name in text.split(",") if name.strip()]
+    for name in named:
+        if name not in STAGES:
+            raise WishError(f"--stages {printable(name, 80)}: no such stage; there are {', '.join(STAGES)}")
+    if stages and not named:
+        raise WishError(f"--stages names nothing; there are {', '.join(STAGES)}")
+    cards = [name.strip() for text in gpus or () for name in text.split(",") if name.strip()]
+    if gpus and not cards:
+        raise WishError("--gpu names nothing; give an index or a UUID as nvidia-smi -L prints them")
+    return Wish(gpus=tuple(cards), stages=tuple(named) or STAGES, limit_seconds=limit_seconds)
+
+
+def told(text: str) -> None:
+    """Say on a terminal's standard error what is being run, because it can take long."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"gpudoctor: running {printable(text, 200)}\n")
+        sys.stderr.flush()

@@ -1,0 +1,173 @@
+"""Decide what each framework is to be run through, on which card, and why not where it is not. Pure.
+
+A neighbour's work is respected: one card at a time, and none that is taken, closed or full. A machine without
+a card, or whose driver does not work, is told so and nothing is run but the imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpudoctor import derive, versions
+from gpudoctor.derive.view import as_records, text_in
+from gpudoctor.engine import Subject
+from gpudoctor.model import Course, Known, RuleDatabase, Scope, Skip, Snapshot, Tables, Unknown, Value
+
+STAGES = ("matmul", "convolution", "compiled", "reduced-precision", "all-reduce")
+DEFAULT_LIMIT_SECONDS = 120.0
+FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
+ROOM_BYTES = 1 << 30  # the data and the context that the driver makes beside it
+COMPILING_SECONDS = 600.0  # with a limit from here on, what must first be compiled from PTX is tried
+_TOGETHER = "all-reduce"
+_MOST_TOGETHER = 8
+_TAKEN = ("exclusive-thread", "exclusive-process")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the caller asked for: cards by index or UUID (none: one of each kind), stages, a stage's limit."""
+
+    gpus: Sequence[str] = ()
+    stages: Sequence[str] = STAGES
+    limit_seconds: float = DEFAULT_LIMIT_SECONDS
+
+
+class NoSuchCard(ValueError):
+    """A card that was named is not there; one line that says which are."""
+
+
+def courses(snapshot: Snapshot, database: RuleDatabase, wish: Wish, *, depth: str) -> tuple[Course, ...]:
+    """Return what to run, framework by framework; raise `NoSuchCard`."""
+    subjects = derive.subjects(snapshot, database)
+    host = subjects[Scope.HOST][0]
+    frameworks = [] if isinstance(snapshot.frameworks, Unknown) else subjects[Scope.FRAMEWORK]
+    names = dict.fromkeys(str(n) for f in frameworks if (n := _value(f, "framework.name")) in FRAMEWORKS)
+    cards = [] if isinstance(snapshot.gpus, Unknown) else subjects[Scope.GPU]
+    named = _named(cards, wish.gpus)
+    whole = _skipped_on_every_card(snapshot, host, depth)
+    found: list[Course] = []
+    for name in names:
+        if whole is not None:
+            found.append(Course(framework=name, skip=whole))
+            continue
+        pairs = [s for s in subjects[Scope.PAIR] if _value(s, "framework.name") == name]
+        found += _of_framework(name, named or _one_of_each_kind(cards), pairs, host, database.tables, wish)
+    foretold = {str(_value(f, "framework.name")): _foretold(f) for f in frameworks}
+    return tuple(replace(course, predicted=foretold[course.framework]) for course in found)
+
+
+def _foretold(framework: Subject) -> tuple[str, ...]:
+    """Return the files of the loader trace."""
+    trace = as_records(_value(framework, "framework.libraries"))
+    return tuple(path for record in trace if (path := text_in(record, "path")))
+
+
+def _skipped_on_every_card(snapshot: Snapshot, host: Subject, depth: str) -> Skip | None:
+    if depth != "smoke":
+        return Skip(reason=f"nothing is run at depth {depth}", wanted=False)
+    if isinstance(snapshot.gpus, Unknown):
+        return Skip(reason=f"the cards could not be listed: {snapshot.gpus.reason}", wanted=True)
+    if not snapshot.gpus:
+        return Skip(reason="there is no NVIDIA GPU here to run on", wanted=False)
+    if _value(host, "driver.works") is not True:
+        return Skip(reason="the driver does not work, so there is nothing to run on", wanted=False)
+    return None
+
+
+def _named(cards: Sequence[Subject], wanted: Sequence[str]) -> list[Subject]:
+    """Return the cards that were asked for by index or by the beginning of their UUID."""
+    found = []
+    for text in wanted:
+        match = [card for card in cards if _is_named(card, text)]
+        if len(match) != 1:
+            there = ", ".join(f"{_value(c, 'gpu.index')} ({_value(c, 'gpu.name')})" for c in cards) or "none"
+            what = "names several cards" if match else "no such card"
+            raise NoSuchCard(f"--gpu {text}: {what}; cards here: {there}")
+        found += match
+    return found
+
+
+def _is_named(card: Subject, text: str) -> bool:
+    if text.isdigit():
+        return str(_value(card, "gpu.index")) == text
+    return str(_value(card, "gpu.uuid") or "").lower().startswith(text.lower())
+
+
+def _one_of_each_kind(cards: Sequence[Subject]) -> list[Subject]:
+    """Return of each model the card with the most free memory, of those that programs may see."""
+    best: dict[tuple[Value | None, Value | None], Subject] = {}
+    seen = [c for c in cards if _value(c, "gpu.hidden") is not True] or list(cards)
+    for card in seen:
+        kind = (_value(card, "gpu.name"), _value(card, "gpu.compute_capability"))
+        if kind not in best or _free_bytes(card) > _free_bytes(best[kind]):
+            best[kind] = card
+    return list(best.values())
+
+
+def _of_framework(name: str, cards: Sequence[Subject], pairs: Sequence[Subject], host: Subject,
+                  tables: Tables, wish: Wish) -> Iterator[Course]:
+    stages = tuple(stage for stage in STAGES if stage in wish.stages and stage != _TOGETHER)
+    hidden = _value(host, "cuda.visible_count") == 0
+    for card in cards[:1] if hidden else cards:
+        pair = next((p for p in pairs if p.gpu == card.gpu), None)
+        skip = _skipped(card) or (_long_compilation(pair, wish) if pair is not None else None)
+        yield Course(framework=name, card=_label(card), stages=() if skip else stages, skip=skip,
+                     visible=None if hidden else _uuid(card), precisions=_precisions(card, tables))
+    together = [c for c in cards if _skipped(c) is None and _uuid(c)][:_MOST_TOGETHER]
+    if _TOGETHER in wish.stages and len(together) > 1 and not hidden:
+        yield Course(framework=name, card=",".join(_label(c) for c in together), stages=(_TOGETHER,),
+                     visible=",".join(str(_uuid(c)) for c in together))
+
+
+def _skipped(card: Subject) -> Skip | None:
+    """Return why a card is left alone, if it is."""
+    mode, processes = _value(card, "gpu.compute_mode"), _value(card, "gpu.compute_processes")
+    if mode == "prohibited":
+        return Skip(reason="its compute mode prohibits computing", wanted=True)
+    if mode in _TAKEN and isinstance(processes, int) and processes > 0:
+        return Skip(reason=f"its compute mode is {mode} and {processes} process(es) use it", wanted=True)
+    total, used = _value(card, "gpu.memory_total_bytes"), _value(card, "gpu.memory_used_bytes")
+    if isinstance(total, int) and isinstance(used, int) and total - used < ROOM_BYTES:
+        said = f"{(total - used) >> 20} MiB of its {total >> 20} MiB are free"
+        return Skip(reason=f"no room on it: {said}, {ROOM_BYTES >> 20} MiB are needed", wanted=True)
+    return None
+
+
+def _long_compilation(pair: Subject, wish: Wish) -> Skip | None:
+    if _value(pair, "pair.code") != "ptx" or wish.limit_seconds >= COMPILING_SECONDS:
+        return None
+    return Skip(wanted=False, reason=(
+        "all its kernels must first be compiled from PTX for this card, which can take many minutes; "
+        f"to wait for it: gpudoctor check --smoke-timeout {3 * COMPILING_SECONDS:.0f}"))
+
+
+def _precisions(card: Subject, tables: Tables) -> tuple[str, ...]:
+    capability, table = _value(card, "gpu.compute_capability"), tables.get("precisions")
+    if table is None or not isinstance(capability, str):
+        return ()
+    return tuple(str(row["precision"]) for row in table.rows
+                 if versions.parse(str(row["first_compute_capability"])) <= versions.parse(capability))
+
+
+def _uuid(card: Subject) -> str | None:
+    """Return what selects the card in CUDA_VISIBLE_DEVICES; a card in MIG mode is left to the driver."""
+    uuid = _value(card, "gpu.uuid")
+    if _value(card, "gpu.mig_mode") is True or _value(card, "gpu.in_cuda") is not True:
+        return None
+    return uuid if isinstance(uuid, str) else None
+
+
+def _label(card: Subject) -> str:
+    index = _value(card, "gpu.index")
+    return str(card.gpu if index is None else index)
+
+
+def _free_bytes(card: Subject) -> int:
+    total, used = _value(card, "gpu.memory_total_bytes"), _value(card, "gpu.memory_used_bytes")
+    return total - used if isinstance(total, int) and isinstance(used, int) else 0
+
+
+def _value(subject: Subject, name: str) -> Value | None:
+    fact = subject.fact(name)
+    return fact.value if isinstance(fact, Known) else None

@@ -1,0 +1,66 @@
+"""What a release was made for, and what is installed beside it: another NumPy, an older protobuf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from packaging.specifiers import SpecifierSet
+
+from gpudoctor import versions
+from gpudoctor.derive import planned
+from gpudoctor.derive.releases import own_row
+from gpudoctor.derive.view import View, as_texts
+from gpudoctor.model import Absent, Fact, Known
+
+Derivation = Callable[[View], Fact]
+Judge = Callable[[SpecifierSet, str], bool]
+_BEGIN = (">=", ">", "==", "~=")
+
+
+def unmet(distribution: str, is_unmet: Judge) -> Derivation:
+    """Return a derivation of the release's requirement on a distribution if what is installed breaks it.
+
+    A requirement that a fix would install counts as met.
+    """
+
+    def derivation(view: View) -> Fact:
+        installed = str(view.need(f"python.{distribution}"))
+        row = own_row(view)
+        if row is None:
+            return Absent(source="the rule database does not know this release")
+        if distribution in planned.names(view.texts("python.planned_distributions")):
+            return Absent(source=f"a {distribution} that fits is to be installed")
+        for requirement in planned.parse(as_texts(row.get("requires"))):
+            if requirement.name == distribution and is_unmet(requirement.specifier, installed):
+                return Known(value=str(requirement), source=str(row["source"]))
+        return Absent(source=f"the release takes {distribution} {installed}")
+
+    return derivation
+
+
+def ends_before(specifiers: SpecifierSet, installed: str) -> bool:
+    """Say whether what is allowed begins in an earlier major version and ends before the one installed.
+
+    NumPy keeps its binary interface to what was compiled before within a major version, and not beyond.
+    """
+    major = versions.parse(installed).major
+    begins = [versions.parse(text).major for text in _begins(specifiers)]
+    return bool(begins) and max(begins) < major and not specifiers.contains(f"{major}.0.0")
+
+
+def begins_after(specifiers: SpecifierSet, installed: str) -> bool:
+    """Say whether what is allowed begins after the version installed.
+
+    Code that was generated for a protobuf runs under a newer one, and not under an older one.
+    """
+    return any(versions.parse(installed) < versions.parse(text) for text in _begins(specifiers))
+
+
+def _begins(specifiers: SpecifierSet) -> Iterator[str]:
+    yield from (s.version.removesuffix(".*") for s in specifiers if s.operator in _BEGIN)
+
+
+DERIVATIONS: Mapping[str, Derivation] = {
+    "framework.numpy_unmet": unmet("numpy", ends_before),
+    "framework.protobuf_unmet": unmet("protobuf", begins_after),
+}

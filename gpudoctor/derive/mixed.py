@@ -1,0 +1,80 @@
+"""Libraries of one family from two places: parts of NVIDIA's cuDNN or cuBLAS that were not made together.
+
+What a run had loaded counts; where nothing was run, the loader trace.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gpudoctor.derive.view import View, as_records, text_in
+from gpudoctor.model import Fact, Known
+
+Derivation = Callable[[View], Fact]
+CUDNN = re.compile(r"libcudnn(?:_[a-z_]+)?\.so\.(\d+)((?:\.\d+)*)\Z")
+CUBLAS = re.compile(r"libcublas(?:Lt)?\.so\.(\d+)((?:\.\d+)*)\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A library of a family: its path, the major version in its name, its whole version where known."""
+
+    path: str
+    major: str
+    version: str
+
+    @property
+    def folder(self) -> str:
+        return posixpath.dirname(self.path)
+
+
+def mixed(family: re.Pattern[str]) -> Derivation:
+    """Return a derivation of the files of a family that come from more than one folder or version."""
+
+    def derivation(view: View) -> Fact:
+        loaded = view.fact("framework.loaded_libraries")
+        if isinstance(loaded, Known):
+            files, source = [*_loaded(view, family)], "what was loaded when it was run"
+        else:
+            files, source = [*_foretold(view, family)], "the loader trace"
+        found = [path for major in dict.fromkeys(f.major for f in files)
+                 for path in _of_two_makes([f for f in files if f.major == major])]
+        return Known(value=tuple(dict.fromkeys(found)), source=source)
+
+    return derivation
+
+
+def _of_two_makes(files: list[_File]) -> Iterator[str]:
+    """Yield the paths unless all files are of one version or, where that is silent, of one folder."""
+    versions = {file.version for file in files}
+    alike = len(versions) == 1 if "" not in versions else len({file.folder for file in files}) == 1
+    if not alike:
+        yield from (file.path for file in files)
+
+
+def _loaded(view: View, family: re.Pattern[str]) -> Iterator[_File]:
+    """Yield what was loaded; links are followed there, so that Debian's files carry their whole version."""
+    for record in view.records("framework.loaded_libraries"):
+        path = text_in(record, "path")
+        match = family.match(posixpath.basename(path))
+        if match is not None:
+            whole = f"{match[1]}{match[2]}" if match[2] else ""
+            yield _File(path=path, major=match[1], version=whole)
+
+
+def _foretold(view: View, family: re.Pattern[str]) -> Iterator[_File]:
+    """Yield what the trace finds; a file that cannot be loaded is the subject of others."""
+    for record in as_records(view.need("framework.libraries")):
+        path, soname = text_in(record, "path"), text_in(record, "soname")
+        match = family.match(soname)
+        if match is not None and path and not text_in(record, "error"):
+            yield _File(path=path, major=match[1], version=text_in(record, "version"))
+
+
+DERIVATIONS: Mapping[str, Derivation] = {
+    "framework.mixed_cudnn": mixed(CUDNN),
+    "framework.mixed_cublas": mixed(CUBLAS),
+}

@@ -1,0 +1,31 @@
+"""What a framework is to be run through, and on which card: values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """Why stages are not run; `wanted` when somebody who asked for proof does not get it."""
+
+    reason: str
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One framework on one card (or on several at once); with `skip`, only its import.
+
+    `card` is the card's index in NVML, several separated by commas, "" where there is none. `visible` is what
+    CUDA_VISIBLE_DEVICES is set to; None leaves it as it is. `predicted` are the files of the loader trace,
+    held against what is really loaded.
+    """
+
+    framework: str
+    card: str = ""
+    visible: str | None = None
+    stages: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()
+    predicted: tuple[str, ...] = ()
+    skip: Skip | None = None

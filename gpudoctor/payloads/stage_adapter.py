@@ -1,0 +1,66 @@
+"""What the adapters of the four frameworks share.
+
+An adapter has: `variables(request)`, set before the import; `load(request)`, which imports and returns the
+version; `gpus()`, the framework's own list; `prepare()`, once before the first stage; `matmul`,
+`convolution`, `compiled`, `reduced` and `all_reduce`, which take nested lists and return tensors on the
+first listed GPU (`all_reduce`: one on each), on the CPU when none is listed; `listed`, `pointer` and
+`device` of a tensor; `close`. Whatever fails raises.
+"""
+
+import ctypes
+
+MEMORY_LIMIT_BYTES = 256 << 20
+MOST_MEMORY_BYTES = 512 << 20
+
+
+class Skipped(Exception):
+    """A stage that cannot be done here, and why."""
+
+
+class Adapter:
+    """What is alike in all frameworks."""
+
+    channels_first = True
+
+    def __init__(self):
+        self.cards = []
+
+    def variables(self, request):
+        """Return the environment variables that must be set before the import."""
+        return {}
+
+    def compiled(self, values):
+        """Compute the curve in a function compiled for the card."""
+        raise Skipped("this framework has no compiler of its own")
+
+    def all_reduce(self, parts):
+        """Add up one list from each card, on every card."""
+        raise Skipped("gpudoctor has no all-reduce for this framework")
+
+    def close(self):
+        """Remove what was made on disk."""
+
+
+def memory_limit_bytes(request):
+    """Return how much memory of a card the framework may take."""
+    limit = request.get("memory_limit_bytes")
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+        limit = MEMORY_LIMIT_BYTES
+    return int(min(limit, MOST_MEMORY_BYTES))
+
+
+class _Tensor(ctypes.Structure):
+    """The beginning of DLPack's DLTensor, which a capsule named "dltensor" points to."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("dimensions", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+def pointer_in_capsule(capsule):
+    """Return the address of the data that a DLPack capsule holds; the capsule still owns it."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    tensor = ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(_Tensor)).contents
+    return (tensor.data or 0) + tensor.byte_offset

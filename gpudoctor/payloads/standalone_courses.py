@@ -1,0 +1,50 @@
+"""What the stand-alone payload runs each framework through: all stages, on the first card that it sees.
+
+gpudoctor itself chooses cards by their room and what they are (courses.py); here nothing is chosen.
+"""
+
+import json
+
+STAGES = ("matmul", "convolution", "compiled", "reduced-precision")
+MEMORY_LIMIT_BYTES = 512 << 20
+
+
+def courses(answers, depth):
+    """Return one course for each installed framework: its stages, or only its import with the reason."""
+    skipped = _skipped(answers, depth)
+    data = answers["frameworks"].get("data")
+    frameworks = data.get("frameworks") if isinstance(data, dict) else None
+    listed = frameworks if isinstance(frameworks, list) else []
+    names = [found.get("name") for found in listed if isinstance(found, dict)]
+    return [{"framework": name, "card": "", "visible": None, "stages": [] if skipped else list(STAGES),
+             "skipped": skipped, "rounds": []} for name in names]
+
+
+def _skipped(answers, depth):
+    if depth != "smoke":
+        return {"reason": "nothing is run at depth " + depth, "wanted": False}
+    cuda = answers["cuda"].get("data")
+    devices = cuda.get("devices") if isinstance(cuda, dict) else None
+    if devices:
+        return None
+    # whether there should be a device the other facts say; nothing can be run on none
+    return {"reason": "libcuda lists no device to run on", "wanted": False}
+
+
+def request(course, stages, limit_seconds):
+    """Return what the child is asked."""
+    return {"framework": course["framework"], "stages": list(stages), "import_only": not stages,
+            "limit_seconds": limit_seconds, "memory_limit_bytes": MEMORY_LIMIT_BYTES}
+
+
+def remaining(stages, journal):
+    """Return the stages that a child never began; all of them when it never got as far."""
+    begun = set()
+    for line in journal.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict) and event.get("event") == "begun":
+            begun.add(event.get("stage"))
+    return [stage for stage in stages if stage not in begun]

@@ -1,0 +1,142 @@
+"""What each framework is run through, on which card, and why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.assume import lay
+from gpudoctor.courses import STAGES, NoSuchCard, Wish, courses
+from gpudoctor.model import Course, Fact, Facts, Known, RuleDatabase, Snapshot, Unknown, Value
+
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    return ruledb.load(None, None)
+
+
+def known(**values: Value) -> dict[str, Fact]:
+    return {name.replace("__", "."): Known(value=value, source="test") for name, value in values.items()}
+
+
+def card(index: int, **values: Value) -> Facts:
+    return known(**{
+        "gpu__index": index, "gpu__uuid": f"GPU-{index}0000000", "gpu__name": "NVIDIA H100 80GB HBM3",
+        "gpu__compute_capability": "9.0", "gpu__memory_total_bytes": 80 * GIB, "gpu__in_nvml": True,
+        "gpu__memory_used_bytes": GIB, "gpu__compute_mode": "default", "gpu__compute_processes": 0,
+        "gpu__in_cuda": True, "gpu__mig_mode": False, **values})
+
+
+def machine(database: RuleDatabase, *cards: Facts, torch: str = "2.10.0", **host: Value) -> Snapshot:
+    """Return a machine with a working driver, these cards and torch."""
+    facts = known(release=f"torch=={torch}", **host)
+    snapshot = lay(database.base, facts, database.tables, source="test")
+    listed = tuple(known(**{k.replace(".", "__"): v.value for k, v in one.items() if isinstance(v, Known)})
+                   for one in cards)
+    devices = tuple({"uuid": str(n), "bus_id": "", "name": "", "compute_capability": "9.0"}
+                    for n in range(len(cards)))
+    host_facts = {**snapshot.host, **known(cuda__device_count=len(cards), cuda__devices=devices)}
+    return Snapshot(host=host_facts, gpus=listed, frameworks=snapshot.frameworks)
+
+
+def planned(database: RuleDatabase, snapshot: Snapshot, wish: Wish | None = None,
+            depth: str = "smoke") -> tuple[Course, ...]:
+    return courses(snapshot, database, wish or Wish(), depth=depth)
+
+
+def test_of_each_model_the_card_with_the_most_room_is_run_on(database: RuleDatabase) -> None:
+    small = {"gpu__name": "NVIDIA L4", "gpu__compute_capability": "8.9"}
+    snapshot = machine(database, card(0, gpu__memory_used_bytes=50 * GIB), card(1), card(2, **small))
+    single = [course for course in planned(database, snapshot) if course.stages != ("all-reduce",)]
+    assert [(c.card, c.visible) for c in single] == [("1", "GPU-10000000"), ("2", "GPU-20000000")]
+    assert all(course.stages == STAGES[:-1] for course in single)
+    assert set(single[0].precisions) == {"float16", "bfloat16", "tf32"}
+
+
+def test_several_cards_are_summed_over_together(database: RuleDatabase) -> None:
+    small = {"gpu__name": "NVIDIA L4", "gpu__compute_capability": "8.9"}
+    together = planned(database, machine(database, card(0), card(1, **small)))[-1]
+    assert (together.card, together.stages) == ("0,1", ("all-reduce",))
+    assert together.visible == "GPU-00000000,GPU-10000000"
+
+
+@pytest.mark.parametrize(("values", "said"), [
+    ({"gpu__compute_mode": "exclusive-process", "gpu__compute_processes": 1}, "exclusive-process"),
+    ({"gpu__compute_mode": "prohibited"}, "prohibits"),
+    ({"gpu__memory_used_bytes": 80 * GIB - (1 << 20)}, "no room on it: 1 MiB of its 81920 MiB are free"),
+])
+def test_a_neighbours_card_is_left_alone(values: dict[str, Value], said: str, database: RuleDatabase) -> None:
+    course, = planned(database, machine(database, card(0, **values)))
+    assert course.stages == ()
+    assert course.skip is not None
+    assert course.skip.wanted
+    assert said in course.skip.reason
+
+
+def test_a_free_exclusive_card_is_used(database: RuleDatabase) -> None:
+    course, = planned(database, machine(database, card(0, gpu__compute_mode="exclusive-process")))
+    assert course.skip is None
+
+
+def test_without_a_card_only_the_import_is_tried(database: RuleDatabase) -> None:
+    course, = planned(database, machine(database))
+    assert (course.stages, course.visible) == ((), None)
+    assert course.skip is not None
+    assert not course.skip.wanted
+
+
+def test_cards_that_nobody_could_list_leave_the_question_open(database: RuleDatabase) -> None:
+    snapshot = machine(database)
+    blind = Snapshot(host=snapshot.host, gpus=Unknown(reason="NVML hung"), frameworks=snapshot.frameworks)
+    course, = planned(database, blind)
+    assert course.skip is not None
+    assert course.skip.wanted
+    assert "NVML hung" in course.skip.reason
+
+
+def test_depth_import_runs_nothing(database: RuleDatabase) -> None:
+    course, = planned(database, machine(database, card(0)), depth="import")
+    assert course.stages == ()
+
+
+def test_hidden_cards_stay_hidden(database: RuleDatabase) -> None:
+    hidden = machine(database, card(0), environment__CUDA_VISIBLE_DEVICES="")
+    course, = planned(database, hidden)
+    assert course.visible is None, "the framework must see what the user's program sees"
+    assert course.stages
+
+
+def test_a_card_in_mig_mode_is_left_to_the_driver(database: RuleDatabase) -> None:
+    course, = planned(database, machine(database, card(0, gpu__mig_mode=True)))
+    assert course.visible is None
+
+
+def test_a_long_compilation_is_announced_and_started_only_when_there_is_time_for_it(
+        database: RuleDatabase) -> None:
+    blackwell = {"gpu__compute_capability": "12.0", "gpu__name": "NVIDIA GeForce RTX 5090"}
+    base = lay(database.base, known(release="tensorflow==2.20.0"), database.tables, source="test")
+    snapshot = Snapshot(host={**base.host, **known(cuda__device_count=1)}, gpus=(card(0, **blackwell),),
+                        frameworks=base.frameworks)
+    course, = planned(database, snapshot)
+    assert course.skip is not None
+    assert "compiled from PTX" in course.skip.reason
+    patiently, = planned(database, snapshot, Wish(limit_seconds=1800))
+    assert patiently.stages
+
+
+@pytest.mark.parametrize("name", ["1", "GPU-1", "gpu-10000000"])
+def test_a_card_is_named_by_index_or_uuid(name: str, database: RuleDatabase) -> None:
+    snapshot = machine(database, card(0), card(1))
+    course, = planned(database, snapshot, Wish(gpus=(name,), stages=("matmul",)))
+    assert (course.card, course.stages) == ("1", ("matmul",))
+
+
+@pytest.mark.parametrize(("name", "said"), [("7", "no such card; cards here: 0 (NVIDIA H100"),
+                                            ("GPU-", "names several cards")])
+def test_a_card_that_is_not_there_is_an_error_that_names_those_that_are(
+        name: str, said: str, database: RuleDatabase) -> None:
+    with pytest.raises(NoSuchCard, match=r"--gpu") as error:
+        planned(database, machine(database, card(0), card(1)), Wish(gpus=(name,)))
+    assert said in str(error.value)
