@@ -1,0 +1,97 @@
+"""What is compared with what, and what the ratio is to be at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.environments import LONG_PATH, MANY, USUAL_PATH, Environments
+from benchmarks.timing import Command
+
+HERE = Path(__file__).resolve().parent
+OWN_LIBRARIES = "import typer, rich.console, packaging.specifiers, pynvml"
+MATTERS = 1.2  # what thousands of anything may cost: it is not to matter
+REPORTED = (0, 1, 3)  # healthy, findings, undecided: each is a report
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two commands; `at_most` is the ratio that was promised. `slow` ones take seconds, so fewer pairs do."""
+
+    name: str
+    about: str
+    against: str
+    at_most: float
+    commands: Callable[[Environments], tuple[Command, Command]]
+    slow: bool = False
+
+
+def check(environments: Environments, python: Path, *, depth: str = "static", folder: Path | None = None,
+          path: str = USUAL_PATH) -> Command:
+    """Return a check of an environment, from outside of it."""
+    argv = [str(environments.doctor / "gpudoctor"), "check", "--depth", depth, "--python", str(python)]
+    return Command(argv=argv, folder=folder or environments.empty_folder, environment={"PATH": path},
+                   exit_codes=REPORTED)
+
+
+def _python(environments: Environments, python: Path, *arguments: str) -> Command:
+    return Command(argv=[str(python), *arguments], folder=environments.empty_folder)
+
+
+def _program(environments: Environments, program: Path, *arguments: str) -> Command:
+    return Command(argv=[str(program), *arguments], folder=environments.empty_folder, exit_codes=(0, 1, 2))
+
+
+def _own_libraries(e: Environments) -> tuple[Command, Command]:
+    return check(e, e.plain), _python(e, e.doctor / "python", "-c", OWN_LIBRARIES)
+
+
+def _cuda_doctor(e: Environments) -> tuple[Command, Command]:
+    return check(e, e.plain), _program(e, e.cuda_doctor / "cuda-doctor", "diagnose")
+
+
+def _collect_env(e: Environments) -> tuple[Command, Command]:
+    return check(e, e.frameworks), _python(e, e.frameworks, "-m", "torch.utils.collect_env")
+
+
+def _env_doctor(e: Environments) -> tuple[Command, Command]:
+    return check(e, e.frameworks), _program(e, e.env_doctor / "env-doctor", "check")
+
+
+def _folder(e: Environments) -> tuple[Command, Command]:
+    return check(e, e.plain, folder=e.full_folder), check(e, e.plain)
+
+
+def _distributions(e: Environments) -> tuple[Command, Command]:
+    return check(e, e.many_distributions), check(e, e.plain)
+
+
+def _path(e: Environments) -> tuple[Command, Command]:
+    return (check(e, e.plain, folder=e.path_folder, path=LONG_PATH),
+            check(e, e.plain, folder=e.path_folder))
+
+
+def _full(e: Environments) -> tuple[Command, Command]:
+    script = _python(e, e.tensorflow, str(HERE / "tensorflow_once.py"))
+    return check(e, e.tensorflow, depth="smoke"), script
+
+
+COMPARISONS: Sequence[Comparison] = (
+    Comparison(name="own-libraries", about="check --depth static, no framework", at_most=2.0,
+               against="importing its own libraries", commands=_own_libraries),
+    Comparison(name="cuda-doctor", about="check --depth static, no framework", at_most=0.7,
+               against="cuda-doctor diagnose", commands=_cuda_doctor),
+    Comparison(name="collect-env", about="check --depth static, TensorFlow and torch", at_most=0.1,
+               against="python -m torch.utils.collect_env", commands=_collect_env, slow=True),
+    Comparison(name="env-doctor", about="check --depth static, TensorFlow and torch", at_most=0.1,
+               against="env-doctor check", commands=_env_doctor, slow=True),
+    Comparison(name="folder", about=f"the same in a folder of {MANY} files", at_most=MATTERS,
+               against="in an empty folder", commands=_folder),
+    Comparison(name="distributions", about=f"the same with {MANY} distributions", at_most=MATTERS,
+               against="with none", commands=_distributions),
+    Comparison(name="path", about=f"the same with a PATH of {MANY} folders", at_most=MATTERS,
+               against="with a PATH of 3", commands=_path),
+    Comparison(name="full", about="check (all of it), TensorFlow", at_most=1.15,
+               against="a script that imports TensorFlow and runs the same once", commands=_full, slow=True),
+)

@@ -1,0 +1,81 @@
+"""The benchmarks' own reckoning; what they measure is nobody's test."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import page, results, timing
+from benchmarks.comparisons import COMPARISONS
+from benchmarks.results import Result
+from benchmarks.timing import Command, Failed, Pair
+
+
+def result(name: str = "own-libraries", ratio: float = 1.5) -> Result:
+    """Return a result."""
+    return Result(name=name, ratio=ratio, processor_ratio=2.0, seconds=(0.3, 0.2), pairs=5)
+
+
+def test_the_median_of_the_ratios_counts() -> None:
+    """One disturbed run moves nothing, on whichever side it was."""
+    pairs = [Pair(seconds=(s, 1.0), processor_seconds=(s, 2.0)) for s in (1.9, 2.0, 50.0)]
+    assert timing.median_ratio(pairs) == 2.0
+    assert timing.median_processor_ratio(pairs) == 1.0
+    assert timing.median_seconds(pairs, 1) == 1.0
+
+
+def test_pairs_are_whole_processes(tmp_path: Path) -> None:
+    """Real ones: what the first did, in what order, and that both have seconds."""
+    log = tmp_path / "log"
+    code = "import sys; print(sys.argv[1], end='', file=open('log', 'a'))"
+    first, second = (Command(argv=[sys.executable, "-c", code, name], folder=tmp_path) for name in "AB")
+    pairs = timing.in_pairs(first, second, 3)
+    assert log.read_text() == "AB" + "AB" + "BA" + "AB"
+    assert all(seconds > 0 for pair in pairs for seconds in pair.seconds)
+
+
+def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
+    """Its last words are given."""
+    command = Command(argv=[sys.executable, "-c", "import sys; sys.exit('out of order')"], folder=tmp_path)
+    with pytest.raises(Failed, match="ended with 1: out of order"):
+        timing.once(command)
+
+
+@pytest.mark.parametrize(("ratio", "worse"), [(1.0, False), (1.79, False), (1.81, True)])
+def test_more_than_a_fifth_is_worse(ratio: float, worse: bool) -> None:
+    """Against the committed 1.5."""
+    assert results.is_worse(result(ratio=ratio), {"own-libraries": result()}) is worse
+
+
+def test_what_was_never_committed_cannot_be_worse() -> None:
+    """A new comparison comes before its first ratio."""
+    assert not results.is_worse(result("new", 99.0), {"own-libraries": result()})
+
+
+def test_results_are_read_as_they_were_written() -> None:
+    """Through JSON."""
+    text = json.dumps(results.document([result()], 31.5))
+    assert results.read(text) == {"own-libraries": result()}
+
+
+def test_the_table_says_what_was_promised_and_what_was_missed() -> None:
+    """A ratio beyond its promise stands out; the text around the marks stays."""
+    document = results.document([result(ratio=1.5), result("cuda-doctor", 0.9)], 31.5)
+    text = page.with_table(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", json.dumps(document), document)
+    assert text.startswith(f"before\n{page.BEGIN}\n")
+    assert text.endswith(f"{page.END}\nafter\n")
+    assert "| 1.5 | 2 |" in text
+    assert "| **0.9** | 0.7 |" in text
+    assert "32 MB" in text
+    assert "old" not in text
+
+
+def test_the_committed_ratios_and_the_page_agree() -> None:
+    """docs/performance.md is written from benchmarks/committed.json, and has a row for each comparison."""
+    text = results.COMMITTED.read_text("utf-8")
+    assert results.read(text).keys() == {comparison.name for comparison in COMPARISONS}
+    shown = page.PAGE.read_text("utf-8")
+    assert page.with_table(shown, text, json.loads(text)) == shown
