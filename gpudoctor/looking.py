@@ -21,5 +21,6 @@ def look(visit: local.Visit, raw: RawDocument, database: RuleDatabase, wish: cou
     if visit.depth == "static":
         detail = "no framework is imported at depth static"
         return {**raw, "stages": Answer(outcome="not-asked", seconds=0.0, detail=detail)}
+    raw = local.with_device_code(visit, raw, courses.of_unknown_code(snapshots.read(raw), database))
     wanted = courses.courses(snapshots.read(raw), database, wish, depth=visit.depth)
     return {**raw, "stages": transport.run(visit, wanted, wish.limit_seconds, told)}

@@ -125,6 +125,7 @@ Derivation = Callable[[View], Fact]
 
 _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.has_gpu_build": has_gpu_build,
+    "framework.code_is_listed": releases.code_is_listed,
     "framework.cuda_floor": cuda_floor,
     "framework.ceiling_suffices": ceiling_suffices,
     "framework.minimum_driver": minimum_driver,

@@ -45,6 +45,13 @@ def own_row(view: View) -> Row | None:
     return next((row for row in rows if row["version"] == version), None)
 
 
+def code_is_listed(view: View) -> Fact:
+    """Return whether the tables have the device code of this very build."""
+    row = own_row(view)
+    listed = row is not None and "code" in row
+    return Known(value=listed, source=str(row["source"]) if row is not None else "no row is about this build")
+
+
 def code_of(view: View) -> tuple[Record, ...]:
     """Return the device code of this build, or end the derivation with why it is not known."""
     row = own_row(view)

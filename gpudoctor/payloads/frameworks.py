@@ -7,7 +7,7 @@ local file could hide a module, beside the current one and PYTHONPATH), `scan_co
 import os
 from typing import Any, Callable, Dict, List
 
-from . import collisions, distributions, fatbin, interpreter, libraries, packages, shadowing
+from . import collisions, device_code, distributions, interpreter, libraries, packages, shadowing
 
 TOOLKIT = "cuda-toolkit"  # the distribution through which torch asks for NVIDIA's libraries since 2.11
 OTHER_LIBRARIES = {
@@ -38,9 +38,10 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
         "shadowing": _guarded(_shadowing, request, python.get("standard_library", "")),
     }
     claims = _claims(installed, records)
-    if request.get("scan_code"):
-        for framework in frameworks:
-            framework["code"] = _guarded(_scan, framework, claims)
+    for framework in frameworks:
+        framework["shipped"] = _guarded(packages.shipped_libraries, framework, claims)
+        if request.get("scan_code"):
+            framework["code"] = _guarded(device_code.scan, framework["shipped"])
     claimed = _guarded(collisions.examine, claims)
     answer.update(claimed if "error" not in claimed else {"collisions": claimed, "gone": claimed})
     answer["files"] = _guarded(_library_files, folders, frameworks, claims)
@@ -105,11 +106,3 @@ def _claims(installed: List[Dict[str, Any]], records: packages.Records) -> List[
                 distribution, distributions.record_libraries(records.of(distribution))
             )
     return claims
-
-
-def _scan(framework: Dict[str, Any], claims: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Walk the device code of the framework's libraries; what holds none is left out, what failed is not."""
-    scans = [
-        dict(fatbin.scan_file(path), path=path) for path in packages.shipped_libraries(framework, claims)
-    ]
-    return [scan for scan in scans if scan["error"] or scan["fat_binaries"] or scan["unreadable"]]

@@ -177,8 +177,8 @@ def _code(framework: _Framework) -> Fact:
     scans = framework.own.get("code")
     if not isinstance(scans, list):
         error = text(mapping(scans).get("error"))
-        reason = f"device code: {error}" if error else "device code is walked at import depth"
-        return Unknown(reason=reason, asked=error is not None)
+        not_walked = "device code is walked from depth import on, where no table has it"
+        return Unknown(reason=f"device code: {error}" if error else not_walked, asked=error is not None)
     failed = [text(scan.get("error")) for scan in objects(scans) if text(scan.get("error"))]
     counts: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     for entry in (entry for scan in objects(scans) for entry in objects(scan.get("code"))):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ def collect(visit: Visit, while_reading: Callable[[], object] | None = None,
     jobs = {}
     if isinstance(patient, Patient):
         jobs["frameworks"] = _job(visit, "frameworks", patient.executable, because=patient.because,
-                                  folders=list(visit.script_folders), scan_code=visit.depth != "static")
+                                  folders=list(visit.script_folders))
     raw = _read_files(visit, _reading(visit, seen_from), jobs, while_reading)
     if visit.process:
         raw["process"] = _named(visit.process, raw["process"])
@@ -90,6 +90,21 @@ def _named(process: Process, answer: Answer) -> Answer:
 def _is_python(answer: Answer) -> bool:
     """Return whether the patient answered as our payload does: then it can ask the driver too."""
     return answer.outcome == Outcome.OK.value and isinstance(answer.data, dict) and "python" in answer.data
+
+
+def with_device_code(visit: Visit, raw: RawDocument, names: Collection[str]) -> RawDocument:
+    """Return the document with the device code of these frameworks walked, which takes a while."""
+    answer = raw["frameworks"]
+    found = answer.data.get("frameworks") if isinstance(answer.data, dict) else None
+    wanted = [f for f in found if f.get("name") in names] if isinstance(found, list) else []
+    libraries = {f["name"]: f["shipped"] for f in wanted if isinstance(f.get("shipped"), list)}
+    if not libraries or not isinstance(visit.patient, Patient):
+        return raw
+    walked = _run({"code": _job(visit, "device_code", visit.patient.executable, libraries=libraries)})["code"]
+    failed = {"error": f"the walk through the device code ended with {walked.outcome}: {walked.detail}"}
+    codes = walked.data if isinstance(walked.data, dict) else dict.fromkeys(libraries, failed)
+    listed = [{**f, "code": codes[f["name"]]} if f.get("name") in codes else f for f in found or ()]
+    return {**raw, "frameworks": replace(answer, data={**answer.data, "frameworks": listed})}
 
 
 def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | None]) -> RawDocument:
