@@ -18,6 +18,7 @@ STAGES = ("matmul", "convolution", "compiled", "reduced-precision", "all-reduce"
 DEFAULT_LIMIT_SECONDS = 120.0
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 ROOM_BYTES = 1 << 30  # the data and the context that the driver makes beside it
+ROOM_TOGETHER_BYTES = 4 << 30  # and NCCL's buffers, which grow with the cards and their links
 COMPILING_SECONDS = 600.0  # with a limit from here on, what must first be compiled from PTX is tried
 _TOGETHER = "all-reduce"
 _MOST_TOGETHER = 8
@@ -53,6 +54,7 @@ def courses(snapshot: Snapshot, database: RuleDatabase, wish: Wish, *, depth: st
             continue
         pairs = [s for s in subjects[Scope.PAIR] if _value(s, "framework.name") == name]
         found += _of_framework(name, named or _one_of_each_kind(cards), pairs, host, database.tables, wish)
+        found += _together(name, named or _largest_kind(cards), pairs, host, wish)
     foretold = {str(_value(f, "framework.name")): _foretold(f) for f in frameworks}
     return tuple(replace(course, predicted=foretold[course.framework]) for course in found)
 
@@ -61,6 +63,16 @@ def _foretold(framework: Subject) -> tuple[str, ...]:
     """Return the files of the loader trace."""
     trace = as_records(_value(framework, "framework.libraries"))
     return tuple(path for record in trace if (path := text_in(record, "path")))
+
+
+def of_unknown_code(snapshot: Snapshot, database: RuleDatabase) -> frozenset[str]:
+    """Return the frameworks whose device code has to be walked: GPU builds that no table row is about."""
+    if isinstance(snapshot.frameworks, Unknown):
+        return frozenset()
+    frameworks = derive.subjects(snapshot, database)[Scope.FRAMEWORK]
+    return frozenset(str(_value(f, "framework.name")) for f in frameworks
+                     if _value(f, "framework.has_gpu_build") is not False
+                     and _value(f, "framework.code_is_listed") is not True)
 
 
 def _skipped_on_every_card(snapshot: Snapshot, host: Subject, depth: str) -> Skip | None:
@@ -96,13 +108,20 @@ def _is_named(card: Subject, text: str) -> bool:
 
 def _one_of_each_kind(cards: Sequence[Subject]) -> list[Subject]:
     """Return of each model the card with the most free memory, of those that programs may see."""
-    best: dict[tuple[Value | None, Value | None], Subject] = {}
-    seen = [c for c in cards if _value(c, "gpu.hidden") is not True] or list(cards)
-    for card in seen:
-        kind = (_value(card, "gpu.name"), _value(card, "gpu.compute_capability"))
-        if kind not in best or _free_bytes(card) > _free_bytes(best[kind]):
-            best[kind] = card
-    return list(best.values())
+    return [max(alike, key=_free_bytes) for alike in _kinds(cards)]
+
+
+def _largest_kind(cards: Sequence[Subject]) -> list[Subject]:
+    """Return the cards of the model that there is most of: a program seldom spreads over unlike ones."""
+    return max(_kinds(cards), key=len, default=[])
+
+
+def _kinds(cards: Sequence[Subject]) -> list[list[Subject]]:
+    """Return the cards that programs may see, those of one model together."""
+    kinds: dict[tuple[Value | None, Value | None], list[Subject]] = {}
+    for card in [c for c in cards if _value(c, "gpu.hidden") is not True] or cards:
+        kinds.setdefault((_value(card, "gpu.name"), _value(card, "gpu.compute_capability")), []).append(card)
+    return list(kinds.values())
 
 
 def _of_framework(name: str, cards: Sequence[Subject], pairs: Sequence[Subject], host: Subject,
@@ -110,36 +129,47 @@ def _of_framework(name: str, cards: Sequence[Subject], pairs: Sequence[Subject],
     stages = tuple(stage for stage in STAGES if stage in wish.stages and stage != _TOGETHER)
     hidden = _value(host, "cuda.visible_count") == 0
     for card in cards[:1] if hidden else cards:
-        pair = next((p for p in pairs if p.gpu == card.gpu), None)
-        skip = _skipped(card) or (_long_compilation(pair, wish) if pair is not None else None)
+        skip = _skipped(card) or _long_compilation(card, pairs, wish)
         yield Course(framework=name, card=_label(card), stages=() if skip else stages, skip=skip,
-                     visible=None if hidden else _uuid(card), precisions=_precisions(card, tables))
-    together = [c for c in cards if _skipped(c) is None and _uuid(c)][:_MOST_TOGETHER]
-    if _TOGETHER in wish.stages and len(together) > 1 and not hidden:
-        yield Course(framework=name, card=",".join(_label(c) for c in together), stages=(_TOGETHER,),
-                     visible=",".join(str(_uuid(c)) for c in together))
+                     visible=None if hidden else _selector(card, host), precisions=_precisions(card, tables))
 
 
-def _skipped(card: Subject) -> Skip | None:
+def _together(name: str, cards: Sequence[Subject], pairs: Sequence[Subject], host: Subject,
+              wish: Wish) -> Iterator[Course]:
+    """Yield the course over several cards at once, if there are as many that may be used."""
+    free = [c for c in cards if _uuid(c) and not _skipped(c, ROOM_TOGETHER_BYTES)
+            and not _long_compilation(c, pairs, wish)][:_MOST_TOGETHER]
+    if _TOGETHER in wish.stages and len(free) > 1 and _value(host, "cuda.visible_count") != 0:
+        yield Course(framework=name, card=",".join(_label(c) for c in free), stages=(_TOGETHER,),
+                     visible=",".join(str(_uuid(c)) for c in free))
+
+
+def _skipped(card: Subject, room_bytes: int = ROOM_BYTES) -> Skip | None:
     """Return why a card is left alone, if it is."""
     mode, processes = _value(card, "gpu.compute_mode"), _value(card, "gpu.compute_processes")
     if mode == "prohibited":
         return Skip(reason="its compute mode prohibits computing", wanted=True)
-    if mode in _TAKEN and isinstance(processes, int) and processes > 0:
+    has_room = _value(card, "gpu.driver_kernel") == "passed"  # with MPS there is room beside another process
+    if mode in _TAKEN and isinstance(processes, int) and processes > 0 and not has_room:
         return Skip(reason=f"its compute mode is {mode} and {processes} process(es) use it", wanted=True)
-    total, used = _value(card, "gpu.memory_total_bytes"), _value(card, "gpu.memory_used_bytes")
-    if isinstance(total, int) and isinstance(used, int) and total - used < ROOM_BYTES:
-        said = f"{(total - used) >> 20} MiB of its {total >> 20} MiB are free"
-        return Skip(reason=f"no room on it: {said}, {ROOM_BYTES >> 20} MiB are needed", wanted=True)
+    total, free = _value(card, "gpu.memory_total_bytes"), _value(card, "gpu.memory_free_bytes")
+    if isinstance(total, int) and isinstance(free, int) and free < room_bytes:
+        said = f"{free >> 20} MiB of its {total >> 20} MiB are free"
+        return Skip(reason=f"no room on it: {said}, {room_bytes >> 20} MiB are needed", wanted=True)
     return None
 
 
-def _long_compilation(pair: Subject, wish: Wish) -> Skip | None:
-    if _value(pair, "pair.code") != "ptx" or wish.limit_seconds >= COMPILING_SECONDS:
+def _long_compilation(card: Subject, pairs: Sequence[Subject], wish: Wish) -> Skip | None:
+    pair = next((p for p in pairs if p.gpu == card.gpu), None)
+    if pair is None or _value(pair, "pair.code") != "ptx" or wish.limit_seconds >= COMPILING_SECONDS:
         return None
+    command = f"gpudoctor check --smoke-timeout {3 * COMPILING_SECONDS:.0f}"
+    if _value(pair, "pair.ptx_fails") is True:
+        return Skip(
+            wanted=False, reason=f"it has no code that works on this card; to run it anyway: {command}")
     return Skip(wanted=False, reason=(
         "all its kernels must first be compiled from PTX for this card, which can take many minutes; "
-        f"to wait for it: gpudoctor check --smoke-timeout {3 * COMPILING_SECONDS:.0f}"))
+        f"to wait for it: {command}"))
 
 
 def _precisions(card: Subject, tables: Tables) -> tuple[str, ...]:
@@ -148,6 +178,14 @@ def _precisions(card: Subject, tables: Tables) -> tuple[str, ...]:
         return ()
     return tuple(str(row["precision"]) for row in table.rows
                  if versions.parse(str(row["first_compute_capability"])) <= versions.parse(capability))
+
+
+def _selector(card: Subject, host: Subject) -> str | None:
+    """Return what shows a program this card alone; where there is no other, it sees what it always sees.
+
+    Not every board's driver takes UUIDs (Jetson), and a card that we hid ourselves would look like a fault.
+    """
+    return None if _value(host, "cuda.device_count") == 1 else _uuid(card)
 
 
 def _uuid(card: Subject) -> str | None:
@@ -164,8 +202,8 @@ def _label(card: Subject) -> str:
 
 
 def _free_bytes(card: Subject) -> int:
-    total, used = _value(card, "gpu.memory_total_bytes"), _value(card, "gpu.memory_used_bytes")
-    return total - used if isinstance(total, int) and isinstance(used, int) else 0
+    free = _value(card, "gpu.memory_free_bytes")
+    return free if isinstance(free, int) else 0
 
 
 def _value(subject: Subject, name: str) -> Value | None:

@@ -166,6 +166,7 @@ gpu.in_cuda | flag | cuda | | whether libcuda lists the card (without CUDA_VISIB
 gpu.compute_capability | compute_capability | nvml | | compute capability, from NVML or libcuda
 gpu.memory_total_bytes | integer | nvml | | memory on the card
 gpu.memory_used_bytes | integer | nvml | | memory in use
+gpu.memory_reserved_bytes | integer | nvml | | memory that the driver keeps for itself
 gpu.mig_mode | flag | nvml | | whether MIG mode is on
 gpu.mig_pending | flag | nvml | | MIG mode after the next reset
 gpu.mig_instances | integer | nvml | | MIG devices that exist

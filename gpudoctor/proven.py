@@ -14,6 +14,7 @@ from gpudoctor.derive.view import as_records, text_in
 from gpudoctor.engine import Subject, Subjects
 from gpudoctor.model import Finding, Judgement, Known, Scope, Severity, Undecided
 
+_NEEDED = frozenset({"matmul", "convolution"})  # cuBLAS and cuDNN: neither says anything of the other
 _SAID = (". All the same its smoke stages ran on the GPU and gave the right results: if this note is wrong, "
          "please send what `gpudoctor snapshot --depth smoke --share` writes to those who write the rules")
 
@@ -32,15 +33,14 @@ def _proven(subjects: Subjects) -> Iterator[tuple[str, bool]]:
 
 
 def _passed(subject: Subject, *, card_alone: bool) -> bool:
-    """Say whether stages were run, on this card if it is about one, and each was proven right."""
+    """Say whether the main stages were run, on this card if it is about one, and each was proven right."""
     stages, index = subject.fact("framework.stages"), subject.fact("gpu.index")
     if not isinstance(stages, Known):
         return False
     card = str(index.value) if isinstance(index, Known) else ""
-    outcomes = [text_in(record, "outcome") for record in as_records(stages.value)
-                if not card_alone or text_in(record, "card") == card]
-    ran = [outcome for outcome in outcomes if outcome != "skipped"]
-    return bool(ran) and all(outcome == "passed" for outcome in ran)
+    ran = [(text_in(record, "stage"), text_in(record, "outcome")) for record in as_records(stages.value)
+           if record.get("outcome") != "skipped" and (not card_alone or text_in(record, "card") == card)]
+    return {name for name, _ in ran} >= _NEEDED and all(outcome == "passed" for _, outcome in ran)
 
 
 def _noted(finding: Finding, proven: Mapping[str, bool]) -> Finding:

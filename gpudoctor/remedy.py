@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gpudoctor import derive
-from gpudoctor.assume import AssumptionError, Place, lay, unobserved
+from gpudoctor.assume import AssumptionError, Place, lay, seen_by_running, unobserved
 from gpudoctor.engine import Subject, Truth, evaluate, fill, holds, placeholders, resolve, show
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.model import (
@@ -96,9 +96,11 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
                              place=Place(gpu=subject.gpu, framework=subject.framework))
     except AssumptionError:
         return None
-    after = evaluate(derive.subjects(after_snapshot, database), database.rules, database.tables)
+    subjects = derive.subjects(after_snapshot, database)
+    after = evaluate(subjects, database.rules, database.tables)
     matched = {_key(f) for f in after.findings}
-    if _key(finding) in matched or _key(finding) in {(u.rule, u.subject) for u in after.undecided}:
+    unseen = {(u.rule, u.subject) for u in after.undecided}
+    if _key(finding) in matched or _key(finding) in unseen:
         return None
     had = {_key(f) for f in before.findings}
     open_before = {(u.rule, u.subject) for u in before.undecided}
@@ -109,7 +111,17 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
     if caused - had - open_before and not reveals:
         return None
     shown = {name: fact.value if isinstance(fact, Known) else None for name, fact in effect.items()}
-    return Proof(remedy=replace(remedy, effect=shown), cleared=frozenset(had - matched))
+    others = {other.name for scope in subjects.values() for other in scope if _is_of_another(other, subject)}
+    only_unseen = {key for key in unseen if key[1] in others}  # run anew, another framework may say the same
+    return Proof(remedy=replace(remedy, effect=shown), cleared=frozenset(had - matched - only_unseen))
+
+
+def _is_of_another(other: Subject, subject: Subject) -> bool:
+    """Return whether both are of one framework each, and not of the same."""
+    if subject.framework is None or other.framework is None:
+        return False
+    mine, theirs = (one.fact("framework.name") for one in (subject, other))
+    return isinstance(mine, Known) and isinstance(theirs, Known) and mine.value != theirs.value
 
 
 def resolve_effect(effects: Sequence[Effect], subject: Subject,
@@ -209,5 +221,29 @@ def _follows(other: Finding, cause: Finding, clears: dict[Key, frozenset[Key]]) 
         return False
     if other.severity is Severity.INFO or other.severity.rank < cause.severity.rank:
         return False
-    mutual = _key(cause) in clears[_key(other)]
-    return not mutual or _rank(cause) < _rank(other)
+    if _key(cause) not in clears[_key(other)]:
+        return not (clears[_key(other)] and cause.fixes[0].kind == "image")  # another image cures everything
+    if _contains(cause, other) != _contains(other, cause):
+        return _contains(cause, other)
+    return _rank(cause) < _rank(other)
+
+
+def _contains(one: Finding, other: Finding) -> bool:
+    """Say whether the first cure of one changes the same facts as that of the other, and at least as far.
+
+    To install all of NVIDIA's packages anew contains installing one of them. What a cure foretells of a run
+    does not count.
+    """
+    if not one.fixes or not other.fixes:
+        return False
+    wide, narrow = (
+        {name: value for name, value in finding.fixes[0].effect.items() if not seen_by_running(name)}
+        for finding in (one, other))
+    return bool(narrow) and wide.keys() == narrow.keys() and all(
+        _covers(wide[name], value) for name, value in narrow.items())
+
+
+def _covers(wide: object, narrow: object) -> bool:
+    if isinstance(wide, tuple) and isinstance(narrow, tuple):
+        return set(map(str, narrow)) <= set(map(str, wide))
+    return wide == narrow

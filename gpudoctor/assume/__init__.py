@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from gpudoctor.assume import machines
 from gpudoctor.assume.laying import AssumptionError, require_version
-from gpudoctor.assume.observed import unobserved
+from gpudoctor.assume.observed import seen_by_running, unobserved
 from gpudoctor.assume.releases import items, releases
 from gpudoctor.facts import CATALOGUE, LISTS, FactType
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
 
 __all__ = ["ALIASES", "AssumptionError", "Place", "assumed", "blank", "lay", "parse_assumption",
-           "unobserved"]
+           "seen_by_running", "unobserved"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ def unobserved(snapshot: Snapshot, changed: Collection[str], *, framework: int |
     A change of one framework's facts (`framework` is its position) leaves the others and the cards as seen.
     A change of the driver or the cards leaves an import as seen that failed: a CPU is all that it needs.
     """
-    names = [name for name in changed if not _is_observed(name)]
+    names = [name for name in changed if not seen_by_running(name)]
     if not names:
         return snapshot
     only = framework if all(_scope(name) is Scope.FRAMEWORK for name in names) else None
@@ -42,7 +42,8 @@ def _import_failed(framework: Facts) -> bool:
     return isinstance(outcome, Known) and outcome.value != "passed"
 
 
-def _is_observed(name: str) -> bool:
+def seen_by_running(name: str) -> bool:
+    """Return whether a fact is known by running something alone."""
     return name in CATALOGUE and CATALOGUE[name].probe in RUNNING_PROBES
 
 

@@ -119,11 +119,12 @@ def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
 
 
 def _memory_free(view: View) -> Fact:
-    """Return the card's memory without what is in use."""
+    """Return the card's memory without what is in use and what the driver keeps for itself."""
     total, used = view.need("gpu.memory_total_bytes"), view.need("gpu.memory_used_bytes")
     if not isinstance(total, int) or not isinstance(used, int):
         return Unknown(reason="the card's memory is no number")
-    return Known(value=total - used, source="the card's memory, total and used")
+    free = total - used - view.number("gpu.memory_reserved_bytes")
+    return Known(value=max(0, free), source="the card's memory, total without used and reserved")
 
 
 def _installed(snapshot: Snapshot) -> Fact:

@@ -62,7 +62,8 @@ def trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
 def _trace_all(view: View) -> tuple[tuple[Step, ...], Inputs]:
     wanted = wanted_libraries(view)
     inputs = loader_inputs(view)
-    return trace_with_needs(wanted, inputs, lambda name: _is_drivers(name, view)), inputs
+    linked = view.texts("framework.loader_needed")
+    return trace_with_needs(wanted, inputs, lambda name: _is_drivers(name, view), linked), inputs
 
 
 def libraries(view: View) -> Fact:

@@ -39,7 +39,7 @@ def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
         default_folders=view.texts("loader.default_folders"),
         machine=MACHINES.get(machine, machine),
         preloads=_preloads(view, preloads) if preloads else {},
-        preloads_first=preloads is not None and preloads.get("first") is True,
+        early=_early(preloads) if preloads else frozenset(),
     )
     return inputs.without_sight(_unseen(view, row, preloads) or _unlisted(inputs))
 
@@ -115,6 +115,13 @@ def _preloads(view: View, row: Row) -> Mapping[str, tuple[tuple[str, ...], ...]]
         )
         for library in as_records(row["libraries"])
     }
+
+
+def _early(row: Row) -> frozenset[str]:
+    """Return the stems of what it loads before the loader is asked, rather than when that has failed."""
+    if row.get("first") is True:
+        return frozenset(text_in(library, "stem") for library in as_records(row["libraries"]))
+    return frozenset(as_texts(row.get("early")))
 
 
 def _filled(pattern: str, package: str, cuda: str) -> str:

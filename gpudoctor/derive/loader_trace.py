@@ -11,7 +11,7 @@ for every later library that asks for the same name.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpudoctor.derive.view import NotKnown, as_texts, text_in
@@ -28,7 +28,8 @@ class Inputs:
     """All that the loader would look at; `files` are records of path, machine, error; paths are absolute.
 
     `preloads`: for the stem of each library that the framework loads by itself, the folders it looks in, a
-    group for each folder of sys.path. `unseen`: a place among all these that nobody could look at.
+    group for each folder of sys.path; those of the stems `early` come before any search.
+    `unseen`: a place among all these that nobody could look at.
     """
 
     files: Mapping[str, Record]
@@ -39,7 +40,7 @@ class Inputs:
     default_folders: tuple[str, ...]
     machine: str
     preloads: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
-    preloads_first: bool = False
+    early: frozenset[str] = frozenset()
     unseen: Unknown | None = None
 
     def without_sight(self, unseen: Unknown | None) -> Inputs:
@@ -71,33 +72,51 @@ def expand(entries: Iterable[str], origin: str) -> tuple[str, ...]:
 
 def trace(soname: str, inputs: Inputs) -> Step:
     """Return the file that wins for `soname`, and why."""
-    early = _preloaded(soname, inputs) if inputs.preloads_first else None
+    early = _preloaded(soname, inputs) if soname.partition(".so")[0] in inputs.early else None
     return early or _searched(soname, inputs) or _preloaded(soname, inputs) or _nowhere(soname)
 
 
 def trace_with_needs(
-    sonames: Iterable[str], inputs: Inputs, passed_over: Callable[[str], bool]
+    sonames: Sequence[str], inputs: Inputs, passed_over: Callable[[str], bool], linked: Container[str] = ()
 ) -> tuple[Step, ...]:
     """Return the steps of these libraries and, behind each, of what its file needs in turn.
 
-    What is loaded once counts for all. A library that is only needed by another is left out where it is not
-    found although a usable file of it was seen: a framework may have loaded that by a way of its own.
+    Those that are `linked` are loaded together, all of them before the first one's needs; the others are
+    opened one by one. What is loaded once counts for all. A library that is only needed by another is left
+    out where it is not found although a usable file of it was seen: a framework may have loaded that by a way
+    of its own.
     """
+    apart = [[name] for name in sonames if name not in linked]
+    groups = [[name for name in sonames if name in linked], *apart]
     steps: dict[str, Step] = {}
-    for wanted in sonames:
-        waiting = [(wanted, inputs)]
+    for group in groups:
+        waiting = [(wanted, inputs) for wanted in group]
         while waiting:
             soname, here = waiting.pop(0)
             if soname in steps or passed_over(soname):
                 continue
             step = trace(soname, here)
-            if step.path is None and soname != wanted and elsewhere(soname, inputs, ""):
+            if step.path is None and soname not in group and elsewhere(soname, inputs, ""):
                 continue
             steps[soname] = step
             record = inputs.files.get(step.path or "", {})
             below = _of_library(step.path or "", record, here)
             waiting += [(name, below) for name in as_texts(record.get("needed")) if not step.error]
-    return tuple(steps.values())
+    return tuple(_bound(step, steps.values(), inputs.files) for step in steps.values())
+
+
+def _bound(step: Step, steps: Iterable[Step], files: Mapping[str, Record]) -> Step:
+    """Return the step with an error where another library asks for a function that this one has not.
+
+    The loader then refuses that other one, and names this one. Nothing where its functions are not known.
+    """
+    given = set(as_texts(files.get(step.path or "", {}).get("gives")))
+    for other in steps if given and not step.error else ():
+        for asked in as_texts(files.get(other.path or "", {}).get("asks")):
+            soname, _, function = asked.partition(" ")
+            if soname == step.soname and function not in given:
+                return replace(step, error=f"it has no {function}, which {other.soname} asks of it")
+    return step
 
 
 def _of_library(path: str, record: Record, above: Inputs) -> Inputs:

@@ -14,6 +14,8 @@ _SOURCE = "the smoke stages in child processes"
 _WENT_WRONG = (  # the worst first
     "wrong-result", "crashed", "exited", "timed-out", "compiling", "failed", "ran-on-cpu", "no-proof")
 
+_QUOTED_LINES = 8
+_BETWEEN_LINES = " / "  # as the probe joins them
 _NOT_LOADED = ("library-missing", "library-not-loaded")  # how the ids of such messages end
 
 
@@ -65,13 +67,32 @@ def not_run(view: View) -> Fact:
 
 
 def words(view: View) -> Fact:
-    """Return the last words of the first stage that went wrong, else those of the import."""
+    """Return the last words of the first stage that went wrong, else those of the import, without chatter."""
     wrong = next((r for outcome in _WENT_WRONG for r in _records(view) if r.get("outcome") == outcome), None)
     if wrong is None:
-        said = tuple(_quoted(line) for line in view.texts("framework.import_words"))
-        return Known(value=said, source="its import")
-    parts = [text for key in ("reason", "words") if (text := _quoted(text_in(wrong, key)))]
-    return Known(value=tuple(parts), source=f"the stage {text_in(wrong, 'stage')}")
+        said = _telling(view.texts("framework.import_words"), view)
+        return Known(value=tuple(_quoted(line) for line in said), source="its import")
+    said = [line for line in _telling(text_in(wrong, "words").split(_BETWEEN_LINES), view) if line]
+    if wrong.get("outcome") == "ran-on-cpu":
+        said += _complaints(view)
+    parts = (_quoted(text) for text in (text_in(wrong, "reason"), _BETWEEN_LINES.join(said)))
+    return Known(value=tuple(part for part in parts if part), source=f"the stage {text_in(wrong, 'stage')}")
+
+
+def _telling(lines: Sequence[str], view: View) -> list[str]:
+    """Return the last lines that are not known to be harmless."""
+    harmless = {symptom.id for symptom in view.symptoms if symptom.benign}
+    chatter = {hit.line for hit in symptoms.read(lines, view.symptoms) if hit.id in harmless}
+    return [line for number, line in enumerate(lines, start=1) if number not in chatter][-_QUOTED_LINES:]
+
+
+def _complaints(view: View) -> list[str]:
+    """Return what it said in its log of a fault; the libraries it could not load are a fact of their own."""
+    log = as_texts(view.need("framework.log"))
+    harmless = {symptom.id for symptom in view.symptoms if symptom.benign}
+    faults = {hit.line for hit in symptoms.read(log, view.symptoms)
+              if hit.id not in harmless and not hit.id.endswith(_NOT_LOADED)}
+    return [line for number, line in enumerate(log, start=1) if number in faults][:_QUOTED_LINES]
 
 
 def _quoted(said: str) -> str:
@@ -94,7 +115,7 @@ def _hits(view: View) -> tuple[symptoms.Hit, ...]:
     """Return the known messages in all that it said: in its log, its import's words, its stages' words."""
     said = [*as_texts(view.need("framework.log")), *view.texts("framework.import_words")]
     for stage in view.records("framework.stages"):
-        said += [line for key in ("words", "reason") for line in text_in(stage, key).split(" / ")]
+        said += [line for key in ("words", "reason") for line in text_in(stage, key).split(_BETWEEN_LINES)]
     return symptoms.read(dict.fromkeys(said), view.symptoms)
 
 
@@ -122,9 +143,9 @@ def trace_differs(view: View) -> Fact:
     differing = []
     for entry in trace:
         soname, predicted = text_in(entry, "soname"), text_in(entry, "path")
-        found = next((path for path in loaded if _is(path, soname)), None)
-        if found is not None and found not in (predicted, real.get(predicted)):
-            differing.append(f"{soname}: loaded from {found}, foretold {predicted or 'nowhere'}")
+        found = [path for path in loaded if _is(path, soname)]  # several where one opens another
+        if found and not {predicted, real.get(predicted)}.intersection(found):
+            differing.append(f"{soname}: loaded from {found[0]}, foretold {predicted or 'nowhere'}")
     return Known(value=tuple(differing), source="/proc/self/maps of the child, and the loader trace")
 
 

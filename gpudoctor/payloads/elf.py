@@ -65,6 +65,16 @@ def needs(described: Dict[str, Any], wanted: Callable[[str], Any]) -> Dict[str, 
     return {"needed": needed, "rpath": described["rpath"] or [], "runpath": described["runpath"] or []}
 
 
+def segments_of(stream: BinaryIO) -> Tuple[List[Segment], Optional[Tuple[int, int]]]:
+    """Return the loaded segments and the place of the dynamic section of a file that `read_elf` reads."""
+    return _segments(stream, read_at(stream, 0, 64))
+
+
+def dynamic_entries(stream: BinaryIO, dynamic: Tuple[int, int]) -> Dict[int, int]:
+    """Return the dynamic section's values by their tags, of a repeated one the last."""
+    return _dynamic(stream, dynamic)[1]
+
+
 def _describe(stream: BinaryIO, answer: Dict[str, Any]) -> None:
     header = stream.read(64)
     if not header:
@@ -95,7 +105,7 @@ def _segments(stream: BinaryIO, header: bytes) -> Tuple[List[Segment], Optional[
         return [], None
     if entry_bytes != PROGRAM_HEADER_BYTES or count > PROGRAM_HEADERS_LIMIT:
         raise Malformed(f"unusable program headers ({count} of {entry_bytes} bytes)")
-    table = _read_at(stream, table_offset, entry_bytes * count)
+    table = read_at(stream, table_offset, entry_bytes * count)
     loaded, dynamic = [], None
     for index in range(count):
         kind, _, offset, address, _, size = struct.unpack_from("<IIQQQQ", table, index * entry_bytes)
@@ -109,10 +119,27 @@ def _segments(stream: BinaryIO, header: bytes) -> Tuple[List[Segment], Optional[
 def _read_dynamic(
     stream: BinaryIO, segments: List[Segment], dynamic: Tuple[int, int], answer: Dict[str, Any]
 ) -> None:
+    needed, last = _dynamic(stream, dynamic)
+    if DT_STRTAB not in last:
+        raise Malformed("dynamic section without a string table")
+    if len(needed) > NEEDED_LIMIT:
+        raise Malformed(f"{len(needed)} needed libraries")
+    strings = offset_of(segments, last[DT_STRTAB])
+    if DT_SONAME in last:
+        answer["soname"] = _string_at(stream, strings + last[DT_SONAME], NAME_BYTES_LIMIT)
+    for value in needed:
+        answer["needed"].append(_string_at(stream, strings + value, NAME_BYTES_LIMIT))
+    for name, tag in (("rpath", DT_RPATH), ("runpath", DT_RUNPATH)):
+        if tag in last:
+            answer[name] = _string_at(stream, strings + last[tag], SEARCH_PATH_BYTES_LIMIT).split(":")
+
+
+def _dynamic(stream: BinaryIO, dynamic: Tuple[int, int]) -> Tuple[List[int], Dict[int, int]]:
+    """Return the needed names' places in the string table, and the other entries by tag."""
     offset, size = dynamic
     if size > DYNAMIC_BYTES_LIMIT:
         raise Malformed(f"dynamic section of {size} bytes")
-    table = _read_at(stream, offset, size - size % 16)
+    table = read_at(stream, offset, size - size % 16)
     needed: List[int] = []
     last: Dict[int, int] = {}
     for position in range(0, len(table), 16):
@@ -123,21 +150,10 @@ def _read_dynamic(
             needed.append(value)
         else:
             last[tag] = value  # as glibc: of a repeated tag the last one counts
-    if DT_STRTAB not in last:
-        raise Malformed("dynamic section without a string table")
-    if len(needed) > NEEDED_LIMIT:
-        raise Malformed(f"{len(needed)} needed libraries")
-    strings = _offset_of(segments, last[DT_STRTAB])
-    if DT_SONAME in last:
-        answer["soname"] = _string_at(stream, strings + last[DT_SONAME], NAME_BYTES_LIMIT)
-    for value in needed:
-        answer["needed"].append(_string_at(stream, strings + value, NAME_BYTES_LIMIT))
-    for name, tag in (("rpath", DT_RPATH), ("runpath", DT_RUNPATH)):
-        if tag in last:
-            answer[name] = _string_at(stream, strings + last[tag], SEARCH_PATH_BYTES_LIMIT).split(":")
+    return needed, last
 
 
-def _offset_of(segments: List[Segment], address: int) -> int:
+def offset_of(segments: List[Segment], address: int) -> int:
     """Return the offset in the file of an address in memory."""
     for start, offset, size in segments:
         if start <= address < start + size:
@@ -145,7 +161,8 @@ def _offset_of(segments: List[Segment], address: int) -> int:
     raise Malformed(f"address {address:#x} lies in no segment")
 
 
-def _read_at(stream: BinaryIO, offset: int, size: int) -> bytes:
+def read_at(stream: BinaryIO, offset: int, size: int) -> bytes:
+    """Return exactly so many bytes, or raise `Malformed`."""
     if offset >= 1 << 63:
         raise Malformed(f"offset {offset:#x} is beyond every file")
     stream.seek(offset)

@@ -4,7 +4,7 @@ import os
 import re
 from typing import Any, Dict, Iterable, List, Optional, Set
 
-from . import elf
+from . import elf, symbols
 
 FILES_LIMIT = 4000
 FOLDERS_LIMIT = 2000
@@ -137,4 +137,5 @@ def _describe_file(path: str) -> Dict[str, Any]:
         "error": described["error"],
     }
     answer.update(elf.needs(described, GPU_LIBRARY.match))
+    answer.update(symbols.asked_and_given(path, described))
     return answer

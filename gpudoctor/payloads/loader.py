@@ -12,7 +12,7 @@ import stat
 import sys
 from typing import Any, Dict, List, Optional
 
-from . import elf, files, ldcache
+from . import elf, files, ldcache, symbols
 
 FILES_LIMIT = 4000
 ENTRIES_LIMIT = 1000
@@ -178,4 +178,5 @@ def describe_file(path: str) -> Dict[str, Any]:
     for name in ("machine", "elf_class", "soname", "error"):
         answer[name] = header[name]
     answer.update(elf.needs(header, GPU_LIBRARY.match))
+    answer.update(symbols.asked_and_given(path, header))
     return answer

@@ -11,16 +11,13 @@ class Jax(Adapter):
     """The stages in JAX."""
 
     def variables(self, request):
-        """Take memory only as it is needed, give it back at once, and leave no compiled program on disk.
+        """Take memory only as it is needed, and leave no compiled program on disk.
 
-        JAX can be held to a share of a card, but not to a number of bytes; without preallocation, and with
-        the allocator that keeps nothing, these inputs take a few MB beside the libraries' own workspaces.
+        JAX can be held to a share of a card, but not to a number of bytes; without preallocation these inputs
+        take a few MB beside the libraries' own workspaces. The allocator stays the user's: "platform" has
+        crashed (jax-ml/jax#18663), and some releases put one behind it that heeds no other variable (#39145).
         """
-        return {
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-            "XLA_PYTHON_CLIENT_ALLOCATOR": "platform",
-            "JAX_ENABLE_COMPILATION_CACHE": "false",
-        }
+        return {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "JAX_ENABLE_COMPILATION_CACHE": "false"}
 
     def load(self, request):
         """Import JAX."""

@@ -5,13 +5,14 @@ import os
 
 from .readable import readable_here
 
-_MEMORY_TYPE, _DEVICE_ORDINAL = 2, 9  # CU_POINTER_ATTRIBUTE_...
+_MEMORY_TYPE, _IS_MANAGED, _DEVICE_ORDINAL = 2, 8, 9  # CU_POINTER_ATTRIBUTE_...
+_INVALID_CONTEXT = 201
 DEVICE_MEMORY = 2
 LIBRARY = "libcuda.so.1"
 
 
 def examined(pointer):
-    """Return {"memory_type", "ordinal", "readable_here"} of an address, or {"error": why nobody can say}.
+    """Return {"memory_type", "managed", "ordinal", "readable_here"} of an address, or {"error": why not}.
 
     Only a driver library that the framework itself loaded is asked: loading one here would be our doing.
     """
@@ -22,14 +23,35 @@ def examined(pointer):
         ask = driver.cuPointerGetAttribute
     except (OSError, AttributeError):
         return {"error": "no %s with cuPointerGetAttribute is loaded in the framework's process" % LIBRARY}
-    kind, ordinal = ctypes.c_uint(), ctypes.c_int(-1)
+    proof = _attributes(ask, pointer)
+    if proof.get("code") == _INVALID_CONTEXT and _enter_context(driver):
+        proof = _attributes(ask, pointer)
+        driver.cuCtxSetCurrent(None)
+    return proof
+
+
+def _attributes(ask, pointer):
+    kind, managed, ordinal = ctypes.c_uint(), ctypes.c_uint(), ctypes.c_int(-1)
     code = ask(ctypes.byref(kind), _MEMORY_TYPE, ctypes.c_uint64(pointer))
     if code != 0:
-        return {"error": "cuPointerGetAttribute answered %d" % code}
+        return {"error": "cuPointerGetAttribute answered %d" % code, "code": code}
     proof = {"memory_type": kind.value, "readable_here": readable_here(pointer)}
+    if ask(ctypes.byref(managed), _IS_MANAGED, ctypes.c_uint64(pointer)) == 0:
+        proof["managed"] = managed.value != 0
     if ask(ctypes.byref(ordinal), _DEVICE_ORDINAL, ctypes.c_uint64(pointer)) == 0:
         proof["ordinal"] = ordinal.value
     return proof
+
+
+def _enter_context(driver):
+    """Make the first device's own context this thread's; frameworks may have theirs in other threads."""
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    try:
+        return (driver.cuDeviceGet(ctypes.byref(device), 0) == 0
+                and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
+                and driver.cuCtxSetCurrent(context) == 0)
+    except AttributeError:
+        return False
 
 
 def missing(proof):
@@ -39,5 +61,6 @@ def missing(proof):
     if proof.get("memory_type") != DEVICE_MEMORY:
         return "the driver does not say that the result lies in a device's memory"
     if proof.get("readable_here") is not False:
-        return "the result lies in memory that this process itself can read"
+        managed = ", which the driver moves to and fro" if proof.get("managed") else ""
+        return "the result lies in memory that this process itself can read" + managed
     return ""

@@ -94,8 +94,9 @@ class TensorFlow(Adapter):
             return tf.matmul(tf.cast(self._made(left), precision), tf.cast(self._made(right), precision))
 
     def all_reduce(self, parts):
-        """Add up through NCCL."""
+        """Add up through NCCL; what the strategy does beside that may need the CPU."""
         tf = self.tf
+        tf.config.set_soft_device_placement(True)
         strategy = tf.distribute.MirroredStrategy(self.cards, cross_device_ops=tf.distribute.NcclAllReduce())
         run = getattr(strategy, "run", None) or strategy.experimental_run_v2
         rows = self._made(parts)

@@ -84,6 +84,18 @@ class Torch(Adapter):
             raise Skipped("torch.compile needs this Python's C headers, and they are not installed")
         if self.folder is None:
             raise Skipped("no temporary folder can be made for what torch.compile writes")
+        if os.statvfs(self.folder).f_flag & getattr(os, "ST_NOEXEC", 0):
+            raise Skipped("torch.compile loads what it writes, and nothing in %s may be run" % self.folder)
+        self._must_have_triton_for_the_card()
+
+    def _must_have_triton_for_the_card(self):
+        """Skip where PyTorch itself says that Triton has no code for the card; old ones do not say."""
+        try:
+            has_triton = importlib.import_module("torch.utils._triton").has_triton()
+        except Exception:  # noqa: BLE001 - it is not PyTorch's public word: without it, it is tried
+            return
+        if not has_triton:
+            raise Skipped("PyTorch says that Triton, its compiler, is not for this card")
 
     def _by_inductor(self, values):
         torch = self.torch
@@ -91,7 +103,11 @@ class Torch(Adapter):
         def curve(x):
             return torch.tanh(x) * torch.exp(-x * x) + 0.5 * torch.sin(x)
 
-        return torch.compile(curve)(self._made(values))
+        try:
+            compiled = torch.compile(curve)
+        except RuntimeError as error:  # nothing has run yet: it is not for this Python, or this system
+            raise Skipped("torch.compile cannot be used here: %s" % error) from error
+        return compiled(self._made(values))
 
     def reduced(self, precision, left, right):
         """Multiply in the precision."""

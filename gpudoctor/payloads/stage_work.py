@@ -15,12 +15,12 @@ REDUCE_VALUES = 1024
 SIGNIFICAND_BITS = {"float16": 11, "bfloat16": 8, "tf32": 11}
 # The largest |left| and |right| whose sums of 128 products stay below 2 ** SIGNIFICAND_BITS.
 REDUCED_LARGEST = {"float16": (4, 3), "bfloat16": (1, 1), "tf32": (4, 3)}
-# Winograd and TF32 algorithms round inside: 11 digits, a few roundings a value, so a thousandth of the
-# largest value. A wrong window, channel or stride is off by far more.
-CONVOLUTION_TOLERANCE = 1e-3
-# Three functions below 1, each within 2 ** -20 (the worst is a hardware approximation), and five roundings
-# of values below 2, each within 2 ** -23: together less than 4e-6.
-CURVE_TOLERANCE = 1e-5
+# Winograd's transforms are not whole numbers. Rounded to the digits of TF32 or FP16 they put this very case
+# off by up to 0.0052 of its largest value (tiles of 4 x 4). Less than 1 in all: a wrong sum is off by that.
+CONVOLUTION_TOLERANCE = 2e-2
+# The worst that a compiler may choose is the hardware's tanh.approx.f32, within 2 ** -11 of a value below 1;
+# the other functions and all roundings together are off by less than 4e-6.
+CURVE_TOLERANCE = 1e-3
 
 
 class Case:
@@ -63,8 +63,8 @@ def convolution(channels_first):
     Image and result are [1, row, column, channel] and the filter [row, column, in, out]; with
     `channels_first` they are [1, channel, row, column] and [out, in, row, column].
     """
-    image = [_whole(IMAGE_SIZE, CHANNELS_IN, 8, 5 + row) for row in range(IMAGE_SIZE)]
-    window = [[_whole(CHANNELS_IN, CHANNELS_OUT, 4, 50 + 3 * row + column) for column in range(WINDOW)]
+    image = [_whole(IMAGE_SIZE, CHANNELS_IN, 2, 5 + row) for row in range(IMAGE_SIZE)]
+    window = [[_whole(CHANNELS_IN, CHANNELS_OUT, 2, 50 + 3 * row + column) for column in range(WINDOW)]
               for row in range(WINDOW)]
     result = _convolved(image, window)
     largest = max(abs(value) for row in result for pixel in row for value in pixel)

@@ -82,15 +82,18 @@ def collect(program: str, options: Any) -> Dict[str, Any]:
 
 
 def _stages(program: str, answers: Dict[str, Any], depth: str, limit: float) -> Dict[str, Any]:
-    """Run every installed framework through its stages, as this environment lets it see the cards."""
+    """Run every installed framework through its stages, on the first card that this environment shows."""
     begun = time.time()
     found = []
-    for course in standalone_courses.courses(answers, depth):
+    for course in standalone_courses.courses(answers, depth, os.environ.get("CUDA_VISIBLE_DEVICES")):
+        environment = dict(os.environ)
+        if course["visible"] is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = course["visible"]
         pending = course["stages"]
         while True:
             request = standalone_courses.request(course, pending, limit)
             seconds = limit * (len(pending) + 1) + 10.0
-            ended = _run(program, "stages", request, seconds, os.environ)
+            ended = _run(program, "stages", request, seconds, environment)
             course["rounds"].append(ended)
             left = standalone_courses.remaining(pending, ended["journal"])
             if not left or len(left) == len(pending):

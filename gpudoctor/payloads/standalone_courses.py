@@ -9,15 +9,28 @@ STAGES = ("matmul", "convolution", "compiled", "reduced-precision")
 MEMORY_LIMIT_BYTES = 512 << 20
 
 
-def courses(answers, depth):
-    """Return one course for each installed framework: its stages, or only its import with the reason."""
+def courses(answers, depth, hidden_by):
+    """Return one course for each installed framework: its stages, or only its import with the reason.
+
+    `hidden_by` is what CUDA_VISIBLE_DEVICES says, None where it is not set.
+    """
     skipped = _skipped(answers, depth)
+    visible = _first(answers, hidden_by)
     data = answers["frameworks"].get("data")
     frameworks = data.get("frameworks") if isinstance(data, dict) else None
     listed = frameworks if isinstance(frameworks, list) else []
     names = [found.get("name") for found in listed if isinstance(found, dict)]
-    return [{"framework": name, "card": "", "visible": None, "stages": [] if skipped else list(STAGES),
+    return [{"framework": name, "card": "", "visible": visible, "stages": [] if skipped else list(STAGES),
              "skipped": skipped, "rounds": []} for name in names]
+
+
+def _first(answers, hidden_by):
+    """Return what leaves the first of several cards visible: frameworks take hold of each that they see."""
+    cuda = answers["cuda"].get("data")
+    devices = cuda.get("devices") if isinstance(cuda, dict) else None
+    if not isinstance(devices, list) or len(devices) < 2:
+        return None
+    return "0" if hidden_by is None else hidden_by.split(",")[0]
 
 
 def _skipped(answers, depth):

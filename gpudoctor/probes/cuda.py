@@ -108,6 +108,9 @@ def device_count(data: Mapping[str, Any]) -> Fact:
 def identity(cuda: Library, entry: Mapping[str, Any]) -> dict[str, Fact]:
     """Return name, UUID and bus id of one device. The UUID of a MIG instance is not that of its card."""
     asked = calls.mapping(entry.get("calls"))
+    if "cuDeviceGet" in asked:  # noted only where it failed, and then nothing else could be asked
+        why = Unknown(reason=calls.failure("cuDeviceGet", asked["cuDeviceGet"]))
+        return dict.fromkeys(("gpu.name", "gpu.uuid", "gpu.bus_id"), why)
     name = cuda.fact(asked, "cuDeviceGetName", calls.text)
     uuid = cuda.fact(asked, _UUID, _uuid)
     if is_mig(name):

@@ -16,6 +16,8 @@ _NAMES: Mapping[Source, str] = {
     "nvml": "NVML", "cuda": "libcuda", "pci": "the PCI bus", "smoke": "the checked kernel"}
 _ORDER: tuple[Source, ...] = ("nvml", "cuda", "pci", "smoke")  # whose word counts first
 _ONE_EACH = ("nvml", "pci")  # libcuda may list several MIG instances of one card
+_DEVICES: tuple[Source, ...] = ("cuda", "smoke")  # devices of libcuda, which it may fail to name
+_WHO = ("gpu.uuid", "gpu.bus_id")
 _OWNERS: Mapping[str, Source] = {"system": "pci", "nvml": "nvml", "cuda": "cuda", "smoke": "smoke"}
 _PROMISED = tuple(spec for spec in CATALOGUE.values() if spec.scope is Scope.GPU and not spec.derived)
 
@@ -41,8 +43,9 @@ def join(pci: Cards, nvml: Cards, cuda: Cards, smoke: Cards) -> tuple[Facts, ...
     Without a PCI bus (some boards have none) neither NVML nor libcuda may have failed.
     """
     lists: dict[Source, Cards] = {"nvml": nvml, "cuda": cuda, "pci": pci, "smoke": smoke}
-    cards = _grouped(lists)
+    cards = _without_unnamed(_grouped(lists))
     if cards:
+        lists.update({source: _unnamed(lists[source]) or lists[source] for source in _DEVICES})
         return tuple({spec.name: _fact(card, spec.name, _OWNERS[spec.probe], lists) for spec in _PROMISED}
                      for card in cards)
     no_bus = isinstance(pci, Absent) and not isinstance(cuda, Unknown)
@@ -72,7 +75,7 @@ def _grouped(lists: Mapping[Source, Cards]) -> list[_Card]:
 
 
 def _same(cards: list[_Card], source: Source, facts: Facts) -> _Card | None:
-    for name in ("gpu.uuid", "gpu.bus_id"):
+    for name in _WHO:
         fact = facts.get(name)
         if not isinstance(fact, Known):
             continue
@@ -84,8 +87,7 @@ def _same(cards: list[_Card], source: Source, facts: Facts) -> _Card | None:
 
 def _without_nameless(cards: list[_Card]) -> list[_Card]:
     """Join cards that NVML only counts (lost ones) with those that only others list, if there are as many."""
-    named = ("gpu.uuid", "gpu.bus_id")
-    nameless = [c for c in cards if "nvml" in c.said and not any(c.known(name) for name in named)]
+    nameless = [c for c in cards if "nvml" in c.said and not any(c.known(name) for name in _WHO)]
     left_over = [c for c in cards if "nvml" not in c.said and c.known("gpu.pci_driver") <= {"nvidia"}]
     if not nameless or len(nameless) != len(left_over):
         return cards
@@ -95,6 +97,31 @@ def _without_nameless(cards: list[_Card]) -> list[_Card]:
             index = Unknown(reason="NVML does not say which of several cards this is")
             card.said["nvml"] = [{**facts, "gpu.index": index} for facts in card.said["nvml"]]
     return [card for card in cards if not any(card is other for other in left_over)]
+
+
+def _without_unnamed(cards: list[_Card]) -> list[_Card]:
+    """Join a device that libcuda cannot name with the one card that it does not list, or leave it out.
+
+    It is one of those that others list: a card of its own would be one too many.
+    """
+    for source in _DEVICES:
+        unnamed = [c for c in cards if set(c.said) == {source} and not any(c.known(name) for name in _WHO)]
+        cards_left = [c for c in cards if not any(c is other for other in unnamed)]
+        unlisted = [c for c in cards_left if source not in c.said and {"nvml", "pci"} & set(c.said)]
+        if len(unnamed) == len(unlisted) == 1:
+            unlisted[0].said |= unnamed[0].said
+        if {"nvml", "pci"} & {listing for card in cards_left for listing in card.said}:
+            cards = cards_left
+    return cards
+
+
+def _unnamed(listed: Cards) -> Unknown | None:
+    """Return why one of the devices cannot be named: then nobody knows which card is not among them."""
+    for facts in listed if isinstance(listed, tuple) else ():
+        who = [facts[name] for name in _WHO if name in facts]
+        if who and all(isinstance(fact, Unknown) for fact in who):
+            return next(fact for fact in who if isinstance(fact, Unknown))
+    return None
 
 
 def _fact(card: _Card, name: str, owner: Source, lists: Mapping[Source, Cards]) -> Fact:

@@ -172,6 +172,7 @@ _FACTS = {
     "gpu.compute_capability": ("nvmlDeviceGetCudaComputeCapability", _compute_capability),
     "gpu.memory_total_bytes": (_MEMORY, calls.field("total", calls.count)),
     "gpu.memory_used_bytes": (_MEMORY, calls.field("used", calls.count)),
+    "gpu.memory_reserved_bytes": (_MEMORY, calls.field("reserved", calls.count)),
     "gpu.mig_mode": ("nvmlDeviceGetMigMode", calls.item(0, calls.flag)),
     "gpu.mig_pending": ("nvmlDeviceGetMigMode", calls.item(1, calls.flag)),
     "gpu.ecc_mode": ("nvmlDeviceGetEccMode", calls.item(0, calls.flag)),

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpudoctor.model import Absent, Fact, Known, Unknown, Value
 
+_LINE_CHARACTERS = 300
 RAW_SCHEMA = "gpudoctor.raw/1"
 
 
@@ -38,6 +39,9 @@ def ended(outcome: str, seconds: float, detail: str = "", data: Any = None) -> A
     stuck = data.get("stuck_in") if isinstance(data, dict) else None
     if stuck is not None:
         outcome, detail = "timeout", f"{stuck} did not return"
+    error = data.get("error") if isinstance(data, dict) else None
+    if not detail and isinstance(error, str):  # it answered, and says what it could not do
+        detail = "".join(c if c.isprintable() else " " for c in error[:_LINE_CHARACTERS]).strip()
     return Answer(outcome=outcome, seconds=seconds, detail=detail, data=data)
 
 

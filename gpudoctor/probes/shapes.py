@@ -67,8 +67,11 @@ def some(values: tuple[str, ...], source: str) -> Fact:
 
 
 def needs(file: Data) -> dict[str, tuple[str, ...] | None]:
-    """Return the members of a library's record that say which GPU libraries it needs and where it looks."""
-    return {name: texts(file.get(name)) or None for name in ("needed", "rpath", "runpath")}
+    """Return the members of a library's record that say which GPU libraries it needs and where it looks.
+
+    And for those told apart by them: the functions that it asks of another, and those that it gives.
+    """
+    return {name: texts(file.get(name)) or None for name in ("needed", "rpath", "runpath", "asks", "gives")}
 
 
 def record(**members: Scalar | None) -> dict[str, Scalar]:

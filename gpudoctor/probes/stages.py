@@ -9,7 +9,7 @@ from typing import Any
 
 from gpudoctor.facts import promised
 from gpudoctor.model import Fact, Facts, Known, Record, Scalar, Scope, Unknown
-from gpudoctor.probes import journal
+from gpudoctor.probes import backtrace, journal
 from gpudoctor.probes.calls import count, mapping, objects, text
 from gpudoctor.probes.journal import Journal
 from gpudoctor.probes.raw import Answer
@@ -18,7 +18,8 @@ from gpudoctor.probes.shapes import Data, printable, record, texts
 PROMISED = promised("stages", Scope.FRAMEWORK)
 ENDED = ("passed", "ran-on-cpu", "wrong-result", "no-proof", "failed", "skipped")
 EVERY_STAGE = "all"
-_LOG_LINES, _LINE_CHARACTERS, _WORDS_LINES = 400, 1000, 6
+_BETWEEN_LINES = " / "  # between the lines in a stage's words
+_LOG_LINES, _LINE_CHARACTERS, _WORDS_LINES, _WORDS_CHARACTERS = 400, 1000, 24, 4000
 _MARK = "gpudoctor: stage "
 _WATCHDOG = "Timeout ("  # how the interpreter's watchdog begins what it prints
 
@@ -103,7 +104,7 @@ def _import_words(found: _Round, outcome: str) -> Iterator[str]:
         yield from _last(_lines(text(found.journal.of("import-failed")[0].get("words"))))
     elif outcome != "passed":
         yield from _last(_said_during(found, None))
-        yield from _last(_lines(found.journal.rest))
+        yield from _last(backtrace.gist(_lines(found.journal.rest)))
 
 
 def _ending(found: _Round) -> str:
@@ -142,26 +143,27 @@ def _ended(card: str, stage: str, event: Data, found: _Round) -> Record:
     outcome = text(event.get("outcome"))
     said = text(event.get("words"))
     if said is None and outcome in ("failed", "wrong-result", "ran-on-cpu", "no-proof"):
-        said = " / ".join(_last(_said_during(found, stage)))
+        said = _BETWEEN_LINES.join(_last(_said_during(found, stage)))
     return record(
         stage=stage, card=card, outcome=outcome if outcome in ENDED else "failed",
         device=text(event.get("device")), largest_error=_number(event.get("largest_error")),
         tolerance=_number(event.get("tolerance")), seconds=_number(event.get("seconds")),
-        words=said[:2000] if said else None, reason=text(event.get("reason")))
+        words=said[:_WORDS_CHARACTERS] if said else None, reason=text(event.get("reason")))
 
 
 def _broken_off(card: str, stage: str, begun: Data, found: _Round) -> Record:
     """Return the stage in which a child ended; a hang in the driver's PTX compiler is one of its own."""
     outcome = _ending(found)
     compiler = found.journal.about("compiling", stage)
-    limit, reason = _number(begun.get("limit")), found.detail
+    limit = _number(begun.get("limit"))
+    reason = found.detail.partition(": ")[0]  # without its last line, which the words hold
     if outcome == "timed-out":
         reason = f"no end within {limit:g} s" if isinstance(limit, float) else "no end within its limit"
     if outcome == "timed-out" and compiler is not None:
         outcome, reason = "compiling", f"{reason}; {text(compiler.get('library'))}, the compiler, was at work"
-    words = [*_last(_said_during(found, stage)), *_last(_lines(found.journal.rest))]
+    words = [*_last(_said_during(found, stage)), *_last(backtrace.gist(_lines(found.journal.rest)))]
     return record(stage=stage, card=card, outcome=outcome, reason=reason or None,
-                  words=" / ".join(words)[:2000] or None)
+                  words=_BETWEEN_LINES.join(words)[-_WORDS_CHARACTERS:] or None)
 
 
 # -- libraries and words ---------------------------------------------------------------------------
@@ -202,7 +204,7 @@ def _lines(said: str | None) -> list[str]:
 
 
 def _last(lines: Sequence[str]) -> list[str]:
-    return list(lines)[-_WORDS_LINES:]
+    return list(dict.fromkeys(lines))[-_WORDS_LINES:]
 
 
 def _number(value: Any) -> Scalar | None:

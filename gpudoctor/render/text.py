@@ -179,7 +179,8 @@ def _foot(console: Console, report: Report) -> None:
                if (number := sum(f.severity is severity for f in report.findings))]
     not_asked = len({u.rule for u in report.undecided if not u.asked})
     if not_asked:
-        counted.append(f"{counted_words(not_asked, 'question')} not asked at this depth")
+        why = "not reached" if _ran_stages(report.snapshot) else "not asked at this depth"
+        counted.append(f"{counted_words(not_asked, 'question')} {why}")
     verdict = {Verdict.HEALTHY: "Healthy", Verdict.FINDINGS: "Not healthy",
                Verdict.UNDECIDED: "Undecided: something that matters could not be seen"}[report.verdict]
     if report.verdict is Verdict.HEALTHY and report.snapshot.frameworks == ():
@@ -188,6 +189,14 @@ def _foot(console: Console, report: Report) -> None:
         counted.append("the checked kernel's result is right, but nothing proves that a GPU computed it")
     said = f" ({', '.join(counted)})" if counted else ""
     _paragraph(console, Text(f"{verdict}{said}.", style="bold"), 0)
+
+
+def _ran_stages(snapshot: Snapshot) -> bool:
+    """Return whether a framework was given stages to run: then there is no greater depth."""
+    frameworks = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
+    stages = [facts.get("framework.stages") for facts in frameworks]
+    return any(record.get("outcome") != "skipped" for fact in stages if isinstance(fact, Known)
+               for record in as_records(fact.value))
 
 
 _NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note",

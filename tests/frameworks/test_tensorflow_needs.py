@@ -53,13 +53,12 @@ def test_older_library_shadows_and_serves(version: str, patient: Patient, older:
     assert both.doctor.exit_code == EXIT_HEALTHY, version
 
 
-@pytest.mark.xfail(
-    strict=True, reason="which functions a library asks of another is not compared before both are loaded")
 @each_version
 def test_older_library_of_a_library_shadows(version: str, patient: Patient, older: Patient) -> None:
     """cuSPARSE asks nvJitLink for functions that the older one on LD_LIBRARY_PATH does not have."""
     folder = str(older.site_packages / "nvidia" / "nvjitlink" / "lib")
     both = ask_both(searching(computer(patient), folder), patient)
+    both.assert_agree_on_files()
     assert both.tensorflow.culprits == {NVJITLINK}
     assert both.predicted[NVJITLINK] == f"{folder}/{NVJITLINK}"
     both.assert_agree_on_verdict()

@@ -11,13 +11,16 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from gpudoctor import codec, share
 from tests.machines.examination import SCHEMA, every
 
 pytestmark = pytest.mark.gpu
@@ -25,8 +28,8 @@ pytestmark = pytest.mark.gpu
 ROOT = Path(__file__).parents[2]
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 CHECK_SECONDS = 900
-
-
+GIVEN_BACK_SECONDS = 10.0  # the driver gives back what an ended process had a moment after its end
+SEARCHED = os.environ.get("LD_LIBRARY_PATH", "")
 NAMED = [path for path in os.environ.get("GPUDOCTOR_GPU_PYTHON", "").split(":") if path]
 
 
@@ -63,6 +66,12 @@ def check(python: str, *options: str, **variables: str | None) -> tuple[int, Map
     return result.returncode, report
 
 
+@cache
+def plain(python: str) -> tuple[int, Mapping[str, Any]]:
+    """Return what the command says of the machine as it is; once, for each check takes a minute or more."""
+    return check(python)
+
+
 def frameworks(report: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the known facts of each framework."""
     for facts in report["snapshot"]["frameworks"]:
@@ -74,15 +83,18 @@ def causes(report: Mapping[str, Any]) -> set[str]:
 
 
 def record(name: str, report: Mapping[str, Any]) -> None:
-    """Keep what was seen, redacted by the tool itself, where somebody wants it."""
+    """Keep what was seen where somebody wants it, without what is private; `check --from` judges it again."""
     folder = os.environ.get("GPUDOCTOR_GPU_RECORD")
     if folder:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        Path(folder, f"{name}.json").write_text(json.dumps(report, indent=1), "utf-8")
+        seen = share.share(codec.decode_snapshot(report["snapshot"], name))
+        installed = [str(facts["framework.name"]) for facts in frameworks(report)]
+        path = Path(folder, "-".join([name, *installed]) + ".json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(codec.encode_snapshot(seen), indent=1) + "\n", "utf-8")
 
 
 def test_a_healthy_machine_passes_on_the_card(python: str) -> None:
-    code, report = check(python)
+    code, report = plain(python)
     record("healthy", report)
     cards = report["snapshot"]["gpus"]
     assert cards
@@ -90,9 +102,10 @@ def test_a_healthy_machine_passes_on_the_card(python: str) -> None:
     for facts in frameworks(report):
         if facts.get("framework.build") != "cuda":
             continue
-        outcomes = {stage["stage"]: stage["outcome"] for stage in facts["framework.stages"]}
-        assert outcomes["matmul"] == outcomes["convolution"] == "passed", facts["framework.stages"]
-        assert set(outcomes.values()) <= {"passed", "skipped"}, facts["framework.stages"]
+        stages = facts["framework.stages"]
+        passed = {stage["stage"] for stage in stages if stage["outcome"] == "passed"}
+        assert {"matmul", "convolution"} <= passed, stages
+        assert {stage["outcome"] for stage in stages} <= {"passed", "skipped"}, stages
         assert facts["framework.trace_differs"] == []
     assert code == 0, [finding["message"] for finding in report["findings"]]
 
@@ -103,7 +116,10 @@ def test_the_smoke_leaves_the_card_as_it_was(python: str) -> None:
     handle = pynvml.nvmlDeviceGetHandleByIndex(0)
     before = pynvml.nvmlDeviceGetMemoryInfo(handle).used
     check(python)
-    assert pynvml.nvmlDeviceGetMemoryInfo(handle).used - before < 64 << 20
+    until = time.monotonic() + GIVEN_BACK_SECONDS
+    while (more := pynvml.nvmlDeviceGetMemoryInfo(handle).used - before) >= 64 << 20:
+        assert time.monotonic() < until, f"{more >> 20} MiB are still taken"
+        time.sleep(0.2)
 
 
 def test_masked_devices(python: str) -> None:
@@ -116,16 +132,20 @@ def test_masked_devices(python: str) -> None:
 
 
 def test_no_library_path_is_needed(python: str) -> None:
-    _, plain = check(python)
-    _, empty = check(python, LD_LIBRARY_PATH="")
-    assert causes(empty) == causes(plain)
+    """Only where it alone leads to the driver (on some clouds) is it missed, and then the doctor says so."""
+    _, before = plain(python)
+    code, report = check(python, LD_LIBRARY_PATH="")
+    record("no-library-path", report)
+    driver = Path(before["snapshot"]["host"]["cuda.library"]["value"]).parent
+    leads_there = any(Path(folder).resolve() == driver for folder in SEARCHED.split(":") if folder)
+    assert causes(report) == causes(before) or (leads_there and code == 1)
 
 
 def test_a_broken_library_in_front(python: str, tmp_path: Path) -> None:
     """An empty libcudnn on LD_LIBRARY_PATH: the loader does not pass over it."""
     for soname in ("libcudnn.so.8", "libcudnn.so.9"):
         (tmp_path / soname).touch()
-    code, report = check(python, LD_LIBRARY_PATH=str(tmp_path))
+    code, report = check(python, LD_LIBRARY_PATH=":".join(filter(None, [str(tmp_path), SEARCHED])))
     record("broken-library", report)
     needed = [name for facts in frameworks(report) for name in facts.get("framework.loader_needed", ())]
     if "libcudnn.so.9" not in needed:

@@ -27,7 +27,8 @@ OF_A_CARD = {
     "nvmlDeviceGetCurrPcieLinkWidth": {"gpu.pcie_width"},
     "nvmlDeviceGetMaxPcieLinkWidth": {"gpu.pcie_width_max"},
     "nvmlDeviceGetCurrentClocksEventReasons": {"gpu.throttle_reasons"},
-    "nvmlDeviceGetMemoryInfo": {"gpu.memory_total_bytes", "gpu.memory_used_bytes"},
+    "nvmlDeviceGetMemoryInfo": {
+        "gpu.memory_total_bytes", "gpu.memory_used_bytes", "gpu.memory_reserved_bytes"},
     "nvmlDeviceGetComputeRunningProcesses": {"gpu.compute_processes"},
 }
 OF_THE_HOST = {

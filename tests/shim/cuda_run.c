@@ -235,15 +235,21 @@ API int cuMemsetD8_v2(address_t address, unsigned char value, size_t bytes)
     return CUDA_SUCCESS;
 }
 
-/* Attribute 2 is the memory's kind (2 = device), 9 the device's ordinal. */
+/* Attribute 2 is the memory's kind (2 = device), 8 whether it is managed (managed=1), 9 the device's ordinal.
+   pointer_needs_context=1: only a thread with a context is answered. */
 API int cuPointerGetAttribute(void *answer, int attribute, address_t address)
 {
+    int card;
     ENTER();
+    if (script_number("pointer_needs_context", 0))
+        ENTER_CONTEXT(&card);
     const block_t *block = find_block(address);
     if (!block)
         return CUDA_INVALID_VALUE;
     if (attribute == 2)
         *(unsigned *)answer = 2;
+    else if (attribute == 8)
+        *(unsigned *)answer = (unsigned)script_number("managed", 0);
     else if (attribute == 9)
         *(int *)answer = block->ordinal;
     else

@@ -100,7 +100,8 @@ def test_whoever_was_merely_handed_a_pipe_is_left_alone() -> None:
     code = """
 reading, writing = os.pipe()
 start = "sleep 300 </dev/null >/dev/null & echo $!"
-orphan = int(subprocess.run(["/bin/sh", "-c", start], pass_fds=[writing], stdout=subprocess.PIPE).stdout)
+options = {"pass_fds": [writing], "stdout": subprocess.PIPE, "start_new_session": True}
+orphan = int(subprocess.run(["/bin/sh", "-c", start], **options).stdout)
 pipes = frozenset(["pipe:[%d]" % os.fstat(reading).st_ino])
 os.close(writing)
 born = strays.start_ticks(orphan)

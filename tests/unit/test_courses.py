@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor import ruledb
 from gpudoctor.assume import lay
-from gpudoctor.courses import STAGES, NoSuchCard, Wish, courses
+from gpudoctor.courses import STAGES, NoSuchCard, Wish, courses, of_unknown_code
 from gpudoctor.model import Course, Fact, Facts, Known, RuleDatabase, Snapshot, Unknown, Value
 
 GIB = 1 << 30
@@ -55,11 +55,28 @@ def test_of_each_model_the_card_with_the_most_room_is_run_on(database: RuleDatab
     assert set(single[0].precisions) == {"float16", "bfloat16", "tf32"}
 
 
-def test_several_cards_are_summed_over_together(database: RuleDatabase) -> None:
+def test_all_cards_of_one_model_are_summed_over_together(database: RuleDatabase) -> None:
+    """One of them is run on alone; a display's card beside them takes no part."""
+    small = {"gpu__name": "NVIDIA T400", "gpu__compute_capability": "7.5"}
+    snapshot = machine(database, card(0, **small), card(1), card(2), card(3, gpu__memory_used_bytes=78 * GIB))
+    alone, together = [c for c in planned(database, snapshot) if c.card != "0"]
+    assert (alone.card, alone.stages) == ("1", STAGES[:-1])
+    assert (together.card, together.stages) == ("1,2", ("all-reduce",))
+    assert together.visible == "GPU-10000000,GPU-20000000"
+
+
+def test_unlike_cards_are_summed_over_only_when_they_are_named(database: RuleDatabase) -> None:
     small = {"gpu__name": "NVIDIA L4", "gpu__compute_capability": "8.9"}
-    together = planned(database, machine(database, card(0), card(1, **small)))[-1]
-    assert (together.card, together.stages) == ("0,1", ("all-reduce",))
-    assert together.visible == "GPU-00000000,GPU-10000000"
+    snapshot = machine(database, card(0), card(1, **small))
+    assert [c for c in planned(database, snapshot) if "all-reduce" in c.stages] == []
+    named = planned(database, snapshot, Wish(gpus=("0", "1")))[-1]
+    assert (named.card, named.stages) == ("0,1", ("all-reduce",))
+
+
+def test_a_machine_with_one_device_shows_the_program_what_it_always_sees(database: RuleDatabase) -> None:
+    """Drivers that do not take UUIDs would hide the card, and that would look like a fault."""
+    course, = planned(database, machine(database, card(0)))
+    assert (course.card, course.visible, course.stages) == ("0", None, STAGES[:-1])
 
 
 @pytest.mark.parametrize(("values", "said"), [
@@ -73,6 +90,14 @@ def test_a_neighbours_card_is_left_alone(values: dict[str, Value], said: str, da
     assert course.skip is not None
     assert course.skip.wanted
     assert said in course.skip.reason
+
+
+def test_a_card_that_just_computed_beside_another_process_is_not_taken(database: RuleDatabase) -> None:
+    """So it is with MPS."""
+    shared: dict[str, Value] = {"gpu__compute_mode": "exclusive-process", "gpu__compute_processes": 1,
+              "gpu__driver_kernel": "passed"}
+    course, = planned(database, machine(database, card(0, **shared)))
+    assert course.skip is None
 
 
 def test_a_free_exclusive_card_is_used(database: RuleDatabase) -> None:
@@ -113,15 +138,19 @@ def test_a_card_in_mig_mode_is_left_to_the_driver(database: RuleDatabase) -> Non
     assert course.visible is None
 
 
+@pytest.mark.parametrize(("release", "capability", "name", "said"), [
+    ("tensorflow==2.15.1", "9.0", "NVIDIA H100", "compiled from PTX"),
+    ("tensorflow==2.20.0", "12.0", "NVIDIA GeForce RTX 5090", "no code that works on this card"),
+])
 def test_a_long_compilation_is_announced_and_started_only_when_there_is_time_for_it(
-        database: RuleDatabase) -> None:
-    blackwell = {"gpu__compute_capability": "12.0", "gpu__name": "NVIDIA GeForce RTX 5090"}
-    base = lay(database.base, known(release="tensorflow==2.20.0"), database.tables, source="test")
-    snapshot = Snapshot(host={**base.host, **known(cuda__device_count=1)}, gpus=(card(0, **blackwell),),
+        release: str, capability: str, name: str, said: str, database: RuleDatabase) -> None:
+    there = {"gpu__compute_capability": capability, "gpu__name": name}
+    base = lay(database.base, known(release=release), database.tables, source="test")
+    snapshot = Snapshot(host={**base.host, **known(cuda__device_count=1)}, gpus=(card(0, **there),),
                         frameworks=base.frameworks)
     course, = planned(database, snapshot)
     assert course.skip is not None
-    assert "compiled from PTX" in course.skip.reason
+    assert said in course.skip.reason
     patiently, = planned(database, snapshot, Wish(limit_seconds=1800))
     assert patiently.stages
 
@@ -140,3 +169,12 @@ def test_a_card_that_is_not_there_is_an_error_that_names_those_that_are(
     with pytest.raises(NoSuchCard, match=r"--gpu") as error:
         planned(database, machine(database, card(0), card(1)), Wish(gpus=(name,)))
     assert said in str(error.value)
+
+
+def test_only_device_code_that_no_table_has_is_walked(database: RuleDatabase) -> None:
+    listed = machine(database, card(0))
+    assert of_unknown_code(listed, database) == frozenset()
+    strange = lay(listed, known(framework__version="2.10.0+local"), database.tables, source="test")
+    assert of_unknown_code(strange, database) == {"torch"}
+    for_cpu = lay(strange, known(framework__build="cpu"), database.tables, source="test")
+    assert of_unknown_code(for_cpu, database) == frozenset()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,19 @@ def test_rpath_outranks_ld_library_path_and_what_is_loaded_stays() -> None:
         library_path="/other")
     assert found(inputs, CUBLAS, "libcublasLt.so.12")["libcublasLt.so.12"] == "/own/libcublasLt.so.12"
     assert found(inputs, "libcublasLt.so.12", CUBLAS)["libcublasLt.so.12"] == "/other/libcublasLt.so.12"
+
+
+def test_what_is_linked_is_loaded_before_the_needs_of_any() -> None:
+    """A regression: torch links cuBLAS and cuBLASLt, by its RPATH; cuBLAS alone would look by its RUNPATH."""
+    inputs = world(
+        {"path": f"/own/{CUBLAS}", "needed": ("libcublasLt.so.12",), "runpath": ("$ORIGIN",)},
+        {"path": "/own/libcublasLt.so.12"}, {"path": "/other/libcublasLt.so.12", "error": "empty file"},
+        library_path="/other")
+    linked = replace(inputs, rpath=("/own",), runpath=())
+    both = (CUBLAS, "libcublasLt.so.12")
+    steps = trace_with_needs(both, linked, lambda name: name == "libcuda.so.1", linked=both)
+    assert [step.path for step in steps] == [f"/own/{CUBLAS}", "/own/libcublasLt.so.12"]
+    assert found(linked, *both)["libcublasLt.so.12"] == "/other/libcublasLt.so.12"
 
 
 def test_libraries_that_need_one_another_end() -> None:

@@ -117,9 +117,26 @@ def test_the_framework_loads_first_or_last() -> None:
     base = Inputs(files=files, rpath=(), runpath=(), library_path=("/ld",), cache=(), default_folders=(),
                   machine="x86_64", preloads={"libx": (("/site",),)})
     first = Inputs(files=files, rpath=(), runpath=(), library_path=("/ld",), cache=(), default_folders=(),
-                   machine="x86_64", preloads={"libx": (("/site",),)}, preloads_first=True)
+                   machine="x86_64", preloads={"libx": (("/site",),)}, early=frozenset({"libx"}))
     assert trace("libx.so.1", base).path == "/ld/libx.so.1"
     assert trace("libx.so.1", first).path == "/site/libx.so.1"
+
+
+@pytest.mark.parametrize(("version", "loaded_from"), [
+    ("2.5.1", "/old"), ("2.6.0", f"{SITE}/nvidia/nvjitlink/lib"), ("2.9.1", f"{SITE}/nvidia/nvjitlink/lib"),
+    ("2.10.0", f"{SITE}/nvidia/nvjitlink/lib"), ("2.15.0", f"{SITE}/nvidia/nvjitlink/lib"),
+])
+def test_torch_takes_its_own_nvjitlink_since_2_6(
+    database: RuleDatabase, version: str, loaded_from: str
+) -> None:
+    """A regression: an older one on LD_LIBRARY_PATH was foretold, which torch 2.8 does not load."""
+    files: tuple[Record, ...] = tuple(
+        {"path": f"{folder}/libnvJitLink.so.12", "soname": "libnvJitLink.so.12"}
+        for folder in ("/old", f"{SITE}/nvidia/nvjitlink/lib"))
+    changes = torch(version, "libnvJitLink.so.12", files=files)
+    found = value(database, "framework.libraries", *changes, {"loader.library_path": ("/old",)})
+    assert isinstance(found, tuple)
+    assert [dict(one)["path"] for one in found] == [f"{loaded_from}/libnvJitLink.so.12"]  # type: ignore[arg-type]
 
 
 def test_missing_needs_sight_only_where_something_is_missing() -> None:

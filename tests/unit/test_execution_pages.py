@@ -193,6 +193,68 @@ def test_what_one_framework_is_cured_by_explains_nothing_of_another(database: Ru
         ("cpu-only-build", ["ran-on-cpu"]), ("ran-on-cpu", [])]
 
 
+def test_the_cure_that_contains_the_other_comes_first(database: RuleDatabase) -> None:
+    """A regression: pip had put an older cuDNN and NCCL below torch; a newer cuDNN was called the cure."""
+    named = [f"{PACKAGES}/cublas/lib/{name}" for name in ("libcublas.so.12", "libcublasLt.so.12")]
+    named += [f"{PACKAGES}/{folder}/lib/lib{stem}" for folder, stem in (
+        ("cuda_runtime", "cudart.so.12"), ("cuda_cupti", "cupti.so.12"), ("cuda_nvrtc", "nvrtc.so.12"),
+        ("cufft", "cufft.so.11"), ("cufile", "cufile.so.0"), ("curand", "curand.so.10"),
+        ("cusolver", "cusolver.so.11"), ("cusparse", "cusparse.so.12"), ("cusparselt", "cusparseLt.so.0"),
+        ("nvjitlink", "nvJitLink.so.12"), ("nvshmem", "nvshmem_host.so.3"))]
+    older = tuple(
+        library(f"{PACKAGES}/{folder}/lib/{name}", distribution=f"nvidia-{folder}-cu12", version=version)
+        for folder, name, version in (
+            ("cudnn", "libcudnn.so.9", "9.3.0.75"), ("nccl", "libnccl.so.2", "2.21.5")))
+    words = "ImportError: /v/torch/lib/libtorch_cuda.so: undefined symbol: ncclGroupSimulateEnd"
+    failed: Change = {"framework.import_outcome": "failed", "framework.import_words": (words,),
+                      "framework.stages": (stage("matmul", "not-reached"),), "framework.log": ()}
+    torch: Change = {
+        **TORCH, "python.planned_distributions": (), "loader.files": (*older, *map(library, named)),
+        "framework.loader": PACKAGES.replace("nvidia", "torch/lib/libtorch_cuda.so"),
+        "framework.loader_rpath": ("$ORIGIN/../../nvidia/cudnn/lib", "$ORIGIN/../../nvidia/nccl/lib"),
+        "framework.loader_needed": ("libcudnn.so.9", "libnccl.so.2")}
+    first = diagnose(database, torch, failed).findings[0]
+    assert first.cause == "nccl-mismatch"
+    assert {c.cause for c in first.consequences} >= {
+        "cudnn-runtime-older-than-compiled", "framework-import-failed"}
+
+
+def test_a_shadowed_library_stays_a_fault_beside_a_card_that_only_an_image_serves(
+    database: RuleDatabase,
+) -> None:
+    """A regression: what lies in LD_LIBRARY_PATH was said to follow from the card."""
+    shadow = (library("/opt/x/libcusparse.so.12", error="empty file"),)
+    facts: Change = {"cc": "12.0", "driver": "580.95.05", "release": "tensorflow==2.15.1",
+                     "python.planned_distributions": (), "loader.library_path": ("/opt/x",),
+                     "environment.LD_LIBRARY_PATH": "/opt/x"}
+    there = missing_cudnn()["loader.files"]
+    assert isinstance(there, tuple)
+    cudnn = library(f"{PACKAGES}/cudnn/lib/libcudnn.so.8")
+    found = faults(diagnose(database, {**facts, "loader.files": (*there, cudnn, *shadow)}))
+    assert ("ld-library-path-shadows", []) in found
+    assert "gpu-too-new-for-build" in [cause for cause, _ in found]
+
+
+def test_a_variable_that_would_cure_one_framework_explains_nothing_of_another(database: RuleDatabase) -> None:
+    """A regression: JAX on the CPU was said to follow from a CUDA that TensorFlow 2.9 did not find."""
+    both = laid(database, {**HEALTHY, "release": ("tensorflow==2.9.3", "torch==2.10.0")},
+                {"python.planned_distributions": (), "loader.files": ()}, ran(gpus=0, usual="ran-on-cpu"))
+    build = lay(both, known({"framework.build": "cpu"}), database.tables, source="a test",
+                place=Place(framework=1))
+    found = {f.cause: [c.subject for c in f.consequences] for f in remedy.diagnose(build, database).findings}
+    assert found["cudart-missing"] == ["tensorflow"]
+    assert found["cpu-only-build"] == ["torch"]
+
+
+def test_on_the_cpu_it_is_told_what_the_framework_complained_of(database: RuleDatabase) -> None:
+    complaint = ("UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run "
+                 "some cuda functions before calling NumCudaDevices() that might have already set an error? "
+                 "Error 801: operation not supported (Triggered internally at x.cpp:109.)")
+    found = only(diagnose(database, TORCH, ran(gpus=0, usual="ran-on-cpu", log=("hello", complaint))))
+    assert "Error 801: operation not supported" in found.message
+    assert "hello" not in found.message
+
+
 # -- failures ----------------------------------------------------------------------------------------
 
 
@@ -201,6 +263,15 @@ def test_a_crash_beside_a_healthy_rest_is_named_with_its_stage(database: RuleDat
     assert found.cause == "framework-crashed"
     assert "convolution" in found.message
     assert "matmul" not in found.message
+
+
+def test_harmless_chatter_is_not_quoted_as_the_last_words(database: RuleDatabase) -> None:
+    """A regression: a crash of TensorFlow 2.9 was explained by the libraries that it had opened."""
+    chatter = "I dso_loader.cc:53] Successfully opened dynamic library libcudart.so.11.0"
+    words = f"F check.cc:1] Check failed: x == y / {chatter}"
+    found = only(diagnose(database, TENSORFLOW, observed(1, (), stage("matmul", "crashed", words))))
+    assert "Check failed: x == y" in found.message
+    assert "Successfully opened" not in found.message
 
 
 @pytest.mark.parametrize(("outcome", "cause"), [

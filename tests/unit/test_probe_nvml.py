@@ -33,6 +33,7 @@ FIRST_CARD = {
     "gpu.compute_capability": "8.0",
     "gpu.memory_total_bytes": 85899345920,
     "gpu.memory_used_bytes": 1073741824,
+    "gpu.memory_reserved_bytes": 0,
     "gpu.mig_mode": False,
     "gpu.mig_pending": False,
     "gpu.mig_instances": 0,
@@ -54,7 +55,8 @@ FACTS_OF_FUNCTION = {
     "nvmlDeviceGetUUID": {"gpu.uuid"},
     "nvmlDeviceGetPciInfo": {"gpu.bus_id"},
     "nvmlDeviceGetCudaComputeCapability": {"gpu.compute_capability"},
-    "nvmlDeviceGetMemoryInfo": {"gpu.memory_total_bytes", "gpu.memory_used_bytes"},
+    "nvmlDeviceGetMemoryInfo": {
+        "gpu.memory_total_bytes", "gpu.memory_used_bytes", "gpu.memory_reserved_bytes"},
     "nvmlDeviceGetMigMode": {"gpu.mig_mode", "gpu.mig_pending", "gpu.mig_instances"},
     "nvmlDeviceGetEccMode": {"gpu.ecc_mode"},
     "nvmlDeviceGetTotalEccErrors": {"gpu.ecc_uncorrected"},

@@ -20,6 +20,9 @@ def stage(name: str, outcome: str, card: str = "0") -> Record:
     return {"stage": name, "card": card, "outcome": outcome}
 
 
+MAIN_STAGES_PASSED = (stage("matmul", "passed"), stage("convolution", "passed"))
+
+
 def judged(database: RuleDatabase, stages: tuple[Record, ...], **host: Value) -> Judgement:
     """Return the judgement on TensorFlow without any CUDA library, after these stages."""
     facts: dict[str, Fact] = {name.replace("__", "."): Known(value=value, source="test") for name, value in {
@@ -38,21 +41,26 @@ def test_without_a_proof_the_prediction_stands(database: RuleDatabase) -> None:
 
 
 def test_stages_that_all_passed_make_it_a_note(database: RuleDatabase) -> None:
-    judgement = judged(database, (stage("matmul", "passed"), stage("compiled", "skipped")))
+    judgement = judged(database, (*MAIN_STAGES_PASSED, stage("compiled", "skipped")))
     assert severities(judgement)[MISSING] is Severity.INFO
     note = next(finding for finding in judgement.findings if finding.cause == MISSING)
     assert "ran on the GPU" in note.message
 
 
+@pytest.mark.parametrize("name", ["matmul", "convolution"])
+def test_one_main_stage_says_nothing_of_the_other_ones_library(name: str, database: RuleDatabase) -> None:
+    assert severities(judged(database, (stage(name, "passed"),)))[MISSING] is Severity.ERROR
+
+
 @pytest.mark.parametrize("outcome", [
     "failed", "ran-on-cpu", "no-proof", "crashed", "wrong-result", "skipped"])
 def test_anything_less_is_no_proof(outcome: str, database: RuleDatabase) -> None:
-    stages = (stage("matmul", "skipped"), stage("convolution", outcome))
+    stages = (stage("matmul", "passed"), stage("convolution", outcome))
     assert severities(judged(database, stages))[MISSING] is Severity.ERROR
 
 
 def test_the_machines_own_errors_are_not_touched(database: RuleDatabase) -> None:
-    judgement = judged(database, (stage("matmul", "passed"),), environment__CUDA_VISIBLE_DEVICES="-1")
+    judgement = judged(database, MAIN_STAGES_PASSED, environment__CUDA_VISIBLE_DEVICES="-1")
     assert severities(judgement)["cuda-visible-devices"] is Severity.ERROR
 
 
@@ -64,7 +72,8 @@ def test_another_cards_error_is_not_touched(database: RuleDatabase) -> None:
     indexes = [card["gpu.index"] for card in snapshot.gpus] if isinstance(snapshot.gpus, tuple) else []
     assert [fact.value for fact in indexes if isinstance(fact, Known)] == [0, 1]
     for card, severity in (("0", Severity.INFO), ("1", Severity.ERROR)):
-        stages = Known(value=(stage("matmul", "passed", card),), source="test")
+        stages = Known(value=(stage("matmul", "passed", card), stage("convolution", "passed", card)),
+                       source="test")
         ran: dict[str, Fact] = {"framework.stages": stages}
         judgement = remedy.diagnose(lay(snapshot, ran, database.tables, source="test"), database)
         found = {(f.cause, f.subject): f.severity for f in judgement.findings}

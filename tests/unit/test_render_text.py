@@ -10,7 +10,7 @@ import pytest
 from gpudoctor import ruledb
 from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
-from gpudoctor.model import Known, Report
+from gpudoctor.model import Known, Record, Report
 from gpudoctor.render import json as json_renderer
 from gpudoctor.render import text
 from gpudoctor.render.plain import printable
@@ -95,3 +95,19 @@ def test_a_result_without_proof_of_a_gpu_is_not_called_more() -> None:
     unproven = examine(lay(database.base, ran, database.tables, source="a test"), database, Policy())
     assert "nothing proves that a GPU computed it" not in text.render(healthy, width=200, colour=False)
     assert "nothing proves that a GPU computed it" in text.render(unproven, width=200, colour=False)
+
+
+def test_at_the_greatest_depth_no_greater_one_is_promised() -> None:
+    """An import that failed leaves questions that no other depth would answer."""
+    database = ruledb.load_shipped()
+    base = lay(database.base, assumed([("cc", "9.0"), ("driver", "580.95.05"), ("release", "torch==2.10.0")]),
+               database.tables, source="a test")
+    unreached: Record = {"stage": "matmul", "card": "0", "outcome": "not-reached"}
+    failed = {"framework.import_outcome": Known(value="failed", source="a test"),
+              "framework.stages": Known(value=(unreached,), source="a test")}
+    said = text.render(examine(base, database, Policy()), width=200, colour=False)
+    assert "not asked at this depth" in said
+    ran = lay(base, failed, database.tables, source="a test")
+    said = text.render(examine(ran, database, Policy()), width=200, colour=False)
+    assert "not asked at this depth" not in said
+    assert "not reached" in said
