@@ -34,3 +34,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return check
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many of the faults that were tried (tests/faults) were survived."""
+    def number(outcome: str) -> int:
+        reports = terminalreporter.stats.get(outcome, [])
+        return sum("::test_fault[" in getattr(report, "nodeid", "") for report in reports)
+
+    survived, broken = number("passed"), number("failed") + number("error")
+    if survived or broken:
+        left_out = f", {number('skipped')} not tried here" if number("skipped") else ""
+        terminalreporter.write_line(f"faults: {survived} of {survived + broken} survived{left_out}")

@@ -1,0 +1,15 @@
+"""Each hostile patient; see patients.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults import patients
+from tests.faults.fault import Fault
+from tests.faults.scene import Stage
+
+
+@pytest.mark.parametrize("fault", list(patients.faults()), ids=lambda fault: fault.name)
+def test_fault(fault: Fault, stage: Stage) -> None:
+    """What is promised is kept."""
+    fault.survive(stage)

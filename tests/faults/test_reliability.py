@@ -1,0 +1,50 @@
+"""The table of faults is whole, and docs/reliability.md counts its rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gpudoctor.probes.snapshot import COLLECTORS
+from tests.faults import calls
+from tests.faults.calls import in_doctor
+from tests.faults.doctor import COMMAND
+from tests.faults.probes import PROBES
+from tests.faults.table import PAGE, all_faults, faults_on, line_of
+from tests.harness.nvidia import H100, nvidia_machine
+from tests.hosts.looking import CUDA, DRIVER
+
+# They say what a code means, are asked of a code and not of a card, and their failure has a test of its own.
+ABOUT_CODES = {"cuGetErrorName", "cuGetErrorString", "nvmlErrorString"}
+
+
+def test_page_counts_the_rows_of_the_table() -> None:
+    """As many faults in each line as there are tests; `python -m tests.faults` writes the page."""
+    assert faults_on(PAGE.read_text("utf-8")) == dict(Counter(map(line_of, all_faults())))
+
+
+def test_names_are_unique() -> None:
+    """No fault hides another one."""
+    names = Counter((fault.group, fault.name) for fault in all_faults())
+    assert [name for name, number in names.items() if number > 1] == []
+
+
+def test_at_least_100_faults() -> None:
+    """What was asked for."""
+    assert len(all_faults()) > 100
+
+
+def test_every_collector_is_broken() -> None:
+    """A collector that is added to gpudoctor is added to the table."""
+    assert set(COLLECTORS) <= set(PROBES)
+
+
+def test_every_call_that_is_made_is_made_to_fail() -> None:
+    """What the scripted driver was asked for, also with MIG, is what the table has."""
+    machine = in_doctor(nvidia_machine(driver=DRIVER, cuda=CUDA, cards=[calls.MIG, H100]))
+    done = machine.run([*COMMAND, "check", "--format", "json"])
+    assert done.returncode in (0, 1, 3), done.stderr
+    tables = (calls.NVML_OF_A_CARD, calls.NVML_OF_MIG, calls.CUDA_OF_A_DEVICE, calls.CUDA_OF_THE_KERNEL,
+              calls.CUDA_GIVING_BACK, calls.ONCE, {"nvmlDeviceGetHandleByIndex": frozenset[str]()})
+    known = {name for table in tables for name in table}
+    asked = {call.partition("_v")[0].replace("WithFlags", "") for call in done.calls}
+    assert asked - known - ABOUT_CODES == set()
