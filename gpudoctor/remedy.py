@@ -9,21 +9,25 @@ A finding is the consequence of another one when the overlay that cures that oth
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, Place, lay, seen_by_running, unobserved
-from gpudoctor.engine import Subject, Truth, evaluate, fill, holds, placeholders, resolve, show
+from gpudoctor.engine import Subject, Subjects, Truth, evaluate, fill, holds, placeholders, resolve, show
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.model import (
-    Absent, Certainty, Effect, Fact, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Severity,
-    Snapshot, Value,
+    Absent, Certainty, Effect, Fact, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Scope,
+    Severity, Snapshot, Value,
 )
 from gpudoctor.proven import tempered
 
 Key = tuple[str, str]
+_CHOSEN = re.compile(r"--(python|kernel) ([^:]+)")
+_KERNEL_FILE = re.compile(r"--kernel [^:]+: (/.*?/kernel\.json)")
+_OWN_COMMAND = re.compile(r"\bgpudoctor (?:check|snapshot)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +55,42 @@ def diagnose(snapshot: Snapshot, database: RuleDatabase,
         rule = rules[finding.rule]
         subject = next(s for s in subjects[rule.scope] if s.name == finding.subject)
         proofs[_key(finding)] = list(_prove_all(rule, subject, finding, before, snapshot, database))
-    treated = [replace(f, fixes=tuple(p.remedy for p in proofs[_key(f)])) for f in ranked]
+    options, place = _patient_options(subjects), _environments_place(subjects)
+    treated = [replace(f, fixes=tuple(_placed(p.remedy, place) for p in proofs[_key(f)]),
+                       asks=tuple(replace(ask, command=_of_patient(ask.command, options)) for ask in f.asks))
+               for f in ranked]
     return Judgement(findings=_fold(treated, proofs), undecided=before.undecided)
+
+
+def _patient_options(subjects: Subjects) -> str:
+    """Return the options that name what is examined, where somebody named it: other commands must as well."""
+    facts = subjects[Scope.HOST][0]
+    number, because = facts.fact("process.id"), facts.fact("python.chosen_because")
+    if isinstance(number, Known):
+        return f"--pid {number.value}"
+    chosen = _CHOSEN.match(str(because.value)) if isinstance(because, Known) else None
+    return f"--{chosen[1]} {shlex.quote(chosen[2])}" if chosen else ""
+
+
+def _environments_place(subjects: Subjects) -> str:
+    """Return where the environment of what is examined is set, where that is not the caller's shell."""
+    facts = subjects[Scope.HOST][0]
+    because = facts.fact("python.chosen_because")
+    if isinstance(facts.fact("process.id"), Known):
+        return "not in this shell, but where that process gets its environment from; then start it anew"
+    kernel = _KERNEL_FILE.match(str(because.value)) if isinstance(because, Known) else None
+    return f'not in this shell, but in "env" of {kernel[1]}' if kernel else ""
+
+
+def _placed(remedy: Remedy, place: str) -> Remedy:
+    if not place or remedy.kind != "environment":
+        return remedy
+    return replace(remedy, title=f"{remedy.title} ({place})")
+
+
+def _of_patient(command: str, options: str) -> str:
+    """Return a command of ours about the same patient."""
+    return _OWN_COMMAND.sub(lambda own: f"{own[0]} {options}", command) if options else command
 
 
 def _key(finding: Finding) -> Key:

@@ -68,7 +68,7 @@ def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
 
     if not root.is_dir():
         raise RuleDatabaseError(
-            f"{root}: no such folder; --rules and GPUDOCTOR_RULES name a folder of rule pages")
+            f"{root}: no such folder; --rules, GPUDOCTOR_RULES and GPUDOCTOR_RULES_EXTRA name one of pages")
     problems: list[str] = []
     rules: list[Rule] = []
     tables: dict[str, Table] = {}

@@ -88,11 +88,11 @@ def check(
     verbose: Annotated[int, typer.Option(
         "--verbose", "-v", count=True, help="Add the loader trace (-v), and where the time went (-vv).")] = 0,
 ) -> None:
-    """Look at this machine, find what keeps frameworks off the GPU, and print fixes that work.
+    """Find what keeps frameworks off the GPU, and print fixes.
 
     Example: gpudoctor check --python .venv/bin/python
     """
-    visits.exclude(context)
+    visits.refuse(context)
     asked = Asked(fail_on=fail_on.value, allow_undecided=allow_undecided, require=tuple(require_ or ()),
                   assume=tuple(assume or ()), rules=rules, gpu=tuple(gpu or ()), stages=tuple(stages or ()),
                   smoke_timeout=smoke_timeout)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def facts() -> None:
-    """List every fact: its name, type, where it comes from, and what it means.
+    """List every fact: name, type, where it comes from, meaning.
 
     Example: gpudoctor facts | grep cudnn
     """

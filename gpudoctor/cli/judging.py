@@ -16,7 +16,7 @@ from gpudoctor.derive import requirements
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Report, Severity, Snapshot
 from gpudoctor.probes import snapshot as snapshots
-from gpudoctor.probes.raw import RawDocument
+from gpudoctor.probes.raw import Answer, RawDocument
 from gpudoctor.transports import local
 
 LIMITS_IN_ALL = 4  # the whole check ends within so many times the limit of a probe
@@ -51,11 +51,12 @@ class Judge:
 
     def examined_here(self, visit: local.Visit, raw: RawDocument, begun: float) -> Report:
         """Return the report on this machine, of which the collectors' answers are there, its fixes tried."""
+        if self._pairs:  # a machine that is partly assumed cannot be tried on
+            detail = "nothing is run on a machine that is partly assumed"
+            return self._read({**raw, "stages": Answer(outcome="not-asked", seconds=0.0, detail=detail)})
         self._watch.begin("running frameworks")
         raw = looking.look(visit, raw, self._database, self._wish, wish.told)
         report = self._read(raw)
-        if self._pairs:  # a machine that is partly assumed cannot be tried on
-            return report
         self._watch.begin("trying fixes")
         return trial.try_fixes(report, _looker(visit, raw, begun + raw["stages"].seconds), self._read)
 

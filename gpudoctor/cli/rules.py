@@ -106,7 +106,9 @@ def _is_bulky(value: object) -> bool:
 
 @app.command("lint", cls=Command)
 def lint_(rules: Folder = None) -> None:
-    """Prove every rule and symptom: form, cases, coverage, blindness, cures, examples.
+    """Prove every rule and symptom.
+
+    Form, cases, coverage, blindness, cures, examples.
 
     Example: gpudoctor rules lint --rules rules/
     """

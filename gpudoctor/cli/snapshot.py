@@ -40,7 +40,7 @@ def snapshot(
     record: Annotated[str | None, typer.Option(
         metavar="DIR", help="Also save what every probe answered, raw, in this folder.")] = None,
 ) -> None:
-    """Record everything gpudoctor can see of this machine, to be judged anywhere with check --from.
+    """Record this machine, to be judged anywhere with check --from.
 
     Example: gpudoctor snapshot --share -o machine.json
     """
@@ -49,11 +49,14 @@ def snapshot(
     from gpudoctor.probes import document
     from gpudoctor.probes import snapshot as snapshots
 
-    visits.exclude(context)
+    visits.refuse(context)
     visit = visits.visit_here(python, depth.value, timeout, kernel=kernel, pid=pid)
     raw = looking.look(visit, local.collect(visit), sources.database(None), courses.Wish(), wish.told)
     if record is not None:
         _record(document.encode(raw), record)
+        if share_:
+            typer.echo(f"{record} holds raw answers, which are not redacted: show others only the snapshot",
+                       err=True)
     seen = snapshots.read(raw)
     if share_:
         seen = share.share(seen)
@@ -74,7 +77,9 @@ def payload(
     output: Annotated[str, typer.Option(
         "--output", "-o", metavar="FILE", help="Write it there.")] = "probe.pyz",
 ) -> None:
-    """Write the looking half as one file that runs anywhere with Python 3.6 or newer, without gpudoctor.
+    """Write one file that looks where gpudoctor is not installed.
+
+    It needs Python 3.6 or newer there, and nothing else.
 
     Example: gpudoctor payload -o probe.pyz
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from typing import Any
 
@@ -67,6 +68,28 @@ def write(text: str, output: str | None) -> None:
     if output in (None, "-"):
         streams.say(text)
         return
+    if _is_stream(output):
+        _pour(text, output)
+        return
     refused = host.write_atomically(output, text.encode("utf-8", "backslashreplace"))
     if refused is not None:
         raise InputError(f"{output}: cannot be written: {refused.reason}")
+
+
+def _is_stream(output: str) -> bool:
+    """Return whether it is a device or a pipe (/dev/null, /dev/stdout, >(...)), which nobody can replace."""
+    try:
+        mode = os.stat(output).st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _pour(text: str, output: str) -> None:
+    try:
+        with open(output, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)
+    except BrokenPipeError:
+        raise SystemExit(streams.EXIT_BROKEN_PIPE) from None
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}") from None

@@ -21,17 +21,44 @@ KernelName = Annotated[str | None, typer.Option(
 ProcessNumber = Annotated[int | None, typer.Option(
     metavar="N", min=1, help="Examine a running process: its interpreter, environment and root.")]
 _LOOKED_AT = ("from_", "python", "kernel", "pid")
+_HOW_TO_LOOK = ("depth", "timeout", "gpu", "stages", "smoke_timeout")
+_HOW_TO_RUN = ("gpu", "stages", "smoke_timeout")
 
 
-def exclude(context: typer.Context) -> None:
-    """Raise `UsageError` when the options name two things to look at, or how to look at what is recorded."""
-    given = [name for name in (*_LOOKED_AT, "depth") if _is_given(context, name)]
-    clash = [name for name in given if name != "depth"] if "from_" not in given else given
+def refuse(context: typer.Context) -> None:
+    """Raise `UsageError` or `InputError` for what cannot be followed, before time is spent on it."""
+    _refuse_clashes(context)
+    _refuse_lost_output(context.params.get("output"))
+
+
+def _refuse_clashes(context: typer.Context) -> None:
+    """Refuse two things to look at, and how to look at what is recorded or not to be run."""
+    given = [name for name in (*_LOOKED_AT, *_HOW_TO_LOOK) if _is_given(context, name)]
+    recorded = "from_" in given
+    clash = given if recorded else [name for name in given if name not in _HOW_TO_LOOK]
     if len(clash) > 1:
-        first, second = (f"--{name.rstrip('_')}" for name in clash[:2])
-        recorded = "from_" in clash
+        first, second = (_written(name) for name in clash[:2])
         why = "a recorded snapshot is judged as it is" if recorded else "each says what to look at"
         raise UsageError(f"{first} and {second} exclude one another: {why}")
+    running = [name for name in given if name in _HOW_TO_RUN]
+    depth = getattr(context.params.get("depth"), "value", "smoke")
+    if running and depth != "smoke":
+        raise UsageError(f"{_written(running[0])} is for --depth smoke; at depth {depth} no framework is run")
+
+
+def _written(name: str) -> str:
+    return f"--{name.rstrip('_').replace('_', '-')}"
+
+
+def _refuse_lost_output(output: str | None) -> None:
+    """Refuse a file that cannot be made."""
+    if output in (None, "-"):
+        return
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):
+        raise InputError(f"{output}: cannot be written: no such folder")
+    if os.path.isdir(output):
+        raise InputError(f"{output}: cannot be written: it is a folder")
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

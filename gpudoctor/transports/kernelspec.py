@@ -65,7 +65,8 @@ def find(name: str, *, environment: Mapping[str, str], default: Patient, folder:
                         f"--kernel {name}: no kernel.json, so it is Jupyter's own Python ({jupyter.because})")
     if place is None:
         listed = ", ".join(list(found)[:_LISTED]) + (", ..." if len(found) > _LISTED else "") or "none"
-        return _no(f"there is no Jupyter kernel {name}; found: {listed}; looked in {', '.join(folders)}")
+        return _no(f"there is no Jupyter kernel {name}; found: {listed}; looked in {', '.join(folders)}; if "
+                   "Jupyter has its own environment, activate it or name its share/jupyter in JUPYTER_PATH")
     path = posixpath.join(place, "kernel.json")
     try:
         return _read(name, path, jupyter, environment, folder, host)

@@ -175,7 +175,8 @@ class _Look:
         owner = "" if isinstance(who, Missing | Refused) else f" of user {who.owner}"
         what = f"process {self.number}{owner} cannot be looked into ({answer.reason})"
         if self.is_root:
-            return _Refusal(f"{what}: root lacks CAP_SYS_PTRACE here; look from outside of this container")
+            return _Refusal(f"{what} although we are root: a right is missing here (in a container, look "
+                            "from outside of it)")
         return _Refusal(f"{what}; as root: {self.as_root}")
 
 

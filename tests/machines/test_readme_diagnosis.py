@@ -20,7 +20,7 @@ _SHOWN = re.compile(r"<!-- diagnosis: begin -->\n```text\n(.*?)```\n<!-- diagnos
 
 
 def printed(patients: Patients) -> str:
-    """Return what `gpudoctor check` prints on the machine, without the tester's kernel and patch level."""
+    """Return what the command prints on the machine, without the tester's kernel and patch level."""
     scenario = SCENARIOS[MACHINE]
     patient = patients(scenario.patient)
     machine = scenario.build(patient).adding(links={VENV: str(patient.prefix)})
@@ -44,11 +44,11 @@ def test_readme_opens_with_what_is_printed(
     readme = ROOT / "README.md"
     page = readme.read_text("utf-8")
     if request.config.getoption("--update-golden"):
-        shown_text = f"```text\n$ gpudoctor check\n{text}```"
+        shown_text = f"```text\n$ gpudoctor check --depth static\n{text}```"
         block = f"<!-- diagnosis: begin -->\n{shown_text}\n<!-- diagnosis: end -->"
         start, end = page.index("<!-- diagnosis: begin -->"), page.index("<!-- diagnosis: end -->")
         readme.write_text(page[:start] + block + page[end + len("<!-- diagnosis: end -->"):], "utf-8")
         return
     shown = _SHOWN.search(page)
     assert shown is not None, "README.md shows no diagnosis between its markers"
-    assert shown[1] == f"$ gpudoctor check\n{text}"
+    assert shown[1] == f"$ gpudoctor check --depth static\n{text}"

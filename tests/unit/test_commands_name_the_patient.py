@@ -1,0 +1,55 @@
+"""A command of ours that is suggested is about the same patient, and a variable is set where it belongs."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor import remedy, ruledb
+from gpudoctor.assume import lay
+from gpudoctor.model import Fact, Finding, Known, RuleDatabase, Value
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    return ruledb.load(None, None)
+
+
+def finding(database: RuleDatabase, cause: str, **values: Value) -> Finding:
+    facts: dict[str, Fact] = {
+        name.replace("__", "."): Known(value=value, source="test") for name, value in values.items()}
+    judgement = remedy.diagnose(lay(database.base, facts, database.tables, source="test"), database)
+    return next(found for found in judgement.findings if found.cause == cause)
+
+
+HUNG = ({"stage": "matmul", "card": "0", "outcome": "timed-out", "reason": "no end within 5 s"},)
+
+
+@pytest.mark.parametrize(("facts", "options"), [
+    ({"python__chosen_because": "--python /home/ana/my venv/bin/python"},
+     " --python '/home/ana/my venv/bin/python'"),
+    ({"python__chosen_because": "--kernel my: /usr/share/jupyter/kernels/my/kernel.json starts it"},
+     " --kernel my"),
+    ({"python__chosen_because": "process 7 runs it: its venv", "process__id": 7}, " --pid 7"),
+    ({"python__chosen_because": "VIRTUAL_ENV names its environment"}, ""),
+])
+def test_what_is_asked_next_names_the_same_patient(
+        facts: dict[str, Value], options: str, database: RuleDatabase) -> None:
+    hangs = finding(database, "framework-hangs", release="torch==2.10.0", framework__import_outcome="passed",
+                    framework__seen_gpus=1, framework__stages=HUNG, framework__log=(), **facts)
+    assert f"gpudoctor check{options} --smoke-timeout" in " ".join(ask.command for ask in hangs.asks)
+
+
+@pytest.mark.parametrize(("facts", "place"), [
+    ({"python__chosen_because": "--kernel my: /srv/my/kernel.json starts it; it sets X"},
+     '"env" of /srv/my/kernel.json'),
+    ({"process__id": 7}, "where that process gets its environment from"),
+])
+def test_a_variable_is_set_where_the_patient_gets_it_from(
+        facts: dict[str, Value], place: str, database: RuleDatabase) -> None:
+    hidden = finding(database, "cuda-visible-devices", environment__CUDA_VISIBLE_DEVICES="", **facts)
+    assert place in hidden.fixes[0].title
+
+
+def test_in_a_shell_nothing_is_added(database: RuleDatabase) -> None:
+    hidden = finding(database, "cuda-visible-devices", environment__CUDA_VISIBLE_DEVICES="")
+    assert "shell" not in hidden.fixes[0].title
