@@ -56,9 +56,10 @@ def test_report_says_that_a_process_was_examined(patient: Patient) -> None:
     done = beside(HEALTHY, sleeper(patient.python), doctor=text)
     lines = done.stdout.splitlines()
     row = next(line for line in lines if line.startswith("  process "))
-    assert "sleeper.py" in " ".join(lines)
-    assert str(patient.python)[:20] in row
-    assert "its environment is seen as it" in " ".join(lines)
+    said = " ".join(line.strip() for line in lines)
+    assert "sleeper.py" in said
+    assert str(patient.python)[:20] in said
+    assert "its environment is seen as it" in said
     assert lines.index(row) == 2
 
 
