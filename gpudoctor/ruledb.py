@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,11 +186,38 @@ def load_compiled(file: Path) -> RuleDatabase:
         return RuleDatabase(
             version=raw["version"], sha256=hashlib.sha256(data).hexdigest(),
             rules=tuple(_rule(rule) for rule in raw["rules"]),
-            tables={name: _table(name, table) for name, table in raw["tables"].items()},
+            tables=_LazyTables(raw["tables"]),
             symptoms=tuple(_symptom(symptom) for symptom in raw["symptoms"]),
             base=codec.decode_snapshot(raw["base"], str(file)))
     except (KeyError, TypeError, ValueError) as error:
         raise RuleDatabaseError(f"{file}: is damaged ({error!r}); reinstall gpudoctor-cli") from None
+
+
+class _LazyTables(Mapping[str, Table]):
+    """The compiled tables, each decoded when it is read: most machines need few of them."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self._raw = raw
+        self._decoded: dict[str, Table] = {}
+
+    def __getitem__(self, name: str) -> Table:
+        """Return a table; raise KeyError where there is none, `RuleDatabaseError` where it is damaged."""
+        if name not in self._decoded:
+            raw = self._raw[name]
+            try:
+                self._decoded[name] = _table(name, raw)
+            except (KeyError, TypeError, AttributeError) as error:
+                raise RuleDatabaseError(
+                    f"the table {name} is damaged ({error!r}); reinstall gpudoctor-cli") from None
+        return self._decoded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of all tables."""
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        """Return how many tables there are."""
+        return len(self._raw)
 
 
 def _value(raw: Any) -> Value:
