@@ -97,7 +97,8 @@ def test_interpreter_and_variables_are_those_that_jupyter_starts(
         (folder / name).symlink_to(prefix / "bin" / "python")
     filled = {name: value.replace("{folder}", str(folder)) for name, value in added.items()}
     # not every one of these Pythons has ipykernel: a kernel that stays is enough to be looked at
-    staying = {**json.loads(spec(program, env=filled)), "argv": [program, "-c", "import time; time.sleep(60)"]}
+    argv = [program, "-c", "import time; time.sleep(60)"]
+    staying = {**json.loads(spec(program, env=filled)), "argv": argv}
     (folder / "kernel.json").write_text(json.dumps(staying))
     environment = {
         "HOME": str(tmp_path), "PATH": f"{prefix}/bin:/usr/bin:/bin", "JUPYTER_PATH": str(tmp_path),
