@@ -21,7 +21,7 @@ KernelName = Annotated[str | None, typer.Option(
 ProcessNumber = Annotated[int | None, typer.Option(
     metavar="N", min=1, help="Examine a running process: its interpreter, environment and root.")]
 _LOOKED_AT = ("from_", "python", "kernel", "pid")
-_HOW_TO_LOOK = ("depth", "timeout", "gpu", "stages", "smoke_timeout")
+_HOW_TO_LOOK = ("depth", "gpu", "stages", "smoke_timeout")
 _HOW_TO_RUN = ("gpu", "stages", "smoke_timeout")
 
 

@@ -25,6 +25,7 @@ ANSWER_LIMIT_BYTES = 64 << 20
 NOISE_LIMIT_BYTES = 1 << 16
 EXIT_OUTPUT = 4
 _CHILDREN = []  # type: List[Any]
+_STARTING = threading.Lock()  # held while a child is started, and for good once everything is to end
 
 
 def main(argv: List[str], program: str) -> int:
@@ -43,6 +44,7 @@ def main(argv: List[str], program: str) -> int:
     try:
         document = {"schema": SCHEMA, "probes": collect(program, options)}
     except KeyboardInterrupt as signalled:
+        _STARTING.acquire(timeout=2)  # a child that is just being started is in the list then
         for child in _CHILDREN:
             _kill(child)
         # threads still wait for the dead
@@ -139,12 +141,13 @@ def _run(program: str, name: str, request: Dict[str, Any], timeout: float,
     begun = time.time()
     command = [sys.executable or "python3", program, "--collect", name, "1", json.dumps(request)]
     try:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE,
-                                 env=environment, start_new_session=True)
+        with _STARTING:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE,
+                                     env=environment, start_new_session=True)
+            _CHILDREN.append(child)
     except OSError as error:
         return _end("not-started", begun, str(error), None)
-    _CHILDREN.append(child)
     kept = {"answer": [], "noise": []}  # type: Dict[str, List[bytes]]
     readers = [_drained(child.stdout, kept["answer"], ANSWER_LIMIT_BYTES),
                _drained(child.stderr, kept["noise"], NOISE_LIMIT_BYTES)]

@@ -154,7 +154,7 @@ def test_1_no_wheel_for_the_patients_python(tmp_path: Path) -> None:
     ["check", "--depth", "static", "--stages", "matmul"],
     ["check", "--depth", "import", "--gpu", "0"],
     ["check", "--from", "machine.json", "--smoke-timeout", "5"],
-    ["check", "--from", "machine.json", "--timeout", "5"],
+    ["check", "--from", "machine.json", "--gpu", "0"],
     ["check", "--fail-on", "nothing"],
     ["check", "surplus"],
     ["no-such-command"],
