@@ -6,6 +6,7 @@ folder that was named and cannot be used is an error, never a silent return to t
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shlex
@@ -179,6 +180,8 @@ def load_compiled(file: Path) -> RuleDatabase:
         data = file.read_bytes()
         raw = json.loads(data)
     except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+            raise  # the machine has too little left; the file may be as it should
         raise RuleDatabaseError(f"{file}: cannot be read ({error}); reinstall gpudoctor-cli") from None
     if not isinstance(raw, dict) or raw.get("schema") != COMPILED_SCHEMA:
         raise RuleDatabaseError(f"{file}: is no {COMPILED_SCHEMA} file; reinstall gpudoctor-cli")
