@@ -15,6 +15,7 @@ from gpudoctor import __version__
 from gpudoctor.cli.streams import Closed, forget_output
 
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
+_COMPLETION = "_GPUDOCTOR_COMPLETE"  # by which a shell asks typer to complete a line
 ISSUES_HINT = "if that does not help, report it at https://github.com/gpudoctor/gpudoctor/issues"
 
 
@@ -41,7 +42,8 @@ def run() -> int:
         if sys.argv[1:] == ["--version"]:
             print(f"gpudoctor {__version__}", flush=True)
             return 0
-        return _command()
+        code = _plain_check()
+        return _command() if code is None else code
     except KeyboardInterrupt:
         print("gpudoctor: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -55,6 +57,16 @@ def run() -> int:
         if isinstance(error, OSError):
             forget_output()
         return exit_code
+
+
+def _plain_check() -> int | None:
+    """Run a check whose words need no typer and return its exit code; None where typer must read them."""
+    if sys.argv[1:2] != ["check"] or _COMPLETION in os.environ:
+        return None
+    from gpudoctor.cli import checking, plain_words
+
+    asked = plain_words.read(sys.argv[2:])
+    return None if asked is None else checking.check(asked)
 
 
 def _describe(error: Exception) -> tuple[str, int]:

@@ -7,13 +7,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The options of `gpudoctor check` that do not say where to look."""
+    """The options of `gpudoctor check`; `given` are the names of those that stood on the command line."""
 
-    fail_on: str
-    allow_undecided: bool
-    require: tuple[str, ...]
-    assume: tuple[str, ...]
-    rules: str | None
-    gpu: tuple[str, ...]
-    stages: tuple[str, ...]
-    smoke_timeout: float
+    given: frozenset[str] = frozenset()
+    python: str | None = None
+    kernel: str | None = None
+    pid: int | None = None
+    recorded: str | None = None
+    depth: str = "smoke"
+    timeout: float = 20.0
+    gpu: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+    smoke_timeout: float = 120.0  # courses.DEFAULT_LIMIT_SECONDS, whose module would take long to import
+    format: str = "text"
+    output: str | None = None
+    fail_on: str = "error"
+    allow_undecided: bool = False
+    require: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
+    rules: str | None = None
+    verbose: int = 0

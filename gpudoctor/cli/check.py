@@ -1,23 +1,14 @@
-"""`gpudoctor check`: look at a machine (or a recorded one), judge it, say what to do."""
+"""The options of `gpudoctor check`: look at a machine (or a recorded one), judge it, say what to do."""
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gpudoctor.cli import visits
+from gpudoctor.cli import checking, parameters
 from gpudoctor.cli.asked import Asked
-from gpudoctor.cli.stopwatch import Stopwatch
-from gpudoctor.transports import local
-
-if TYPE_CHECKING:
-    from gpudoctor.cli.judging import Judge
-    from gpudoctor.model import Report
 
 
 class Depth(str, Enum):
@@ -47,8 +38,8 @@ def check(
     context: typer.Context,
     python: Annotated[str | None, typer.Option(
         metavar="PYTHON", help="The interpreter to examine (default: the active environment's).")] = None,
-    kernel: visits.KernelName = None,
-    pid: visits.ProcessNumber = None,
+    kernel: parameters.KernelName = None,
+    pid: parameters.ProcessNumber = None,
     from_: Annotated[str | None, typer.Option(
         "--from", metavar="SNAPSHOT",
         help="Judge a recorded snapshot, report or raw document (- for stdin).")] = None,
@@ -92,80 +83,10 @@ def check(
 
     Example: gpudoctor check --python .venv/bin/python
     """
-    visits.refuse(context)
-    asked = Asked(fail_on=fail_on.value, allow_undecided=allow_undecided, require=tuple(require_ or ()),
-                  assume=tuple(assume or ()), rules=rules, gpu=tuple(gpu or ()), stages=tuple(stages or ()),
-                  smoke_timeout=smoke_timeout)
-    watch = Stopwatch()
-    if from_ is None:
-        report = _examine_here(visits.visit_here(python, depth.value, timeout, kernel, pid), asked, watch)
-    else:
-        report = _examine_recorded(from_, asked, watch)
-    _print(report, format_, verbose, output, watch)
-    raise typer.Exit(report.exit_code)
-
-
-def _examine_here(visit: local.Visit, asked: Asked, watch: Stopwatch) -> Report:
-    """Look and judge. What is needed later is imported while the probes run, which takes about as long."""
-    begun = time.monotonic()
-    judges: list[Judge] = []
-
-    def while_reading() -> None:
-        watch.begin("importing")
-        from gpudoctor.cli.judging import Judge
-
-        judges.append(Judge(asked, watch))
-        watch.begin("probes that read files")
-
-    def while_asking() -> None:
-        judges[0].read_rules()
-        watch.begin("importing")
-        import gpudoctor.render.text  # noqa: F401
-
-        watch.begin("probes that ask the driver")
-
-    watch.begin("probes that read files")
-    raw = local.collect(visit, while_reading, while_asking)
-    return judges[0].examined_here(visit, raw, begun)
-
-
-def _examine_recorded(name: str, asked: Asked, watch: Stopwatch) -> Report:
-    watch.begin("importing")
-    from gpudoctor.cli import judging, sources
-
-    judge = judging.Judge(asked, watch)
-    judge.read_rules()
-    watch.begin("reading answers")
-    return judge.examined(sources.read_snapshot(name))
-
-
-def _print(report: Report, format_: Format, verbose: int, output: str | None, watch: Stopwatch) -> None:
-    from gpudoctor.cli import sources
-
-    watch.begin("rendering")
-    sources.write(_rendered(report, format_, verbose > 0, to_file=output is not None), output)
-    if verbose > 1:
-        sys.stderr.write(f"TIME of gpudoctor itself (that of the probes: PROBES)\n{watch.lines()}")
-
-
-def _rendered(report: Report, format_: Format, verbose: bool, *, to_file: bool) -> str:
-    if format_ is Format.JSON:
-        from gpudoctor.render import json
-
-        return json.render(report)
-    from gpudoctor.render import text
-
-    terminal = sys.stdout.isatty() and not to_file
-    return text.render(report, width=_width(terminal), colour=terminal and _colour(), verbose=verbose)
-
-
-def _colour() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("", "dumb")
-
-
-def _width(terminal: bool) -> int:
-    """Return the columns to fill: COLUMNS, else the terminal's, else 80; long lines are hard to read."""
-    wanted = os.environ.get("COLUMNS", "")
-    if wanted.isdigit() and int(wanted) >= 20:
-        return min(int(wanted), 200)
-    return min(os.get_terminal_size().columns, 120) if terminal else 80
+    asked = Asked(
+        given=parameters.given(context), python=python, kernel=kernel, pid=pid, recorded=from_,
+        depth=depth.value, timeout=timeout, gpu=tuple(gpu or ()), stages=tuple(stages or ()),
+        smoke_timeout=smoke_timeout, format=format_.value, output=output, fail_on=fail_on.value,
+        allow_undecided=allow_undecided, require=tuple(require_ or ()), assume=tuple(assume or ()),
+        rules=rules, verbose=verbose)
+    raise typer.Exit(checking.check(asked))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpudoctor.cli import streams, visits
+from gpudoctor.cli import parameters, streams, visits
 from gpudoctor.cli.check import Depth
 from gpudoctor.cli.errors import InputError
 from gpudoctor.transports import local
@@ -30,8 +30,8 @@ def snapshot(
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write it there.")] = None,
     python: Annotated[str | None, typer.Option(metavar="PYTHON", help="The interpreter to examine.")] = None,
-    kernel: visits.KernelName = None,
-    pid: visits.ProcessNumber = None,
+    kernel: parameters.KernelName = None,
+    pid: parameters.ProcessNumber = None,
     depth: Annotated[Depth, typer.Option(help="How far to look.")] = Depth.STATIC,
     timeout: Annotated[float, typer.Option(
         metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe.")] = 20.0,
@@ -49,7 +49,7 @@ def snapshot(
     from gpudoctor.probes import document
     from gpudoctor.probes import snapshot as snapshots
 
-    visits.refuse(context)
+    visits.refuse(parameters.given(context), depth.value, output)
     visit = visits.visit_here(python, depth.value, timeout, kernel=kernel, pid=pid)
     raw = looking.look(visit, local.collect(visit), sources.database(None), courses.Wish(), wish.told)
     if record is not None:

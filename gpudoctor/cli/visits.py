@@ -8,46 +8,34 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import Annotated
-
-import typer
+from collections.abc import Collection
 
 from gpudoctor import host, patient
 from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.transports import local
 
-KernelName = Annotated[str | None, typer.Option(
-    metavar="NAME", help="Examine what this Jupyter kernel starts, with its environment.")]
-ProcessNumber = Annotated[int | None, typer.Option(
-    metavar="N", min=1, help="Examine a running process: its interpreter, environment and root.")]
-_LOOKED_AT = ("from_", "python", "kernel", "pid")
-_HOW_TO_LOOK = ("depth", "gpu", "stages", "smoke_timeout")
-_HOW_TO_RUN = ("gpu", "stages", "smoke_timeout")
+_LOOKED_AT = ("--from", "--python", "--kernel", "--pid")
+_HOW_TO_LOOK = ("--depth", "--gpu", "--stages", "--smoke-timeout")
+_HOW_TO_RUN = ("--gpu", "--stages", "--smoke-timeout")
 
 
-def refuse(context: typer.Context) -> None:
+def refuse(given: Collection[str], depth: str, output: str | None) -> None:
     """Raise `UsageError` or `InputError` for what cannot be followed, before time is spent on it."""
-    _refuse_clashes(context)
-    _refuse_lost_output(context.params.get("output"))
+    _refuse_clashes(given, depth)
+    _refuse_lost_output(output)
 
 
-def _refuse_clashes(context: typer.Context) -> None:
+def _refuse_clashes(given: Collection[str], depth: str) -> None:
     """Refuse two things to look at, and how to look at what is recorded or not to be run."""
-    given = [name for name in (*_LOOKED_AT, *_HOW_TO_LOOK) if _is_given(context, name)]
-    recorded = "from_" in given
-    clash = given if recorded else [name for name in given if name not in _HOW_TO_LOOK]
+    looked_at = [name for name in _LOOKED_AT if name in given]
+    how = [name for name in _HOW_TO_LOOK if name in given]
+    clash = [*looked_at, *how] if "--from" in given else looked_at
     if len(clash) > 1:
-        first, second = (_written(name) for name in clash[:2])
-        why = "a recorded snapshot is judged as it is" if recorded else "each says what to look at"
-        raise UsageError(f"{first} and {second} exclude one another: {why}")
-    running = [name for name in given if name in _HOW_TO_RUN]
-    depth = getattr(context.params.get("depth"), "value", "smoke")
+        why = "a recorded snapshot is judged as it is" if "--from" in given else "each says what to look at"
+        raise UsageError(f"{clash[0]} and {clash[1]} exclude one another: {why}")
+    running = [name for name in how if name in _HOW_TO_RUN]
     if running and depth != "smoke":
-        raise UsageError(f"{_written(running[0])} is for --depth smoke; at depth {depth} no framework is run")
-
-
-def _written(name: str) -> str:
-    return f"--{name.rstrip('_').replace('_', '-')}"
+        raise UsageError(f"{running[0]} is for --depth smoke; at depth {depth} no framework is run")
 
 
 def _refuse_lost_output(output: str | None) -> None:
@@ -59,11 +47,6 @@ def _refuse_lost_output(output: str | None) -> None:
         raise InputError(f"{output}: cannot be written: no such folder")
     if os.path.isdir(output):
         raise InputError(f"{output}: cannot be written: it is a folder")
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name) if name in context.params else None
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def visit_here(python: str | None, depth: str, timeout_seconds: float, kernel: str | None = None,

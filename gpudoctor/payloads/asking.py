@@ -9,7 +9,10 @@ import ctypes
 import json
 import os
 import threading
-from typing import Optional
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Optional
 
 ANSWER_WITHIN_SECONDS = 8.0
 _MAPS_LIMIT_BYTES = 16 << 20
@@ -80,7 +83,7 @@ def loaded_file(library, symbols):
     return {}
 
 
-def _mapping_at(address: int) -> Optional[str]:
+def _mapping_at(address: int) -> "Optional[str]":
     try:
         with open("/proc/self/maps", "rb") as maps:
             lines = maps.read(_MAPS_LIMIT_BYTES).splitlines()
@@ -101,7 +104,7 @@ class _SymbolInformation(ctypes.Structure):
                 ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p)]
 
 
-def _dladdr(address: int) -> Optional[str]:
+def _dladdr(address: int) -> "Optional[str]":
     information = _SymbolInformation()
     try:
         found = ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(information))

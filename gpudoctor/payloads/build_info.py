@@ -5,9 +5,12 @@ before 2.3), annotated ones (torch since 2.6), or one dictionary, bare or in an 
 """
 
 import ast
-from typing import Any, Dict, Optional
 
 from . import files
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, Optional
 
 SOURCE_BYTES_LIMIT = 1 << 15
 NESTING_LIMIT = 40
@@ -18,7 +21,7 @@ _OPENING, _CLOSING = "([{", ")]}"
 _PREFIXES = "-+~"
 
 
-def read(path: str) -> Dict[str, Any]:
+def read(path: str) -> "Dict[str, Any]":
     """Return {"path", "values": {name: constant}}, or {"path", "missing": True} or {"path", "error": why}."""
     answer = files.read_text(path, SOURCE_BYTES_LIMIT)
     if "text" not in answer:
@@ -31,7 +34,7 @@ def read(path: str) -> Dict[str, Any]:
         return {"path": path, "error": "%s: %s" % (type(problem).__name__, problem)}
 
 
-def constants(source: str) -> Dict[str, Any]:
+def constants(source: str) -> "Dict[str, Any]":
     """Return the module-level constants of `source`; the entries of `build_info` count as constants."""
     if _is_deep(source):
         raise ValueError("nested too deeply to be what a build writes")
@@ -58,7 +61,7 @@ def _is_deep(source: str) -> bool:
     return False
 
 
-def _assignment(statement: ast.stmt) -> Any:
+def _assignment(statement: ast.stmt) -> "Any":
     """Return (name, value) of `name = constant`, with or without annotation, else (None, None)."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target: Any = statement.targets[0]
@@ -75,7 +78,7 @@ def _assignment(statement: ast.stmt) -> Any:
 _NO_CONSTANT = object()
 
 
-def _constant(node: Optional[ast.AST]) -> Any:
+def _constant(node: "Optional[ast.AST]") -> "Any":
     """Evaluate a literal, or OrderedDict(literal) and dict(literal)."""
     try:
         if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
@@ -88,7 +91,7 @@ def _constant(node: Optional[ast.AST]) -> Any:
         return _NO_CONSTANT
 
 
-def plain(value: Any) -> Any:
+def plain(value: "Any") -> "Any":
     """Return `value` as JSON can hold it: None, flags, numbers, short text, or a list of these."""
     if value is None or isinstance(value, bool):
         return value

@@ -5,15 +5,18 @@ take the file away. The records of both still list it, each with the size and ha
 """
 
 import os
-from typing import Any, Dict, List, Optional
 
 from . import files
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional
 
 HASH_BYTES_LIMIT = 64 << 20
 COLLISIONS_LIMIT = 1000
 
 
-def claims_of(distribution: Dict[str, Any], libraries: Dict[str, Any]) -> List[Dict[str, Any]]:
+def claims_of(distribution: "Dict[str, Any]", libraries: "Dict[str, Any]") -> "List[Dict[str, Any]]":
     """Return one claim for each shared library a distribution's record lists: path, owner, size, hash."""
     folder, owner = distribution["folder"], distribution["name"]
     return [
@@ -22,7 +25,7 @@ def claims_of(distribution: Dict[str, Any], libraries: Dict[str, Any]) -> List[D
     ]
 
 
-def examine(claims: List[Dict[str, Any]]) -> Dict[str, List[Dict[str, Any]]]:
+def examine(claims: "List[Dict[str, Any]]") -> "Dict[str, List[Dict[str, Any]]]":
     """Return `collisions` (files of several owners) and `gone` (claimed files that are not there)."""
     by_path: Dict[str, List[Dict[str, Any]]] = {}
     for claim in claims:
@@ -51,14 +54,14 @@ def examine(claims: List[Dict[str, Any]]) -> Dict[str, List[Dict[str, Any]]]:
     return {"collisions": collisions[:COLLISIONS_LIMIT], "gone": gone[:COLLISIONS_LIMIT]}
 
 
-def _size_of(path: str) -> Optional[int]:
+def _size_of(path: str) -> "Optional[int]":
     try:
         return os.stat(path).st_size
     except OSError:
         return None
 
 
-def _whose(path: str, size: Optional[int], owners: List[Dict[str, Any]], budget_bytes: int) -> Any:
+def _whose(path: str, size: "Optional[int]", owners: "List[Dict[str, Any]]", budget_bytes: int) -> "Any":
     """Return (matches, decided_by): an owner, "identical", "neither", "undecided", or "" when it is gone."""
     if size is None:
         return "", ""
@@ -75,7 +78,7 @@ def _whose(path: str, size: Optional[int], owners: List[Dict[str, Any]], budget_
     return next((claim["owner"] for claim in fitting if claim["sha256"] == digest), "neither"), "hash"
 
 
-def sha256_of(path: str, limit_bytes: int) -> Optional[str]:
+def sha256_of(path: str, limit_bytes: int) -> "Optional[str]":
     """Return the hash of a regular file of at most `limit_bytes`, None if it cannot be read."""
     import hashlib  # costs milliseconds, and hardly any environment needs it
 

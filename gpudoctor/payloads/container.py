@@ -3,9 +3,12 @@
 import glob
 import os
 import re
-from typing import Any, Dict, List
 
 from . import files, process
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
 
 MOUNTINFO_LIMIT_BYTES = 4 << 20
 MOUNTS_LIMIT = 1000
@@ -32,7 +35,7 @@ COMPAT_PATTERNS = (
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Answer with every trace there is, nothing judged; `process` of the request is whose, else our own."""
     folder = process.folder_of(request) or "/proc/self"
     return {
@@ -51,7 +54,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _mounts(folder: str) -> Dict[str, Any]:
+def _mounts(folder: str) -> "Dict[str, Any]":
     """Return the lines of mountinfo whose mount point matters here."""
     text = files.read_text(folder + "/mountinfo", MOUNTINFO_LIMIT_BYTES)
     if "text" not in text:
@@ -64,7 +67,7 @@ def _mounts(folder: str) -> Dict[str, Any]:
     return {"lines": lines[:MOUNTS_LIMIT]}
 
 
-def _compat_folders() -> List[Dict[str, Any]]:
+def _compat_folders() -> "List[Dict[str, Any]]":
     """Return the folders of a cuda-compat package, each once, with the libcuda files in it."""
     found: Dict[str, Dict[str, Any]] = {}
     homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
@@ -82,5 +85,5 @@ def _compat_folders() -> List[Dict[str, Any]]:
     return list(found.values())
 
 
-def _cdi_specs() -> List[Dict[str, Any]]:
+def _cdi_specs() -> "List[Dict[str, Any]]":
     return [dict(files.list_folder(folder, FOLDERS_LIMIT), path=folder) for folder in CDI_FOLDERS]

@@ -3,12 +3,15 @@
 Request: `libraries`, for each framework the paths of those that it brought along.
 """
 
-from typing import Any, Dict, List
 
 from . import fatbin
 
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Return for each framework what `scan` finds, or {"error": why}."""
     answer = {}  # type: Dict[str, Any]
     for name, paths in request["libraries"].items():
@@ -19,7 +22,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     return answer
 
 
-def scan(paths: List[str]) -> List[Dict[str, Any]]:
+def scan(paths: "List[str]") -> "List[Dict[str, Any]]":
     """Return what each library holds; one that holds nothing is left out, one that failed is not."""
     scans = [dict(fatbin.scan_file(path), path=path) for path in paths]
     return [found for found in scans if found["error"] or found["fat_binaries"] or found["unreadable"]]

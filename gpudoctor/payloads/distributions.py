@@ -8,9 +8,12 @@ import base64
 import binascii
 import os
 import re
-from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from . import files
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 Distribution = Dict[str, Any]  # name, version, folder, path
 Entry = Dict[str, Any]  # sha256 (hex or None), size_bytes (or None)
@@ -32,7 +35,7 @@ def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def find(folders: Iterable[str]) -> List[Distribution]:
+def find(folders: "Iterable[str]") -> "List[Distribution]":
     """List the distributions in `folders`, in their order: of one name, the first is the one Python sees."""
     found: List[Distribution] = []
     for folder in folders:
@@ -47,7 +50,7 @@ def _is_information(name: str) -> bool:
     return name.endswith((".dist-info", ".egg-info"))
 
 
-def _add(found: List[Distribution], folder: str, name: str, path: str) -> None:
+def _add(found: "List[Distribution]", folder: str, name: str, path: str) -> None:
     match = _FOLDER.match(name)
     if match is None or len(found) >= DISTRIBUTIONS_LIMIT:
         return
@@ -61,7 +64,7 @@ def _add(found: List[Distribution], folder: str, name: str, path: str) -> None:
     )
 
 
-def describe(distribution: Distribution) -> Dict[str, Any]:
+def describe(distribution: Distribution) -> "Dict[str, Any]":
     """Return what METADATA, WHEEL and INSTALLER say, beside the distribution's name, version and place."""
     path = distribution["path"]
     metadata = _metadata_text(path)
@@ -83,12 +86,12 @@ def describe(distribution: Distribution) -> Dict[str, Any]:
     }
 
 
-def _first(headers: Dict[str, List[str]], name: str) -> Optional[str]:
+def _first(headers: "Dict[str, List[str]]", name: str) -> "Optional[str]":
     values = headers.get(name)
     return values[0] if values else None
 
 
-def _metadata_text(path: str) -> Dict[str, Any]:
+def _metadata_text(path: str) -> "Dict[str, Any]":
     if os.path.isfile(path):  # an egg-info may be the file itself
         return dict(files.read_text(path, METADATA_BYTES_LIMIT))
     answer: Dict[str, Any] = {}
@@ -99,7 +102,7 @@ def _metadata_text(path: str) -> Dict[str, Any]:
     return answer
 
 
-def _headers(text: str) -> Dict[str, List[str]]:
+def _headers(text: str) -> "Dict[str, List[str]]":
     """Parse the header lines up to the first empty one; names in lower case, continuation lines joined."""
     found: Dict[str, List[str]] = {}
     name = None
@@ -116,14 +119,14 @@ def _headers(text: str) -> Dict[str, List[str]]:
     return found
 
 
-def read_record(distribution: Distribution) -> Optional[bytes]:
+def read_record(distribution: Distribution) -> "Optional[bytes]":
     """Return the raw RECORD, None if there is none (egg-info, conda packages without one)."""
     path = os.path.join(distribution["path"], "RECORD")
     data: Optional[bytes] = files.read_bytes(path, RECORD_BYTES_LIMIT)[0]
     return data
 
 
-def record_entry(record: Optional[bytes], member: str) -> Optional[Entry]:
+def record_entry(record: "Optional[bytes]", member: str) -> "Optional[Entry]":
     """Return the entry of one file, None if it is not listed."""
     if record is None:
         return None
@@ -136,7 +139,7 @@ def record_entry(record: Optional[bytes], member: str) -> Optional[Entry]:
     return None if parsed is None else parsed[1]
 
 
-def record_libraries(record: Optional[bytes]) -> Dict[str, Entry]:
+def record_libraries(record: "Optional[bytes]") -> "Dict[str, Entry]":
     """Return the shared libraries that a RECORD lists: path as written, relative to the package folder."""
     found: Dict[str, Entry] = {}
     position = -1 if record is None else record.find(b".so")
@@ -151,7 +154,7 @@ def record_libraries(record: Optional[bytes]) -> Dict[str, Entry]:
     return found
 
 
-def _entry_of(line: bytes) -> Optional[Tuple[str, Entry]]:
+def _entry_of(line: bytes) -> "Optional[Tuple[str, Entry]]":
     """Parse `path,sha256=...,size`; lines with quoted paths (a comma in the name) hold no library of ours."""
     parts = line.decode("utf-8", "surrogateescape").strip().rsplit(",", 2)
     if len(parts) != 3 or not parts[0] or parts[0][0] == '"' or len(parts[0]) > 1000:
@@ -160,7 +163,7 @@ def _entry_of(line: bytes) -> Optional[Tuple[str, Entry]]:
     return parts[0], {"sha256": _hex_of(parts[1]), "size_bytes": size}
 
 
-def _hex_of(digest: str) -> Optional[str]:
+def _hex_of(digest: str) -> "Optional[str]":
     """Turn RECORD's urlsafe base64 without padding into hex."""
     algorithm, _, text = digest.partition("=")
     if algorithm != "sha256" or len(text) != 43:

@@ -6,9 +6,12 @@ driver is.
 
 import os
 import re
-from typing import Any, Dict, List
 
 from . import container, elf, files, library_version, loader, system
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
 
 KERNELS_LIMIT = 64
 MODULES_DEP_LIMIT_BYTES = 16 << 20
@@ -31,7 +34,7 @@ OFF_PATH_FOLDERS = (
 OFF_PATH_BELOW = ("nvidia/current", "nvidia", "tegra", "nvidia-current")
 
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Answer with file texts, listings, node descriptions and library versions, nothing judged."""
     cache = loader.gpu_cache()
     folders = loader.default_folders()["folders"]
@@ -58,7 +61,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _kernels() -> Dict[str, Any]:
+def _kernels() -> "Dict[str, Any]":
     """Return, for each kernel release under /lib/modules, the files there that are the nvidia module."""
     listing = files.list_folder("/lib/modules", KERNELS_LIMIT)
     if "names" not in listing:
@@ -69,7 +72,7 @@ def _kernels() -> Dict[str, Any]:
     ]}
 
 
-def _module_files(root: str) -> Dict[str, Any]:
+def _module_files(root: str) -> "Dict[str, Any]":
     found: List[str] = []
     index = files.read_text(os.path.join(root, "modules.dep"), MODULES_DEP_LIMIT_BYTES)
     for line in index.get("text", "").splitlines():
@@ -88,7 +91,7 @@ def _module_files(root: str) -> Dict[str, Any]:
     return {"files": sorted(set(found)), "errors": failures}
 
 
-def _libraries(soname: str, cache: Dict[str, Any], folders: List[str]) -> Dict[str, Any]:
+def _libraries(soname: str, cache: "Dict[str, Any]", folders: "List[str]") -> "Dict[str, Any]":
     """Return the files called `soname` on the loader's default path, in its order, and elsewhere."""
     on_path = [entry["path"] for entry in cache.get("entries", []) if entry["soname"] == soname]
     on_path += [os.path.join(folder, soname) for folder in folders]
@@ -102,7 +105,7 @@ def _libraries(soname: str, cache: Dict[str, Any], folders: List[str]) -> Dict[s
     }
 
 
-def _described(paths: List[str], seen: Dict[str, None]) -> List[Dict[str, Any]]:
+def _described(paths: "List[str]", seen: "Dict[str, None]") -> "List[Dict[str, Any]]":
     answer = []
     for path in paths:
         real_path = os.path.realpath(path)
@@ -118,7 +121,7 @@ def _described(paths: List[str], seen: Dict[str, None]) -> List[Dict[str, Any]]:
     return answer
 
 
-def _nodes() -> Dict[str, Any]:
+def _nodes() -> "Dict[str, Any]":
     listing = files.list_folder("/dev")
     if "names" not in listing:
         return dict(listing)
@@ -126,7 +129,7 @@ def _nodes() -> Dict[str, Any]:
     return {"nodes": [dict(files.describe_node("/dev/" + name), path="/dev/" + name) for name in names]}
 
 
-def _processes(name: str) -> Dict[str, Any]:
+def _processes(name: str) -> "Dict[str, Any]":
     """Count the processes called `name`; say whether this user may see those of others."""
     listing = files.list_folder("/proc", PROCESSES_LIMIT)
     if "names" not in listing:

@@ -6,7 +6,10 @@ stranger: each is bounded.
 """
 
 import struct
-from typing import Any, BinaryIO, Callable, Dict, List, Optional, Tuple
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO, Callable, Dict, List, Optional, Tuple
 
 Segment = Tuple[int, int, int]  # address, offset in the file, bytes in the file
 
@@ -26,7 +29,7 @@ class Malformed(Exception):
     """The file is no ELF file that can be read; the message says why."""
 
 
-def read_elf(path: str) -> Dict[str, Any]:
+def read_elf(path: str) -> "Dict[str, Any]":
     """Describe the ELF file at `path`.
 
     `machine`, `elf_class` (32 or 64) and `soname` are None where unknown, `needed` is a list of names,
@@ -54,7 +57,7 @@ def read_elf(path: str) -> Dict[str, Any]:
     return answer
 
 
-def needs(described: Dict[str, Any], wanted: Callable[[str], Any]) -> Dict[str, List[str]]:
+def needs(described: "Dict[str, Any]", wanted: "Callable[[str], Any]") -> "Dict[str, List[str]]":
     """Return what a described file needs of the libraries that are `wanted`, and where it looks for them.
 
     Nothing where it needs none of them: then nobody asks where it looks.
@@ -65,17 +68,17 @@ def needs(described: Dict[str, Any], wanted: Callable[[str], Any]) -> Dict[str, 
     return {"needed": needed, "rpath": described["rpath"] or [], "runpath": described["runpath"] or []}
 
 
-def segments_of(stream: BinaryIO) -> Tuple[List[Segment], Optional[Tuple[int, int]]]:
+def segments_of(stream: "BinaryIO") -> "Tuple[List[Segment], Optional[Tuple[int, int]]]":
     """Return the loaded segments and the place of the dynamic section of a file that `read_elf` reads."""
     return _segments(stream, read_at(stream, 0, 64))
 
 
-def dynamic_entries(stream: BinaryIO, dynamic: Tuple[int, int]) -> Dict[int, int]:
+def dynamic_entries(stream: "BinaryIO", dynamic: "Tuple[int, int]") -> "Dict[int, int]":
     """Return the dynamic section's values by their tags, of a repeated one the last."""
     return _dynamic(stream, dynamic)[1]
 
 
-def _describe(stream: BinaryIO, answer: Dict[str, Any]) -> None:
+def _describe(stream: "BinaryIO", answer: "Dict[str, Any]") -> None:
     header = stream.read(64)
     if not header:
         raise Malformed("empty file")
@@ -97,7 +100,7 @@ def _describe(stream: BinaryIO, answer: Dict[str, Any]) -> None:
         _read_dynamic(stream, segments, dynamic, answer)
 
 
-def _segments(stream: BinaryIO, header: bytes) -> Tuple[List[Segment], Optional[Tuple[int, int]]]:
+def _segments(stream: "BinaryIO", header: bytes) -> "Tuple[List[Segment], Optional[Tuple[int, int]]]":
     """Return the loaded segments (address, offset, size in the file) and where the dynamic section stands."""
     table_offset = struct.unpack_from("<Q", header, 32)[0]
     entry_bytes, count = struct.unpack_from("<HH", header, 54)
@@ -117,7 +120,7 @@ def _segments(stream: BinaryIO, header: bytes) -> Tuple[List[Segment], Optional[
 
 
 def _read_dynamic(
-    stream: BinaryIO, segments: List[Segment], dynamic: Tuple[int, int], answer: Dict[str, Any]
+    stream: "BinaryIO", segments: "List[Segment]", dynamic: "Tuple[int, int]", answer: "Dict[str, Any]"
 ) -> None:
     needed, last = _dynamic(stream, dynamic)
     if DT_STRTAB not in last:
@@ -134,7 +137,7 @@ def _read_dynamic(
             answer[name] = _string_at(stream, strings + last[tag], SEARCH_PATH_BYTES_LIMIT).split(":")
 
 
-def _dynamic(stream: BinaryIO, dynamic: Tuple[int, int]) -> Tuple[List[int], Dict[int, int]]:
+def _dynamic(stream: "BinaryIO", dynamic: "Tuple[int, int]") -> "Tuple[List[int], Dict[int, int]]":
     """Return the needed names' places in the string table, and the other entries by tag."""
     offset, size = dynamic
     if size > DYNAMIC_BYTES_LIMIT:
@@ -153,7 +156,7 @@ def _dynamic(stream: BinaryIO, dynamic: Tuple[int, int]) -> Tuple[List[int], Dic
     return needed, last
 
 
-def offset_of(segments: List[Segment], address: int) -> int:
+def offset_of(segments: "List[Segment]", address: int) -> int:
     """Return the offset in the file of an address in memory."""
     for start, offset, size in segments:
         if start <= address < start + size:
@@ -161,7 +164,7 @@ def offset_of(segments: List[Segment], address: int) -> int:
     raise Malformed(f"address {address:#x} lies in no segment")
 
 
-def read_at(stream: BinaryIO, offset: int, size: int) -> bytes:
+def read_at(stream: "BinaryIO", offset: int, size: int) -> bytes:
     """Return exactly so many bytes, or raise `Malformed`."""
     if offset >= 1 << 63:
         raise Malformed(f"offset {offset:#x} is beyond every file")
@@ -172,7 +175,7 @@ def read_at(stream: BinaryIO, offset: int, size: int) -> bytes:
     return data
 
 
-def _string_at(stream: BinaryIO, offset: int, limit: int) -> str:
+def _string_at(stream: "BinaryIO", offset: int, limit: int) -> str:
     if offset >= 1 << 63:
         raise Malformed(f"offset {offset:#x} is beyond every file")
     stream.seek(offset)

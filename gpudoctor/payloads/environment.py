@@ -1,14 +1,17 @@
 """Read the environment variables that matter, as this process was started with them."""
 
 import os
-from typing import Any, Dict
 
 from . import loader
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict
 
 VALUE_LIMIT_BYTES = 128 << 10
 
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Answer with the variables of `request["names"]`: {"value", "bytes"} or {"missing": True} for each."""
     names = request.get("names")
     wanted = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
@@ -20,7 +23,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _variable(name: str) -> Dict[str, Any]:
+def _variable(name: str) -> "Dict[str, Any]":
     value = os.environ.get(name)
     if value is None:
         return {"missing": True}

@@ -19,7 +19,10 @@ lists the same entries, but shows family-specific machine code without its lette
 import mmap
 import re
 import struct
-from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple, Union
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple, Union
 
 Signature = Tuple[FrozenSet[str], FrozenSet[str]]
 Buffer = Union[bytes, mmap.mmap]
@@ -37,7 +40,7 @@ RELOCATABLE_SECTION = b"__nv_relfatbin\0"
 RELOCATABLE_SECTIONS_LIMIT = 256
 
 
-def scan_file(path: str) -> Dict[str, Any]:
+def scan_file(path: str) -> "Dict[str, Any]":
     """Describe the device code in the file at `path`: what scan_buffer answers, and `error` (None or why).
 
     Never raises.
@@ -54,7 +57,7 @@ def scan_file(path: str) -> Dict[str, Any]:
         return dict(_answer({}, {}, 0), error=f"{type(problem).__name__}: {problem}")
 
 
-def scan_buffer(buffer: Buffer) -> Dict[str, Any]:
+def scan_buffer(buffer: Buffer) -> "Dict[str, Any]":
     """Count the fat binaries in `buffer` that are loaded (`fat_binaries`), and for each signature (`code`).
 
     A signature lists its architectures as compute capabilities: `sass` ["8.0", "9.0a"], `ptx` with the ISA
@@ -87,7 +90,7 @@ def _next(buffer: Buffer, position: int) -> int:
     return found.start() if found else -1
 
 
-def _relocatable_ranges(buffer: Buffer) -> List[Tuple[int, int]]:
+def _relocatable_ranges(buffer: Buffer) -> "List[Tuple[int, int]]":
     """Return where code kept for linking stands; nothing for a file without section headers."""
     header = buffer[:64]
     if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
@@ -108,7 +111,7 @@ def _relocatable_ranges(buffer: Buffer) -> List[Tuple[int, int]]:
     return found[:RELOCATABLE_SECTIONS_LIMIT]
 
 
-def _end_of_fat_binary(buffer: Buffer, start: int) -> Optional[int]:
+def _end_of_fat_binary(buffer: Buffer, start: int) -> "Optional[int]":
     """Return the offset just behind the fat binary at `start`, None if there is none."""
     if start + HEADER.size > len(buffer):
         return None
@@ -119,7 +122,7 @@ def _end_of_fat_binary(buffer: Buffer, start: int) -> Optional[int]:
     return int(end)
 
 
-def _signature(buffer: Buffer, position: int, end: int) -> Optional[Signature]:
+def _signature(buffer: Buffer, position: int, end: int) -> "Optional[Signature]":
     """Return the architectures with SASS and with PTX of the entries that fill position..end exactly."""
     sass: Set[str] = set()
     ptx: Set[str] = set()
@@ -147,8 +150,8 @@ def _compute_capability(architecture: int, flags: int) -> str:
 
 
 def _answer(
-    loaded: Dict[Signature, int], relocatable: Dict[Signature, int], unreadable: int
-) -> Dict[str, Any]:
+    loaded: "Dict[Signature, int]", relocatable: "Dict[Signature, int]", unreadable: int
+) -> "Dict[str, Any]":
     return {
         "fat_binaries": sum(loaded.values()),
         "code": _records(loaded),
@@ -157,7 +160,7 @@ def _answer(
     }
 
 
-def _records(counts: Dict[Signature, int]) -> List[Dict[str, Any]]:
+def _records(counts: "Dict[Signature, int]") -> "List[Dict[str, Any]]":
     records: List[Dict[str, Any]] = [
         {"sass": sorted(sass, key=_sort_key), "ptx": sorted(ptx, key=_sort_key), "fat_binaries": count}
         for (sass, ptx), count in counts.items()
@@ -165,7 +168,7 @@ def _records(counts: Dict[Signature, int]) -> List[Dict[str, Any]]:
     return sorted(records, key=lambda record: (-record["fat_binaries"], record["sass"], record["ptx"]))
 
 
-def _sort_key(text: str) -> Tuple[float, str]:
+def _sort_key(text: str) -> "Tuple[float, str]":
     """Order "9.0" before "9.0a" before "10.0"; PTX ("9.0@8.5") by architecture, then ISA."""
     capability, _, _ = text.partition("@")
     major, minor = capability.rstrip("af").split(".")

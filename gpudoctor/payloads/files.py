@@ -7,7 +7,10 @@ Every answer is a dict with exactly one of: the thing asked for ("text", "names"
 import errno
 import os
 import stat
-from typing import Optional
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Optional
 
 LIMIT_BYTES = 1 << 20
 
@@ -83,7 +86,7 @@ def describe_node(path):
     }}
 
 
-def which(name: str, folders: Optional[str] = None) -> Optional[str]:
+def which(name: str, folders: "Optional[str]" = None) -> "Optional[str]":
     """Find a program on PATH or in `folders`, as a shell does; of each one a single question is asked."""
     path = os.environ.get("PATH", os.defpath) if folders is None else folders
     for folder in dict.fromkeys(path.split(os.pathsep)):

@@ -5,9 +5,12 @@ local file could hide a module, beside the current one and PYTHONPATH), `scan_co
 """
 
 import os
-from typing import Any, Callable, Dict, List
 
 from . import collisions, device_code, distributions, interpreter, libraries, packages, shadowing
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List
 
 TOOLKIT = "cuda-toolkit"  # the distribution through which torch asks for NVIDIA's libraries since 2.11
 OTHER_LIBRARIES = {
@@ -18,7 +21,7 @@ OTHER_LIBRARIES = {
 COLLISION_FAMILIES = ("nvidia-", "jax-cuda", "jax-rocm")
 
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Return python, installed, distributions, frameworks, files, collisions, gone and shadowing."""
     python = _guarded(interpreter.describe)
     folders = python.get("path", [])
@@ -48,7 +51,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     return answer
 
 
-def _guarded(function: Callable[..., Any], *arguments: Any) -> Any:
+def _guarded(function: "Callable[..., Any]", *arguments: "Any") -> "Any":
     """Return the function's answer, or {"error": why}: a part that fails must not take the others with it."""
     try:
         return function(*arguments)
@@ -56,7 +59,7 @@ def _guarded(function: Callable[..., Any], *arguments: Any) -> Any:
         return {"error": "%s: %s" % (type(problem).__name__, problem)}
 
 
-def _describe_family(installed: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+def _describe_family(installed: "List[Dict[str, Any]]") -> "List[Dict[str, Any]]":
     """Describe the first distribution of each NVIDIA and JAX name, and cuda-toolkit."""
     first: Dict[str, Dict[str, Any]] = {}
     for distribution in installed:
@@ -67,8 +70,8 @@ def _describe_family(installed: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
 
 
 def _library_files(
-    folders: List[str], frameworks: List[Dict[str, Any]], claims: List[Dict[str, Any]]
-) -> List[Dict[str, Any]]:
+    folders: "List[str]", frameworks: "List[Dict[str, Any]]", claims: "List[Dict[str, Any]]"
+) -> "List[Dict[str, Any]]":
     """Describe the library files; `owners` are the distributions whose record lists the file."""
     others = []
     for framework in frameworks:
@@ -85,7 +88,7 @@ def _library_files(
     return [dict(record, owners=owners.get(os.path.normpath(record["path"]), [])) for record in found]
 
 
-def _shadowing(request: Dict[str, Any], standard_library: str) -> List[Dict[str, Any]]:
+def _shadowing(request: "Dict[str, Any]", standard_library: str) -> "List[Dict[str, Any]]":
     try:
         folders = [os.getcwd()]
     except OSError:
@@ -95,7 +98,7 @@ def _shadowing(request: Dict[str, Any], standard_library: str) -> List[Dict[str,
     return shadowing.find(folders, standard_library)
 
 
-def _claims(installed: List[Dict[str, Any]], records: packages.Records) -> List[Dict[str, Any]]:
+def _claims(installed: "List[Dict[str, Any]]", records: packages.Records) -> "List[Dict[str, Any]]":
     """Return every shared library that the record of an NVIDIA, JAX or framework distribution lists."""
     claims: List[Dict[str, Any]] = []
     for distribution in installed:

@@ -4,15 +4,18 @@ import importlib.machinery
 import os
 import site
 import sys
-from typing import Any, Dict, List
 
 from . import files
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
 
 CONDA_PACKAGES_LIMIT = 5000
 PATH_LIMIT = 200
 
 
-def describe() -> Dict[str, Any]:
+def describe() -> "Dict[str, Any]":
     """Return plain facts about this interpreter; nothing of the environment is imported."""
     prefix = sys.prefix
     conda = files.list_folder(os.path.join(prefix, "conda-meta"), CONDA_PACKAGES_LIMIT)
@@ -38,7 +41,7 @@ def describe() -> Dict[str, Any]:
     }
 
 
-def folders() -> List[str]:
+def folders() -> "List[str]":
     """Return the folders of sys.path in order, without this payload's own and without repetition."""
     found: List[str] = []
     for entry in sys.path[:PATH_LIMIT]:
@@ -47,7 +50,7 @@ def folders() -> List[str]:
     return found
 
 
-def markers() -> Dict[str, str]:
+def markers() -> "Dict[str, str]":
     """Return the variables of requirement markers, by the names that packaging gives them."""
     system = os.uname()
     version = "%d.%d.%d" % sys.version_info[:3]

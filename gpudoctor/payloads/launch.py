@@ -13,14 +13,17 @@ import resource
 import signal
 import sys
 import tempfile
-from typing import Any, Dict, List
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
 
 SET_DUMPABLE, CAPABILITY_READ, CAPABILITY_DROP, NO_NEW_PRIVILEGES = 4, 23, 24, 38  # of prctl
 CAPABILITIES = 64
 NAMESPACES = ("mnt", "pid", "user")  # the last one takes away the right to enter the others
 
 
-def main(argv: List[str]) -> int:
+def main(argv: "List[str]") -> int:
     """Go there and become the collector; return the exit status where a child has become it."""
     order = json.loads(sys.stdin.buffer.readline().decode("utf-8"))
     payload = _kept(sys.stdin.buffer.read())
@@ -52,7 +55,7 @@ def _kept(data: bytes) -> int:
     return descriptor
 
 
-def _enter(number: int, started: int) -> List[str]:
+def _enter(number: int, started: int) -> "List[str]":
     """Enter the namespaces and the root of the process, and take its user's place; return what differed."""
     folder = os.open("/proc/%d" % number, os.O_RDONLY | os.O_DIRECTORY)
     if _read(folder, "stat").rpartition(")")[2].split()[19] != str(started):
@@ -90,7 +93,7 @@ def _change_root(root: int) -> None:
         os.chroot(".")
 
 
-def _go_to(where: Any) -> None:
+def _go_to(where: "Any") -> None:
     """Stand where the process stands; a folder that is closed to us is not worth an end."""
     try:
         if where is None:
@@ -108,7 +111,7 @@ def _differs(folder: int, name: str) -> bool:
         return False
 
 
-def _opened(folder: int, name: str) -> Any:
+def _opened(folder: int, name: str) -> "Any":
     try:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=folder)
     except OSError:
@@ -120,14 +123,14 @@ def _read(folder: int, name: str) -> str:
         return file.read(1 << 16).decode("utf-8", "replace")
 
 
-def _address_space(number: int) -> Any:
+def _address_space(number: int) -> "Any":
     try:
         return resource.prlimit(number, resource.RLIMIT_AS)
     except (AttributeError, OSError):
         return None
 
 
-def _become_user(system: Any, status: str) -> None:
+def _become_user(system: "Any", status: str) -> None:
     """Take on the user and the groups of the process, and lay down every right that it does not have."""
     lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
     allowed = int(lines.get("CapBnd", "0").strip(), 16)
@@ -141,14 +144,14 @@ def _become_user(system: Any, status: str) -> None:
         system.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
 
 
-def _set_groups(groups: List[int]) -> None:
+def _set_groups(groups: "List[int]") -> None:
     try:
         os.setgroups(groups)
     except OSError:  # a user namespace that forbids it; from outside of it, all were laid down before
         pass
 
 
-def _become(command: List[str], environment: Dict[str, str]) -> int:
+def _become(command: "List[str]", environment: "Dict[str, str]") -> int:
     try:
         os.execve(command[0], command, environment)
     except (OSError, ValueError) as error:

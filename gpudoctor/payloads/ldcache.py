@@ -5,9 +5,12 @@ and the old one alone. Offsets and counts in the file are claims of a stranger; 
 """
 
 import struct
-from typing import Any, Dict, List, Optional, Tuple
 
 from . import files
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Tuple
 
 PATH = "/etc/ld.so.cache"
 LIMIT_BYTES = 64 << 20
@@ -29,7 +32,7 @@ class Malformed(Exception):
     """The bytes are no cache that can be read; the message says why."""
 
 
-def read_cache(path: str = PATH) -> Dict[str, Any]:
+def read_cache(path: str = PATH) -> "Dict[str, Any]":
     """Return {"path", "entries": [{"soname", "path", "flags"}]} in file order, or a `files` failure."""
     data, failure = files.read_bytes(path, LIMIT_BYTES)
     answer = {"path": path}  # type: Dict[str, Any]
@@ -45,7 +48,7 @@ def read_cache(path: str = PATH) -> Dict[str, Any]:
     return answer
 
 
-def parse(data: bytes) -> List[Dict[str, Any]]:
+def parse(data: bytes) -> "List[Dict[str, Any]]":
     """Return the cache's entries; raises Malformed."""
     if data.startswith(NEW_MAGIC):
         return _entries(data, 0, NEW_HEADER_BYTES, NEW_ENTRY_BYTES, 20, 0)
@@ -59,7 +62,7 @@ def parse(data: bytes) -> List[Dict[str, Any]]:
     return _entries(data, 0, OLD_HEADER_BYTES, OLD_ENTRY_BYTES, 12, old_end)
 
 
-def for_machine(entries: List[Dict[str, Any]], machine: str) -> List[Dict[str, Any]]:
+def for_machine(entries: "List[Dict[str, Any]]", machine: str) -> "List[Dict[str, Any]]":
     """Return the entries that the loader of `machine` takes; all of them for a machine not in the list."""
     wanted = MACHINE_FLAGS.get(machine)
     return [entry for entry in entries if wanted is None or entry["flags"] & FLAGS_MASK == wanted]
@@ -67,7 +70,7 @@ def for_machine(entries: List[Dict[str, Any]], machine: str) -> List[Dict[str, A
 
 def _entries(
     data: bytes, start: int, header_bytes: int, entry_bytes: int, count_at: int, strings_at: int
-) -> List[Dict[str, Any]]:
+) -> "List[Dict[str, Any]]":
     endian = data[start + ENDIAN_AT:start + ENDIAN_AT + 1]
     if header_bytes == NEW_HEADER_BYTES and endian == bytes([ENDIAN_BIG]):
         raise Malformed("a cache of a big-endian machine")
@@ -84,12 +87,12 @@ def _entries(
     return entries
 
 
-def _unpack(layout: str, data: bytes, offset: int) -> Tuple[Any, ...]:
+def _unpack(layout: str, data: bytes, offset: int) -> "Tuple[Any, ...]":
     if offset < 0 or offset + struct.calcsize(layout) > len(data):
         raise Malformed("truncated at %d bytes" % len(data))
     return struct.unpack_from(layout, data, offset)
 
 
-def _string(data: bytes, offset: int) -> Optional[str]:
+def _string(data: bytes, offset: int) -> "Optional[str]":
     end = data.find(b"\0", offset, offset + STRING_LIMIT_BYTES)
     return None if end < 0 else data[offset:end].decode("utf-8", "backslashreplace")

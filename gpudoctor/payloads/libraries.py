@@ -2,9 +2,12 @@
 
 import os
 import re
-from typing import Any, Dict, Iterable, List, Optional, Set
 
 from . import elf, symbols
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, List, Optional, Set
 
 FILES_LIMIT = 4000
 FOLDERS_LIMIT = 2000
@@ -27,7 +30,7 @@ def is_from_nvidia(name: str) -> bool:
     return GPU_LIBRARY.match(name) is not None and _OWN.match(name) is None
 
 
-def describe_loader(path: str) -> Optional[Dict[str, Any]]:
+def describe_loader(path: str) -> "Optional[Dict[str, Any]]":
     """Describe the library at `path` as the loader sees it, None if there is no such file."""
     if not os.path.exists(path):
         return None
@@ -40,7 +43,7 @@ def describe_loader(path: str) -> Optional[Dict[str, Any]]:
     }
 
 
-def needed_from(path: str, folder_is_its_own: bool = True) -> List[str]:
+def needed_from(path: str, folder_is_its_own: bool = True) -> "List[str]":
     """Return the GPU libraries that the one at `path` needs, itself or through others in its own folder.
 
     Those that lie in that folder are part of the framework; where others share it (PREFIX/lib of conda),
@@ -57,12 +60,12 @@ def needed_from(path: str, folder_is_its_own: bool = True) -> List[str]:
     return sorted(name for name, is_own in reached.items() if not is_own and GPU_LIBRARY.match(name))
 
 
-def _distinct(entries: Optional[List[str]]) -> Optional[List[str]]:
+def _distinct(entries: "Optional[List[str]]") -> "Optional[List[str]]":
     """Drop repetitions, which change nothing: TensorFlow's search path has some folders many times over."""
     return None if entries is None else list(dict.fromkeys(entries))
 
 
-def search_folders(loader: Dict[str, Any]) -> List[str]:
+def search_folders(loader: "Dict[str, Any]") -> "List[str]":
     """Return the existing folders that a library's RPATH and RUNPATH name."""
     origin = os.path.dirname(os.path.realpath(loader["path"]))
     found = []
@@ -74,7 +77,7 @@ def search_folders(loader: Dict[str, Any]) -> List[str]:
     return found[:FOLDERS_LIMIT]
 
 
-def nvidia_folders(package_folders: Iterable[str]) -> List[str]:
+def nvidia_folders(package_folders: "Iterable[str]") -> "List[str]":
     """Return the folders with shared libraries below every `nvidia` package folder."""
     found: List[str] = []
     left = [(os.path.join(folder, "nvidia"), 0) for folder in package_folders]
@@ -93,7 +96,7 @@ def nvidia_folders(package_folders: Iterable[str]) -> List[str]:
     return sorted(found)
 
 
-def _entries(folder: str) -> List["os.DirEntry[str]"]:
+def _entries(folder: str) -> "List[os.DirEntry[str]]":
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -108,7 +111,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def describe_files(nvidia: Iterable[str], others: Iterable[str]) -> List[Dict[str, Any]]:
+def describe_files(nvidia: "Iterable[str]", others: "Iterable[str]") -> "List[Dict[str, Any]]":
     """Describe every shared library in the `nvidia` folders and the GPU libraries in `others`."""
     found: List[Dict[str, Any]] = []
     seen: Set[str] = set()
@@ -123,7 +126,7 @@ def describe_files(nvidia: Iterable[str], others: Iterable[str]) -> List[Dict[st
     return found
 
 
-def _describe_file(path: str) -> Dict[str, Any]:
+def _describe_file(path: str) -> "Dict[str, Any]":
     try:
         size = os.stat(path).st_size
     except OSError as problem:

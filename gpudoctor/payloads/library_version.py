@@ -9,7 +9,10 @@ Checked on the libraries of 340.108, 390.157, 418.226, 450.248, 470.256, 525.147
 import os
 import re
 import stat
-from typing import Any, Dict, Optional
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, Optional
 
 SCAN_LIMIT_BYTES = 256 << 20
 PIECE_BYTES = 1 << 20
@@ -25,7 +28,7 @@ _NVML_MARK = re.compile(rb"\x00\d{1,2}\." + _RELEASE + rb"\x00")
 _NAME = re.compile(r"\.so\.(\d{3,4}\.\d{2,4}(?:\.\d{1,4})?)$")
 
 
-def read_version(path: str) -> Dict[str, Any]:
+def read_version(path: str) -> "Dict[str, Any]":
     """Describe the driver library at `path`: `real_path`, `size_bytes`, `version`, `version_source`, `error`.
 
     `version_source` is "bytes" or "name"; both it and `version` are None where nothing tells. Never raises.
@@ -51,7 +54,7 @@ def read_version(path: str) -> Dict[str, Any]:
     return answer
 
 
-def _read(path: str, answer: Dict[str, Any]) -> None:
+def _read(path: str, answer: "Dict[str, Any]") -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
@@ -70,7 +73,7 @@ def _read(path: str, answer: Dict[str, Any]) -> None:
         answer["version"], answer["version_source"] = version, "bytes"
 
 
-def _scan(descriptor: int, find: Any) -> Optional[str]:
+def _scan(descriptor: int, find: "Any") -> "Optional[str]":
     """Read piece by piece, so that a file which shrinks meanwhile is only short, and no memory is mapped."""
     tail = b""
     for _ in range(SCAN_LIMIT_BYTES // PIECE_BYTES):
@@ -85,7 +88,7 @@ def _scan(descriptor: int, find: Any) -> Optional[str]:
     return None
 
 
-def _version_of_cuda(window: bytes) -> Optional[bytes]:
+def _version_of_cuda(window: bytes) -> "Optional[bytes]":
     for mark, release in _CUDA_MARKS:
         at = window.find(mark)
         while at >= 0:
@@ -96,6 +99,6 @@ def _version_of_cuda(window: bytes) -> Optional[bytes]:
     return None
 
 
-def _version_of_nvml(window: bytes) -> Optional[bytes]:
+def _version_of_nvml(window: bytes) -> "Optional[bytes]":
     found = _NVML_MARK.search(window)
     return found.group(1) if found else None

@@ -10,9 +10,12 @@ import os
 import re
 import stat
 import sys
-from typing import Any, Dict, List, Optional
 
 from . import elf, files, ldcache, symbols
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional
 
 FILES_LIMIT = 4000
 ENTRIES_LIMIT = 1000
@@ -32,7 +35,7 @@ _MUSL_FOLDERS = ["/lib", "/usr/local/lib", "/usr/lib"]
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Answer with the cache, the built-in folders, LD_LIBRARY_PATH and the GPU libraries of all of these."""
     default = default_folders()
     cache = gpu_cache()
@@ -56,7 +59,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=None)
-def gpu_cache() -> Dict[str, Any]:
+def gpu_cache() -> "Dict[str, Any]":
     """Return the loader cache, cut down to GPU libraries of this machine's kind; do not change it."""
     cache = ldcache.read_cache()
     if "entries" in cache:
@@ -67,7 +70,7 @@ def gpu_cache() -> Dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=None)
-def default_folders() -> Dict[str, Any]:
+def default_folders() -> "Dict[str, Any]":
     """Return {"loader", "folders", "error"}: this process's loader, what is built into it; do not change."""
     loader = _own_loader()
     if loader is None:
@@ -83,7 +86,7 @@ def default_folders() -> Dict[str, Any]:
     return {"loader": loader, "folders": folders, "error": error}
 
 
-def built_in_folders(data: bytes) -> List[str]:
+def built_in_folders(data: bytes) -> "List[str]":
     """Return the folders in the bytes of a GNU loader: a run of absolute paths, each ending with a slash."""
     runs = [run.decode("ascii").rstrip("\0").split("\0") for run in _FOLDER_RUN.findall(data)]
     runs = [run for run in runs if all(re.search(r"/lib(32|64|x32)?/", folder) for folder in run)]
@@ -91,7 +94,7 @@ def built_in_folders(data: bytes) -> List[str]:
     return [folder.rstrip("/") for folder in longest]
 
 
-def _own_loader() -> Optional[str]:
+def _own_loader() -> "Optional[str]":
     maps = files.read_text("/proc/self/maps")
     for line in maps.get("text", "").splitlines():
         path = line[line.find("/"):] if "/" in line else ""
@@ -100,22 +103,22 @@ def _own_loader() -> Optional[str]:
     return next((path for path in _USUAL_LOADERS if os.path.exists(path)), None)
 
 
-def _musl_folders(machine: str) -> List[str]:
+def _musl_folders(machine: str) -> "List[str]":
     listed = files.read_text("/etc/ld-musl-%s.path" % machine)
     if "text" not in listed:
         return list(_MUSL_FOLDERS)
     return [folder for folder in re.split(r"[:\n]", listed["text"]) if folder]
 
 
-def program_of(request: Dict[str, Any]) -> str:
+def program_of(request: "Dict[str, Any]") -> str:
     """Return the program whose folder $ORIGIN stands for: the patient if the request names it, else ours."""
     named = request.get("executable")
     return named if isinstance(named, str) and named else sys.executable or "/"
 
 
 def expand_library_path(
-    value: Optional[str], default: List[str], program: str
-) -> Optional[List[Dict[str, str]]]:
+    value: "Optional[str]", default: "List[str]", program: str
+) -> "Optional[List[Dict[str, str]]]":
     """Return LD_LIBRARY_PATH as [{"written", "folder"}] in order, None when it is not set.
 
     As the GNU loader has it: colons and semicolons part entries, an empty entry is the working folder, a
@@ -146,7 +149,7 @@ def _working_folder() -> str:
         return "/"  # the folder was deleted under us: no relative entry can lead anywhere
 
 
-def _describe_folder(folder: str, left: List[int]) -> Dict[str, Any]:
+def _describe_folder(folder: str, left: "List[int]") -> "Dict[str, Any]":
     """List the GPU libraries of one folder; `left` holds how many files may still be described."""
     answer: Dict[str, Any] = {"path": folder}
     listing = files.list_folder(folder, wanted=GPU_LIBRARY.match)
@@ -162,7 +165,7 @@ def _describe_folder(folder: str, left: List[int]) -> Dict[str, Any]:
     return answer
 
 
-def describe_file(path: str) -> Dict[str, Any]:
+def describe_file(path: str) -> "Dict[str, Any]":
     """Say what the loader would find at `path`: real path, size, machine, class and SONAME, or the error."""
     answer: Dict[str, Any] = {"path": path, "real_path": os.path.realpath(path)}
     try:

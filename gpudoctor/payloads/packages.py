@@ -9,9 +9,12 @@ import glob
 import os
 import re
 import sys
-from typing import Any, Dict, List, Optional, Tuple
 
 from . import build_info, collisions, distributions, libraries
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Tuple
 
 Distribution = Dict[str, Any]
 BUILD_FILE_BYTES_LIMIT = 1 << 16
@@ -20,7 +23,7 @@ BUILD_FILE_BYTES_LIMIT = 1 << 16
 # build: the file that says what it was built for. code: where device code may be, best first.
 # loaders: its library that opens or needs the CUDA libraries; the first of these that is there.
 # start: the library that `import` loads first, if not the loader; what it needs follows from it.
-FRAMEWORKS: Dict[str, Dict[str, Any]] = {
+FRAMEWORKS: "Dict[str, Dict[str, Any]]" = {
     "tensorflow": {
         "names": re.compile(r"(?:^|-)tensorflow(?:-|$)|^tf-nightly(?:-|$)"),
         "known": re.compile(
@@ -86,7 +89,7 @@ class Records:
     def __init__(self) -> None:
         self._known: Dict[str, Optional[bytes]] = {}
 
-    def of(self, distribution: Distribution) -> Optional[bytes]:
+    def of(self, distribution: Distribution) -> "Optional[bytes]":
         """Return the raw RECORD of a distribution, None if it has none."""
         path = distribution["path"]
         if path not in self._known:
@@ -95,8 +98,8 @@ class Records:
 
 
 def examine(
-    name: str, installed: List[Distribution], folders: List[str], records: Records
-) -> Optional[Dict[str, Any]]:
+    name: str, installed: "List[Distribution]", folders: "List[str]", records: Records
+) -> "Optional[Dict[str, Any]]":
     """Describe the framework `name` in this environment, None if there is no sign of it."""
     layout = FRAMEWORKS[name]
     folder = _import_folder(layout["package"], folders)
@@ -125,7 +128,7 @@ def examine(
     }
 
 
-def _import_folder(package: str, folders: List[str]) -> Optional[str]:
+def _import_folder(package: str, folders: "List[str]") -> "Optional[str]":
     """Return the folder of sys.path from which `import package` would take it."""
     for folder in folders:
         if os.path.isfile(os.path.join(folder, package, "__init__.py")):
@@ -134,8 +137,8 @@ def _import_folder(package: str, folders: List[str]) -> Optional[str]:
 
 
 def _providers(
-    layout: Dict[str, Any], installed: List[Distribution], records: Records, folder: Optional[str]
-) -> List[Distribution]:
+    layout: "Dict[str, Any]", installed: "List[Distribution]", records: Records, folder: "Optional[str]"
+) -> "List[Distribution]":
     """Return the distributions that the package in `folder` may come from; if gone, those that claim it."""
     named = [d for d in installed if layout["names"].search(d["name"])]
     owners = [d for d in named if _marker_entry(d, layout, records) is not None]
@@ -155,8 +158,8 @@ def _providers(
 
 
 def _marker_entry(
-    distribution: Distribution, layout: Dict[str, Any], records: Records
-) -> Optional[Tuple[str, Any]]:
+    distribution: Distribution, layout: "Dict[str, Any]", records: Records
+) -> "Optional[Tuple[str, Any]]":
     """Return (member, entry) of the framework's build file in a distribution's record."""
     record = records.of(distribution)
     for member in layout["build"]:
@@ -167,8 +170,8 @@ def _marker_entry(
 
 
 def _choose(
-    providers: List[Distribution], layout: Dict[str, Any], records: Records, folder: Optional[str]
-) -> Any:
+    providers: "List[Distribution]", layout: "Dict[str, Any]", records: Records, folder: "Optional[str]"
+) -> "Any":
     """Return the provider whose build file lies there (the last one installed), else the first, if any."""
     if len(providers) < 2 or folder is None:
         return providers[0] if providers else None
@@ -181,11 +184,11 @@ def _choose(
     return providers[0]
 
 
-def _brief(distribution: Distribution) -> Dict[str, Any]:
+def _brief(distribution: Distribution) -> "Dict[str, Any]":
     return {key: distribution[key] for key in ("name", "version", "folder")}
 
 
-def _first_of_each(found: List[Distribution]) -> List[Distribution]:
+def _first_of_each(found: "List[Distribution]") -> "List[Distribution]":
     """Keep the first distribution of each name: the one Python sees."""
     first: Dict[str, Distribution] = {}
     for distribution in found:
@@ -193,15 +196,15 @@ def _first_of_each(found: List[Distribution]) -> List[Distribution]:
     return list(first.values())
 
 
-def _build(layout: Dict[str, Any], folder: Optional[str]) -> Optional[Dict[str, Any]]:
+def _build(layout: "Dict[str, Any]", folder: "Optional[str]") -> "Optional[Dict[str, Any]]":
     """Return what the build file says; of several places the first that is there, None without a folder."""
     answers = [build_info.read(os.path.join(folder, member)) for member in layout["build"]] if folder else []
     return next((a for a in answers if not a.get("missing")), answers[0] if answers else None)
 
 
 def _code_libraries(
-    layout: Dict[str, Any], owners: List[Distribution], records: Records
-) -> List[Dict[str, Any]]:
+    layout: "Dict[str, Any]", owners: "List[Distribution]", records: Records
+) -> "List[Dict[str, Any]]":
     """List the libraries that may hold device code, as RECORD does: path, sha256, size_bytes, folder."""
     listed = [
         dict(entry, path=member, folder=owner["folder"], owner=owner["name"])
@@ -215,7 +218,7 @@ def _code_libraries(
     return []
 
 
-def shipped_libraries(framework: Dict[str, Any], claims: List[Dict[str, Any]]) -> List[str]:
+def shipped_libraries(framework: "Dict[str, Any]", claims: "List[Dict[str, Any]]") -> "List[str]":
     """Return the paths of a framework's own libraries, without NVIDIA's that old wheels carried along."""
     names = [d["name"] for d in [framework.get("distribution")] if d] + [
         d["name"] for d in framework["plugins"]
@@ -234,8 +237,8 @@ def shipped_libraries(framework: Dict[str, Any], claims: List[Dict[str, Any]]) -
 
 
 def _loader(
-    layout: Dict[str, Any], folder: Optional[str], family: List[Distribution]
-) -> Optional[Dict[str, Any]]:
+    layout: "Dict[str, Any]", folder: "Optional[str]", family: "List[Distribution]"
+) -> "Optional[Dict[str, Any]]":
     """Describe the loading library; JAX's plugins may lie in another folder than jax itself."""
     for pattern in layout["loaders"]:
         for place in ([folder] if folder else []) + [d["folder"] for d in family]:
@@ -246,7 +249,7 @@ def _loader(
     return None
 
 
-def _loader_elsewhere(layout: Dict[str, Any], start: str) -> Optional[Dict[str, Any]]:
+def _loader_elsewhere(layout: "Dict[str, Any]", start: str) -> "Optional[Dict[str, Any]]":
     """Describe a loading library apart from the package: conda-forge's torch has it in PREFIX/lib."""
     if "start" not in layout:
         return None
@@ -260,7 +263,7 @@ def _loader_elsewhere(layout: Dict[str, Any], start: str) -> Optional[Dict[str, 
     return None
 
 
-def _needed(start: str, loader: str, apart: bool) -> List[str]:
+def _needed(start: str, loader: str, apart: bool) -> "List[str]":
     """Return what loading both brings with it: the loader is reached through `start` unless it lies apart."""
     begin = start if os.path.isfile(start) else loader
     if not apart:

@@ -5,9 +5,12 @@ knows it by depends on whose /proc is mounted here.
 """
 
 import re
-from typing import Any, Dict, List, Optional
 
 from . import elf, files, loader
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional
 
 MAPS_LIMIT_BYTES = 64 << 20
 LIBRARIES_LIMIT = 1000
@@ -15,7 +18,7 @@ _DELETED = " (deleted)"
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Answer with `libraries`: [{"path", "soname", "deleted"}], or {"error"} where maps cannot be read."""
     folder = folder_of(request)
     maps = {"missing": True}  # type: Dict[str, Any]
@@ -24,7 +27,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     return {"libraries": mapped(maps["text"]) if "text" in maps else maps}
 
 
-def folder_of(request: Dict[str, Any]) -> Optional[str]:
+def folder_of(request: "Dict[str, Any]") -> "Optional[str]":
     """Return the process's folder below /proc; None where it is not to be seen there, or none was named."""
     named = request.get("process")
     named = named if isinstance(named, dict) else {}
@@ -36,7 +39,7 @@ def folder_of(request: Dict[str, Any]) -> Optional[str]:
     return None
 
 
-def mapped(text: str) -> List[Dict[str, Any]]:
+def mapped(text: str) -> "List[Dict[str, Any]]":
     """Return the GPU libraries in the text of a maps file, each once, in the order of their addresses."""
     paths: Dict[str, bool] = {}
     for line in text.splitlines():

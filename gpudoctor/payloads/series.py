@@ -8,9 +8,12 @@ in a child of its own. They are imported up here, where the standard library sti
 import json
 import os
 import time
-from typing import Any, Dict
 
 from . import container, driver, environment, loader, system, toolkit
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict
 
 COLLECTORS = {
     "system": system.collect,
@@ -22,7 +25,7 @@ COLLECTORS = {
 }
 
 
-def journal(request: Dict[str, Any], descriptor: int) -> None:
+def journal(request: "Dict[str, Any]", descriptor: int) -> None:
     """Write {"collector", "seconds", "answer"} for each of `request["requests"]`, in their order."""
     with os.fdopen(descriptor, "wb", closefd=False) as out:
         for name, asked in request["requests"].items():

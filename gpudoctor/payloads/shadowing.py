@@ -5,9 +5,12 @@ so a file `random.py` or `torch.py` lying there wins. A folder wins only if it h
 """
 
 import os
-from typing import Any, Dict, Iterable, List, Set
 
 from . import files
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, List, Set
 
 PACKAGES = ("tensorflow", "torch", "jax", "jaxlib", "keras", "paddle", "numpy", "scipy")
 # What importing TensorFlow 2.21 and torch 2.13 loads of the standard library, beyond what a start loads.
@@ -35,7 +38,7 @@ NAMES_LIMIT = 20000
 FOLDERS_LIMIT = 50
 
 
-def find(folders: Iterable[str], standard_library: str) -> List[Dict[str, Any]]:
+def find(folders: "Iterable[str]", standard_library: str) -> "List[Dict[str, Any]]":
     """List name and path of what lies in `folders` and hides a module; where pip installs, nothing hides."""
     found: List[Dict[str, Any]] = []
     seen: Set[str] = {os.path.realpath(standard_library)}
@@ -47,7 +50,7 @@ def find(folders: Iterable[str], standard_library: str) -> List[Dict[str, Any]]:
     return found
 
 
-def _hiding(folder: str) -> List[Dict[str, Any]]:
+def _hiding(folder: str) -> "List[Dict[str, Any]]":
     names = files.list_folder(folder, NAMES_LIMIT, _is_telling).get("names", [])
     if any(name.endswith((".dist-info", ".egg-info")) for name in names):
         return []

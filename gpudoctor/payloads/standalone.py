@@ -14,9 +14,12 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import standalone_courses
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 SCHEMA = "gpudoctor.raw/1"
 READING = ("system", "driver", "container", "toolkit", "loader", "environment", "frameworks")
@@ -28,7 +31,7 @@ _CHILDREN = []  # type: List[Any]
 _STARTING = threading.Lock()  # held while a child is started, and for good once everything is to end
 
 
-def main(argv: List[str], program: str) -> int:
+def main(argv: "List[str]", program: str) -> int:
     """Collect everything and print the raw document; return the exit status."""
     parser = argparse.ArgumentParser(
         prog=os.path.basename(program), description="Look at this machine for gpudoctor.")
@@ -60,12 +63,12 @@ def main(argv: List[str], program: str) -> int:
     return 0
 
 
-def _interrupted(number: int, _frame: Any) -> None:
+def _interrupted(number: int, _frame: "Any") -> None:
     """Turn a signal that ends us into what Ctrl-C raises: children in their own sessions do not hear it."""
     raise KeyboardInterrupt(number)
 
 
-def collect(program: str, options: Any) -> Dict[str, Any]:
+def collect(program: str, options: "Any") -> "Dict[str, Any]":
     """Return each collector's end: those that read files, then what loads the driver, then frameworks."""
     timeout, depth = options.timeout, options.depth
     answers = _wave(program, READING, timeout, depth)
@@ -83,7 +86,7 @@ def collect(program: str, options: Any) -> Dict[str, Any]:
     return answers
 
 
-def _stages(program: str, answers: Dict[str, Any], depth: str, limit: float) -> Dict[str, Any]:
+def _stages(program: str, answers: "Dict[str, Any]", depth: str, limit: float) -> "Dict[str, Any]":
     """Run every installed framework through its stages, on the first card that this environment shows."""
     begun = time.time()
     found = []
@@ -105,7 +108,7 @@ def _stages(program: str, answers: Dict[str, Any], depth: str, limit: float) -> 
     return _end("ok", begun, "", {"courses": found})
 
 
-def _wave(program: str, names: Tuple[str, ...], timeout: float, depth: str) -> Dict[str, Any]:
+def _wave(program: str, names: "Tuple[str, ...]", timeout: float, depth: str) -> "Dict[str, Any]":
     answers: Dict[str, Any] = {}
 
     def one(name: str) -> None:
@@ -127,7 +130,7 @@ def _wave(program: str, names: Tuple[str, ...], timeout: float, depth: str) -> D
     return answers
 
 
-def _collected(program: str, name: str, timeout: float, depth: str) -> Dict[str, Any]:
+def _collected(program: str, name: str, timeout: float, depth: str) -> "Dict[str, Any]":
     request = {"answer_within_seconds": timeout * 0.8, "because": "the probe runs under it",
                "executable": sys.executable, "names": _variable_names(), "scan_code": depth != "static"}
     environment = dict(os.environ)
@@ -136,8 +139,8 @@ def _collected(program: str, name: str, timeout: float, depth: str) -> Dict[str,
     return _run(program, name, request, timeout, environment)
 
 
-def _run(program: str, name: str, request: Dict[str, Any], timeout: float,
-         environment: Mapping[str, str]) -> Dict[str, Any]:
+def _run(program: str, name: str, request: "Dict[str, Any]", timeout: float,
+         environment: "Mapping[str, str]") -> "Dict[str, Any]":
     begun = time.time()
     command = [sys.executable or "python3", program, "--collect", name, "1", json.dumps(request)]
     try:
@@ -160,13 +163,13 @@ def _run(program: str, name: str, request: Dict[str, Any], timeout: float,
     return _judged(child.returncode, late, answer, noise, begun)
 
 
-def _variable_names() -> List[str]:
+def _variable_names() -> "List[str]":
     """Return the names of the variables to look at, which stand in the zipapp."""
     names = importlib.import_module("gpudoctor_payloads.names").NAMES  # type: Tuple[str, ...]
     return list(names)
 
 
-def _drained(stream: Any, kept: List[bytes], limit: int) -> threading.Thread:
+def _drained(stream: "Any", kept: "List[bytes]", limit: int) -> threading.Thread:
     """Read a stream to its end in a thread; what lies beyond the limit is read and dropped."""
     def drain() -> None:
         left = limit
@@ -183,7 +186,7 @@ def _drained(stream: Any, kept: List[bytes], limit: int) -> threading.Thread:
     return thread
 
 
-def _wait(child: Any, timeout: float) -> bool:
+def _wait(child: "Any", timeout: float) -> bool:
     """Wait for the child within its limit, then end its whole group; return whether it was late."""
     late = False
     try:
@@ -198,14 +201,15 @@ def _wait(child: Any, timeout: float) -> bool:
     return late
 
 
-def _kill(child: Any) -> None:
+def _kill(child: "Any") -> None:
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except OSError:
         pass
 
 
-def _judged(status: Optional[int], late: bool, answer: bytes, noise: bytes, begun: float) -> Dict[str, Any]:
+def _judged(status: "Optional[int]", late: bool, answer: bytes, noise: bytes,
+            begun: float) -> "Dict[str, Any]":
     lines = noise.decode("utf-8", "replace").strip().splitlines()
     detail = lines[-1][:300] if lines else ""
     try:
@@ -222,8 +226,8 @@ def _judged(status: Optional[int], late: bool, answer: bytes, noise: bytes, begu
     return _end("exit" if status else "garbled", begun, detail, None)
 
 
-def _kept_journal(status: Optional[int], late: bool, journal: bytes, log: bytes,
-                  begun: float) -> Dict[str, Any]:
+def _kept_journal(status: "Optional[int]", late: bool, journal: bytes, log: bytes,
+                  begun: float) -> "Dict[str, Any]":
     """Say how a child ended that kept a journal: what stands in it counts however it ended."""
     if late:
         outcome, detail = "unkillable" if status is None else "timeout", ""
@@ -236,5 +240,5 @@ def _kept_journal(status: Optional[int], late: bool, journal: bytes, log: bytes,
     return ended
 
 
-def _end(outcome: str, begun: float, detail: str, data: Any) -> Dict[str, Any]:
+def _end(outcome: str, begun: float, detail: str, data: "Any") -> "Dict[str, Any]":
     return {"outcome": outcome, "seconds": round(time.time() - begun, 4), "detail": detail, "data": data}

@@ -6,9 +6,12 @@ symbol version. Read from the dynamic section, as the loader does; all counts in
 """
 
 import struct
-from typing import Any, BinaryIO, Dict, List, Optional, Tuple
 
 from . import elf
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO, Dict, List, Optional, Tuple
 
 COMPARED = ("libnvJitLink.so.", "libcublasLt.so.")
 SYMBOLS_LIMIT = 20000
@@ -19,7 +22,7 @@ DT_HASH, DT_SYMTAB, DT_STRSZ, DT_GNU_HASH, DT_VERSYM, DT_VERNEED, DT_VERNEEDNUM 
 _UNDEFINED, _GLOBAL, _HIDDEN = 0, 1, 0x8000
 
 
-def asked_and_given(path: str, described: Dict[str, Any]) -> Dict[str, List[str]]:
+def asked_and_given(path: str, described: "Dict[str, Any]") -> "Dict[str, List[str]]":
     """Return {"asks": ["libnvJitLink.so.12 __nvJitLinkCreate_12_9"], "gives": [names]}, as far as either is.
 
     `described` is what `elf.read_elf` says of the file. Nothing for a library that is not compared and needs
@@ -44,7 +47,7 @@ def asked_and_given(path: str, described: Dict[str, Any]) -> Dict[str, List[str]
     return answer
 
 
-def _symbols(stream: BinaryIO) -> List[Tuple[str, Optional[str], bool]]:
+def _symbols(stream: "BinaryIO") -> "List[Tuple[str, Optional[str], bool]]":
     """Return (name, the library that it is asked of, whether it is defined here) of the global symbols."""
     segments, dynamic = elf.segments_of(stream)
     if dynamic is None:
@@ -67,7 +70,7 @@ def _symbols(stream: BinaryIO) -> List[Tuple[str, Optional[str], bool]]:
     return found
 
 
-def _count(stream: BinaryIO, segments: List[elf.Segment], tags: Dict[int, int]) -> int:
+def _count(stream: "BinaryIO", segments: "List[elf.Segment]", tags: "Dict[int, int]") -> int:
     """Return how many symbols there are: the dynamic section does not say, but both hash tables do."""
     if DT_HASH in tags:
         _, count = struct.unpack("<2I", elf.read_at(stream, elf.offset_of(segments, tags[DT_HASH]), 8))
@@ -78,7 +81,7 @@ def _count(stream: BinaryIO, segments: List[elf.Segment], tags: Dict[int, int]) 
     return int(count)
 
 
-def _hashed(stream: BinaryIO, offset: int) -> int:
+def _hashed(stream: "BinaryIO", offset: int) -> int:
     """Return the number behind the last symbol of a GNU hash table: where the last bucket's chain ends."""
     buckets, first, bloom, _ = struct.unpack("<4I", elf.read_at(stream, offset, 16))
     if buckets > SYMBOLS_LIMIT or bloom > SYMBOLS_LIMIT:
@@ -96,8 +99,8 @@ def _hashed(stream: BinaryIO, offset: int) -> int:
 
 
 def _needed_versions(
-    stream: BinaryIO, segments: List[elf.Segment], tags: Dict[int, int], strings: bytes
-) -> Dict[int, str]:
+    stream: "BinaryIO", segments: "List[elf.Segment]", tags: "Dict[int, int]", strings: bytes
+) -> "Dict[int, str]":
     """Return the number of each version that is asked for, and the library it is asked of."""
     files = {}  # type: Dict[int, str]
     if DT_VERNEED not in tags:

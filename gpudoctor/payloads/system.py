@@ -4,9 +4,12 @@ import errno
 import os
 import re
 import stat
-from typing import Any, Dict, List
 
 from . import files
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
 
 PCI_FOLDER = "/sys/bus/pci/devices"
 PCI_LIMIT = 4096
@@ -25,7 +28,7 @@ LOG_LINE_CHARACTERS = 400
 LOG_WANTED = re.compile(r"NVRM|nouveau|nova_core|nvidia-nvswitch|nvidia-uvm|nvidia: |Linux version \d")
 
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Answer with file texts and listings, nothing judged."""
     uname = os.uname()
     return {
@@ -45,7 +48,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def list_pci() -> Dict[str, Any]:
+def list_pci() -> "Dict[str, Any]":
     """Return the PCI functions of vendors that make accelerators: {"devices": [...], "unread": [...]}."""
     listing = files.list_folder(PCI_FOLDER, PCI_LIMIT)
     if "names" not in listing:
@@ -72,7 +75,7 @@ def list_pci() -> Dict[str, Any]:
     return {"devices": devices, "unread": unread}
 
 
-def _first_text(*paths: str) -> Dict[str, Any]:
+def _first_text(*paths: str) -> "Dict[str, Any]":
     answer: Dict[str, Any] = {}
     for path in paths:
         answer = dict(files.read_text(path), path=path)
@@ -81,7 +84,7 @@ def _first_text(*paths: str) -> Dict[str, Any]:
     return answer
 
 
-def _libc() -> Dict[str, Any]:
+def _libc() -> "Dict[str, Any]":
     """Return what the C library of this process calls itself, and musl's loaders on disk."""
     answer: Dict[str, Any] = {"musl_loaders": []}
     try:
@@ -93,7 +96,7 @@ def _libc() -> Dict[str, Any]:
     return answer
 
 
-def _secure_boot() -> Dict[str, Any]:
+def _secure_boot() -> "Dict[str, Any]":
     """Return {"byte": 0 or 1}, a failure, or what of the firmware's folders is there."""
     firmware = files.list_folder("/sys/firmware")
     variables = files.list_folder("/sys/firmware/efi/efivars")
@@ -114,7 +117,7 @@ def _secure_boot() -> Dict[str, Any]:
     return answer
 
 
-def _modules() -> Dict[str, Any]:
+def _modules() -> "Dict[str, Any]":
     """Return the loaded modules that concern a card; /sys/module names those built into the kernel, too."""
     loaded = files.read_text("/proc/modules")
     if "text" in loaded:
@@ -126,7 +129,7 @@ def _modules() -> Dict[str, Any]:
     return {"proc": loaded, "sys": sys_module}
 
 
-def _address_space_limit() -> Dict[str, Any]:
+def _address_space_limit() -> "Dict[str, Any]":
     try:
         import resource
 
@@ -136,7 +139,7 @@ def _address_space_limit() -> Dict[str, Any]:
         return {"error": "%s: %s" % (type(error).__name__, error)}
 
 
-def _kernel_log() -> Dict[str, Any]:
+def _kernel_log() -> "Dict[str, Any]":
     """Return the wanted lines of the kernel's ring buffer, else of the first log file that can be read."""
     failures: List[str] = []
     for path, read in [(RING_BUFFER, _ring_buffer)] + [(path, _tail) for path in KERNEL_LOGS]:

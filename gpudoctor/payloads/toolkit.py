@@ -3,9 +3,12 @@
 import glob
 import os
 import re
-from typing import Any, Dict, List, Tuple
 
 from . import files
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Tuple
 
 PATTERNS = ("/usr/local/cuda*", "/opt/cuda*", "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit",
             "/opt/nvidia/hpc_sdk/Linux_*/*/cuda/[0-9]*")
@@ -14,7 +17,7 @@ FOLDERS_LIMIT = 100
 CUDA_H = re.compile(r"^\s*#\s*define\s+CUDA_VERSION\s+(\d+)", re.MULTILINE)
 
 
-def collect(request: Dict[str, Any]) -> Dict[str, Any]:
+def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Answer with the folders that may be a toolkit, what their version files say, and nvcc on PATH."""
     nvcc = files.which("nvcc")
     places: List[Tuple[str, str]] = []
@@ -31,7 +34,7 @@ def collect(request: Dict[str, Any]) -> Dict[str, Any]:
     return {"installs": list(found.values()), "nvcc": nvcc}
 
 
-def _describe(path: str, real_path: str, because: str) -> Dict[str, Any]:
+def _describe(path: str, real_path: str, because: str) -> "Dict[str, Any]":
     headers = [os.path.join(real_path, "include", "cuda.h")]
     targets = os.path.join(glob.escape(real_path), "targets", "*", "include", "cuda.h")
     headers += sorted(glob.glob(targets))[:8]
@@ -49,7 +52,7 @@ def _describe(path: str, real_path: str, because: str) -> Dict[str, Any]:
     }
 
 
-def _first_header(paths: List[str]) -> Dict[str, Any]:
+def _first_header(paths: "List[str]") -> "Dict[str, Any]":
     answer: Dict[str, Any] = {"missing": True}
     for path in paths:
         text = files.read_text(path)
