@@ -15,8 +15,8 @@ TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
     from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-Distribution = Dict[str, Any]  # name, version, folder, path
-Entry = Dict[str, Any]  # sha256 (hex or None), size_bytes (or None)
+    Distribution = Dict[str, Any]  # name, version, folder, path
+    Entry = Dict[str, Any]  # sha256 (hex or None), size_bytes (or None)
 
 DISTRIBUTIONS_LIMIT = 5000
 RECORD_BYTES_LIMIT = 16 << 20
@@ -64,7 +64,7 @@ def _add(found: "List[Distribution]", folder: str, name: str, path: str) -> None
     )
 
 
-def describe(distribution: Distribution) -> "Dict[str, Any]":
+def describe(distribution: "Distribution") -> "Dict[str, Any]":
     """Return what METADATA, WHEEL and INSTALLER say, beside the distribution's name, version and place."""
     path = distribution["path"]
     metadata = _metadata_text(path)
@@ -119,7 +119,7 @@ def _headers(text: str) -> "Dict[str, List[str]]":
     return found
 
 
-def read_record(distribution: Distribution) -> "Optional[bytes]":
+def read_record(distribution: "Distribution") -> "Optional[bytes]":
     """Return the raw RECORD, None if there is none (egg-info, conda packages without one)."""
     path = os.path.join(distribution["path"], "RECORD")
     data: Optional[bytes] = files.read_bytes(path, RECORD_BYTES_LIMIT)[0]

@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
     from typing import Any, BinaryIO, Callable, Dict, List, Optional, Tuple
 
-Segment = Tuple[int, int, int]  # address, offset in the file, bytes in the file
+    Segment = Tuple[int, int, int]  # address, offset in the file, bytes in the file
 
 MACHINES = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 21: "ppc64le", 243: "riscv64"}
 PROGRAM_HEADER_BYTES = 56

@@ -24,8 +24,8 @@ TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
     from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple, Union
 
-Signature = Tuple[FrozenSet[str], FrozenSet[str]]
-Buffer = Union[bytes, mmap.mmap]
+    Signature = Tuple[FrozenSet[str], FrozenSet[str]]
+    Buffer = Union[bytes, mmap.mmap]
 
 MAGIC = b"\x50\xed\x55\xba"
 _MAGIC = re.compile(re.escape(MAGIC))  # in a mapped file it is found in half the time that find() takes
@@ -57,7 +57,7 @@ def scan_file(path: str) -> "Dict[str, Any]":
         return dict(_answer({}, {}, 0), error=f"{type(problem).__name__}: {problem}")
 
 
-def scan_buffer(buffer: Buffer) -> "Dict[str, Any]":
+def scan_buffer(buffer: "Buffer") -> "Dict[str, Any]":
     """Count the fat binaries in `buffer` that are loaded (`fat_binaries`), and for each signature (`code`).
 
     A signature lists its architectures as compute capabilities: `sass` ["8.0", "9.0a"], `ptx` with the ISA
@@ -84,13 +84,13 @@ def scan_buffer(buffer: Buffer) -> "Dict[str, Any]":
     return _answer(loaded, relocatable, unreadable)
 
 
-def _next(buffer: Buffer, position: int) -> int:
+def _next(buffer: "Buffer", position: int) -> int:
     """Return where the magic number stands next, -1 for nowhere."""
     found = _MAGIC.search(buffer, position)
     return found.start() if found else -1
 
 
-def _relocatable_ranges(buffer: Buffer) -> "List[Tuple[int, int]]":
+def _relocatable_ranges(buffer: "Buffer") -> "List[Tuple[int, int]]":
     """Return where code kept for linking stands; nothing for a file without section headers."""
     header = buffer[:64]
     if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
@@ -111,7 +111,7 @@ def _relocatable_ranges(buffer: Buffer) -> "List[Tuple[int, int]]":
     return found[:RELOCATABLE_SECTIONS_LIMIT]
 
 
-def _end_of_fat_binary(buffer: Buffer, start: int) -> "Optional[int]":
+def _end_of_fat_binary(buffer: "Buffer", start: int) -> "Optional[int]":
     """Return the offset just behind the fat binary at `start`, None if there is none."""
     if start + HEADER.size > len(buffer):
         return None
@@ -122,7 +122,7 @@ def _end_of_fat_binary(buffer: Buffer, start: int) -> "Optional[int]":
     return int(end)
 
 
-def _signature(buffer: Buffer, position: int, end: int) -> "Optional[Signature]":
+def _signature(buffer: "Buffer", position: int, end: int) -> "Optional[Signature]":
     """Return the architectures with SASS and with PTX of the entries that fill position..end exactly."""
     sass: Set[str] = set()
     ptx: Set[str] = set()

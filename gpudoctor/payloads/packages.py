@@ -16,7 +16,8 @@ TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Tuple
 
-Distribution = Dict[str, Any]
+    Distribution = Dict[str, Any]
+
 BUILD_FILE_BYTES_LIMIT = 1 << 16
 
 # names: distributions that may provide it, by their record; known: that do even if their record cannot tell.
@@ -89,7 +90,7 @@ class Records:
     def __init__(self) -> None:
         self._known: Dict[str, Optional[bytes]] = {}
 
-    def of(self, distribution: Distribution) -> "Optional[bytes]":
+    def of(self, distribution: "Distribution") -> "Optional[bytes]":
         """Return the raw RECORD of a distribution, None if it has none."""
         path = distribution["path"]
         if path not in self._known:
@@ -158,7 +159,7 @@ def _providers(
 
 
 def _marker_entry(
-    distribution: Distribution, layout: "Dict[str, Any]", records: Records
+    distribution: "Distribution", layout: "Dict[str, Any]", records: Records
 ) -> "Optional[Tuple[str, Any]]":
     """Return (member, entry) of the framework's build file in a distribution's record."""
     record = records.of(distribution)
@@ -184,7 +185,7 @@ def _choose(
     return providers[0]
 
 
-def _brief(distribution: Distribution) -> "Dict[str, Any]":
+def _brief(distribution: "Distribution") -> "Dict[str, Any]":
     return {key: distribution[key] for key in ("name", "version", "folder")}
 
 
