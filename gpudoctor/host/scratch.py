@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[str | None]:
     """Yield a folder that is removed in the end; None where none can be made."""
+    import shutil  # these two take long to import, and a check without frameworks needs neither
+    import tempfile
+
     try:
         folder = tempfile.mkdtemp(prefix="gpudoctor-")
     except OSError:

@@ -45,8 +45,8 @@ def journal(request, descriptor):
             _Stages(adapter, request, limit, book).run()
             _say_libraries(request, book)
     finally:
+        _arm(descriptor, limit)  # the last of a framework may hang, too
         adapter.close()
-        _arm(descriptor, limit)  # until the very end: some libraries hang while they are unloaded
 
 
 def _limit_seconds(request):

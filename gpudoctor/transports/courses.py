@@ -79,7 +79,7 @@ def _job(visit: Visit, patient: Patient, course: Course, stages: Sequence[str], 
     if course.visible is not None:
         variables["CUDA_VISIBLE_DEVICES"] = course.visible
     return placed(visit, Job(
-        argv=[patient.executable, str(PAYLOAD), "stages", child.ANSWER, json.dumps(request)],
+        argv=[patient.executable, PAYLOAD, "stages", child.ANSWER, json.dumps(request)],
         timeout_seconds=limit_seconds * (len(stages) + 1) + _SLACK_SECONDS, environment=variables,
         output_limit_bytes=_LOG_LIMIT_BYTES, journal=True))
 

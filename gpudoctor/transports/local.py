@@ -7,10 +7,10 @@ device nodes that were not there before); then, if asked, the kernel.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpudoctor import child
@@ -23,7 +23,8 @@ if TYPE_CHECKING:  # imported later: the first children wait for what is importe
     from gpudoctor.probes.raw import Answer, RawDocument
     from gpudoctor.transports.process import Process
 
-PAYLOAD = Path(__file__).resolve().parent.parent / "payloads" / "__main__.py"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+PAYLOAD = os.path.join(_PACKAGE, "payloads", "__main__.py")
 ANSWER_SHARE = 0.8  # of a probe's limit: then it gives the answers it has, a hung call costs only itself
 _NO_ANSWER = (Outcome.EXIT.value, Outcome.GARBLED.value, Outcome.NOT_STARTED.value)
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
@@ -158,7 +159,7 @@ def _job(visit: Visit, collector: str, interpreter: str, **request: Any) -> Job:
         for name in HIDING_VARIABLES:
             variables.pop(name, None)
     return placed(visit, Job(
-        argv=[interpreter, str(PAYLOAD), collector, child.ANSWER, json.dumps(request)],
+        argv=[interpreter, PAYLOAD, collector, child.ANSWER, json.dumps(request)],
         timeout_seconds=visit.timeout_seconds, environment=variables))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpudoctor import child
@@ -24,10 +23,10 @@ LIMIT_SHARE, LIMIT_SECONDS = 0.25, 2.0
 Requests = Mapping[str, Mapping[str, Any]]
 
 
-def job(requests: Requests, payload: Path, environment: Mapping[str, str], timeout_seconds: float) -> Job:
+def job(requests: Requests, payload: str, environment: Mapping[str, str], timeout_seconds: float) -> Job:
     """Return the child that runs these collectors; `timeout_seconds` is the limit that each has alone."""
     # -S: it needs the standard library alone, and what an environment adds at every start can take its time
-    argv = [sys.executable, "-S", str(payload), "series", child.ANSWER, json.dumps({"requests": requests})]
+    argv = [sys.executable, "-S", payload, "series", child.ANSWER, json.dumps({"requests": requests})]
     return Job(argv=argv, timeout_seconds=min(LIMIT_SECONDS, timeout_seconds * LIMIT_SHARE),
                environment=environment, journal=True)
 

@@ -24,7 +24,7 @@ def test_a_child_ends_itself_long_after_its_limit(version: str, tmp_path: Path) 
     request = json.dumps({"answer_within_seconds": 0.5})
     begun = time.monotonic()
     ended = subprocess.run(
-        [str(python), str(PAYLOAD), "cuda", "1", request], env={"LD_LIBRARY_PATH": str(tmp_path)},
+        [str(python), PAYLOAD, "cuda", "1", request], env={"LD_LIBRARY_PATH": str(tmp_path)},
         capture_output=True, timeout=60, check=False)
     assert ended.returncode == 1, "the watchdog's way out"
     assert b"Timeout" in ended.stderr
