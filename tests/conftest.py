@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Generator
 from pathlib import Path
 
+import pluggy
 import pytest
 from hypothesis import settings
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# What continuous integration may skip; every reason begins with one of these. All else must be tried there.
+ALLOWED_SKIPS = (
+    "beside the checkout",  # what lies in ../shared, which not every machine has
+    "this machine has",  # a driver of its own, where the test is of a machine without one
+    "the package index offers no",  # a build that this index does not carry
+)
 
 # A busy machine is no failure; the same examples each time, so that a red run can be repeated.
 settings.register_profile("gpudoctor", deadline=None, derandomize=True)
@@ -46,3 +55,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if survived or broken:
         left_out = f", {number('skipped')} not tried here" if number("skipped") else ""
         terminalreporter.write_line(f"faults: {survived} of {survived + broken} survived{left_out}")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pluggy.Result[pytest.TestReport], None]:
+    """Make a skip a failure in continuous integration, unless its reason is allowed there."""
+    report = (yield).get_result()
+    if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if not reason.removeprefix("Skipped: ").startswith(ALLOWED_SKIPS):
+            report.outcome, report.longrepr = "failed", f"skipped in continuous integration: {reason}"

@@ -106,7 +106,7 @@ def as_patient(prefix: Path, recipe: Recipe) -> Patient:
     major, minor = site_packages.parent.name.removeprefix("python").split(".")
     project = recipe.requirements[0].partition("==")[0]
     if recipe.build and not (site_packages / f"{project}-{recipe.build}.dist-info").is_dir():
-        raise NotOffered(f"{prefix} holds another build than {project} {recipe.build}")
+        raise NotOffered(f"this machine has {prefix} with another build than {project} {recipe.build}")
     return Patient(prefix=prefix, version=(int(major), int(minor)))
 
 

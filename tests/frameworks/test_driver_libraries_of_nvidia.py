@@ -9,7 +9,6 @@ import pytest
 
 from tests.frameworks import nvidia_packages
 from tests.frameworks.agreement import hiding
-from tests.frameworks.conftest import cannot
 from tests.frameworks.environments import Unavailable
 from tests.frameworks.nvidia_packages import SUITES, Driver
 from tests.frameworks.tensorflow_itself import listed
@@ -35,7 +34,7 @@ def driver(branch: str) -> Driver:
     try:
         return nvidia_packages.driver(branch)
     except Unavailable as error:
-        cannot(str(error))
+        pytest.skip(str(error))
 
 
 @pytest.fixture
