@@ -254,7 +254,7 @@ def test_every_complaint_of_real_runs_is_recognised() -> None:
     assert not_recognised(text) == []
 
 
-@pytest.mark.skipif(not EVIDENCE, reason="beside the checkout there is none: GPUDOCTOR_EVIDENCE names no folder")
+@pytest.mark.skipif(not EVIDENCE, reason="beside the checkout: GPUDOCTOR_EVIDENCE names no folder of it")
 def test_every_complaint_in_a_folder_of_evidence_is_recognised() -> None:
     """Every file counts."""
     files = sorted(Path(EVIDENCE).glob("*.txt"))
