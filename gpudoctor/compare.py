@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gpudoctor.engine import show_fact
 from gpudoctor.facts import CATALOGUE, FactType
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
 
 _RESTLESS = frozenset({
@@ -15,7 +15,7 @@ _RESTLESS = frozenset({
 _NEVER_LOOKED = Unknown(reason="not in this snapshot")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Change:
     """One difference: `subject` is host, a card or a framework; `name` a fact, or "" for all of it."""
 

@@ -7,11 +7,12 @@ a card, or whose driver does not work, is told so and nothing is run but the imp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpudoctor import derive, versions
 from gpudoctor.derive.view import as_records, text_in
 from gpudoctor.engine import Subject
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Course, Known, RuleDatabase, Scope, Skip, Snapshot, Tables, Unknown, Value
 
 STAGES = ("matmul", "convolution", "compiled", "reduced-precision", "all-reduce")
@@ -25,7 +26,7 @@ _MOST_TOGETHER = 8
 _TAKEN = ("exclusive-thread", "exclusive-process")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Wish:
     """What the caller asked for: cards by index or UUID (none: one of each kind), stages, a stage's limit."""
 

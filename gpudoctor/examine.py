@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpudoctor import __version__, derive, remedy
 from gpudoctor.derive.requirements import Requirement
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Finding, Known, Report, RuleDatabase, Severity, Snapshot, Undecided, Verdict
 
 EXIT_HEALTHY, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNDECIDED, EXIT_INPUT, EXIT_BUG = range(6)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Policy:
     """What the caller calls a failure."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from gpudoctor.frozen import frozen
 from gpudoctor.host import Data, Host, Kind, Missing, Refused
 
 PACKAGES = ("tensorflow", "torch", "jax", "paddle")
@@ -21,7 +21,7 @@ _API = (b"Py_", b"pypy")  # in the symbols of every interpreter, because extensi
 _PROGRAM_LIMIT_BYTES = 64 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Patient:
     """The interpreter to examine, and why this one."""
 
@@ -29,14 +29,14 @@ class Patient:
     because: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoPatient:
     """The interpreter that was asked for cannot be examined; one line says why."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Own:
     """The interpreter gpudoctor runs on: `folders` are those of its sys.path; `as_module` for `python -m`."""
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, Place, lay, seen_by_running, unobserved
 from gpudoctor.engine import Subject, Subjects, Truth, evaluate, fill, holds, placeholders, resolve, show
 from gpudoctor.facts import CATALOGUE, FactType
+from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Absent, Certainty, Effect, Fact, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Scope,
     Severity, Snapshot, Value,
@@ -30,7 +31,7 @@ _KERNEL_FILE = re.compile(r"--kernel [^:]+: (/.*?/kernel\.json)")
 _OWN_COMMAND = re.compile(r"\bgpudoctor (?:check|snapshot)\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proof:
     """A fix that holds: what to print, and which findings its effect clears."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from gpudoctor.frozen import frozen
 
 ANSWER = "{answer}"
 ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
@@ -24,7 +25,7 @@ class Outcome(str, Enum):
     UNKILLABLE = "unkillable"  # stuck in the kernel (a hung driver call, a dead network folder)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Run:
     """What became of one job. A whole `answer` is kept whatever the outcome: a crash may come after it."""
 
@@ -39,7 +40,7 @@ class Run:
     detail: str = ""  # one printable line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Job:
     """One command; `environment` is used exactly as given.
 

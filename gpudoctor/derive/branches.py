@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpudoctor import versions
 from gpudoctor.derive.view import View, as_texts, floor_row, text_in
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Known, Value
 
 Row = Mapping[str, Value]
@@ -16,7 +16,7 @@ _JETSON = "jetson"
 _OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Served:
     """What serves every card here: the kernel modules, the better one first, and the branches."""
 

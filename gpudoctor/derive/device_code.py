@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpudoctor import versions
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Record
 
 _CAPABILITY = re.compile(r"(\d+)\.(\d+)([af]?)\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Coverage:
     """What a card gets from a build: `kind` native, partial, ptx or none.
 

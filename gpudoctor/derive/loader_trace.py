@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpudoctor.derive.view import NotKnown, as_texts, text_in
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Record, Unknown
 
 MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
@@ -23,7 +24,7 @@ MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64"
 _NOT_OPENED = ("No such file or directory", "Permission denied")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Inputs:
     """All that the loader would look at; `files` are records of path, machine, error; paths are absolute.
 
@@ -54,7 +55,7 @@ class Inputs:
         return tuple(dict.fromkeys((*own, *self.library_path, *self.default_folders, *groups)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Step:
     """Where a library was found: `path` None when nowhere; `error` when what was found cannot be loaded."""
 

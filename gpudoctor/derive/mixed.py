@@ -8,9 +8,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from gpudoctor.derive.view import View, as_records, text_in
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Fact, Known
 
 Derivation = Callable[[View], Fact]
@@ -18,7 +18,7 @@ CUDNN = re.compile(r"libcudnn(?:_[a-z_]+)?\.so\.(\d+)((?:\.\d+)*)\Z")
 CUBLAS = re.compile(r"libcublas(?:Lt)?\.so\.(\d+)((?:\.\d+)*)\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _File:
     """A library of a family: its path, the major version in its name, its whole version where known."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from gpudoctor import versions
 from gpudoctor.derive import visible
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.releases import Row, platform_of, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_texts
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
@@ -28,7 +28,7 @@ class RequirementError(ValueError):
     """A requirement cannot be read; one line that says what can be asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Requirement:
     """One requirement: `subject` is gpu, gpu.memory or a framework; `bound` the rest as written."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from gpudoctor.derive.view import NotKnown, View, text_in
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 
 _VARIABLE = "environment.CUDA_VISIBLE_DEVICES"
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[+]?([0-9]+)")
 _MIG = "mig-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Left:
     """The devices that stay: positions in libcuda's list; an instance of MIG that no list shows is -1."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from gpudoctor.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Text:
     """What a text file or a link says."""
 
@@ -14,7 +15,7 @@ class Text:
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Data:
     """What a file holds."""
 
@@ -22,7 +23,7 @@ class Data:
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Names:
     """The names in a folder, sorted. They lead to the files again; `readable` makes them fit to print."""
 
@@ -43,7 +44,7 @@ class Kind(str, Enum):
     OTHER = "unknown kind of file"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entry:
     """What the file system says of a path. `mode` are the permission bits; `device` is (major, minor)."""
 
@@ -55,7 +56,7 @@ class Entry:
     device: tuple[int, int] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Access:
     """What this process may do with a path."""
 
@@ -64,12 +65,12 @@ class Access:
     executable: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Missing:
     """We looked; it is not there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refused:
     """We could not look, or not write; one line says why."""
 

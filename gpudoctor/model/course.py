@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpudoctor.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Skip:
     """Why stages are not run; `wanted` when somebody who asked for proof does not get it."""
 
@@ -13,7 +13,7 @@ class Skip:
     wanted: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Course:
     """One framework on one card (or on several at once); with `skip`, only its import.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from gpudoctor.frozen import frozen
 
 Scalar: TypeAlias = bool | int | float | str | tuple[str, ...]
 Record: TypeAlias = Mapping[str, Scalar]
 Value: TypeAlias = Scalar | tuple[Record, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Known:
     """Something we saw, and where."""
 
@@ -19,14 +20,14 @@ class Known:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Absent:
     """We looked in the right place; it is not there."""
 
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unknown:
     """We could not look. `asked=False`: nobody wanted to (a deeper `--depth` would)."""
 
@@ -38,7 +39,7 @@ Fact: TypeAlias = Known | Absent | Unknown
 Facts: TypeAlias = Mapping[str, Fact]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProbeRun:
     """How one probe ended: `outcome` is a `child.Outcome` value or "not-asked"; `seconds` is wall time."""
 
@@ -48,7 +49,7 @@ class ProbeRun:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Snapshot:
     """All a machine told us: the only input of the pure half of the program.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Known, Unknown
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.python import text, version_fact
@@ -16,7 +17,7 @@ _JAX_CUDA = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)")
 _CONDA_CUDA = re.compile(r"cuda(?:_?(\d{2})(\d))?(?!\d)")  # conda: cuda112py39h..., cuda120py311...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Build:
     """What the files say of a build: cuda, cpu, rocm or xpu; its CUDA and cuDNN; the version they state."""
 

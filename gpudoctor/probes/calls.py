@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown, Value
 from gpudoctor.probes.raw import Answer
 
@@ -18,7 +18,7 @@ COMPUTE_MODES = ("default", "exclusive-thread", "prohibited", "exclusive-process
 _BUS_ID = re.compile(r"([0-9a-f]{1,8}):([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-7]))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Library:
     """Whose answers are read: its name, which code means "not offered", and what was asked last, in vain."""
 

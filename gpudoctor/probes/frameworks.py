@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from gpudoctor.facts import promised
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Unknown
 from gpudoctor.probes import build, requirements
 from gpudoctor.probes.calls import count, mapping, objects
@@ -19,7 +19,7 @@ _CONDA_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Framework:
     """One framework's part of the answer, and the whole answer."""
 

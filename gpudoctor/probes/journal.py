@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from gpudoctor.frozen import frozen
 
 _MOST_LINES = 10000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Journal:
     """Its events in order, and the text after the last of them (a watchdog's or a crash's traceback)."""
 

@@ -7,16 +7,16 @@ here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Known, Unknown, Value
 
 _LINE_CHARACTERS = 300
 RAW_SCHEMA = "gpudoctor.raw/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """One collector's end: `outcome` ("ok", "timeout", ...) and, when ok, its `data`."""
 

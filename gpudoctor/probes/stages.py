@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpudoctor.facts import promised
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Fact, Facts, Known, Record, Scalar, Scope, Unknown
 from gpudoctor.probes import backtrace, journal
 from gpudoctor.probes.calls import count, mapping, objects, text
@@ -24,7 +24,7 @@ _MARK = "gpudoctor: stage "
 _WATCHDOG = "Timeout ("  # how the interpreter's watchdog begins what it prints
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Round:
     """One child: how it ended, its journal, its standard error."""
 
@@ -34,7 +34,7 @@ class _Round:
     log: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Course:
     """One framework on one card, and its children in order."""
 

@@ -11,10 +11,11 @@ import posixpath
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gpudoctor import codec, patient
+from gpudoctor.frozen import frozen
 from gpudoctor.host import Data, Host, Kind, Missing, Names, Refused, Text
 from gpudoctor.patient import Patient
 
@@ -27,7 +28,7 @@ _START = re.compile(rb"#!\s*(/[^\s\0]*python[^\s\0]*)|#!/bin/sh\n'''exec'\s+\"?(
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Jupyter:
     """The Python that Jupyter runs under, as far as can be seen from outside, and why this one."""
 
@@ -37,7 +38,7 @@ class Jupyter:
     because: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Kernel:
     """What a kernelspec starts: the interpreter, and its whole environment."""
 
@@ -45,7 +46,7 @@ class Kernel:
     environment: Mapping[str, str] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoKernel:
     """There is no such kernel, or its kernelspec cannot be used; one line says why."""
 

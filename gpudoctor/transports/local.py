@@ -10,11 +10,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudoctor import child
 from gpudoctor.child import Job, Outcome, Run
+from gpudoctor.frozen import frozen
 from gpudoctor.patient import NoPatient, Patient
 from gpudoctor.transports import series
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
@@ -30,7 +31,7 @@ _NO_ANSWER = (Outcome.EXIT.value, Outcome.GARBLED.value, Outcome.NOT_STARTED.val
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Visit:
     """What to examine: the patient, how deep, and how long each probe may take."""
 

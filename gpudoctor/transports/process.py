@@ -13,11 +13,12 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from gpudoctor import child, host, patient, zipapp
 from gpudoctor.child import Job
+from gpudoctor.frozen import frozen
 from gpudoctor.host import Data, Host, Missing, Refused, Text
 from gpudoctor.patient import Patient
 
@@ -31,7 +32,7 @@ _PACKAGES = re.compile(r"(/.+)/lib(?:64)?/(?:python|pypy)\d[\d.]*t?/site-package
 _OPTIONS_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Process:
     """A running process, and the interpreter to examine for it; `numbers`: in each of its pid namespaces."""
 
@@ -44,7 +45,7 @@ class Process:
     script_folders: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoProcess:
     """The process cannot be examined; one line says why."""
 

@@ -1,0 +1,89 @@
+"""Values: equal by their fields, usable as keys, shown whole, and never changed."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from pathlib import Path
+
+import pytest
+from mypy import api
+
+from gpudoctor.frozen import frozen
+
+SOURCE = """
+from gpudoctor.frozen import frozen
+
+@frozen
+class Point:
+    x: int
+    name: str = ""
+
+point = Point(x=1)
+"""
+
+
+@frozen
+class Point:
+    """A place on a line."""
+
+    x: int
+    names: tuple[str, ...] = field(default=())
+
+
+@frozen
+class Other:
+    """Something with the same fields."""
+
+    x: int
+    names: tuple[str, ...] = ()
+
+
+@frozen
+class Plain:
+    """Its own words for itself."""
+
+    x: int
+
+    def __repr__(self) -> str:
+        """Return what it is called."""
+        return "plain"
+
+
+def test_values_are_compared_by_their_fields() -> None:
+    """Of the same class, and only of the same."""
+    assert Point(x=1) == Point(x=1, names=())
+    assert Point(x=1) != Point(x=2)
+    assert Point(x=1) != Other(x=1)  # type: ignore[comparison-overlap]
+    assert {Point(x=1), Point(x=1), Point(x=2)} == {Point(x=2), Point(x=1)}
+    assert hash(Point(x=3, names=("a",))) == hash(Point(x=3, names=("a",)))
+
+
+def test_a_value_is_shown_with_all_its_fields() -> None:
+    """Unless its class says how."""
+    assert repr(Point(x=1, names=("a",))) == "Point(x=1, names=('a',))"
+    assert repr(Plain(x=1)) == "plain"
+
+
+def test_a_value_is_made_of_its_fields_by_name() -> None:
+    """No other way, no other name, and nothing can be added later."""
+    assert replace(Point(x=1), x=5) == Point(x=5)
+    with pytest.raises(TypeError):
+        Point(1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        Point(x=1, z=2)  # type: ignore[call-arg]
+    with pytest.raises(AttributeError):
+        Point(x=1).z = 2  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("line", "says"), [
+    ("point.x = 2", 'Property "x" defined in "Point" is read-only'),
+    ("Point(1)", "Too many positional arguments"),
+    ("Point()", 'Missing named argument "x"'),
+    ("Point(x='a')", 'Argument "x" to "Point" has incompatible type "str"'),
+])
+def test_the_type_checker_refuses_what_must_not_be(tmp_path: Path, line: str, says: str) -> None:
+    """It stands in for the check at run time that a frozen dataclass would have."""
+    file = tmp_path / "changed.py"
+    file.write_text(SOURCE + line + "\n", encoding="utf-8")
+    said, _, _ = api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(file)])
+    assert says in said, said
