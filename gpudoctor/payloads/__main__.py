@@ -7,6 +7,7 @@ ours. The folder of this file is taken off `sys.path` at once: its module names 
 patient's.
 """
 
+import atexit
 import os
 import sys
 
@@ -55,7 +56,14 @@ def main(argv):
 
 
 def _leave():
-    """End at once: all is said, and a framework takes most of a second to give back what the system takes."""
+    """End at once: all is said, and a framework takes most of a second to give back what the system takes.
+
+    What it registered for the end is done, for that may remove files. Threads are not waited for.
+    """
+    try:
+        atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
+    except BaseException:  # noqa: BLE001 - whatever a stranger raises at the end: all is said
+        pass
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
