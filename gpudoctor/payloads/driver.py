@@ -7,7 +7,7 @@ driver is.
 import os
 import re
 
-from . import container, elf, files, library_version, loader, system
+from . import container, elf, files, kernel, library_version, loader, system
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     folders = loader.default_folders()["folders"]
     switches = files.list_folder("/proc/driver/nvidia-nvswitch/devices")
     return {
-        "machine": os.uname().machine,
+        "machine": kernel.name().machine,
         "sys_version": files.read_text("/sys/module/nvidia/version", 4096),
         "proc_version": files.read_text("/proc/driver/nvidia/version", 4096),
         "proc_gpus": files.list_folder("/proc/driver/nvidia/gpus"),

@@ -5,7 +5,7 @@ import os
 import site
 import sys
 
-from . import files
+from . import files, kernel
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def folders() -> "List[str]":
 
 def markers() -> "Dict[str, str]":
     """Return the variables of requirement markers, by the names that packaging gives them."""
-    system = os.uname()
+    system = kernel.name()
     version = "%d.%d.%d" % sys.version_info[:3]
     implementation = sys.implementation.name
     return {

@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 
-from . import elf, files, ldcache, symbols
+from . import elf, files, kernel, ldcache, symbols
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     seen = {record["path"] for folder in listed for record in folder.get("files", [])}
     cached = [entry["path"] for entry in cache.get("entries", []) if entry["path"] not in seen]
     return {
-        "machine": os.uname().machine,
+        "machine": kernel.name().machine,
         "loader": default["loader"],
         "default_folders": default["folders"],
         "default_error": default["error"],
@@ -63,7 +63,7 @@ def gpu_cache() -> "Dict[str, Any]":
     """Return the loader cache, cut down to GPU libraries of this machine's kind; do not change it."""
     cache = ldcache.read_cache()
     if "entries" in cache:
-        fitting = ldcache.for_machine(cache["entries"], os.uname().machine)
+        fitting = ldcache.for_machine(cache["entries"], kernel.name().machine)
         cache["total"] = len(cache["entries"])
         cache["entries"] = [entry for entry in fitting if GPU_LIBRARY.match(entry["soname"])][:ENTRIES_LIMIT]
     return cache
@@ -132,7 +132,7 @@ def expand_library_path(
     tokens = {
         "ORIGIN": os.path.dirname(os.path.realpath(program)),
         "LIB": default[0].lstrip("/") if default else "lib64",
-        "PLATFORM": os.uname().machine,
+        "PLATFORM": kernel.name().machine,
     }
     answer = []
     for written in re.split("[:;]", value):

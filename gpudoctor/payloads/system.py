@@ -5,7 +5,7 @@ import os
 import re
 import stat
 
-from . import files
+from . import files, kernel
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LOG_WANTED = re.compile(r"NVRM|nouveau|nova_core|nvidia-nvswitch|nvidia-uvm|nvid
 
 def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Answer with file texts and listings, nothing judged."""
-    uname = os.uname()
+    uname = kernel.name()
     return {
         "uname": {"system": uname.sysname, "release": uname.release, "machine": uname.machine},
         "os_release": _first_text("/etc/os-release", "/usr/lib/os-release"),

@@ -69,7 +69,8 @@ def _usable(data: Data, key: str) -> list[Mapping[str, Any]]:
     """Return the files of a library on the default path that this machine's loader would not pass over."""
     machine = text_at(data, "machine")
     listed = calls.objects(mapping(data.get(key)).get("on_path"))
-    return [file for file in listed if text_at(file, "machine") in (None, machine) and text_at(file, "path")]
+    fitting = (file for file in listed if not machine or text_at(file, "machine") in (None, machine))
+    return [file for file in fitting if text_at(file, "path")]
 
 
 def _files(data: Data, key: str) -> Fact:

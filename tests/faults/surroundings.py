@@ -172,8 +172,8 @@ def _cost(subject: str, error: int) -> dict[str, Any]:
     if (subject, error) == ("clone3", EPERM):
         return {"lost": ALL, "codes": (UNDECIDED,), "says": "can't start new thread"}
     of_system = frozenset(of_probe("system"))
-    if subject == "uname":  # Python's own uuid cannot be imported without it
-        return {"codes": (OWN_FAILURE,)}
+    if subject == "uname":
+        return {"lost": of_system, "codes": (UNDECIDED,)}
     return {"lost": of_system, "codes": (0, UNDECIDED)} if subject == "prlimit64" else {}
 
 
