@@ -8,17 +8,20 @@ the text, whatever a stranger wrote into it. A literal brace is written twice.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, pairwise
 from string import Formatter, ascii_letters, digits
+from typing import NamedTuple
 
+from gpudoctor.frozen import frozen
 from gpudoctor.model import SymptomPattern
 
 LINE_CHARACTERS = 4096
 # A line that repeats the beginning of a pattern over and over is tried at so many places and no more.
 ATTEMPTS = 4
+_HOLE = re.compile(r"\{[^{}]*\}")
 MINIMUM_LITERAL = 6
 STEM_CHARACTERS = 8
 
@@ -27,7 +30,7 @@ class PatternError(ValueError):
     """A pattern that cannot be read: its braces do not close, or two holes touch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HoleType:
     """What may stand in a hole: only `allowed` characters, or all but `forbidden` ones."""
 
@@ -74,7 +77,7 @@ HOLE_TYPES: Mapping[str, HoleType] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Hit:
     """A symptom in one line (counted from 1), and what its pattern took out of it."""
 
@@ -108,14 +111,19 @@ def parts(pattern: str) -> Parts:
     return tuple(joined)
 
 
-def match(pattern: str, line: str, captures: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Return what the pattern takes out of the line, None when it is not there."""
+def match(pattern: str, line: str, captures: Mapping[str, str], *, begin: int = 0, end: int | None = None
+          ) -> Mapping[str, str] | None:
+    """Return what the pattern takes out of the line, None when it is not there.
+
+    `begin` and `end` bound where its first literal may begin, for a line that is read in overlapping pieces.
+    """
     pieces = parts(pattern)
     leading = not pieces[0][0]
     anchor = pieces[1][0] if leading else pieces[0][0]
-    start = -1
+    last = None if end is None else end + len(anchor) - 1
+    start = begin - 1
     for _ in range(ATTEMPTS):
-        start = line.find(anchor, start + 1)
+        start = line.find(anchor, start + 1, last)
         if start < 0:
             return None
         found = _match_at(pieces[1:] if leading else pieces, line, start, captures)
@@ -189,26 +197,31 @@ def _swallowed(pattern: str, captures: Mapping[str, str]) -> Iterator[tuple[str,
 
 def anchor_of(pattern: str) -> str:
     """Return the longest literal part: a line without it cannot match."""
-    return max((literal for literal, _ in parts(pattern)), key=len)
+    if "{{" in pattern or "}}" in pattern:
+        return max((literal for literal, _ in parts(pattern)), key=len)
+    return max(_HOLE.split(pattern), key=len)  # of thousands of patterns, most are never taken apart
 
 
 def clean(line: str) -> str:
     """Return the line without what no terminal should see, cut to the length that is read."""
-    line = line[:LINE_CHARACTERS]
-    if line.isprintable():
-        return line
-    return "".join(character if character.isprintable() else " " for character in line)
+    return printable(line[:LINE_CHARACTERS])
+
+
+def printable(text: str) -> str:
+    """Return the text without what no terminal should see: a blank for each such character."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def read(lines: Iterable[str], symptoms: Sequence[SymptomPattern]) -> tuple[Hit, ...]:
     """Return every symptom in every line; one that a line shows in two wordings counts once."""
-    index = _index(symptoms)
+    index = _index_of(symptoms)
     numbered = enumerate(lines, start=1)
     return tuple(hit for number, line in numbered for hit in _hits(clean(line), number, index))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """A pattern, its place in the order of the database, and the text without which it cannot match."""
 
     place: int
@@ -217,7 +230,7 @@ class _Wanted:
     symptom: SymptomPattern
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Index:
     """Which patterns are worth a look: by a word between spaces that the line must have, else by a stem.
 
@@ -228,6 +241,19 @@ class _Index:
     by_stem: Mapping[str, Sequence[_Wanted]]
 
 
+_latest: list[tuple[Sequence[SymptomPattern], _Index]] = []
+
+
+def _index_of(symptoms: Sequence[SymptomPattern]) -> _Index:
+    """Return the index of the patterns; the latest is kept, because it is read with again and again."""
+    if _latest and _latest[0][0] is symptoms:
+        return _latest[0][1]
+    index = _index(symptoms)
+    if not isinstance(symptoms, list):  # which could change meanwhile
+        _latest[:] = [(symptoms, index)]
+    return index
+
+
 def _index(symptoms: Sequence[SymptomPattern]) -> _Index:
     by_word: dict[str, list[_Wanted]] = {}
     by_stem: dict[str, list[_Wanted]] = {}
@@ -235,7 +261,7 @@ def _index(symptoms: Sequence[SymptomPattern]) -> _Index:
     for symptom in symptoms:
         for pattern in symptom.patterns:
             anchor = anchor_of(pattern)
-            wanted = _Wanted(place=next(places), anchor=anchor, pattern=pattern, symptom=symptom)
+            wanted = _Wanted(next(places), anchor, pattern, symptom)
             word = max(anchor.split(" ")[1:-1], key=len, default="")
             if word:
                 by_word.setdefault(word, []).append(wanted)

