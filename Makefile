@@ -25,7 +25,7 @@ lint: test-environment  ## check style
 types: test-environment  ## check types
 	@$(RUN) -m mypy
 
-rules: run-environment  ## compile rules/ into rules/rules.json
+rules: run-environment  ## compile rules/ into rules/*.json
 	@$(RUN) -m tools.compile_rules
 
 tables: test-environment  ## write the generated tables again from the published wheels

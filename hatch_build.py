@@ -10,15 +10,16 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class RulesHook(BuildHookInterface[Any]):
-    """Add the rule pages, the tables and the compiled file to a wheel."""
+    """Add the rule pages, the tables and the compiled files to a wheel."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add `rules/`; refuse to build a wheel without the compiled file, which `check` reads."""
+        """Add `rules/`; refuse to build a wheel without the compiled files, which commands read."""
         if version == "editable":
             return
         rules = Path(self.root) / "rules"
-        if not (rules / "rules.json").is_file():
-            raise FileNotFoundError(f"{rules / 'rules.json'} is missing: run `make rules`")
+        for name in ("rules.json", "tables.jsonl", "symptoms.json", "pages.json"):
+            if not (rules / name).is_file():
+                raise FileNotFoundError(f"{rules / name} is missing: run `make rules`")
         build_data["force_include"][str(rules)] = "gpudoctor/_rules"

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from gpudoctor import versions
 from gpudoctor.exhaustive import assert_never
 from gpudoctor.facts import CATALOGUE, FactType
+from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Rule,
     Scope, Table, Tables, Undecided, Unknown, Value,
 )
+
+NO_TEXT = Unknown(reason="no text was read", asked=False)
 
 
 class Truth(Enum):
@@ -28,7 +30,7 @@ class Truth(Enum):
     TRUE = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Subject:
     """One thing a rule is judged for: its name and every fact that is visible from there.
 
@@ -44,7 +46,10 @@ class Subject:
 
     def fact(self, name: str) -> Fact:
         """Return the fact, never raising."""
-        return self.facts.get(name, self.missing)
+        fact = self.facts.get(name)
+        if fact is None:
+            return NO_TEXT if name.startswith("text.") else self.missing
+        return fact
 
 
 Subjects = Mapping[Scope, Sequence[Subject]]
@@ -90,7 +95,7 @@ def resolve(right: Operand, subject: Subject, tables: Tables) -> Fact:
     return Known(value=right.value, source="rule")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Holding:
     """One condition's truth and, when unknown, the unknowns that kept it from being decided."""
 

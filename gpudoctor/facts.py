@@ -8,9 +8,9 @@ four different things.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Scope
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
@@ -45,9 +45,10 @@ ORDERED = frozenset({
 })
 LISTS = frozenset({FactType.TEXTS, FactType.PATHS, FactType.COMPUTE_CAPABILITIES})
 DERIVED = "derive"
+TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FactSpec:
     """One catalogued name. `probe` is the probe that promises it, or "derive"."""
 
@@ -61,6 +62,11 @@ class FactSpec:
     def derived(self) -> bool:
         """Return whether the fact is computed from others (and so can never be the effect of a fix)."""
         return self.probe == DERIVED
+
+    @property
+    def seen_on_machine(self) -> bool:
+        """Return whether a probe promises it wherever it looks; what a text says is there where one is read."""
+        return self.probe not in (DERIVED, TEXT)
 
     @property
     def scope(self) -> Scope:
@@ -342,6 +348,34 @@ pair.maintained_driver | driver_version | derive | | the driver to name: of a ma
 pair.driver_command | command | derive | | how to install that driver on this distribution
 pair.release_note | text | derive | | that no known release of the framework has machine code for this card, where that is so
 pair.architecture_note | text | derive | | which CUDA toolkits compile for this card, in words
+text.symptoms | texts | text | | ids of the symptoms that a text shows
+text.places | texts | text | | where it happened, as the text states or shows: linux, windows, macos, wsl1, wsl2, docker, podman, lxc, singularity, kubernetes, slurm, hpc, conda, colab, kaggle, jetson, cloud-vm, datacenter, hyper-v, jupyter, nixos
+text.frameworks | texts | text | | frameworks that it states, or whose lines it shows
+text.framework | text | text | | the one it is about: the stated one, else the first that speaks
+text.framework_version | package_version | text | | its version, as stated
+text.packages | texts | text | | NAME==VERSION of every list of packages in the text
+text.cuda | cuda_version | text | | the CUDA that it states as installed
+text.cudnn | cudnn_version | text | | the cuDNN that it states
+text.driver | driver_version | text | | the driver that it states
+text.driver_ceiling | cuda_version | text | | the newest CUDA of that driver, as nvidia-smi's heading says
+text.python | python_version | text | | the Python that it states
+text.os | text | text | | the operating system that it states
+text.cards | texts | text | | names of cards that it states
+text.capabilities | compute_capabilities | text | | compute capabilities stated, or looked up for these cards
+text.libraries | texts | text | | libraries that could not be loaded or found, as it says
+text.library_families | texts | text | | families of these: cudart, cublas, cudnn, cufft, curand, cusolver, cusparse, nccl, cupti, nvinfer, cuda, nvml, nvjitlink, nvrtc, zlib, msvc
+text.xids | texts | text | | Xid numbers of the kernel log
+text.build_cuda | cuda_version | text | | CUDA that this release of the framework was built for
+text.build_cudnn | cudnn_version | text | | cuDNN that this release was built for
+text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the build
+text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build
+text.library_other_version_stated | flag | text | | whether a version of a missing library's family is stated that is not the missing one
+text.driver_runs_cuda | flag | text | | whether the stated driver runs the CUDA of the build, or else the stated CUDA
+text.python_has_wheel | flag | text | | whether a wheel of that release exists for the stated Python
+text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx or too-new
+text.nvidia_card | flag | text | | whether a stated card is NVIDIA's
+text.cudnn_loaded | cudnn_version | text | | the cuDNN that was loaded, where the message names it
+text.cudnn_compiled | cudnn_version | text | | the cuDNN that the framework was compiled with, where the message names it
 """
 
 

@@ -194,7 +194,8 @@ def parse_symptoms(text: str, path: str) -> tuple[SymptomPattern, ...]:
     head, entries = raw.get("program"), raw.get("symptom")
     named = isinstance(head, dict) and all(isinstance(head.get(key), str) for key in ("name", "summary"))
     if not (named and isinstance(entries, list) and set(raw) == {"program", "symptom"}):
-        raise PageError(f"{path}: symptoms are a [program] with name and summary, and [[symptom]] entries")
+        raise PageError(f"{path}: symptoms are a [program] with name and summary (and framework, where it is "
+                        "one), and [[symptom]] entries")
     assert isinstance(head, dict)
     found, problems = [], []
     for number, entry in enumerate(entries, start=1):
@@ -202,7 +203,7 @@ def parse_symptoms(text: str, path: str) -> tuple[SymptomPattern, ...]:
         if isinstance(entry, dict) and isinstance(entry.get("id"), str):
             where += f" ({entry['id']})"
         try:
-            found.append(_symptom(entry, head["name"], path, where))
+            found.append(_symptom(entry, head, path, where))
         except PageError as error:
             problems.append(str(error))
     if problems:
@@ -210,14 +211,17 @@ def parse_symptoms(text: str, path: str) -> tuple[SymptomPattern, ...]:
     return tuple(found)
 
 
-def _symptom(entry: Any, program: str, path: str, where: str) -> SymptomPattern:
+def _symptom(entry: Any, head: Mapping[str, Any], path: str, where: str) -> SymptomPattern:
     if not isinstance(entry, dict):
         raise PageError(f"{where}: is no [[symptom]] entry")
     one_or_many = {key: entry.get(key, []) for key in ("pattern", "source", "examples")}
     patterns, source, examples = (item if isinstance(item, list) else [item] for item in one_or_many.values())
     lines = [{"line": example} if isinstance(example, str) else example for example in examples]
     rest = {key: value for key, value in entry.items() if key not in one_or_many}
-    symptom = _structure({**rest, "program": program, "path": path, "patterns": patterns, "source": source,
+    if isinstance(rest.get("suspects"), list):
+        rest["suspects"] = [_with_conditions(suspect) for suspect in rest["suspects"]]
+    program = {"program": head["name"], **({"framework": head["framework"]} if "framework" in head else {})}
+    symptom = _structure({**program, **rest, "path": path, "patterns": patterns, "source": source,
                           "examples": lines}, SymptomPattern, where)
     assert isinstance(symptom, SymptomPattern)
     if problems := [f"{where}: {problem}" for problem in pattern_problems(symptom)]:

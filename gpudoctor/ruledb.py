@@ -1,4 +1,4 @@
-"""Find and read the rule database: the compiled file that ships with the package, or a folder of pages.
+"""Find and read the rule database: the compiled files that ship with the package, or a folder of pages.
 
 `--rules DIR` or GPUDOCTOR_RULES replaces the shipped rules; GPUDOCTOR_RULES_EXTRA adds a site's own pages. A
 folder that was named and cannot be used is an error, never a silent return to the shipped one.
@@ -7,27 +7,16 @@ folder that was named and cannot be used is an error, never a silent return to t
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from gpudoctor import codec
+from gpudoctor import compiled
 from gpudoctor.assume import AssumptionError, blank, lay
-from gpudoctor.model import (
-    Ask, Case, Certainty, Condition, Detect, Effect, Fact, Fix, Known, Operand, Rule, RuleDatabase, Scope,
-    Severity, Snapshot, Source, SymptomExample, SymptomPattern, Table, Tables, Value,
-)
+from gpudoctor.compiled import Extent, RuleDatabaseError
+from gpudoctor.model import Fact, Known, Rule, RuleDatabase, Snapshot, SymptomPattern, Table, Tables
 
-COMPILED_SCHEMA = "gpudoctor.rules/1"
-COMPILED_NAME = "rules.json"
-
-
-class RuleDatabaseError(ValueError):
-    """The rule database is missing or cannot be used: file, line and remedy, one problem a line."""
+__all__ = ["RuleDatabaseError", "load", "load_compiled", "load_pages", "load_shipped", "shipped_folder"]
 
 
 def shipped_folder() -> Path:
@@ -37,28 +26,35 @@ def shipped_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "rules"
 
 
-def load_shipped() -> RuleDatabase:
-    """Return the rules that came with this gpudoctor."""
-    return load_compiled(shipped_folder() / COMPILED_NAME)
+def load_shipped(extent: Extent = "judged") -> RuleDatabase:
+    """Return the rules that came with this gpudoctor, as much of them as is asked for."""
+    return load_compiled(shipped_folder(), extent)
 
 
-def load(folder: str | None = None, extra: str | None = None) -> RuleDatabase:
-    """Return the pages in `folder`, or the shipped rules; with the pages of `extra` added."""
-    database = load_shipped() if folder is None else load_pages(Path(folder))
+def load(folder: str | None = None, extra: str | None = None, extent: Extent = "judged") -> RuleDatabase:
+    """Return the pages in `folder`, or the shipped rules; with the pages of `extra` added.
+
+    A folder of pages is always read whole; `extent` says how much of the shipped rules is.
+    """
+    database = load_shipped(extent) if folder is None else load_pages(Path(folder))
     if extra is None:
         return database
     site = load_pages(Path(extra), base=database.base)
-    taken = {rule.id for rule in database.rules} | {symptom.id for symptom in database.symptoms}
+    taken = {rule.id for rule in database.rules}
     twice = [f"{extra}/{rule.path}: the id {rule.id} is taken; site rules use GPDX0001 and up"
              for rule in site.rules if rule.id in taken]
+    known = {symptom.id for symptom in database.symptoms} if site.symptoms else set()
     twice += [f"{extra}/{symptom.path}: the id {symptom.id} is taken; name the symptom otherwise"
-              for symptom in site.symptoms if symptom.id in taken]
+              for symptom in site.symptoms if symptom.id in known]
     if twice:
         raise RuleDatabaseError("\n".join(twice))
+    import hashlib  # slow to import, and seldom needed
+
     sha256 = hashlib.sha256((database.sha256 + site.sha256).encode()).hexdigest()
     return RuleDatabase(version=f"{database.version}+{site.version}", sha256=sha256,
                         rules=database.rules + site.rules, tables={**database.tables, **site.tables},
-                        symptoms=database.symptoms + site.symptoms, base=database.base)
+                        symptoms=(*database.symptoms, *site.symptoms) if site.symptoms else database.symptoms,
+                        base=database.base)
 
 
 # -- folders of pages ------------------------------------------------------------------------------
@@ -100,7 +96,7 @@ def load_pages(root: Path, base: Snapshot | None = None) -> RuleDatabase:
     base = base if base is not None else _read_base(root, tables)
     database = RuleDatabase(version=version, sha256="", rules=tuple(sorted(rules, key=lambda r: r.id)),
                             tables=tables, symptoms=tuple(symptoms), base=base)
-    return replace(database, sha256=hashlib.sha256(compile_database(database)).hexdigest())
+    return replace(database, sha256=compiled.digest_of(database))
 
 
 def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
@@ -146,138 +142,24 @@ def _read_base(root: Path, tables: Tables) -> Snapshot:
         return load_shipped().base
     try:
         raw = tomllib.loads(_read(file))
-        facts: dict[str, Fact] = {name: Known(value=_value(value), source="base machine")
+        facts: dict[str, Fact] = {name: Known(value=compiled.value(value), source="base machine")
                                   for name, value in raw.items()}
         return lay(blank(), facts, tables, source="base machine")
     except (tomllib.TOMLDecodeError, AssumptionError) as error:
         raise RuleDatabaseError(f"{file}: {error}; mend it, or take the shipped one") from None
 
 
-# -- the compiled file -----------------------------------------------------------------------------
+# -- the compiled files ----------------------------------------------------------------------------
 
-def compile_database(database: RuleDatabase) -> bytes:
-    """Return the database as one JSON document, deterministic."""
-    from gpudoctor.pages import unstructure
-
-    document = {
-        "schema": COMPILED_SCHEMA,
-        "version": database.version,
-        "base": codec.encode_snapshot(database.base),
-        "rules": [unstructure(rule) for rule in database.rules],
-        "tables": {name: {"summary": table.summary, "key": table.key, "columns": dict(table.columns),
-                          "rows": [dict(row) for row in table.rows]}
-                   for name, table in sorted(database.tables.items())},
-        "symptoms": [unstructure(symptom) for symptom in database.symptoms],
-    }
-    # keys stay in their order: the facts of a case are laid one after another
-    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    return text.encode("utf-8") + b"\n"
+def load_compiled(folder: Path, extent: Extent = "judged") -> RuleDatabase:
+    """Return the database in a folder's compiled files, as much of it as is asked for."""
+    return compiled.decode(lambda name: _read_compiled(folder / name), extent)
 
 
-def load_compiled(file: Path) -> RuleDatabase:
-    """Return the database in a compiled file."""
+def _read_compiled(file: Path) -> bytes:
     try:
-        data = file.read_bytes()
-        raw = json.loads(data)
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        return file.read_bytes()
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
             raise  # the machine has too little left; the file may be as it should
         raise RuleDatabaseError(f"{file}: cannot be read ({error}); reinstall gpudoctor-cli") from None
-    if not isinstance(raw, dict) or raw.get("schema") != COMPILED_SCHEMA:
-        raise RuleDatabaseError(f"{file}: is no {COMPILED_SCHEMA} file; reinstall gpudoctor-cli")
-    try:
-        return RuleDatabase(
-            version=raw["version"], sha256=hashlib.sha256(data).hexdigest(),
-            rules=tuple(_rule(rule) for rule in raw["rules"]),
-            tables=_LazyTables(raw["tables"]),
-            symptoms=tuple(_symptom(symptom) for symptom in raw["symptoms"]),
-            base=codec.decode_snapshot(raw["base"], str(file)))
-    except (KeyError, TypeError, ValueError) as error:
-        raise RuleDatabaseError(f"{file}: is damaged ({error!r}); reinstall gpudoctor-cli") from None
-
-
-class _LazyTables(Mapping[str, Table]):
-    """The compiled tables, each decoded when it is read: most machines need few of them."""
-
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        self._raw = raw
-        self._decoded: dict[str, Table] = {}
-
-    def __getitem__(self, name: str) -> Table:
-        """Return a table; raise KeyError where there is none, `RuleDatabaseError` where it is damaged."""
-        if name not in self._decoded:
-            raw = self._raw[name]
-            try:
-                self._decoded[name] = _table(name, raw)
-            except (KeyError, TypeError, AttributeError) as error:
-                raise RuleDatabaseError(
-                    f"the table {name} is damaged ({error!r}); reinstall gpudoctor-cli") from None
-        return self._decoded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the names of all tables."""
-        return iter(self._raw)
-
-    def __len__(self) -> int:
-        """Return how many tables there are."""
-        return len(self._raw)
-
-
-def _value(raw: Any) -> Value:
-    if isinstance(raw, list):
-        return tuple({k: tuple(v) if isinstance(v, list) else v for k, v in item.items()}
-                     if isinstance(item, dict) else item for item in raw)
-    return raw  # type: ignore[no-any-return]
-
-
-def _operand(raw: Mapping[str, Any] | None) -> Operand | None:
-    if raw is None:
-        return None
-    return Operand(value=_value(raw.get("value")), other=raw.get("other"), lookup=raw.get("lookup"),
-                   key=tuple(raw.get("key", ())))
-
-
-def _conditions(raw: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
-    return tuple(Condition(fact=c["fact"], op=c["op"], right=_operand(c.get("right"))) for c in raw)
-
-
-def _fix(raw: Mapping[str, Any]) -> Fix:
-    return Fix(
-        kind=raw["kind"], title=raw["title"], risk=raw["risk"], commands=tuple(raw.get("commands", ())),
-        env=raw.get("env", {}), image=raw.get("image"), undo=raw.get("undo"),
-        when=_conditions(raw.get("when", ())),
-        effect=tuple(Effect(fact=e["fact"], right=_operand(e.get("right")), absent=e.get("absent", False))
-                     for e in raw.get("effect", ())))
-
-
-def _rule(raw: Mapping[str, Any]) -> Rule:
-    return Rule(
-        id=raw["id"], cause=raw["cause"], severity=Severity(raw["severity"]), scope=Scope(raw["scope"]),
-        summary=raw["summary"], since=raw["since"], withdrawn=raw.get("withdrawn"),
-        detect=tuple(Detect(name=d["name"], certainty=Certainty(d.get("certainty", "certain")),
-                            when=_conditions(d["when"])) for d in raw["detect"]),
-        ask=tuple(Ask(**ask) for ask in raw.get("ask", ())),
-        fix=tuple(_fix(fix) for fix in raw.get("fix", ())),
-        source=tuple(Source(**source) for source in raw.get("source", ())),
-        case=tuple(_case(case) for case in raw.get("case", ())),
-        title=raw["title"], page=raw["page"], path=raw["path"])
-
-
-def _case(raw: Mapping[str, Any]) -> Case:
-    return Case(name=raw["name"], expect=raw["expect"], block=raw.get("block"),
-                facts={name: _value(value) for name, value in raw.get("facts", {}).items()},
-                absent=tuple(raw.get("absent", ())), unknown=tuple(raw.get("unknown", ())))
-
-
-def _table(name: str, raw: Mapping[str, Any]) -> Table:
-    return Table(name=name, summary=raw["summary"], key=tuple(raw["key"]), columns=raw["columns"],
-                 rows=tuple({k: _value(v) for k, v in row.items()} for row in raw["rows"]))
-
-
-def _symptom(raw: Mapping[str, Any]) -> SymptomPattern:
-    return SymptomPattern(
-        id=raw["id"], program=raw["program"], patterns=tuple(raw["patterns"]), meaning=raw["meaning"],
-        benign=raw["benign"], versions=tuple(raw["versions"]), captures=raw.get("captures", {}),
-        examples=tuple(SymptomExample(**example) for example in raw["examples"]),
-        also=tuple(raw.get("also", ())), source=tuple(raw["source"]), accessed=raw.get("accessed"),
-        path=raw["path"])

@@ -78,7 +78,7 @@ def report_schema() -> dict[str, Any]:
     fix = _object({
         "kind": {"enum": list(get_args(FixKind))}, "title": TEXT, "commands": TEXTS, "env": named_texts,
         "image": text_or_null, "effect": {"type": "object"}, "risk": {"enum": list(get_args(Risk))},
-        "undo": text_or_null, "proven": {"enum": ["model", "tried"]}})
+        "undo": text_or_null, "proven": {"enum": ["model", "tried", "unproven"]}})
     severity = {"enum": [s.value for s in Severity]}
     finding = _object({
         "rule": {"type": "string", "pattern": "^GPD"},

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpudoctor.assume import machines
 from gpudoctor.assume.laying import AssumptionError, require_version
 from gpudoctor.assume.observed import seen_by_running, unobserved
 from gpudoctor.assume.releases import items, releases
 from gpudoctor.facts import CATALOGUE, LISTS, FactType
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
 
 __all__ = ["ALIASES", "AssumptionError", "Place", "assumed", "blank", "lay", "parse_assumption",
            "seen_by_running", "unobserved"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Place:
     """Which subject `gpu.*` and `framework.*` facts belong to; None means all of them."""
 
@@ -36,7 +37,7 @@ EVERYWHERE = Place()
 def blank() -> Snapshot:
     """Return a machine on which every probe looked and found nothing; the base of all cases is laid on it."""
     facts: dict[str, Fact] = {spec.name: Absent(source="base machine") for spec in CATALOGUE.values()
-                              if spec.scope is Scope.HOST and not spec.derived}
+                              if spec.scope is Scope.HOST and spec.seen_on_machine}
     return Snapshot(host=facts)
 
 

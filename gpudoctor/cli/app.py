@@ -12,13 +12,15 @@ from typing import Annotated
 import typer
 
 from gpudoctor import __version__
-from gpudoctor.cli import check, facts, rules, snapshot
+from gpudoctor.cli import check, explain, facts, rules, run_command, snapshot
 from gpudoctor.cli.plain_values import Command, Group
 
 _COMMANDS: Mapping[str, Callable[..., None]] = {
     "check": check.check, "snapshot": snapshot.snapshot, "payload": snapshot.payload, "diff": snapshot.diff,
-    "facts": facts.facts,
+    "facts": facts.facts, "explain": explain.explain, "run": run_command.run,
 }
+# what stands behind the command to run belongs to that command
+_SETTINGS: Mapping[str, dict[str, bool]] = {"run": {"allow_interspersed_args": False}}
 
 
 def application(words: Sequence[str]) -> typer.Typer:
@@ -31,7 +33,7 @@ def application(words: Sequence[str]) -> typer.Typer:
     first = words[0] if words else ""
     for name, function in _COMMANDS.items():
         if name == first or first not in _COMMANDS:
-            app.command(name, cls=Command)(function)
+            app.command(name, cls=Command, context_settings=_SETTINGS.get(name))(function)
     if first not in _COMMANDS:
         app.add_typer(rules.app, name="rules")
     return app

@@ -13,6 +13,8 @@ from typing import Any
 
 import typer.core
 
+_ANY_NUMBER = -1  # of arguments, as click counts them
+
 
 class _Refused(Exception):
     """The value is not so plain after all."""
@@ -34,7 +36,7 @@ class _Converter:
 
 def _plain(value: Any, parameter: Any) -> Any:
     wanted, options = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
-    if options.parser is not None or parameter.nargs != 1:
+    if options.parser is not None or parameter.nargs not in (1, _ANY_NUMBER):
         raise _Refused
     if value is None:
         return () if parameter.multiple else None

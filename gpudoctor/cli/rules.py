@@ -14,6 +14,7 @@ from gpudoctor.cli.errors import InputError
 from gpudoctor.cli.plain_values import Command, Group
 
 if TYPE_CHECKING:
+    from gpudoctor.compiled import Extent
     from gpudoctor.model import Rule, RuleDatabase
 
 app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None,
@@ -32,10 +33,10 @@ class Format(str, Enum):
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 
 
-def _database(folder: str | None) -> RuleDatabase:
+def _database(folder: str | None, extent: Extent = "told") -> RuleDatabase:
     from gpudoctor.cli import sources  # what reads rules waits until a command needs it
 
-    return sources.database(folder)
+    return sources.database(folder, extent)
 
 
 @app.command("list", cls=Command)
@@ -61,14 +62,15 @@ def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's 
 
     Example: gpudoctor rules show GPD2010
     """
-    database = _database(rules)
+    database = _database(rules, "whole")
     found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
     if not found:
         raise InputError(f"there is no rule {identifier}; `gpudoctor rules list` names them all")
-    streams.say("\n".join(_page(rule) for rule in found))
+    streams.say("\n".join(page_text(rule) for rule in found))
 
 
-def _page(rule: Rule) -> str:
+def page_text(rule: Rule) -> str:
+    """Return a rule's page as it is printed."""
     listed = "".join(f"- {source.url}" + (f" (read {source.accessed})" if source.accessed else "") + "\n"
                      for source in rule.source)
     return (f"# {rule.title}\n\n{rule.id}, {rule.cause}, {rule.severity.value}, since {rule.since}\n\n"
@@ -112,12 +114,12 @@ def lint_(rules: Folder = None) -> None:
 
     Example: gpudoctor rules lint --rules rules/
     """
-    from gpudoctor import lint
+    from gpudoctor import lint, texts
     from gpudoctor.examine import EXIT_FINDINGS
     from gpudoctor.render.plain import counted_words
 
-    database = _database(rules)
-    problems = list(lint.lint(database))
+    database = _database(rules, "whole")
+    problems = list(lint.lint(database, lambda log: texts.told_causes(log, database)))
     cases = sum(len(rule.case) for rule in database.rules)
     streams.say("".join(f"{problem}\n" for problem in problems)
                 + f"{len(database.rules)} rules, {cases} cases, {len(database.symptoms)} symptoms, "

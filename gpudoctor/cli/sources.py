@@ -10,6 +10,7 @@ from typing import Any
 from gpudoctor import codec, host, ruledb
 from gpudoctor.cli import streams
 from gpudoctor.cli.errors import InputError
+from gpudoctor.compiled import Extent
 from gpudoctor.host import Host, Missing, Refused, Text
 from gpudoctor.model import RuleDatabase, Snapshot
 from gpudoctor.probes import document, snapshot
@@ -17,11 +18,11 @@ from gpudoctor.probes import document, snapshot
 STANDARD_INPUT = "standard input"
 
 
-def database(folder: str | None) -> RuleDatabase:
-    """Return the rules that the options and the environment name."""
+def database(folder: str | None, extent: Extent = "judged") -> RuleDatabase:
+    """Return the rules that the options and the environment name, as much of them as a command needs."""
     variables = os.environ
     return ruledb.load(folder or variables.get("GPUDOCTOR_RULES") or None,
-                       variables.get("GPUDOCTOR_RULES_EXTRA") or None)
+                       variables.get("GPUDOCTOR_RULES_EXTRA") or None, extent)
 
 
 def read_document(name: str) -> Any:

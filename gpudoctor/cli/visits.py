@@ -12,6 +12,7 @@ from collections.abc import Collection
 
 from gpudoctor import host, patient
 from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.cli.showing import refuse_lost_output
 from gpudoctor.transports import local
 
 _LOOKED_AT = ("--from", "--python", "--kernel", "--pid")
@@ -22,7 +23,7 @@ _HOW_TO_RUN = ("--gpu", "--stages", "--smoke-timeout")
 def refuse(given: Collection[str], depth: str, output: str | None) -> None:
     """Raise `UsageError` or `InputError` for what cannot be followed, before time is spent on it."""
     _refuse_clashes(given, depth)
-    _refuse_lost_output(output)
+    refuse_lost_output(output)
 
 
 def _refuse_clashes(given: Collection[str], depth: str) -> None:
@@ -36,17 +37,6 @@ def _refuse_clashes(given: Collection[str], depth: str) -> None:
     running = [name for name in how if name in _HOW_TO_RUN]
     if running and depth != "smoke":
         raise UsageError(f"{running[0]} is for --depth smoke; at depth {depth} no framework is run")
-
-
-def _refuse_lost_output(output: str | None) -> None:
-    """Refuse a file that cannot be made."""
-    if output in (None, "-"):
-        return
-    folder = os.path.dirname(os.path.abspath(output))
-    if not os.path.isdir(folder):
-        raise InputError(f"{output}: cannot be written: no such folder")
-    if os.path.isdir(output):
-        raise InputError(f"{output}: cannot be written: it is a folder")
 
 
 def visit_here(python: str | None, depth: str, timeout_seconds: float, kernel: str | None = None,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from gpudoctor import versions
 from gpudoctor.facts import CATALOGUE, FactType
+from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Absent, Fact, Facts, Known, Record, RuleDatabase, Scalar, SymptomPattern, Table, Tables, Unknown, Value,
 )
@@ -23,7 +24,7 @@ class NotKnown(Exception):
         self.fact = fact
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class View:
     """The facts of one subject, and what the rule database knows besides its rules."""
 
@@ -98,7 +99,7 @@ class View:
         return self.database.tables
 
     @property
-    def symptoms(self) -> tuple[SymptomPattern, ...]:
+    def symptoms(self) -> Sequence[SymptomPattern]:
         """Return the patterns of what programs say."""
         return self.database.symptoms
 

@@ -3,7 +3,8 @@
 For every rule: names, types and sources are right; each case gives its verdict; every condition was seen
 true and false (coverage); hiding any fact a matching block reads leaves that block undecided (blindness);
 every fix clears the case it is offered for and makes no other rule match (cure). For every symptom: its
-examples show it, give what they say they give, and show no other symptom that is not named.
+examples show it, give what they say they give, and show no other symptom that is not named. For every log of
+a page: `explain` names the cause where it is to be named.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor.lint.form import form_problems
+from gpudoctor.lint.logs import Explained, log_problems
 from gpudoctor.lint.proofs import proof_problems
 from gpudoctor.lint.said import symptom_problems
 from gpudoctor.model import RuleDatabase
@@ -19,8 +21,11 @@ from gpudoctor.model import RuleDatabase
 __all__ = ["lint"]
 
 
-def lint(database: RuleDatabase) -> Iterator[str]:
-    """Yield every problem of every rule and symptom, `path: problem`."""
+def lint(database: RuleDatabase, explained: Explained) -> Iterator[str]:
+    """Yield every problem of every rule and symptom, `path: problem`.
+
+    `explained` reads a log, which is not for this module: it gives the causes that are told, in order.
+    """
     for identifier, count in Counter(rule.id for rule in database.rules).items():
         if count > 1:
             yield f"{identifier}: the id is used by {count} pages"
@@ -30,3 +35,4 @@ def lint(database: RuleDatabase) -> Iterator[str]:
             problems = list(proof_problems(rule, database))
         yield from (f"{rule.path}: {problem}" for problem in problems)
     yield from symptom_problems(database)
+    yield from log_problems(database, explained)

@@ -10,7 +10,7 @@ from gpudoctor.assume import ALIASES
 from gpudoctor.engine import placeholders
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED, FactType
 from gpudoctor.model import (
-    Certainty, Condition, Effect, Operand, Rule, RuleDatabase, Scope, Severity, Table, Value,
+    Case, Certainty, Condition, Effect, Operand, Rule, RuleDatabase, Scope, Severity, Table, Value,
 )
 
 SECTIONS = ("What was seen", "Why it breaks", "What to do", "How to check")
@@ -19,6 +19,8 @@ DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
 # The second one is about gpudoctor itself: what it foretold did not come true.
 _NO_FAULT_OF_THE_MACHINE = ("framework-not-installed", "loader-trace-differs")
+# facts that list ids of symptoms: an id that is renamed would silently stop to count
+_OF_SYMPTOMS = ("text.symptoms", "framework.symptoms")
 _VISIBLE = {
     Scope.HOST: {Scope.HOST}, Scope.GPU: {Scope.HOST, Scope.GPU},
     Scope.FRAMEWORK: {Scope.HOST, Scope.FRAMEWORK}, Scope.PAIR: set(Scope),
@@ -44,41 +46,74 @@ def _identity(rule: Rule) -> Iterator[str]:
         yield "a cause that is not benign-* is at least a warning"
     if not rule.case:
         yield "no [[case]]"
+    yield from (f"case {case.name!r} {problem}" for case in rule.case for problem in _case(case))
+
+
+def _case(case: Case) -> Iterator[str]:
+    if case.log is None:
+        if case.expect == "first":
+            yield "expects to be first, which only the cause of a log can be"
+    elif case.facts or case.absent or case.unknown or case.block is not None:
+        yield "has a log, so it has neither facts nor a block"
+    elif case.expect == "undecided":
+        yield "has a log: it expects match, first or clear"
+
+
+def suspected_causes(database: RuleDatabase) -> frozenset[str]:
+    """Return the causes that some symptom suspects."""
+    return frozenset(suspect.cause for symptom in database.symptoms for suspect in symptom.suspects)
 
 
 def _blocks(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     if not rule.detect:
-        yield "no [[detect]] block"
+        yield from _told(rule, database)
     for name, count in Counter(block.name for block in rule.detect).items():
         if count > 1:
             yield f"two blocks are called {name!r}"
     for block in rule.detect:
         for condition in block.when:
-            yield from _condition(condition, rule, database)
+            yield from condition_problems(condition, rule.scope, database)
     if any(block.certainty is Certainty.LIKELY for block in rule.detect) and not rule.ask:
         yield "a block is only likely, but no [[ask]] says what would decide"
 
 
+def _told(rule: Rule, database: RuleDatabase) -> Iterator[str]:
+    """Yield what a page lacks whose cause only a text can show."""
+    if rule.cause not in suspected_causes(database):
+        yield "no [[detect]] block, and no symptom suspects its cause"
+    if not rule.ask:
+        yield "no [[detect]] block, and no [[ask]] that says what would decide"
+    if rule.scope is not Scope.HOST:
+        yield "no [[detect]] block, so its scope is \"host\""
+    yield from (f"case {case.name!r} has no log, and the page no [[detect]] block"
+                for case in rule.case if case.log is None)
+    if not any(case.log is not None and case.expect != "clear" for case in rule.case):
+        yield "no case with a log that shows the cause"
+    if not any(case.log is not None and case.expect == "clear" for case in rule.case):
+        yield "no case with a log that does not show the cause"
+
+
 def _fixes(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     for fix in rule.fix:
-        if not fix.effect:
+        if not fix.effect and rule.detect:
             yield f"fix {fix.title!r} has no effect, so nothing can prove it"
         for condition in fix.when:
-            yield from _condition(condition, rule, database)
+            yield from condition_problems(condition, rule.scope, database)
         for effect in fix.effect:
             yield from _effect(effect, rule, database)
 
 
-def _visible(name: str, rule: Rule) -> Iterator[str]:
+def _visible(name: str, scope: Scope) -> Iterator[str]:
     spec = CATALOGUE.get(name)
     if spec is None:
         yield f"there is no fact {name}"
-    elif spec.scope not in _VISIBLE[rule.scope]:
-        yield f"{name} is not visible in scope {rule.scope.value!r}"
+    elif spec.scope not in _VISIBLE[scope]:
+        yield f"{name} is not visible in scope {scope.value!r}"
 
 
-def _condition(condition: Condition, rule: Rule, database: RuleDatabase) -> Iterator[str]:
-    yield from (problems := list(_visible(condition.fact, rule)))
+def condition_problems(condition: Condition, scope: Scope, database: RuleDatabase) -> Iterator[str]:
+    """Yield what is wrong with a condition: names, the operator for the type, the right-hand side."""
+    yield from (problems := list(_visible(condition.fact, scope)))
     if problems:
         return
     kind = CATALOGUE[condition.fact].type
@@ -96,10 +131,13 @@ def _condition(condition: Condition, rule: Rule, database: RuleDatabase) -> Iter
         yield f"{said}: {kind.value} is no list"
     if kind is FactType.RECORDS:
         yield f"{said}: records cannot be compared; derive a fact from them"
-    yield from _operand(condition, condition.right, kind, rule, database)
+    if condition.fact in _OF_SYMPTOMS and condition.op in ("contains", "lacks") and not any(
+            symptom.id == condition.right.value for symptom in database.symptoms):
+        yield f"{said} {condition.right.value!r}, which is no symptom"
+    yield from _operand(condition, condition.right, kind, scope, database)
 
 
-def _operand(condition: Condition, right: Operand, kind: FactType, rule: Rule,
+def _operand(condition: Condition, right: Operand, kind: FactType, scope: Scope,
              database: RuleDatabase) -> Iterator[str]:
     said = f"{condition.fact} {condition.op}"
     if sum(part is not None for part in (right.value, right.other, right.lookup)) != 1:
@@ -107,10 +145,10 @@ def _operand(condition: Condition, right: Operand, kind: FactType, rule: Rule,
         return
     other: FactType | None = None
     if right.other is not None:
-        yield from (problems := list(_visible(right.other, rule)))
+        yield from (problems := list(_visible(right.other, scope)))
         other = None if problems else CATALOGUE[right.other].type
     elif right.lookup is not None:
-        other = yield from _lookup(right, rule, database)
+        other = yield from _lookup(right, scope, database)
     if condition.op == "within":
         if other not in (None, FactType.TEXT) or not isinstance(right.value, str | None):
             yield f"{said} takes a specifier set such as \">=12,<13\""
@@ -142,7 +180,7 @@ def _literal_fits(op: str, kind: FactType, value: Value) -> bool:
     return isinstance(value, tuple) if kind in LISTS else isinstance(value, str)
 
 
-def _lookup(right: Operand, rule: Rule, database: RuleDatabase) -> Generator[str, None, FactType | None]:
+def _lookup(right: Operand, scope: Scope, database: RuleDatabase) -> Generator[str, None, FactType | None]:
     """Yield problems of a look-up; return the column's type."""
     assert right.lookup is not None
     name, _, column = right.lookup.partition(".")
@@ -156,7 +194,7 @@ def _lookup(right: Operand, rule: Rule, database: RuleDatabase) -> Generator[str
     for fact, key_column in zip(right.key, table.key, strict=True):
         if fact.startswith("'"):
             continue
-        yield from (problems := list(_visible(fact, rule)))
+        yield from (problems := list(_visible(fact, scope)))
         wanted = table.columns[key_column]
         if not problems and (kind := CATALOGUE[fact].type.value) not in (wanted, "text"):
             yield f"{right.lookup} is keyed by {wanted}, {fact} is {kind}"
@@ -167,23 +205,23 @@ def _effect(effect: Effect, rule: Rule, database: RuleDatabase) -> Iterator[str]
     if effect.absent == (effect.right is not None):
         yield f"the effect on {effect.fact} needs a right-hand side or absent = true"
     if effect.right is not None and effect.right.lookup is not None:
-        yield from _lookup(effect.right, rule, database)
+        yield from _lookup(effect.right, rule.scope, database)
     if effect.right is not None and effect.right.other is not None:
-        yield from _visible(effect.right.other, rule)
+        yield from _visible(effect.right.other, rule.scope)
     if effect.fact in ALIASES:
         return
-    yield from (problems := list(_visible(effect.fact, rule)))
+    yield from (problems := list(_visible(effect.fact, rule.scope)))
     if not problems and CATALOGUE[effect.fact].derived:
         yield f"the effect names {effect.fact}, which is derived; name the probed facts that change"
 
 
 def _words(rule: Rule) -> Iterator[str]:
-    texts = [rule.summary]
+    texts = [rule.summary, rule.told or ""]
     for fix in rule.fix:
         texts += [fix.title, *fix.commands, *fix.env.values(), fix.image or "", fix.undo or ""]
     for text in texts:
         for name in placeholders(text):
-            yield from _visible(name, rule)
+            yield from _visible(name, rule.scope)
         parts = re.findall(r"\[\?([^\[\]]*)\]", text)
         if len(parts) != text.count("[?") or not all(placeholders(part) for part in parts):
             yield f"{text!r}: a part that may be left out is written [?...] and names a fact"

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import symptoms, versions
-from gpudoctor.lint.form import DATED, PINNED
-from gpudoctor.model import RuleDatabase, SymptomPattern
+from gpudoctor.facts import CATALOGUE, TEXT
+from gpudoctor.lint.form import DATED, PINNED, condition_problems
+from gpudoctor.model import RuleDatabase, Scope, Severity, SymptomPattern
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 # a program of a stated version that was run, the day, and what was done
@@ -22,7 +23,8 @@ def symptom_problems(database: RuleDatabase) -> Iterator[str]:
             yield f"{identifier}: the id is used by {count} symptoms"
     known = {symptom.id for symptom in database.symptoms}
     for symptom in database.symptoms:
-        for problem in (*_form(symptom, known), *_sources(symptom), *_examples(symptom, database)):
+        for problem in (*_form(symptom, known), *_suspects(symptom, database), *_sources(symptom),
+                        *_examples(symptom, database)):
             yield f"{symptom.path}: {symptom.id}: {problem}"
 
 
@@ -46,6 +48,32 @@ def _form(symptom: SymptomPattern, known: set[str]) -> Iterator[str]:
                 yield f"{version!r} is neither a version nor a specifier such as \">=2.12,<2.16\""
 
 
+def _suspects(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[str]:
+    severities = {rule.cause: rule.severity for rule in database.rules if rule.withdrawn is None}
+    for suspect in symptom.suspects:
+        if suspect.cause not in severities:
+            yield f"suspects {suspect.cause!r}, which is the cause of no page"
+        if not 1 <= suspect.weight <= 100:
+            yield f"suspects {suspect.cause} with the weight {suspect.weight}: it is 1 to 100"
+        for condition in suspect.when:
+            yield from (f"suspects {suspect.cause}: {problem}"
+                        for problem in condition_problems(condition, Scope.HOST, database))
+    yield from (f"is against {cause!r}, which is the cause of no page"
+                for cause in symptom.against if cause not in severities)
+    if not symptom.patterns:
+        yield from (f"suspects {suspect.cause} without a condition, and has no pattern"
+                    for suspect in symptom.suspects if not suspect.when)
+    used = {hole for pattern in symptom.patterns for hole in symptoms.holes(pattern)}
+    for name, hole in symptom.gives.items():
+        if name not in CATALOGUE or CATALOGUE[name].probe != TEXT:
+            yield f"gives {name}, which is no fact of a text"
+        if not (hole.startswith("'") and hole.endswith("'") and len(hole) > 2) and hole not in used:
+            yield f"gives {name} from {hole!r}: neither a hole of a pattern nor a word in single quotes"
+    if symptom.benign and symptom.suspects and not any(
+            severities.get(suspect.cause) is Severity.BENIGN for suspect in symptom.suspects):
+        yield "is benign, but suspects no benign cause"
+
+
 def _sources(symptom: SymptomPattern) -> Iterator[str]:
     if not symptom.source:
         yield "no source"
@@ -65,7 +93,7 @@ def _sources(symptom: SymptomPattern) -> Iterator[str]:
 
 
 def _examples(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[str]:
-    if not symptom.examples:
+    if not symptom.examples and symptom.patterns:
         yield "no example: a line as the program really said it"
     used: set[str] = set()
     others: set[str] = set()

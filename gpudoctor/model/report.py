@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
+from gpudoctor.frozen import frozen
 from gpudoctor.model.rules import Ask, Certainty, FixKind, Risk, Severity
 from gpudoctor.model.snapshot import Snapshot, Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Evidence:
     """One fact that a verdict rests on: what was seen and where."""
 
@@ -20,10 +20,11 @@ class Evidence:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Remedy:
     """A fix made concrete for this machine. `proven`: "model" (its effect, laid over the snapshot, cures the
-    finding and causes no other) or "tried" (in a child process as well)."""
+    finding and causes no other), "tried" (in a child process as well), or "unproven" where only a text was
+    read and there is no machine to prove it on."""
 
     kind: FixKind
     title: str
@@ -33,10 +34,10 @@ class Remedy:
     effect: Mapping[str, Value | None]
     risk: Risk
     undo: str | None
-    proven: Literal["model", "tried"]
+    proven: Literal["model", "tried", "unproven"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """A cause that is present, for one subject ("host", "GPU 0", "tensorflow", "GPU 0 x torch")."""
 
@@ -52,7 +53,7 @@ class Finding:
     asks: tuple[Ask, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Undecided:
     """A rule that could not be judged for a subject, and what was missing. `asked` as in `Unknown`."""
 
@@ -64,7 +65,7 @@ class Undecided:
     asked: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Judgement:
     """The engine's whole answer for one snapshot, before remedies and consequences."""
 
@@ -80,7 +81,7 @@ class Verdict(Enum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Report:
     """What `gpudoctor check` says, complete."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from enum import Enum
 from typing import Literal, TypeAlias
 
+from gpudoctor.frozen import frozen
 from gpudoctor.model.snapshot import Snapshot, Value
 
 
@@ -50,7 +51,7 @@ FixKind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Operand:
     """The right-hand side of a condition or an effect: exactly one of a literal, a fact, or a table look-up.
 
@@ -63,7 +64,7 @@ class Operand:
     key: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Condition:
     """One comparison; `exists` and `missing` have no right-hand side."""
 
@@ -72,7 +73,7 @@ class Condition:
     right: Operand | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Detect:
     """A conjunction of conditions that establishes the cause."""
 
@@ -81,7 +82,7 @@ class Detect:
     when: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ask:
     """What would decide a likely finding: a question, the command that answers it, what the answers mean."""
 
@@ -90,7 +91,7 @@ class Ask:
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Effect:
     """What a fix changes: a probed fact, or one of the names `assume.py` expands ("driver", "release", ...).
 
@@ -102,7 +103,7 @@ class Effect:
     absent: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fix:
     """A remedy as written on a page; `{fact.name}` placeholders are filled in for the machine at hand."""
 
@@ -117,7 +118,7 @@ class Fix:
     effect: tuple[Effect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Source:
     """Where a page's claims come from: a dated https address or `pypi:NAME==VERSION`."""
 
@@ -125,34 +126,42 @@ class Source:
     accessed: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Case:
     """A test that travels with its rule: facts laid over the base machine, and the verdict they must give.
 
     `facts` are taken in order and may use the names that `assume.py` expands; then follow `absent` and
-    `unknown`.
+    `unknown`. Or a `log`, a text as `gpudoctor explain -` is given it, which must name the cause among others
+    ("match"), before all others ("first"), or not at all ("clear").
     """
 
     name: str
-    expect: Literal["match", "clear", "undecided"]
+    expect: Literal["match", "first", "clear", "undecided"]
     block: str | None = None
     facts: Mapping[str, Value] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    log: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rule:
-    """One page of `rules/`: one cause, how it is recognised, what cures it, and the tests that prove both."""
+    """One page of `rules/`: one cause, how it is recognised, what cures it, and the tests that prove both.
+
+    A cause that only a text can show has no `detect`: symptoms suspect it. `told` is the summary where only a
+    text was read, which seldom has what the other names. What judges a machine reads the rules without their
+    cases and their page, which are then empty.
+    """
 
     id: str
     cause: str
     severity: Severity
     scope: Scope
     summary: str
+    told: str | None = None
     since: str
     withdrawn: str | None = None
-    detect: tuple[Detect, ...]
+    detect: tuple[Detect, ...] = ()
     ask: tuple[Ask, ...] = ()
     fix: tuple[Fix, ...] = ()
     source: tuple[Source, ...] = ()
@@ -162,7 +171,7 @@ class Rule:
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Table:
     """Reference data: rows of columns, each row with its source."""
 
@@ -176,7 +185,7 @@ class Table:
 Tables: TypeAlias = Mapping[str, Table]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SymptomExample:
     """A line as a program really said it, and what the pattern takes out of it.
 
@@ -188,12 +197,29 @@ class SymptomExample:
     captures: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
+class Suspect:
+    """A cause that a symptom may have: of a hundred texts that show it and fulfil `when`, `weight` have it.
+
+    `because` says in a clause why, where the conditions hold.
+    """
+
+    cause: str
+    weight: int
+    when: tuple[Condition, ...] = ()
+    because: str | None = None
+
+
+@frozen
 class SymptomPattern:
     """What a program says in one situation, in each wording it has had; `gpudoctor/symptoms.py` reads it.
 
-    `patterns` are alternatives: the program's own words with `{holes}`. `captures` gives the type of a hole
-    that is not called by its type. `also` names the symptoms that its examples show besides.
+    `patterns` are alternatives: the program's own words with `{holes}`. One without any says what stated
+    facts alone are a reason for; each of its suspects has conditions. `captures` gives the type of a hole
+    that is not called by its type. `also` names the symptoms that its examples show besides. It speaks
+    `against` causes that it cannot appear with. `gives` names facts that it shows, each with the hole that
+    holds the value, or the value itself in single quotes; `framework` is the one whose program it is. Who
+    reads texts reads it without what only its proof needs: meaning, versions, examples, also, source.
     """
 
     id: str
@@ -205,12 +231,16 @@ class SymptomPattern:
     captures: Mapping[str, str] = field(default_factory=dict)
     examples: tuple[SymptomExample, ...]
     also: tuple[str, ...] = ()
+    suspects: Sequence[Suspect] = ()
+    against: tuple[str, ...] = ()
+    gives: Mapping[str, str] = field(default_factory=dict)
+    framework: str | None = None
     source: tuple[str, ...]
     accessed: str | None = None
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleDatabase:
     """All that gpudoctor knows: pages, tables and symptoms, and the machine that cases start from."""
 
@@ -218,5 +248,5 @@ class RuleDatabase:
     sha256: str
     rules: tuple[Rule, ...]
     tables: Tables
-    symptoms: tuple[SymptomPattern, ...] = ()
+    symptoms: Sequence[SymptomPattern] = ()
     base: Snapshot

@@ -40,7 +40,7 @@ def read(raw: RawDocument) -> Snapshot:
 
 
 def _host_names() -> Iterator[str]:
-    return (spec.name for spec in CATALOGUE.values() if spec.scope is Scope.HOST and not spec.derived)
+    return (spec.name for spec in CATALOGUE.values() if spec.scope is Scope.HOST and spec.seen_on_machine)
 
 
 def _cards(raw: RawDocument) -> tuple[Facts, ...] | Unknown:

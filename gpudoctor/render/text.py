@@ -18,12 +18,16 @@ from rich.text import Text
 from gpudoctor.derive.view import as_records, text_in
 from gpudoctor.examine import counts
 from gpudoctor.model import Finding, Known, Remedy, Report, Severity, Snapshot, Undecided, Unknown, Verdict
-from gpudoctor.render import areas
+from gpudoctor.render import areas, told
 from gpudoctor.render.plain import counted_words, printable
 
 _COLOURS = {
     Severity.ERROR: "bold red", Severity.WARNING: "bold yellow",
     Severity.INFO: "bold", Severity.BENIGN: "dim",
+}
+_PROVEN = {
+    "model": "proven on what was seen", "tried": "tried in a child process",
+    "unproven": "not proven: only a text was read",
 }
 _LABEL_WIDTH = 12
 _LONGEST = 4000  # characters of one thing said; nothing that a person reads is longer
@@ -36,8 +40,9 @@ def render(report: Report, *, width: int | None, colour: bool, verbose: bool = F
                       markup=False, emoji=False, legacy_windows=False,
                       color_system="standard" if colour else None)
     _head(console, report)
+    quoted: set[str] = set()
     for finding in report.findings:
-        _finding(console, finding)
+        _finding(console, finding, quoted)
     _undecided(console, report.undecided)
     if verbose:
         _details(console, report.snapshot)
@@ -54,8 +59,12 @@ def _head(console: Console, report: Report) -> None:
         said = f"{', '.join(report.assumptions)} (so what follows is not this machine as it is)"
         _row(console, "ASSUMED", printable(said, 600))
     console.print()
-    for label, said in areas.lines(report.snapshot):
-        _row(console, label, said)
+    if told.is_of_text(report.snapshot):
+        for label, said in told.lines(report.snapshot):
+            _row(console, label, said)
+    if told.is_of_machine(report.snapshot):
+        for label, said in areas.lines(report.snapshot):
+            _row(console, label, said)
 
 
 def _row(console: Console, label: str, said: str, indent: int = 2, width: int = _LABEL_WIDTH) -> None:
@@ -73,7 +82,8 @@ def _paragraph(console: Console, text: str | Text, indent: int) -> None:
     console.print(Padding(text, (0, 0, 0, indent)))
 
 
-def _finding(console: Console, finding: Finding) -> None:
+def _finding(console: Console, finding: Finding, quoted: set[str]) -> None:
+    """Print a finding; a line of a text that an earlier one (in `quoted`) showed is only pointed at."""
     console.print()
     likely = "" if finding.certainty.value == "certain" else " (likely)"
     title = Text(f"{finding.severity.value.upper()}{likely}", style=_COLOURS[finding.severity])
@@ -83,7 +93,7 @@ def _finding(console: Console, finding: Finding) -> None:
     _paragraph(console, printable(finding.message, 1200), 2)
     for evidence in finding.evidence:
         said = f"{evidence.fact} = {printable(evidence.saw, 200)}  ({printable(evidence.source, 160)})"
-        _row(console, "seen", said, indent=4, width=8)
+        _row(console, "seen", told.quoted(evidence, quoted) or said, indent=4, width=8)
     for number, fix in enumerate(finding.fixes):
         _fix(console, fix if number else replace(fix, title=_first(fix.title)))
     for ask in finding.asks:
@@ -91,7 +101,10 @@ def _finding(console: Console, finding: Finding) -> None:
         _command(console, ask.command)
         for answer, meaning in ask.answers.items():
             _paragraph(console, f"{printable(answer)}: {printable(meaning)}", 12)
-    if finding.consequences:
+    if finding.consequences and finding.severity is Severity.BENIGN:
+        names = ", ".join(one.cause for one in finding.consequences)
+        _row(console, "also", f"harmless: {names}", indent=4, width=8)
+    elif finding.consequences:
         names = ", ".join(f"{c.cause} [{printable(c.subject)}]" for c in finding.consequences)
         _row(console, "follows", f"from it: {names}", indent=4, width=8)
     _row(console, "more", f"gpudoctor rules show {finding.rule}", indent=4, width=8)
@@ -104,7 +117,7 @@ def _first(title: str) -> str:
 
 
 def _fix(console: Console, fix: Remedy) -> None:
-    proven = "tried in a child process" if fix.proven == "tried" else "proven on what was seen"
+    proven = _PROVEN[fix.proven]
     _row(console, "fix", f"{printable(fix.title)} ({fix.risk}; {proven})", indent=4, width=8)
     for command in fix.commands:
         _command(console, command)
@@ -128,11 +141,22 @@ def _undecided(console: Console, undecided: Sequence[Undecided]) -> None:
     console.print(Text("COULD NOT BE JUDGED", style="bold"))
     reasons: dict[str, dict[str, None]] = {}
     for verdict in blind:
+        if verdict.cause == told.UNKNOWN_MESSAGE:
+            _unknown_message(console, verdict)
+            continue
         why = "; ".join(dict.fromkeys(_root(reason.source) for reason in verdict.reasons))
         reasons.setdefault(why, {})[f"{verdict.cause} [{verdict.subject}]"] = None
     for why, causes in reasons.items():
         _paragraph(console, printable(", ".join(causes), 1200), 2)
         _row(console, "because", printable(why, 600), indent=4, width=9)
+
+
+def _unknown_message(console: Console, verdict: Undecided) -> None:
+    """Print the lines of a text that nothing explains, and what helps then."""
+    _paragraph(console, "I do not know what these lines come from:", 2)
+    for reason in verdict.reasons:
+        _row(console, "line", told.quoted(reason, set()) or reason.saw, indent=4, width=8)
+    _row(console, "helps", told.WHAT_HELPS, indent=4, width=8)
 
 
 _CHAIN = re.compile(r"(?:[a-z_]+(?:\.[A-Za-z0-9_]+)+: )+")
@@ -188,6 +212,8 @@ def _foot(console: Console, report: Report) -> None:
     if _unproven(report.snapshot):
         counted.append("the checked kernel's result is right, but nothing proves that a GPU computed it")
     said = f" ({', '.join(counted)})" if counted else ""
+    if told.is_of_text(report.snapshot):
+        verdict = told.last_words(report)
     _paragraph(console, Text(f"{verdict}{said}.", style="bold"), 0)
 
 

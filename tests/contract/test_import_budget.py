@@ -8,7 +8,8 @@ import gpudoctor
 from tests.contract.checkout import run_python
 
 HEAVY = {
-    "cattrs", "docker", "jax", "jsonschema", "paddle", "pynvml", "requests", "rich", "tensorflow", "torch",
+    "ahocorasick_rs", "cattrs", "docker", "jax", "jsonschema", "paddle", "pynvml", "requests", "rich",
+    "tensorflow", "torch",
 }
 # On the last line of stderr: stdout belongs to the command.
 _REPORT = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
@@ -54,3 +55,14 @@ def test_a_heavy_library_would_be_noticed() -> None:
     """The measurement itself sees a library that was loaded."""
     loaded, _ = loaded_by(f"import jsonschema\n{_REPORT}")
     assert "jsonschema" in loaded & HEAVY
+
+
+def test_a_check_loads_nothing_of_what_explains_texts() -> None:
+    """What reads texts and prints pages waits until somebody brings a text."""
+    code = ("import sys; sys.argv = ['gpudoctor', 'check', '--depth', 'static', '-o', '/dev/null']\n"
+            "from gpudoctor.cli import run; run()\n"
+            "print(' '.join(name for name in sys.modules if name.startswith('gpudoctor.')))")
+    loaded = set(run_python(code).stdout.split())
+    assert "gpudoctor.engine" in loaded
+    parts = {name.split(".")[1] for name in loaded}
+    assert parts & {"explain", "lint", "pages", "sources", "texts"} == set()

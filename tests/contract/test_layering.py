@@ -13,11 +13,11 @@ from tests.contract.checkout import PACKAGE, files_below, parsed, shown
 # From the bottom up. A part may import what stands lower in its column, or beside it (but never in a circle).
 PURE = (
     {"frozen"},
-    {"compatible", "exhaustive", "model", "schema", "variables"},
+    {"compatible", "exhaustive", "lazily", "model", "schema", "variables"},
     {"facts"},
     {"versions"},
-    {"assume", "codec", "derive", "engine", "pages", "require", "share", "symptoms"},
-    {"candidates", "compare", "courses", "examine", "lint", "proven", "remedy"},
+    {"assume", "codec", "compiled", "derive", "engine", "pages", "require", "share", "symptoms"},
+    {"candidates", "compare", "courses", "examine", "explain", "lint", "proven", "remedy"},
     {"render"},
 )
 IMPURE = (
@@ -28,14 +28,15 @@ IMPURE = (
 # The highest pure layer that the impure column may use: it fills snapshots and reads rules, no more.
 PURE_FOR_IMPURE = 4
 # Where the columns meet, below the command line: what was seen decides what is run, and a fix that was judged
-# right is tried.
-MEETING = {"looking", "trial"}
+# right is tried, and texts are read and explained.
+MEETING = {"looking", "texts", "trial"}
 TOP = {"cli", "__main__"}
 # Payloads travel to other interpreters: they import nothing of ours but one another, and nobody imports them.
 ALONE = {"payloads"}
 
 # The only parts that may import a library that is heavy, optional, or tied to one job.
 LIBRARIES = {
+    "ahocorasick_rs": {"sources"},
     "typer": {"cli"},
     "rich": {"cli", "render"},
     "docker": {"transports"},

@@ -135,8 +135,9 @@ def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:
 
 
 def test_nothing_is_left_unfinished() -> None:
-    """What is missing is in the issue tracker."""
-    assert [place for place in found(UNFINISHED) if not place.startswith("LICENSE")] == []
+    """What is missing is in the issue tracker; symptoms quote what other programs say."""
+    others = ("LICENSE", "rules/symptoms", "rules/pages.json")
+    assert [place for place in found(UNFINISHED) if not place.startswith(others)] == []
 
 
 @pytest.mark.parametrize(("pattern", "text"), [

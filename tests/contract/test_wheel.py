@@ -45,7 +45,8 @@ def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: zipfile.Z
     rules = {f"gpudoctor/_rules/{path.relative_to(RULES).as_posix()}" for path in files_below(RULES)}
     shipped = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert shipped == package | rules
-    assert {"gpudoctor/_rules/rules.json", "gpudoctor/_rules/db.toml"} <= shipped
+    assert {f"gpudoctor/_rules/{name}" for name in (
+        "db.toml", "pages.json", "rules.json", "symptoms.json", "tables.jsonl")} <= shipped
 
 
 def test_wheel_carries_the_license(wheel: zipfile.ZipFile) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import page, results, timing
-from benchmarks.comparisons import COMPARISONS
+from benchmarks import logs, page, results, timing
+from benchmarks.comparisons import COMPARISONS, Unavailable
+from benchmarks.environments import Environments
 from benchmarks.results import Result
 from benchmarks.timing import Command, Failed, Pair
 
@@ -79,3 +80,26 @@ def test_the_committed_ratios_and_the_page_agree() -> None:
     assert results.read(text).keys() == {comparison.name for comparison in COMPARISONS}
     shown = page.PAGE.read_text("utf-8")
     assert page.with_table(shown, text, json.loads(text)) == shown
+
+
+def test_what_is_not_on_the_machine_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without ripgrep that comparison is refused, with what to install; nothing is made for it."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    comparison = next(each for each in COMPARISONS if each.name == "log")
+    with pytest.raises(Unavailable, match="ripgrep"):
+        comparison.commands(Environments(tmp_path / "scratch"))
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_the_short_log_has_forty_lines_and_a_fault(tmp_path: Path) -> None:
+    """What is explained is a real message."""
+    logs.write_short(tmp_path / "short.log")
+    lines = (tmp_path / "short.log").read_text("utf-8").splitlines()
+    assert len(lines) == logs.SHORT_LINES
+    assert "Could not load dynamic library 'libcudnn.so.8'" in lines[-2]
+
+
+def test_both_peaks_stand_under_the_table() -> None:
+    """That of a check, and that of a long log."""
+    document = results.document([result()], 31.5, 59.0)
+    assert "59 MB; promised are 200 MB" in page.table(results.read(json.dumps(document)), document)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor import ruledb, symptoms
+from gpudoctor import compiled, ruledb, symptoms
 from gpudoctor.derive.lazy import LazyFacts
 from gpudoctor.derive.view import View
 from gpudoctor.lint.said import symptom_problems
@@ -167,9 +167,9 @@ def test_a_folder_of_symptoms_reads_as_it_compiles(tmp_path: Path) -> None:
     file = tmp_path / "symptoms" / "site.toml"
     file.write_text(HEAD + ENTRY)
     site = ruledb.load_pages(tmp_path)
-    compiled = tmp_path / ruledb.COMPILED_NAME
-    compiled.write_bytes(ruledb.compile_database(site))
-    assert ruledb.load_compiled(compiled).symptoms == site.symptoms
+    for name, data in compiled.encode(site).items():
+        (tmp_path / name).write_bytes(data)
+    assert ruledb.load_compiled(tmp_path, "whole").symptoms == site.symptoms
     assert ruledb.load(None, str(tmp_path)).symptoms[-1] == site.symptoms[0]
     file.write_text(HEAD + ENTRY.replace("a-b", database().symptoms[0].id))
     with pytest.raises(ruledb.RuleDatabaseError, match=r"symptoms/site\.toml: the id .* is taken"):

@@ -128,6 +128,6 @@ class Environments:
         python = prefix / "bin" / "python"
         install(python, str(ROOT))
         rules = next(prefix.glob("lib/python3*/site-packages/gpudoctor/_rules"))
-        command = [str(python), "-m", "tools.compile_rules", "--output", str(rules / "rules.json")]
+        command = [str(python), "-m", "tools.compile_rules", "--output", str(rules)]
         subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
         return python

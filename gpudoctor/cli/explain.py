@@ -1,0 +1,37 @@
+"""The options of `gpudoctor explain`: from a log, a traceback or a bug report to the cause."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gpudoctor.cli import check
+
+
+def explain(
+    what: Annotated[list[str], typer.Argument(
+        metavar="FILE",
+        help="Logs or bug reports (- for stdin); or a rule's id or cause, to print its page.")],
+    here: Annotated[bool, typer.Option(
+        "--here", help="Look at this machine too: it usually settles what the text leaves open.")] = False,
+    format_: Annotated[check.Format, typer.Option(
+        "--format", help="How to print the report.")] = check.Format.TEXT,
+    output: Annotated[str | None, typer.Option(
+        "--output", "-o", metavar="FILE", help="Write the report there instead of standard output.")] = None,
+    fail_on: Annotated[check.FailOn, typer.Option(
+        help="The severity from which the exit code is 1.")] = check.FailOn.ERROR,
+    allow_undecided: Annotated[bool, typer.Option(
+        "--allow-undecided", help="Exit 0 even if the text could not be explained.")] = False,
+    rules: Annotated[str | None, typer.Option(
+        metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
+) -> None:
+    """Name the cause of an error message, a log or a bug report, and print fixes.
+
+    Example: gpudoctor explain train.log
+    """
+    from gpudoctor.cli import explaining
+
+    wish = explaining.Wish(here=here, format=format_.value, output=output, fail_on=fail_on.value,
+                           allow_undecided=allow_undecided, rules=rules)
+    raise typer.Exit(explaining.explain(what, wish))

@@ -1,0 +1,136 @@
+"""What `gpudoctor explain` does, once its words are understood: read texts, or print pages."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from io import TextIOBase
+
+from gpudoctor import explain as explanations
+from gpudoctor import texts
+from gpudoctor.cli import showing, sources
+from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.examine import EXIT_HEALTHY, Policy
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Report, RuleDatabase, Severity
+from gpudoctor.render.plain import printable
+from gpudoctor.sources.scan import Input
+
+_NAMES_A_PAGE = re.compile(r"GPDX?\d{3,4}\Z|[a-z0-9]+(?:-[a-z0-9]+)+\Z", re.IGNORECASE)
+_SECONDS_BETWEEN_SIGNS = 1.0
+
+
+@frozen
+class Wish:
+    """The options of `gpudoctor explain`."""
+
+    here: bool = False
+    format: str = "text"
+    output: str | None = None
+    fail_on: str = "error"
+    allow_undecided: bool = False
+    rules: str | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """Return what the caller calls a failure."""
+        return Policy(fail_on=Severity(self.fail_on), allow_undecided=self.allow_undecided)
+
+
+def explain(what: Sequence[str], wish: Wish) -> int:
+    """Explain texts, or print the pages that are named; return the exit code."""
+    showing.refuse_lost_output(wish.output)
+    if list(what).count("-") > 1:
+        raise UsageError("standard input can be read only once")
+    named = [word for word in what if _is_page(word)]
+    if named and len(named) < len(what):
+        raise UsageError(f"{named[0]} is a page, and the others are files: explain them one after another")
+    if named:
+        sources.write(_pages(named, wish.rules), wish.output)
+        return EXIT_HEALTHY
+    database = sources.database(wish.rules, "told")
+    progress = _Progress() if sys.stderr.isatty() else None
+    report = told((_opened(name) for name in what), database, wish, progress)
+    sources.write(showing.rendered(report, wish.format, wish.output, verbose=False), wish.output)
+    return report.exit_code
+
+
+def told(inputs: Iterable[Input], database: RuleDatabase, wish: Wish,
+         progress: _Progress | None = None) -> Report:
+    """Return the report on texts; what should be known of the reading goes to standard error."""
+    reading = texts.read(inputs, database, progress)
+    if progress is not None:
+        progress.end()
+    machine = _machine(wish.rules) if wish.here else None
+    found = explanations.explain(reading, database, machine)
+    for said in (*reading.notes, *(f"the text and this machine differ: {other.fact} is {other.saw}"
+                                   for other in found.contradictions)):
+        sys.stderr.write(f"gpudoctor: {printable(said, 600)}\n")
+    return explanations.report(found, database, wish.policy)
+
+
+def _machine(rules: str | None) -> Report:
+    from gpudoctor.cli import checking
+    from gpudoctor.cli.asked import Asked
+    from gpudoctor.cli.stopwatch import Stopwatch
+
+    return checking.examine_here(Asked(rules=rules), Stopwatch())
+
+
+def _is_page(word: str) -> bool:
+    return word != "-" and not os.path.exists(word) and _NAMES_A_PAGE.match(word) is not None
+
+
+def _pages(names: Sequence[str], rules: str | None) -> str:
+    from gpudoctor.cli.rules import page_text
+
+    database = sources.database(rules, "whole")
+    found = []
+    for name in names:
+        matching = [rule for rule in database.rules if name.lower() in (rule.id.lower(), rule.cause)]
+        if not matching:
+            raise InputError(f"{name}: no such file, and no such rule; `gpudoctor rules list` names them all")
+        found += matching
+    text = "\n".join(page_text(rule) for rule in found)
+    return "".join(f"{printable(line, 4000)}\n" for line in text.splitlines())
+
+
+def _opened(name: str) -> Input:
+    if name == "-":
+        if isinstance(sys.stdin, TextIOBase) and sys.stdin.isatty():
+            sys.stderr.write("gpudoctor: reading standard input; end it with Ctrl-D\n")
+        return Input(name="standard input", stream=sys.stdin.buffer)
+    if os.path.isdir(name):
+        raise InputError(f"{name}: is a folder; name the files in it")
+    try:
+        return Input(name=name, stream=open(name, "rb", buffering=0))
+    except FileNotFoundError:
+        raise InputError(f"{name}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror}") from None
+
+
+class _Progress:
+    """Tells a person who watches how far a long reading is, now and then, on one line."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self.is_shown = False
+
+    def __call__(self, name: str, count: int) -> None:
+        """Hear that so many bytes of an input were read."""
+        now = time.monotonic()
+        if now - self._last >= _SECONDS_BETWEEN_SIGNS:
+            self._last = now
+            self.is_shown = True
+            sys.stderr.write(f"\rgpudoctor: {count >> 20} MiB of {printable(name, 60)} read")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self.is_shown:
+            sys.stderr.write("\r" + " " * 100 + "\r")
+            sys.stderr.flush()

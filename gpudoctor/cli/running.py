@@ -1,0 +1,67 @@
+"""What `gpudoctor run` does: run a command with its output passing through, and explain what it said."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+from io import BytesIO
+
+from gpudoctor.cli import explaining, relay, showing, sources
+from gpudoctor.model import Report, Severity, Verdict
+from gpudoctor.sources.scan import Input
+
+EXIT_NOT_FOUND, EXIT_NOT_RUN = 127, 126  # as shells have it
+
+
+def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
+    """Run the command, explain it on standard error where that is needed, and return its exit code."""
+    database = sources.database(rules, "told")  # wrong rules are an error before anything is run
+    try:
+        ended = relay.run(command)
+    except FileNotFoundError:
+        return _not_run(command[0], "there is no such program", EXIT_NOT_FOUND)
+    except OSError as error:
+        return _not_run(command[0], str(error.strerror), EXIT_NOT_RUN)
+    wish = explaining.Wish(here=here, rules=rules)
+    name = f"the output of {os.path.basename(command[0])}"
+    report = explaining.told([Input(name=name, stream=BytesIO(ended.said))], database, wish)
+    if _is_worth_telling(report, ended.code):
+        _tell(report, ended.code)
+    if ended.code < 0:
+        _end_likewise(-ended.code)
+    return ended.code if ended.code >= 0 else 128 - ended.code
+
+
+def _not_run(program: str, why: str, code: int) -> int:
+    sys.stderr.write(f"gpudoctor: {program} cannot be run: {why}\n")
+    return code
+
+
+def _is_worth_telling(report: Report, code: int) -> bool:
+    """Say whether it failed, or said what keeps it from the GPU; harmless lines of a success are not told."""
+    return code != 0 or any(finding.severity is Severity.ERROR for finding in report.findings)
+
+
+def _tell(report: Report, code: int) -> None:
+    ended = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+    faults = any(finding.severity in (Severity.ERROR, Severity.WARNING) for finding in report.findings)
+    if report.verdict is Verdict.UNDECIDED and not faults:
+        sys.stderr.write(f"gpudoctor: the command {ended}; nothing in its output is known to speak of the "
+                         "GPU (`gpudoctor check` examines the machine)\n")
+        return
+    sys.stderr.write(f"\ngpudoctor: the command {ended}; what its output says about it:\n\n")
+    sys.stderr.write(showing.rendered(report, "text", "standard error", verbose=False))
+    sys.stderr.flush()
+
+
+def _end_likewise(number: int) -> None:
+    """End by the signal that ended the command, so that whoever started us sees the same."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

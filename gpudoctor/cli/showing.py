@@ -1,0 +1,48 @@
+"""How a report is printed: its format, the columns to fill, whether with colours, and whether it can be."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli.errors import InputError
+
+if TYPE_CHECKING:
+    from gpudoctor.model import Report
+
+
+def rendered(report: Report, format_: str, output: str | None, *, verbose: bool) -> str:
+    """Return the report as it is to be written to `output`, None for standard output."""
+    if format_ == "json":
+        from gpudoctor.render import json
+
+        return json.render(report)
+    from gpudoctor.render import text
+
+    terminal = sys.stdout.isatty() and output is None
+    return text.render(report, width=width(terminal), colour=terminal and colour(), verbose=verbose)
+
+
+def refuse_lost_output(output: str | None) -> None:
+    """Refuse a file that cannot be made."""
+    if output in (None, "-"):
+        return
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):
+        raise InputError(f"{output}: cannot be written: no such folder")
+    if os.path.isdir(output):
+        raise InputError(f"{output}: cannot be written: it is a folder")
+
+
+def colour() -> bool:
+    """Say whether colours are wanted, where there is a terminal."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def width(terminal: bool) -> int:
+    """Return the columns to fill: COLUMNS, else the terminal's, else 80; long lines are hard to read."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdigit() and int(wanted) >= 20:
+        return min(int(wanted), 200)
+    return min(os.get_terminal_size().columns, 120) if terminal else 80

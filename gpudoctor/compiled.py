@@ -1,0 +1,264 @@
+"""The rule database as files of JSON, which are read in a fraction of the time that the pages take.
+
+`rules.json` and `tables.jsonl` are all that judging a machine needs; of the tables, one a line, only those
+that are asked for are decoded. `symptoms.json` holds what programs say and the rules that only a text can
+show, and `pages.json` the pages themselves and their tests. Each says of which compilation it is: by a digest
+of all that was compiled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from gpudoctor import codec
+from gpudoctor.lazily import Lazy
+from gpudoctor.model import (
+    Ask, Case, Certainty, Condition, Detect, Effect, Fix, Operand, Rule, RuleDatabase, Scope, Severity,
+    Source, Suspect, SymptomExample, SymptomPattern, Table, Value,
+)
+
+SCHEMA = "gpudoctor.rules/2"
+RULES_NAME, TABLES_NAME = "rules.json", "tables.jsonl"
+SYMPTOMS_NAME, PAGES_NAME = "symptoms.json", "pages.json"
+NAMES = (RULES_NAME, TABLES_NAME, SYMPTOMS_NAME, PAGES_NAME)
+# "judged": what judges a machine; "told": also rules that only a text shows; "whole": also cases and pages
+Extent: TypeAlias = Literal["judged", "told", "whole"]
+_PAGE_KEYS = ("case", "page")
+# of a symptom, what only its proof needs
+_PROOF_KEYS = ("meaning", "versions", "examples", "also", "source", "accessed")
+_TOLD = "told"
+
+
+class RuleDatabaseError(ValueError):
+    """The rule database is missing or cannot be used: file, line and remedy, one problem a line."""
+
+
+def _damaged(what: str, why: object) -> RuleDatabaseError:
+    return RuleDatabaseError(f"the compiled rules cannot be used: {what} {why}; reinstall gpudoctor-cli")
+
+
+# -- write -----------------------------------------------------------------------------------------
+
+def encode(database: RuleDatabase) -> dict[str, bytes]:
+    """Return a whole database as the contents of its files, deterministic."""
+    import hashlib  # slow to import, and only those who write need it
+
+    from gpudoctor.pages import unstructure
+
+    rules = [(rule, unstructure(rule)) for rule in database.rules]
+    short = [(rule, _without((*_PAGE_KEYS, _TOLD), raw)) for rule, raw in rules]
+    symptoms = [unstructure(symptom) for symptom in database.symptoms]
+    rest: dict[str, dict[str, Any]] = {
+        SYMPTOMS_NAME: {"symptoms": [_without(_PROOF_KEYS, raw) for raw in symptoms],
+                        "rules": [raw for rule, raw in short if not rule.detect],
+                        "told": {rule.id: rule.told for rule in database.rules if rule.told is not None}},
+        PAGES_NAME: {"pages": {rule.id: {key: raw[key] for key in _PAGE_KEYS if key in raw}
+                               for rule, raw in rules},
+                     "symptoms": [{key: raw[key] for key in _PROOF_KEYS if key in raw} for raw in symptoms]},
+    }
+    tables = sorted(database.tables.items())
+    judged = {
+        "version": database.version, "base": codec.encode_snapshot(database.base),
+        "rules": [raw for rule, raw in short if rule.detect], "tables": [name for name, _ in tables],
+    }
+    lines = [{"summary": table.summary, "key": table.key, "columns": dict(table.columns),
+              "rows": [dict(row) for row in table.rows]} for _, table in tables]
+    files: dict[str, list[dict[str, Any]]] = {
+        RULES_NAME: [judged], TABLES_NAME: [{}, *lines], **{name: [one] for name, one in rest.items()}}
+    digest = hashlib.sha256(b"".join(_line(line) for name in files for line in files[name])).hexdigest()
+    for content in files.values():  # the first line of each says what it is, and of which compilation
+        content[0] = {"schema": SCHEMA, "sha256": digest, **content[0]}
+    return {name: b"".join(map(_line, content)) for name, content in files.items()}
+
+
+def _without(keys: Sequence[str], raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: part for key, part in raw.items() if key not in keys}
+
+
+def digest_of(database: RuleDatabase) -> str:
+    """Return the digest that a whole database is compiled with."""
+    return str(json.loads(encode(database)[RULES_NAME])["sha256"])
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    # keys stay in their order: the facts of a case are laid one after another
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8") + b"\n"
+
+
+# -- read ------------------------------------------------------------------------------------------
+
+def decode(read: Callable[[str], bytes], extent: Extent) -> RuleDatabase:
+    """Return the database in the files that `read` gives by name; raise `RuleDatabaseError`."""
+    data = read(RULES_NAME)
+    raw = _parsed(data, RULES_NAME)
+    try:
+        digest = raw["sha256"]
+        later = _Later(lambda name: _parsed(read(name), name, digest))
+        return RuleDatabase(
+            version=raw["version"], sha256=digest, rules=_rules(raw, later, extent),
+            tables=_LazyTables(raw["tables"], lambda: _table_lines(read(TABLES_NAME), digest)),
+            symptoms=Lazy(lambda: _symptoms(later, extent)),
+            base=codec.decode_snapshot(raw["base"], RULES_NAME))
+    except (KeyError, TypeError, AttributeError, codec.CodecError) as error:
+        raise _damaged(RULES_NAME, f"is damaged ({error!r})") from None
+
+
+def _rules(raw: Mapping[str, Any], later: _Later, extent: Extent) -> tuple[Rule, ...]:
+    found = list(raw["rules"])
+    if extent != "judged":
+        said = later.file(SYMPTOMS_NAME)
+        found = [{**rule, _TOLD: said["told"].get(rule["id"])} for rule in (*found, *said["rules"])]
+    if extent == "whole":
+        pages = later.file(PAGES_NAME)["pages"]
+        found = [{**rule, **pages[rule["id"]]} for rule in found]
+    return tuple(_rule(rule) for rule in sorted(found, key=lambda rule: str(rule["id"])))
+
+
+def _symptoms(later: _Later, extent: Extent) -> tuple[SymptomPattern, ...]:
+    """Return the symptoms, whole ones with what their authors must prove."""
+    raw = later.file(SYMPTOMS_NAME)
+    try:
+        found = raw["symptoms"]
+        if extent == "whole":
+            proofs = later.file(PAGES_NAME)["symptoms"]
+            found = [{**one, **proof} for one, proof in zip(found, proofs, strict=True)]
+        return tuple(_symptom(symptom) for symptom in found)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(SYMPTOMS_NAME, f"is damaged ({error!r})") from None
+
+
+def _parsed(data: bytes, name: str, digest: str | None = None) -> dict[str, Any]:
+    """Return the first line of a file; it says what it is and, if a digest is given, of which compilation."""
+    try:
+        raw = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(name, f"cannot be read ({error})") from None
+    if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
+        raise _damaged(name, f"is no {SCHEMA} file")
+    if digest is not None and raw.get("sha256") != digest:
+        raise _damaged(name, f"is not the one that was compiled with {RULES_NAME}")
+    return raw
+
+
+def _table_lines(data: bytes, digest: str) -> list[bytes]:
+    first, *lines = data.split(b"\n")
+    _parsed(first, TABLES_NAME, digest)
+    return lines
+
+
+class _Later:
+    """The other files, each read when it is needed, once."""
+
+    def __init__(self, read: Callable[[str], dict[str, Any]]) -> None:
+        self._read = read
+        self._found: dict[str, dict[str, Any]] = {}
+
+    def file(self, name: str) -> dict[str, Any]:
+        """Return what is in the file."""
+        if name not in self._found:
+            self._found[name] = self._read(name)
+        return self._found[name]
+
+
+class _LazyTables(Mapping[str, Table]):
+    """The compiled tables, each decoded when it is read: most machines need few of them."""
+
+    def __init__(self, names: Sequence[str], read: Callable[[], list[bytes]]) -> None:
+        self._names = names
+        self._read = read
+        self._lines: dict[str, bytes] = {}
+        self._decoded: dict[str, Table] = {}
+
+    def __getitem__(self, name: str) -> Table:
+        """Return a table; raise KeyError where there is none, `RuleDatabaseError` where it is damaged."""
+        if name not in self._decoded:
+            if name not in self._names:
+                raise KeyError(name)
+            if not self._lines:
+                self._lines = dict(zip(self._names, self._read(), strict=False))
+            try:
+                self._decoded[name] = _table(name, json.loads(self._lines[name]))
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise _damaged(f"the table {name}", f"is damaged ({error!r})") from None
+        return self._decoded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of all tables."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Return how many tables there are."""
+        return len(self._names)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+def value(raw: Any) -> Value:
+    """Return a value of JSON or TOML with its lists as tuples."""
+    if isinstance(raw, list):
+        return tuple({k: tuple(v) if isinstance(v, list) else v for k, v in item.items()}
+                     if isinstance(item, dict) else item for item in raw)
+    return raw  # type: ignore[no-any-return]
+
+
+def _operand(raw: Mapping[str, Any] | None) -> Operand | None:
+    if raw is None:
+        return None
+    return Operand(value=value(raw.get("value")), other=raw.get("other"), lookup=raw.get("lookup"),
+                   key=tuple(raw.get("key", ())))
+
+
+def _conditions(raw: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
+    return tuple(Condition(fact=c["fact"], op=c["op"], right=_operand(c.get("right"))) for c in raw)
+
+
+def _fix(raw: Mapping[str, Any]) -> Fix:
+    return Fix(
+        kind=raw["kind"], title=raw["title"], risk=raw["risk"], commands=tuple(raw.get("commands", ())),
+        env=raw.get("env", {}), image=raw.get("image"), undo=raw.get("undo"),
+        when=_conditions(raw.get("when", ())),
+        effect=tuple(Effect(fact=e["fact"], right=_operand(e.get("right")), absent=e.get("absent", False))
+                     for e in raw.get("effect", ())))
+
+
+def _rule(raw: Mapping[str, Any]) -> Rule:
+    return Rule(
+        id=raw["id"], cause=raw["cause"], severity=Severity(raw["severity"]), scope=Scope(raw["scope"]),
+        summary=raw["summary"], told=raw.get(_TOLD), since=raw["since"], withdrawn=raw.get("withdrawn"),
+        detect=tuple(Detect(name=d["name"], certainty=Certainty(d.get("certainty", "certain")),
+                            when=_conditions(d["when"])) for d in raw.get("detect", ())),
+        ask=tuple(Ask(**ask) for ask in raw.get("ask", ())),
+        fix=tuple(_fix(fix) for fix in raw.get("fix", ())),
+        source=tuple(Source(**source) for source in raw.get("source", ())),
+        case=tuple(_case(case) for case in raw.get("case", ())),
+        title=raw["title"], page=raw.get("page", ""), path=raw["path"])
+
+
+def _case(raw: Mapping[str, Any]) -> Case:
+    return Case(name=raw["name"], expect=raw["expect"], block=raw.get("block"), log=raw.get("log"),
+                facts={name: value(fact) for name, fact in raw.get("facts", {}).items()},
+                absent=tuple(raw.get("absent", ())), unknown=tuple(raw.get("unknown", ())))
+
+
+def _table(name: str, raw: Mapping[str, Any]) -> Table:
+    return Table(name=name, summary=raw["summary"], key=tuple(raw["key"]), columns=raw["columns"],
+                 rows=tuple({k: value(v) for k, v in row.items()} for row in raw["rows"]))
+
+
+def _symptom(raw: Mapping[str, Any]) -> SymptomPattern:
+    suspects = raw.get("suspects", ())
+    return SymptomPattern(
+        id=raw["id"], program=raw["program"], patterns=tuple(raw["patterns"]), meaning=raw.get("meaning", ""),
+        benign=raw["benign"], versions=tuple(raw.get("versions", ())), captures=raw.get("captures", {}),
+        examples=tuple(SymptomExample(**example) for example in raw.get("examples", ())),
+        also=tuple(raw.get("also", ())), suspects=Lazy(lambda: _suspects(suspects)) if suspects else (),
+        against=tuple(raw.get("against", ())), gives=raw.get("gives", {}), framework=raw.get("framework"),
+        source=tuple(raw.get("source", ())), accessed=raw.get("accessed"), path=raw["path"])
+
+
+def _suspects(raw: Sequence[Mapping[str, Any]]) -> tuple[Suspect, ...]:
+    return tuple(Suspect(cause=one["cause"], weight=one["weight"], when=_conditions(one.get("when", ())),
+                         because=one.get("because")) for one in raw)

@@ -1,0 +1,119 @@
+"""From what texts say to a report: facts, candidates, findings, by the engine and pages of `check`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gpudoctor import __version__, derive
+from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, Policy, every_finding
+from gpudoctor.explain import findings, here, subjects
+from gpudoctor.explain.choosing import INFORMS, Choice, choose
+from gpudoctor.explain.ranking import Candidate, ranked, without_words
+from gpudoctor.explain.reading import Quoted, Reading, Said
+from gpudoctor.explain.stated_findings import completed, joined, stated_findings
+from gpudoctor.explain.undecided import unexplained
+from gpudoctor.frozen import frozen
+from gpudoctor.model import (
+    Ask, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern, Undecided,
+    Verdict,
+)
+
+__all__ = ["Quoted", "Reading", "Said", "Told", "explain", "report"]
+
+
+@frozen
+class Told:
+    """What is told of a text: findings in order, what could not be explained, and the facts of it.
+
+    `contradictions` are what the text states and the machine beside it denies.
+    """
+
+    findings: tuple[Finding, ...]
+    undecided: tuple[Undecided, ...]
+    snapshot: Snapshot
+    contradictions: tuple[Evidence, ...] = ()
+
+
+def explain(reading: Reading, database: RuleDatabase, machine: Report | None = None) -> Told:
+    """Return what the texts show, held against a machine where one was looked at.
+
+    The database needs the rules that only a text shows (extent "told").
+    """
+    stated = reading.text if machine is None else here.with_machine(reading.text, machine.snapshot)
+    facts = subjects.text_facts(replace(reading, text=stated), database)
+    snapshot = subjects.told_snapshot(reading, facts, None if machine is None else machine.snapshot)
+    found = derive.subjects(snapshot, database)
+    subject = subjects.whole_subject(found)
+    symptoms, rules = subjects.by_id(database), findings.rules_by_cause(database.rules)
+    candidates = ranked(reading.said, symptoms, subject, database.tables)
+    if machine is None:
+        by_facts = without_words(symptoms, subject, database.tables)
+        candidates = joined(candidates, stated_findings(found, database))
+        is_suspect = _only_informs(candidates, rules) or _speaks_of_errors(reading, symptoms)
+        candidates = completed(candidates, by_facts, rules, is_suspect=is_suspect)
+    else:
+        candidates = here.verified(candidates, rules, machine)
+    choice = choose(candidates, rules)
+    tell = findings.Teller(said=reading.said, subject=subject, tables=database.tables, rules=rules,
+                           supposed=subjects.supposed_subject(snapshot, database))
+    faults = [tell.finding(candidate, certain=choice.is_certain and number == 0)
+              for number, candidate in enumerate(choice.faults)]
+    harmless = [tell.finding(candidate, certain=not choice.instead) for candidate in choice.harmless]
+    if choice.instead and harmless:
+        harmless[0] = replace(harmless[0], asks=(_is_it_more(choice, harmless[0].asks),))
+    told = (*faults, *(_folded(harmless) if faults else harmless))
+    outweighed = {name for candidate in choice.instead for name in candidate.suspicions}
+    only_informs = _only_informs(candidates, rules)
+    if machine is None:
+        open_question = unexplained(reading, told, symptoms, outweighed, only_informs=only_informs)
+        return Told(findings=told, undecided=open_question, snapshot=snapshot)
+    together = here.merged(told, machine)
+    open_question = unexplained(reading, together, symptoms, outweighed, only_informs=only_informs)
+    return Told(findings=together, undecided=(*open_question, *machine.undecided), snapshot=snapshot,
+                contradictions=tuple(here.contradictions(reading.text, machine.snapshot)))
+
+
+def _only_informs(candidates: Sequence[Candidate], rules: Mapping[str, Rule]) -> bool:
+    """Say whether no known line is worth an answer: a table of nvidia-smi, a library that was opened."""
+    return all(candidate.score < INFORMS for candidate in candidates if candidate.cause in rules)
+
+
+def _speaks_of_errors(reading: Reading, symptoms: Mapping[str, SymptomPattern]) -> bool:
+    """Say whether something in the text is not known to be harmless."""
+    return bool(reading.suspicious) or not all(symptoms[line.id].benign for line in reading.said)
+
+
+def _folded(harmless: list[Finding]) -> list[Finding]:
+    """Return harmless findings as one: beside a fault they are worth one line."""
+    if not harmless:
+        return []
+    return [replace(harmless[0], consequences=tuple(harmless[1:]))]
+
+
+def _is_it_more(choice: Choice, asks: tuple[Ask, ...]) -> Ask:
+    """Return the question whether it is harmless after all, with what it could be instead."""
+    causes = ", ".join(candidate.cause for candidate in choice.instead[:3])
+    first = asks[0] if asks else None
+    return Ask(
+        question=first.question if first else "Is there a GPU in this machine that should be used?",
+        command=first.command if first else "gpudoctor explain LOG --here",
+        answers={**(first.answers if first else {"no": "the line is harmless"}),
+                 "if it is a fault": f"it may be {causes}"})
+
+
+def report(told: Told, database: RuleDatabase, policy: Policy) -> Report:
+    """Return the report on texts, with the verdict and the exit code that `check` would give."""
+    failing = [f for f in every_finding(told.findings) if f.severity.rank <= policy.fail_on.rank]
+    faults = [f for f in told.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
+    blind = [u for u in told.undecided if u.asked and u.severity.rank <= policy.fail_on.rank]
+    code, verdict = EXIT_HEALTHY, Verdict.FINDINGS if faults else Verdict.HEALTHY
+    if failing:
+        code, verdict = EXIT_FINDINGS, Verdict.FINDINGS
+    elif blind:
+        verdict = Verdict.UNDECIDED
+        code = EXIT_HEALTHY if policy.allow_undecided else EXIT_UNDECIDED
+    return Report(
+        tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
+        verdict=verdict, exit_code=code, findings=told.findings, undecided=told.undecided,
+        snapshot=told.snapshot)

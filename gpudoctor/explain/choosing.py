@@ -1,0 +1,57 @@
+"""Which candidates are told: how far behind the first one may be, and when the answer is "harmless"."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from gpudoctor.explain.ranking import Candidate
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Rule, Severity
+
+MOST = 5
+LEAST_SCORE = 0.04
+BEHIND = 0.12  # of the first one's score
+INFORMS = 0.15  # a line below it is neither harmless nor a fault: it tells what is there
+CERTAIN, NEAR = 0.95, 0.6
+BEHIND_CERTAIN = 0.45
+
+
+@frozen
+class Choice:
+    """What is told: the faults in order, and the harmless causes.
+
+    `instead` are faults that are less probable than that all is harmless; they are only named.
+    """
+
+    faults: tuple[Candidate, ...]
+    harmless: tuple[Candidate, ...]
+    instead: tuple[Candidate, ...] = ()
+
+    @property
+    def is_certain(self) -> bool:
+        """Return whether the first fault is as good as sure and no other comes near."""
+        scores = [candidate.score for candidate in self.faults]
+        return bool(scores) and scores[0] >= CERTAIN and all(score < NEAR for score in scores[1:])
+
+
+def choose(candidates: Sequence[Candidate], rules: Mapping[str, Rule]) -> Choice:
+    """Return what to tell of ranked candidates; a cause without a page cannot be told."""
+    known = [candidate for candidate in candidates if candidate.cause in rules]
+    harmless = [c for c in known if rules[c.cause].severity is Severity.BENIGN and c.score >= LEAST_SCORE]
+    faults = [c for c in known if rules[c.cause].severity is not Severity.BENIGN and c.score >= LEAST_SCORE]
+    best = faults[0].score if faults else 0.0
+    rivals = [c.score for c in harmless if _shares(c, [s for fault in faults for s in fault.suspicions])]
+    if faults and max(rivals, default=0.0) >= best:
+        return Choice(faults=(), harmless=tuple(harmless[:MOST]), instead=tuple(faults[:MOST]))
+    told = tuple(c for c in faults if c.score >= BEHIND * best)[:MOST]
+    explained = {name for fault in told for name in fault.suspicions}
+    least = INFORMS if told else LEAST_SCORE  # beside a fault nobody needs to hear what was opened well
+    rest = [c for c in harmless if c.score >= least and not set(c.suspicions) <= explained]
+    if best >= CERTAIN:
+        told = tuple(c for c in told if c.score >= BEHIND_CERTAIN)
+    return Choice(faults=told, harmless=tuple(rest[:MOST]))
+
+
+def _shares(candidate: Candidate, symptoms: Collection[str]) -> bool:
+    """Say whether a symptom speaks both for the candidate and for others."""
+    return any(name in symptoms for name in candidate.suspicions)

@@ -1,0 +1,146 @@
+"""From a candidate to a finding: what the text shows, what it means, and what to do, without a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpudoctor.engine import Subject, Truth, fill, holds, judge_block, placeholders, show_fact
+from gpudoctor.explain.ranking import Candidate
+from gpudoctor.explain.reading import Said
+from gpudoctor.explain.subjects import with_pip
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, Tables
+from gpudoctor.remedy import concretise
+
+MOST_LINES = 3  # quoted for a candidate
+MOST_FIXES = 4
+SUBJECT = "text"
+LAST_RESORT = Ask(
+    question="Is it so on the machine itself?", command="gpudoctor explain LOG --here",
+    answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
+_CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
+_NOT_QUOTED = ("text.symptoms", "text.places", "text.frameworks")
+
+
+@frozen
+class Teller:
+    """What candidates are told with: the lines that were read, the facts of the text, tables and pages.
+
+    `supposed` is the machine that the text lets one suppose: where a page recognises its cause in it, it has
+    what the words of that page's fixes need.
+    """
+
+    said: Sequence[Said]
+    subject: Subject
+    supposed: Subject
+    tables: Tables
+    rules: Mapping[str, Rule]
+
+    def finding(self, candidate: Candidate, *, certain: bool) -> Finding:
+        """Return what is said of a candidate; its fixes are unproven, for nothing of a machine was seen."""
+        rule = self.rules[candidate.cause]
+        asks = () if certain or rule.severity is Severity.BENIGN else rule.ask or (LAST_RESORT,)
+        fixes = tuple(remedies(rule, self._for_words(rule), self.tables)) or _as_the_page_says(rule)
+        return Finding(
+            rule=rule.id, cause=rule.cause, severity=rule.severity, subject=SUBJECT,
+            certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+            message=_message(rule, candidate, self.subject), evidence=tuple(self._evidence(candidate)),
+            fixes=fixes, asks=asks)
+
+    def _for_words(self, rule: Rule) -> Subject:
+        recognised = any(judge_block(block, self.supposed, self.tables).truth is Truth.TRUE
+                         for block in rule.detect)
+        return self.supposed if recognised else with_pip(self.subject)
+
+    def _evidence(self, candidate: Candidate) -> Iterator[Evidence]:
+        """Yield the lines that speak for it, the weightiest symptom first, and facts that reasons read."""
+        order = sorted(candidate.suspicions, key=lambda name: -candidate.suspicions[name].weight)
+        first = {line.id: line for line in reversed(self.said)}
+        for name in [name for name in order if name in first][:MOST_LINES]:
+            yield Evidence(fact="text.symptoms", saw=first[name].text, source=f"{first[name].source}, {name}")
+        reasons = [condition for name in order for condition in candidate.suspicions[name].when]
+        for name in dict.fromkeys(c.fact for c in reasons if c.fact not in _NOT_QUOTED):
+            fact = self.subject.fact(name)
+            if isinstance(fact, Known) and fact.value not in ((), ""):
+                yield Evidence(fact=name, saw=show_fact(fact), source=fact.source)
+
+
+def _message(rule: Rule, candidate: Candidate, subject: Subject) -> str:
+    """Return the first of the page's summaries whose facts the text has, else its title; and why."""
+    said = next((fill(words, subject) for words in (rule.told, rule.summary)
+                 if words is not None and _is_fillable(words, subject)), rule.title)
+    because = dict.fromkeys(suspect.because for suspect in candidate.suspicions.values() if suspect.because)
+    why = "; ".join(clause for clause in because if clause)
+    said = said if said.endswith((".", "!", "?")) else f"{said}."
+    return f"{said} Why: {why}." if why else said
+
+
+def _is_fillable(words: str, subject: Subject) -> bool:
+    required = placeholders(_without_optional(words))
+    return all(isinstance(subject.fact(name), Known) for name in required)
+
+
+def _without_optional(text: str) -> str:
+    """Return a summary without its parts in [?...], which may stay away."""
+    kept = ""
+    while "[?" in text:
+        before, _, rest = text.partition("[?")
+        kept, text = kept + before, rest.partition("]")[2]
+    return kept + text
+
+
+def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
+    """Yield the fixes whose words can be filled in and whose conditions are not false.
+
+    Where the text fulfils the conditions of some, only those.
+    """
+    fitting: list[tuple[Truth, Remedy]] = []
+    for fix in _of_place(rule.fix, subject):
+        truth = _truth(fix, subject, tables)
+        remedy = concretise(fix, subject)
+        if truth is not Truth.FALSE and remedy is not None:
+            fitting.append((truth, replace(remedy, proven="unproven")))
+    best = max((truth.value for truth, _ in fitting), default=0)
+    given: set[tuple[object, ...]] = set()
+    for truth, remedy in fitting:
+        steps = (remedy.commands, tuple(sorted(remedy.env.items())), remedy.image)
+        what: tuple[object, ...] = steps if any(steps) else (remedy.title,)
+        if truth.value == best and what not in given and len(given) < MOST_FIXES:
+            given.add(what)
+            yield remedy
+
+
+def _as_the_page_says(rule: Rule) -> tuple[Remedy, ...]:
+    """Return what to do in the words of the page, where its commands need what the text does not say."""
+    if not rule.fix or rule.severity is Severity.BENIGN:
+        return ()
+    return (Remedy(
+        kind=rule.fix[0].kind, title=rule.title, risk=rule.fix[0].risk, proven="unproven",
+        commands=(f"gpudoctor rules show {rule.id}",), env={}, image=None, undo=None, effect={}),)
+
+
+def _of_place(fixes: Sequence[Fix], subject: Subject) -> Sequence[Fix]:
+    """Return the fixes without those of containers, where the text knows of none and others are left."""
+    places = subject.fact("text.places")
+    if isinstance(places, Known) and isinstance(places.value, tuple) and set(places.value) & _CONTAINERS:
+        return fixes
+    return [fix for fix in fixes if fix.kind not in ("container", "image")] or fixes
+
+
+def _truth(fix: Fix, subject: Subject, tables: Tables) -> Truth:
+    truths = [holds(condition, subject, tables).truth for condition in fix.when]
+    return min(truths, key=lambda truth: truth.value, default=Truth.TRUE)
+
+
+def rules_by_cause(rules: Sequence[Rule]) -> Mapping[str, Rule]:
+    """Return the page of each cause: of several the one that is written for texts, else the first.
+
+    One without questions has those of another page of its cause.
+    """
+    valid = [rule for rule in rules if rule.withdrawn is None]
+    ordered = sorted(valid, key=lambda rule: (bool(rule.detect), rule.told is None))
+    first = {rule.cause: rule for rule in reversed(ordered)}
+    asks = {rule.cause: rule.ask for rule in reversed(ordered) if rule.ask}
+    return {cause: rule if rule.ask else replace(rule, ask=asks.get(cause, ()))
+            for cause, rule in first.items()}

@@ -1,0 +1,45 @@
+"""What was read out of texts, before anything is concluded from it: the input of all of `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Evidence, Facts
+
+
+@frozen
+class Said:
+    """A line that shows a symptom: what the pattern took out of it, the line itself, and where it stands."""
+
+    id: str
+    captures: Mapping[str, str]
+    text: str
+    source: str
+
+
+@frozen
+class Quoted:
+    """A line that speaks of an error, and that no symptom explains."""
+
+    text: str
+    source: str
+
+
+@frozen
+class Reading:
+    """All that texts say. `host` holds stated facts of a machine, `text` the stated `text.*` facts.
+
+    `gpus` and `frameworks` are None where no text lists any. `contradicted` are statements that lost against
+    better founded ones, and `notes` what a reader should know of the reading itself.
+    """
+
+    said: tuple[Said, ...] = ()
+    suspicious: tuple[Quoted, ...] = ()
+    host: Facts = field(default_factory=dict)
+    text: Facts = field(default_factory=dict)
+    gpus: tuple[Facts, ...] | None = None
+    frameworks: tuple[Facts, ...] | None = None
+    contradicted: tuple[Evidence, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,264 @@
+"""What stated versions are to one another: computed from the tables, absent where a side is not stated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from gpudoctor import versions
+from gpudoctor.derive import device_code
+from gpudoctor.derive.view import as_records, as_texts
+from gpudoctor.explain.shown import family
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
+
+Row = Mapping[str, Value]
+_TABLES = {"pytorch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
+_LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
+_SONAME = re.compile(r"(?:\.so\.|64_)(\d+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
+_NOT_SAID = Absent(source="the text does not say what it would be computed from")
+_FLEXIBLE_MAJOR = 11  # from this CUDA on, minor releases of a major one stand in for another
+
+
+@frozen
+class Stated:
+    """The facts of a text so far, and what the tables know of the framework's release."""
+
+    facts: Facts
+    tables: Tables
+    rows: tuple[Row, ...]
+
+    def text(self, name: str) -> str | None:
+        """Return a stated value, None where the text does not say it."""
+        fact = self.facts.get(name)
+        return str(fact.value) if isinstance(fact, Known) else None
+
+    def rows_of(self, table: str) -> tuple[Row, ...]:
+        """Return the rows of a table, none where the rule database lacks it."""
+        return self.tables[table].rows if table in self.tables else ()
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a list."""
+        fact = self.facts.get(name)
+        return as_texts(fact.value) if isinstance(fact, Known) else ()
+
+
+def relations(facts: Facts, tables: Tables) -> dict[str, Fact]:
+    """Return the `text.*` facts that are computed from others; one that the text states is left as it is."""
+    found: dict[str, Fact] = dict(facts)
+    for name, compute in _RELATIONS.items():
+        if isinstance(found.get(name), Known):
+            continue
+        stated = Stated(facts=found, tables=tables, rows=tuple(_rows(found, tables)))
+        try:
+            found[name] = compute(stated) or _NOT_SAID
+        except versions.Incomparable as error:
+            found[name] = Absent(source=str(error))
+    return {name: found[name] for name in _RELATIONS}
+
+
+def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
+    """Yield the rows of the stated release, those with CUDA first; of its minor release where no patch is."""
+    framework, version = (facts.get(name) for name in ("text.framework", "text.framework_version"))
+    if not isinstance(framework, Known) or not isinstance(version, Known):
+        return
+    public = str(version.value).partition("+")[0]
+    minor = ".".join(public.split(".")[:2])
+    table = tables.get(_TABLES.get(str(framework.value), ""))
+    rows = [row for row in (table.rows if table else ()) if _same(str(row["version"]), public)]
+    if not rows and table:
+        near = [row for row in table.rows if _same(".".join(str(row["version"]).split(".")[:2]), minor)
+                and not versions.parse(str(row["version"])).is_prerelease]
+        newest = max((versions.parse(str(row["version"])) for row in near), default=None)
+        rows = [row for row in near if versions.parse(str(row["version"])) == newest]
+    tested = tables["tested_builds"].rows if "tested_builds" in tables else ()
+    rows += [row for row in tested
+             if row["framework"] == framework.value and _same(str(row["version"]), minor)]
+    yield from sorted(rows, key=lambda row: "cuda" not in row)
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return versions.parse(one) == versions.parse(other)
+    except versions.Incomparable:
+        return False
+
+
+def _known(value: Value, row: Row) -> Known:
+    return Known(value=value, source=f"rule database ({row.get('source', 'its tables')})")
+
+
+def _computed(value: Value, *names: str) -> Known:
+    return Known(value=value, source=f"computed from {' and '.join(names)}")
+
+
+def _build_cuda(stated: Stated) -> Fact | None:
+    version = stated.text("text.framework_version") or ""
+    local = _LOCAL_CUDA.search(version.partition("+")[2])
+    if local is not None:
+        return _computed(f"{local[1][:-1]}.{local[1][-1]}", "text.framework_version")
+    return next((_known(row["cuda"], row) for row in stated.rows if "cuda" in row), None)
+
+
+def _build_cudnn(stated: Stated) -> Fact | None:
+    compiled = stated.text("text.cudnn_compiled")
+    if compiled is not None:
+        return _computed(compiled, "text.cudnn_compiled")
+    return next((_known(row["cudnn"], row) for row in stated.rows if "cudnn" in row), None)
+
+
+def _cuda_fits(stated: Stated) -> Fact | None:
+    cuda, build = stated.text("text.cuda"), stated.text("text.build_cuda")
+    if cuda is None or build is None:
+        return None
+    return _computed(_same_cuda(cuda, build), "text.cuda", "text.build_cuda")
+
+
+def _same_cuda(one: str, other: str) -> bool:
+    left, right = versions.parse(one), versions.parse(other)
+    if left.major != right.major:
+        return False
+    return left.major >= _FLEXIBLE_MAJOR or left.minor == right.minor
+
+
+def _cudnn_fits(stated: Stated) -> Fact | None:
+    cudnn, build = stated.text("text.cudnn"), stated.text("text.build_cudnn")
+    if cudnn is None or build is None:
+        return None
+    fits = versions.parse(cudnn).major == versions.parse(build).major
+    return _computed(fits, "text.cudnn", "text.build_cudnn")
+
+
+def _other_version(stated: Stated) -> Fact | None:
+    """Say whether a version of a missing library's family is stated that is not the missing one."""
+    compared: list[bool] = []
+    for library in stated.texts("text.libraries"):
+        number = _SONAME.search(library)
+        kind = family(library, stated.tables)
+        own = stated.text("text.cudnn" if kind == "cudnn" else "text.cuda")
+        if number is None or own is None or kind in (None, "cuda", "nvml", "nvinfer", "zlib", "msvc", "nccl"):
+            continue
+        compared.append(not _names_version(number[1], own, of_cudnn=kind == "cudnn", library=library))
+    return _computed(any(compared), "text.libraries", "the stated versions") if compared else None
+
+
+def _names_version(number: str, stated: str, *, of_cudnn: bool, library: str) -> bool:
+    """Say whether the number in a file name stands for the stated version.
+
+    cuDNN and the libraries of CUDA 11 and later bear their major version (cufft and its like one of their
+    own, which says nothing); earlier ones bear major and minor: libcublas.so.10.0, cudart64_101.dll.
+    """
+    version = versions.parse(stated)
+    if of_cudnn:
+        return int(number) == version.major
+    if not library.lower().startswith(("libcudart", "libcublas", "cudart", "cublas")):
+        return True
+    minor = re.search(rf"\.so\.{number}\.(\d+)", library)
+    if ".so." not in library and int(number) >= 80:  # of a DLL: 101 is 10.1, 110 stands for all of 11
+        return int(number) // 10 == version.major and (
+            version.major >= _FLEXIBLE_MAJOR or int(number) % 10 == version.minor)
+    if int(number) != version.major:
+        return False
+    return version.major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == version.minor or (
+        (version.major, version.minor, int(minor[1])) == (10, 1, 0))  # some libraries of 10.1 bear 10 alone
+
+
+def _driver_runs(stated: Stated) -> Fact | None:
+    cuda = stated.text("text.build_cuda") or stated.text("text.cuda")
+    ceiling, driver = stated.text("text.driver_ceiling"), stated.text("text.driver")
+    if cuda is None:
+        return None
+    wanted = versions.parse(cuda)
+    if ceiling is not None:
+        newest = versions.parse(ceiling)
+        enough = newest >= wanted or (newest.major == wanted.major and wanted.major >= _FLEXIBLE_MAJOR)
+        return _computed(enough, "text.driver_ceiling", "the CUDA it has to run")
+    minimum = _minimum_driver(cuda, stated)
+    if driver is None or minimum is None:
+        return None
+    enough = versions.parse(driver) >= versions.parse(minimum)
+    return _computed(enough, "text.driver", "the CUDA it has to run")
+
+
+def _minimum_driver(cuda: str, stated: Stated) -> str | None:
+    """Return the oldest driver that runs a CUDA, minor-version compatibility counted in."""
+    windows = {"windows", "wsl1", "wsl2", "hyper-v"} & set(stated.texts("text.places"))
+    column = "minimum_driver_windows" if windows else "minimum_driver"
+    major = str(versions.parse(cuda).major)
+    for row in stated.rows_of("minor_version_compatibility"):
+        if row["cuda_major"] == major and column in row:
+            return str(row[column])
+    for row in stated.rows_of("cuda_toolkits"):
+        if _same_minor(str(row["cuda"]), cuda) and column in row:
+            return str(row[column])
+    return None
+
+
+def _same_minor(one: str, other: str) -> bool:
+    left, right = versions.parse(one), versions.parse(other)
+    return (left.major, left.minor) == (right.major, right.minor)
+
+
+def _python_has_wheel(stated: Stated) -> Fact | None:
+    python = stated.text("text.python")
+    if python is None or not any("python" in row for row in stated.rows):
+        return None
+    minor = ".".join(python.split(".")[:2])
+    has = any(minor in as_texts(row.get("python")) for row in stated.rows)
+    return _computed(has, "text.python", "text.framework_version")
+
+
+def _card_fit(stated: Stated) -> Fact | None:
+    capabilities = stated.texts("text.capabilities")
+    if not capabilities:
+        return None
+    row = next((row for row in stated.rows if "code" in row), None)
+    has_local = "+" in (stated.text("text.framework_version") or "")
+    by_toolkit = [_by_toolkit(stated, one) for one in capabilities]
+    fits: list[str | None] = by_toolkit if row is None or has_local else [
+        _by_code(row, one, toolkit) for one, toolkit in zip(capabilities, by_toolkit, strict=True)]
+    worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
+    return _computed(worst, "text.capabilities", "the build") if worst else None
+
+
+def _by_code(row: Row, capability: str, by_toolkit: str | None) -> str:
+    """Return what the code of the build says; PTX alone does not make a card fit that its CUDA knows not.
+
+    cuBLAS and cuDNN of that CUDA have no code for it either.
+    """
+    code = as_records(row["code"])
+    kind = device_code.coverage(code, capability).kind
+    if kind in ("native", "partial"):
+        return "fits"
+    listed = [item for record in code for key in ("sass", "ptx") for item in _list(record.get(key))]
+    served = [versions.parse(item.partition("@")[0].rstrip("af")) for item in listed]
+    newer = bool(served) and versions.parse(capability) > max(served)
+    if kind == "ptx":
+        return "too-new" if by_toolkit == "too-new" else "ptx"
+    return "too-new" if newer else "too-old"
+
+
+def _list(value: Value | None) -> Sequence[str]:
+    return [str(item) for item in value] if isinstance(value, tuple) else []
+
+
+def _by_toolkit(stated: Stated, capability: str) -> str | None:
+    """Return what the CUDA of the build says of a card: too new or too old for its compiler."""
+    cuda = stated.text("text.build_cuda")
+    row = next((row for row in stated.rows_of("architectures")
+                if row["compute_capability"] == capability), None)
+    if cuda is None or row is None:
+        return None
+    if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
+        return "too-new"
+    if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
+        return "too-old"
+    return None  # what the compiler could serve, the build need not
+
+
+_RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
+    "text.build_cuda": _build_cuda, "text.build_cudnn": _build_cudnn, "text.cuda_fits_build": _cuda_fits,
+    "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
+    "text.driver_runs_cuda": _driver_runs, "text.python_has_wheel": _python_has_wheel,
+    "text.card_fit": _card_fit,
+}

@@ -1,0 +1,93 @@
+"""Facts of a text that its symptoms show: libraries that it misses, frameworks that speak, what is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gpudoctor.explain.reading import Said
+from gpudoctor.facts import CATALOGUE, LISTS
+from gpudoctor.model import Absent, Fact, Facts, Known, SymptomPattern, Tables, Value
+
+LISTED = tuple(spec.name for spec in CATALOGUE.values() if spec.probe == "text" and spec.type in LISTS)
+SINGLE = tuple(spec.name for spec in CATALOGUE.values() if spec.probe == "text" and spec.type not in LISTS)
+FRAMEWORKS: Mapping[str, str] = {"paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle", "torch": "pytorch"}
+_MISSING = ("-not-loaded", "-missing", "-not-found")  # how the id of a symptom ends that misses a library
+_NOT_SAID = Absent(source="the text does not say it")
+
+
+def facts(said: Sequence[Said], stated: Facts, symptoms: Mapping[str, SymptomPattern],
+          tables: Tables) -> dict[str, Fact]:
+    """Return every `text.*` fact but the relations: what the text states, and what its symptoms add.
+
+    Lists are always known; a single value that is neither stated nor shown is absent.
+    """
+    found: dict[str, Fact] = {name: stated.get(name, _NOT_SAID) for name in SINGLE}
+    lists = {name: dict.fromkeys(_texts(stated.get(name)), "") for name in LISTED}
+    lists["text.symptoms"] |= {line.id: line.source for line in said}
+    for line in said:
+        symptom = symptoms[line.id]
+        for library in _libraries(line, symptom):
+            lists["text.libraries"].setdefault(library, line.source)
+        for name, value in _given(line, symptom):
+            if name in lists:
+                lists[name].setdefault(value, line.source)
+            elif not isinstance(found[name], Known):
+                found[name] = Known(value=value, source=f"{line.source}: {line.text}")
+        lists["text.frameworks"].setdefault(_speaker(symptom), line.source)
+    lists["text.frameworks"].pop("", None)
+    lists["text.library_families"] |= _families(lists["text.libraries"], tables)
+    found.update({name: Known(value=tuple(items), source=_sources(items, stated.get(name)))
+                  for name, items in lists.items()})
+    if not isinstance(found["text.framework"], Known) and lists["text.frameworks"]:
+        first, where = next(iter(lists["text.frameworks"].items()))
+        found["text.framework"] = Known(value=first, source=where or "the text")
+    return found
+
+
+def _texts(fact: Fact | None) -> tuple[str, ...]:
+    value: Value = fact.value if isinstance(fact, Known) else ()
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, tuple) else ()
+
+
+def _sources(items: Mapping[str, str], stated: Fact | None) -> str:
+    where = dict.fromkeys(source for source in items.values() if source)
+    first = [stated.source] if isinstance(stated, Known) else []
+    return "; ".join([*first, *list(where)[:3]]) or "the text"
+
+
+def _libraries(line: Said, symptom: SymptomPattern) -> Iterator[str]:
+    """Yield the libraries that could not be loaded; one that was loaded stands in a harmless symptom."""
+    if symptom.benign and not symptom.id.endswith(_MISSING):
+        return
+    for hole in ("library", "libraries"):
+        for word in line.captures.get(hole, "").replace(",", " ").replace(":", " ").split():
+            yield word.strip("'\"`.;()[]").rpartition("/")[2]
+
+
+def _given(line: Said, symptom: SymptomPattern) -> Iterator[tuple[str, str]]:
+    """Yield the facts that a line gives: a hole's words, or a quoted word of the symptom's author."""
+    for name, what in symptom.gives.items():
+        value = what[1:-1] if what.startswith("'") else line.captures.get(what, "")
+        if value:
+            yield name, value
+
+
+def _speaker(symptom: SymptomPattern) -> str:
+    return symptom.framework or ""
+
+
+def family(library: str, tables: Tables) -> str | None:
+    """Return the family of a library's file name, by the longest beginning that the table has."""
+    name = library.lower()
+    best: tuple[int, str] | None = None
+    for row in tables["library_families"].rows if "library_families" in tables else ():
+        beginning = str(row["beginning"])
+        if name.startswith(beginning) and (best is None or len(beginning) > best[0]):
+            best = len(beginning), str(row["family"])
+    return best[1] if best else None
+
+
+def _families(libraries: Mapping[str, str], tables: Tables) -> dict[str, str]:
+    named: Iterable[tuple[str | None, str]] = (
+        (family(library, tables), where) for library, where in libraries.items())
+    return {name: where for name, where in named if name is not None}

@@ -1,0 +1,47 @@
+"""What remains unexplained of a text: lines that speak of an error, and messages without a known cause."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from gpudoctor.explain.reading import Reading, Said
+from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecided
+
+UNKNOWN_MESSAGE = "unknown-message"
+_MOST_QUOTED = 6
+
+
+def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[str, SymptomPattern],
+                outweighed: Collection[str], *, only_informs: bool) -> tuple[Undecided, ...]:
+    """Return the one open question of a text in which no fault was found, () where there is none.
+
+    Where harmless lines are all that was found, it is open only if other lines speak of an error; not the
+    consequences (`outweighed`) of what is more probably harmless. Lines that only inform close nothing.
+    """
+    if any(finding.severity is not Severity.BENIGN for finding in found):
+        return ()
+    known = [line for line in reading.said
+             if not symptoms[line.id].benign and line.id not in outweighed]
+    reasons = [*_known_lines(known, found), *_unknown_lines(reading)]
+    if found and not reasons and not only_informs:
+        return ()
+    if not reasons:
+        reasons = [Evidence(fact="text.symptoms", saw="no line that is known",
+                            source="nothing in the text speaks of an error")]
+    return (Undecided(rule="", cause=UNKNOWN_MESSAGE, severity=Severity.ERROR, subject="text",
+                      reasons=tuple(reasons[:_MOST_QUOTED]), asked=True),)
+
+
+def _known_lines(known: Sequence[Said], found: Sequence[Finding]) -> list[Evidence]:
+    """Return lines of messages for which nothing was found."""
+    told = {evidence.source for finding in _each(found) for evidence in finding.evidence}
+    return [Evidence(fact="text.symptoms", saw=line.text, source=f"{line.source}, {line.id}")
+            for line in known if f"{line.source}, {line.id}" not in told]
+
+
+def _each(found: Collection[Finding]) -> list[Finding]:
+    return [one for finding in found for one in (finding, *finding.consequences)]
+
+
+def _unknown_lines(reading: Reading) -> list[Evidence]:
+    return [Evidence(fact="text.symptoms", saw=line.text, source=line.source) for line in reading.suspicious]

@@ -1,0 +1,90 @@
+"""How a report on texts differs from one on a machine: what was stated, quoted lines, and the last words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive.view import as_texts
+from gpudoctor.engine import show
+from gpudoctor.model import Certainty, Evidence, Facts, Known, Report, Severity, Snapshot, Value, Verdict
+
+UNKNOWN_MESSAGE = "unknown-message"
+WHAT_HELPS = ("on the machine where it happened, `gpudoctor check` finds the cause without the message; "
+              "`gpudoctor explain LOG --here` does both")
+
+
+def is_of_text(snapshot: Snapshot) -> bool:
+    """Say whether a text was read."""
+    return "text.symptoms" in snapshot.host
+
+
+def is_of_machine(snapshot: Snapshot) -> bool:
+    """Say whether a machine was looked at."""
+    return bool(snapshot.probes) or not is_of_text(snapshot)
+
+
+def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield (area, what the text says), without what it does not say."""
+    said = snapshot.host
+    framework = _joined(said, "", "text.framework", "text.framework_version")
+    build = _joined(said, " built for ", "text.build_cuda", "text.build_cudnn", labels=("CUDA", "cuDNN"))
+    if framework:
+        yield "framework", f"{framework.replace(', ', ' ')}{',' if build else ''}{build}"
+    stated = _joined(said, "", "text.cuda", "text.cudnn", "text.driver", "text.driver_ceiling", "text.python",
+                     labels=("CUDA", "cuDNN", "driver", "which runs CUDA up to", "Python"))
+    if stated:
+        yield "versions", stated
+    places = as_texts(_value(said, "text.places"))
+    system = [str(part) for part in (_value(said, "text.os"), *places) if part]
+    if system:
+        yield "where", ", ".join(dict.fromkeys(system))
+    cards = as_texts(_value(said, "text.cards"))
+    if cards:
+        capabilities = as_texts(_value(said, "text.capabilities"))
+        yield "cards", ", ".join(cards) + (
+            f" (compute capability {', '.join(capabilities)})" if capabilities else "")
+    missing = as_texts(_value(said, "text.libraries"))
+    if missing:
+        yield "misses", ", ".join(missing)
+
+
+def _value(facts: Facts, name: str) -> Value | None:
+    fact = facts.get(name)
+    return fact.value if isinstance(fact, Known) else None
+
+
+def _joined(facts: Facts, lead: str, *names: str, labels: tuple[str, ...] = ()) -> str:
+    parts = []
+    for number, name in enumerate(names):
+        fact = facts.get(name)
+        if isinstance(fact, Known):
+            label = f"{labels[number]} " if labels else ""
+            parts.append(label + show(fact.value))
+    return lead + ", ".join(parts) if parts else ""
+
+
+def quoted(evidence: Evidence, before: set[str]) -> str | None:
+    """Return a line that was read, as it is quoted the first time and later; None for any other evidence."""
+    if evidence.fact != "text.symptoms":
+        return None
+    if evidence.source in before:
+        return f"the same line  ({evidence.source})"
+    before.add(evidence.source)
+    return f"{evidence.saw}  ({evidence.source})"
+
+
+def last_words(report: Report) -> str:
+    """Return what it all comes to."""
+    faults = [f for f in report.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
+    if report.verdict is Verdict.UNDECIDED:
+        return "Undecided: I do not know what this text says"
+    if not faults:
+        return "Nothing but harmless lines" if report.findings else "Nothing was found"
+    first = faults[0]
+    if not any(evidence.fact.startswith("text.") for evidence in first.evidence):
+        return f"This machine has {first.cause}; whether the text comes of that, it does not say"
+    if first.certainty is Certainty.CERTAIN:
+        return f"The cause is {first.cause}"
+    if len(faults) == 1:
+        return f"The cause is probably {first.cause}; the question above decides"
+    return f"Not certain: {len(faults)} candidates, the most probable first; the questions above decide"

@@ -1,0 +1,90 @@
+"""Texts become a reading: one pass over all symptoms, and what importers find stated in what was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+
+from gpudoctor.engine import show
+from gpudoctor.explain import Quoted, Reading, Said, explain
+from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
+from gpudoctor.sources import importers
+from gpudoctor.sources.importers import Stated
+from gpudoctor.sources.scan import Input, Seen, scan
+
+QUOTED_CHARACTERS = 300
+Progress = Callable[[str, int], None]
+
+
+def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | None = None) -> Reading:
+    """Return what texts say; each stream is read once, to its end."""
+    seen = scan(inputs, database.symptoms, progress=progress)
+    stated = [importers.read(kept.text, kept.file, tables=database.tables, numbers=kept.numbers)
+              for kept in seen.kept]
+    return Reading(
+        said=tuple(_said(seen)), suspicious=tuple(_suspicious(seen)),
+        host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
+        gpus=next((one.gpus for one in stated if one.gpus is not None), None),
+        frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
+        contradicted=tuple(_contradicted(stated)), notes=tuple(_notes(seen)))
+
+
+def read_text(text: str, database: RuleDatabase, name: str = "standard input") -> Reading:
+    """Return what a text says that is in memory."""
+    return read([Input(name=name, stream=BytesIO(text.encode("utf-8", "replace")))], database)
+
+
+def told_causes(text: str, database: RuleDatabase) -> tuple[str, ...]:
+    """Return the causes that are told of a text, in order: faults, then what is harmless."""
+    found = explain(read_text(text, database), database).findings
+    return tuple(dict.fromkeys(one.cause for finding in found for one in (finding, *finding.consequences)))
+
+
+def _said(seen: Seen) -> Iterator[Said]:
+    for shown in seen.shown.values():
+        for sighting in shown.sightings:
+            yield Said(id=shown.id, captures=sighting.captures, text=_quoted(sighting.text),
+                       source=f"{sighting.file}:{sighting.line}")
+
+
+def _suspicious(seen: Seen) -> Iterator[Quoted]:
+    for line in seen.suspicious:
+        yield Quoted(text=_quoted(line.text), source=f"{line.file}:{line.line}")
+
+
+def _quoted(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= QUOTED_CHARACTERS else f"{line[:QUOTED_CHARACTERS]}..."
+
+
+def _notes(seen: Seen) -> Iterator[str]:
+    yield from (f"{note.file}: {note.text}" for note in seen.notes)
+    if seen.interrupted:
+        yield f"interrupted after {seen.lines} lines: what follows is what was found until then"
+
+
+def _first_of(found: Iterable[Facts]) -> Facts:
+    together: dict[str, Fact] = {}
+    for facts in found:
+        together.update({name: fact for name, fact in facts.items() if name not in together})
+    return together
+
+
+def _together(found: Iterable[Facts]) -> Facts:
+    """Return the facts of several texts: lists joined, of single values the first."""
+    together: dict[str, Fact] = {}
+    for facts in found:
+        for name, fact in facts.items():
+            known = together.get(name)
+            if not isinstance(known, Known):
+                together[name] = fact
+            elif isinstance(fact, Known) and isinstance(fact.value, tuple) and isinstance(known.value, tuple):
+                texts = dict.fromkeys(str(item) for item in (*known.value, *fact.value))
+                together[name] = Known(value=tuple(texts), source=f"{known.source}; {fact.source}")
+    return together
+
+
+def _contradicted(stated: Iterable[Stated]) -> Iterator[Evidence]:
+    for one in stated:
+        for other in one.others:
+            yield Evidence(fact=other.fact, saw=show(other.value), source=other.source)

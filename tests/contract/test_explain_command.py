@@ -1,0 +1,126 @@
+"""`gpudoctor explain` as a user runs it: inputs, formats, exit codes, pages, no escape of a terminal."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.contract.checkout import ROOT, run_gpudoctor
+from tests.explain.cranes import CRANE_RULES, HOOK, MYSTERY, SQUEAK, TORN
+
+RULES = ("--rules", str(CRANE_RULES))
+HEALTHY, FINDINGS, USAGE, UNDECIDED, INPUT = range(5)
+
+Run = subprocess.CompletedProcess[str]
+
+
+def explain(*arguments: str) -> Run:
+    """Run the command with the crane's rules."""
+    return run_gpudoctor("explain", *RULES, *arguments)
+
+
+def explain_input(text: bytes, columns: int = 80) -> subprocess.CompletedProcess[bytes]:
+    """Run the command on standard input."""
+    return subprocess.run(
+        [sys.executable, "-m", "gpudoctor", "explain", *RULES, "-"], input=text, cwd=ROOT,
+        env={**os.environ, "COLUMNS": str(columns)}, capture_output=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Callable[..., str]:
+    """Return `write(*lines)`, which writes a log and returns its name."""
+    def write(*lines: str, name: str = "crane.log") -> str:
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        return str(tmp_path / name)
+    return write
+
+
+@pytest.mark.parametrize(("lines", "code"), [
+    ((HOOK,), FINDINGS), ((SQUEAK,), HEALTHY), ((MYSTERY,), UNDECIDED), (("all is well",), UNDECIDED),
+    ((TORN,), HEALTHY),  # a warning, and --fail-on is error
+])
+def test_exit_codes_are_those_of_check(lines: tuple[str, ...], code: int, log: Callable[..., str]) -> None:
+    """And the report says the same code."""
+    run = explain("--format", "json", log(*lines))
+    assert (run.returncode, run.stderr) == (code, "")
+    report = json.loads(run.stdout)
+    assert report["exit_code"] == code
+    jsonschema.validate(report, json.loads((ROOT / "gpudoctor/schema/report-1.json").read_text()))
+
+
+def test_what_is_a_failure_can_be_chosen(log: Callable[..., str]) -> None:
+    """As for a check."""
+    assert explain("--fail-on", "warning", log(TORN)).returncode == FINDINGS
+    assert explain("--allow-undecided", log(MYSTERY)).returncode == HEALTHY
+
+
+def test_standard_input_and_several_files_are_one_text(log: Callable[..., str]) -> None:
+    """Each line is quoted with the file that it stands in."""
+    first, second = log(SQUEAK, name="a.log"), log("", HOOK, name="b.log")
+    found = json.loads(explain("--format", "json", first, second).stdout)["findings"]
+    assert [finding["cause"] for finding in found] == ["hook-missing", "hook-of-other-make", "benign-squeak"]
+    assert found[0]["evidence"][0]["source"] == f"{second}:2, crane-hook-missing"
+    piped = explain_input(HOOK.encode())
+    assert (piped.returncode, b"standard input:1" in piped.stdout) == (FINDINGS, True)
+
+
+def test_any_encoding_is_read() -> None:
+    """UTF-16 from PowerShell, gzip, colours, carriage returns and broken bytes."""
+    coloured = f"\x1b[31m2026-11-20 10:00:00 {HOOK}\x1b[0m\r\n".encode()
+    for data in (HOOK.encode("utf-16"), gzip.compress(HOOK.encode()), coloured, b"\xff\0\n" + HOOK.encode()):
+        assert explain_input(data).returncode == FINDINGS, data
+
+
+def test_nothing_that_a_terminal_obeys_is_printed(log: Callable[..., str]) -> None:
+    """Neither from a known line nor from an unknown one; nor markup."""
+    lines = (HOOK + " \x1b]0;owned\x07\x9b31m [red]x[/red] \u202e", "Error: \x1b[2J\x1b]8;;http://x\x07 boom")
+    for run in (explain(log(lines[0])), explain(log(lines[1])), explain(log(*lines), "--format", "json")):
+        assert not any(ord(c) < 32 and c != "\n" for c in run.stdout + run.stderr)
+        assert not set("\x7f\x9b\u202e") & set(run.stdout + run.stderr)
+
+
+def test_the_report_can_be_written_to_a_file(log: Callable[..., str], tmp_path: Path) -> None:
+    """Then nothing is printed."""
+    run = explain(log(HOOK), "-o", str(tmp_path / "report.txt"))
+    assert (run.returncode, run.stdout) == (FINDINGS, "")
+    assert "hook-missing" in (tmp_path / "report.txt").read_text()
+
+
+@pytest.mark.parametrize("name", ["GPD9910", "gpd9910", "hook-missing"])
+def test_a_rule_by_its_id_or_cause_is_its_page(name: str) -> None:
+    """It is no input that would have to be explained."""
+    run = explain(name)
+    assert (run.returncode, run.stdout.splitlines()[0]) == (HEALTHY, "# Install the hook")
+
+
+@pytest.mark.parametrize(("arguments", "code", "says"), [
+    (("no-such-cause",), INPUT, "no such file, and no such rule"), (("nowhere.log",), INPUT, "no such file"),
+    ((".",), INPUT, "is a folder"), (("-", "-"), USAGE, "only once"), ((), USAGE, "Missing argument"),
+    (("hook-missing", __file__), USAGE, "is a page"),
+    ((__file__, "-o", "/nowhere/report"), INPUT, "no such folder"),
+])
+def test_what_cannot_be_followed_is_one_line(arguments: tuple[str, ...], code: int, says: str) -> None:
+    """Before anything is read."""
+    run = explain(*arguments)
+    assert (run.returncode, run.stdout) == (code, "")
+    assert says in run.stderr
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_reports_on_texts_look_as_agreed(width: int, golden: Callable[[str, str], None]) -> None:
+    """One with candidates beside a harmless line, one that is certain, one that nothing explains."""
+    texts = {"candidates": (SQUEAK, HOOK, "cuda: 11.2", "gpu: RTX 3090"), "certain": (TORN,),
+             "harmless": (SQUEAK,), "unknown": (MYSTERY, "Error: no such crane")}
+    told = ""
+    for name, lines in texts.items():
+        run = explain_input("\n".join(lines).encode(), width)
+        told += f"== {name}\n{run.stdout.decode()}\n"
+    golden(f"explain-{width}.txt", told)

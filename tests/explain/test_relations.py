@@ -1,0 +1,129 @@
+"""What stated versions are to one another: computed from the tables of the shipped rules."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.explain.relations import relations
+from gpudoctor.explain.shown import family
+from gpudoctor.model import Known, Tables, Value
+
+
+@cache
+def tables() -> Tables:
+    """Return the shipped tables."""
+    return ruledb.load_shipped().tables
+
+
+def related(**stated: Value) -> dict[str, Value | None]:
+    """Return the relations of stated facts, None for one that nothing can be said of."""
+    facts = {f"text.{name}": Known(value=value, source="a test") for name, value in stated.items()}
+    found = relations(facts, tables())
+    return {name.removeprefix("text."): fact.value if isinstance(fact, Known) else None
+            for name, fact in found.items()}
+
+
+@pytest.mark.parametrize(("framework", "version", "cuda", "cudnn"), [
+    ("tensorflow", "1.15.0", "10.0", "7"),  # older than the table of wheels
+    ("tensorflow", "2.3.0", "10.1", "7"),
+    ("tensorflow", "2.3", "10.1", "7"),  # no patch release is stated
+    ("tensorflow", "2.12.0", "11.8", "8"),
+    ("pytorch", "2.0.1+cu117", "11.7", "8"),
+    ("pytorch", "1.7.1+cu92", "9.2", None),
+    ("crane", "1.0", None, None),
+])
+def test_a_release_tells_what_it_was_built_for(
+        framework: str, version: str, cuda: str | None, cudnn: str | None) -> None:
+    """From the table's row, or from the local part of the version."""
+    found = related(framework=framework, framework_version=version)
+    built = found["build_cudnn"]
+    assert (found["build_cuda"], None if built is None else str(built).split(".")[0]) == (cuda, cudnn)
+
+
+@pytest.mark.parametrize(("version", "cuda", "fits"), [
+    ("2.3.0", "10.1", True), ("2.3.0", "10.2", False), ("2.3.0", "11.0", False),
+    ("2.12.0", "11.2", True), ("2.12.0", "12.1", False),
+])
+def test_a_cuda_fits_by_its_major_version_from_eleven_on(version: str, cuda: str, fits: bool) -> None:
+    """Before, each minor release was another one."""
+    assert related(framework="tensorflow", framework_version=version, cuda=cuda)["cuda_fits_build"] is fits
+
+
+def test_a_cudnn_fits_by_its_major_version() -> None:
+    """8.0 with TensorFlow 2.3, which was built for 7."""
+    stated = {"framework": "tensorflow", "framework_version": "2.3.0"}
+    assert related(**stated, cudnn="8.0.2")["cudnn_fits_build"] is False
+    assert related(**stated, cudnn="7.6.5")["cudnn_fits_build"] is True
+    assert related(**stated)["cudnn_fits_build"] is None
+
+
+@pytest.mark.parametrize(("library", "stated", "other"), [
+    ("libcudnn.so.7", {"cudnn": "8.0.2"}, True), ("libcudnn.so.8", {"cudnn": "8.0.2"}, False),
+    ("libcudart.so.11.0", {"cuda": "11.2"}, False), ("libcudart.so.11.0", {"cuda": "10.1"}, True),
+    ("libcudart.so.10.1", {"cuda": "10.2"}, True), ("libcudart.so.12", {"cuda": "12.4"}, False),
+    ("cudart64_101.dll", {"cuda": "10.1"}, False), ("cudart64_101.dll", {"cuda": "10.2"}, True),
+    ("cudart64_110.dll", {"cuda": "11.8"}, False), ("cudart64_110.dll", {"cuda": "12.1"}, True),
+    ("cudnn64_8.dll", {"cudnn": "9.1"}, True), ("libcublas.so.10", {"cuda": "10.1"}, False),
+    ("libcufft.so.10", {"cuda": "11.2"}, False),  # it has a version of its own
+    ("libcudnn.so.8", {"cuda": "11.2"}, None), ("libcuda.so.1", {"cuda": "11.2"}, None),
+])
+def test_a_missing_library_is_held_against_the_stated_version_of_its_family(
+        library: str, stated: dict[str, str], other: bool | None) -> None:
+    """Sonames and the names of DLLs, which write versions in two ways."""
+    assert related(libraries=(library,), **stated)["library_other_version_stated"] is other
+
+
+@pytest.mark.parametrize(("stated", "runs"), [
+    ({"framework": "tensorflow", "framework_version": "2.12.0", "driver": "450.80.02"}, True),
+    ({"framework": "tensorflow", "framework_version": "2.12.0", "driver": "440.33"}, False),
+    ({"cuda": "12.1", "driver": "520.61.05"}, False), ({"cuda": "12.8", "driver": "525.60.13"}, True),
+    ({"cuda": "10.2", "driver": "440.33"}, True), ({"cuda": "10.2", "driver": "418.87"}, False),
+    ({"cuda": "12.4", "driver_ceiling": "12.0"}, True), ({"cuda": "12.4", "driver_ceiling": "11.8"}, False),
+    ({"cuda": "12.1", "driver": "527.41", "places": ("windows",)}, True),
+    ({"cuda": "12.1", "driver": "527.00", "places": ("windows",)}, False),
+    ({"driver": "535.54.03"}, None),
+])
+def test_a_driver_runs_a_cuda_minor_versions_counted_in(stated: dict[str, Value], runs: bool | None) -> None:
+    """By NVIDIA's table; drivers for Windows are counted otherwise."""
+    assert related(**stated)["driver_runs_cuda"] is runs
+
+
+@pytest.mark.parametrize(("python", "has"), [("3.8.2", True), ("3.9", False), ("2.7", False)])
+def test_a_python_has_a_wheel_or_not(python: str, has: bool) -> None:
+    """TensorFlow 2.3 had wheels for 3.5 to 3.8."""
+    stated = {"framework": "tensorflow", "framework_version": "2.3.0"}
+    assert related(**stated, python=python)["python_has_wheel"] is has
+
+
+@pytest.mark.parametrize(("framework", "version", "capability", "fit"), [
+    ("tensorflow", "2.12.0", "8.6", "fits"), ("tensorflow", "2.12.0", "3.0", "too-old"),
+    ("tensorflow", "1.15.0", "8.6", "too-new"), ("tensorflow", "2.12.0", "12.0", "too-new"),
+    ("tensorflow", "2.3.0", "8.6", "too-new"), ("tensorflow", "2.3.0", "7.5", "fits"),
+    ("pytorch", "2.0.1+cu118", "12.0", "too-new"), ("pytorch", "2.0.1+cu118", "8.6", None),
+])
+def test_a_card_fits_the_code_of_the_build(framework: str, version: str, capability: str,
+                                           fit: str | None) -> None:
+    """By the code of the wheel; where that is not known, by what its CUDA can compile for."""
+    stated = {"framework": framework, "framework_version": version}
+    assert related(**stated, capabilities=(capability,))["card_fit"] == fit
+
+
+def test_what_is_no_version_relates_to_nothing() -> None:
+    """A stranger's words never raise."""
+    found = related(framework="tensorflow", framework_version="latest", cuda="eleven", cudnn="?",
+                    driver="new", capabilities=("big",), libraries=("libcudnn.so.99999999999999999999",))
+    assert set(found.values()) <= {None, True, False}
+
+
+@pytest.mark.parametrize(("library", "expected"), [
+    ("libcudnn_ops_infer.so.8", "cudnn"), ("cudnn_cnn_infer64_8.dll", "cudnn"), ("nvcuda.dll", "cuda"),
+    ("libcublasLt.so.12", "cublas"), ("cublasLt64_12.dll", "cublas"), ("libcudart.so.12", "cudart"),
+    ("libcuda.so.1", "cuda"), ("libnvidia-ml.so.1", "nvml"), ("zlibwapi.dll", "zlib"),
+    ("MSVCP140_1.dll", "msvc"), ("libhook.so", None),
+])
+def test_a_file_name_tells_the_family_of_a_library(library: str, expected: str | None) -> None:
+    """Linux and Windows."""
+    assert family(library, tables()) == expected

@@ -1,0 +1,54 @@
+"""The machine that a text lets one suppose: for the words of fixes, and only where a page finds its cause."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from gpudoctor import ruledb, texts
+from gpudoctor.explain import explain
+from gpudoctor.explain.supposed import supposed
+from gpudoctor.model import Known, RuleDatabase, Snapshot, Unknown
+
+CPU_BUILD = "AssertionError: Torch not compiled with CUDA enabled\n"
+
+
+@cache
+def database() -> RuleDatabase:
+    """Return the shipped rules, with those that only a text shows."""
+    return ruledb.load_shipped("told")
+
+
+def told(text: str) -> Snapshot:
+    """Return what a text says, as a snapshot."""
+    return explain(texts.read_text(text, database()), database()).snapshot
+
+
+def test_what_is_stated_stands_where_a_machine_has_it() -> None:
+    """The framework under its package's name, the card, the driver and the Python."""
+    found = supposed(told("framework: pytorch 2.5.1\ngpu: RTX 3090\ndriver: 535.54.03\npython: 3.10\n"))
+    assert isinstance(found.frameworks, tuple)
+    assert isinstance(found.gpus, tuple)
+    seen = {**found.host, **found.frameworks[0], **found.gpus[0]}
+    expected = {"framework.name": "torch", "framework.version": "2.5.1", "gpu.compute_capability": "8.6",
+                "nvml.driver_version": "535.54.03", "python.version": "3.10", "system.architecture": "x86_64"}
+    assert {name: getattr(seen[name], "value", None) for name in expected} == expected
+
+
+@pytest.mark.parametrize("text", ["platform: windows\n", "platform: jetson\n", "os: Ubuntu 22.04 aarch64\n"])
+def test_no_ordinary_processor_is_supposed_where_another_is_stated(text: str) -> None:
+    """A wheel for Linux on x86-64 is none there."""
+    found = supposed(told(text)).host.get("system.architecture")
+    assert not isinstance(found, Known) or found.value != "x86_64"
+
+
+def test_what_is_not_stated_stays_unknown() -> None:
+    """No card and no framework is made up."""
+    found = supposed(told("python: 3.10\n"))
+    assert (type(found.gpus), type(found.frameworks)) == (Unknown, Unknown)
+
+
+def test_the_told_snapshot_supposes_nothing() -> None:
+    """What is supposed is not reported as seen."""
+    assert "system.architecture" not in told(CPU_BUILD + "framework: pytorch 2.5.1\n").host
