@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.environments import LONG_PATH, MANY, USUAL_PATH, Environments
+from benchmarks.logs import LARGE_MEGABYTES, SHORT_LINES
 from benchmarks.timing import Command
 
 HERE = Path(__file__).resolve().parent
 OWN_LIBRARIES = "import typer, rich.console, packaging.specifiers, pynvml"
+EXPLAIN_LIBRARIES = "import typer, rich.console, packaging.specifiers, ahocorasick_rs"
 MATTERS = 1.2  # what thousands of anything may cost: it is not to matter
 REPORTED = (0, 1, 3)  # healthy, findings, undecided: each is a report
+
+
+class Unavailable(RuntimeError):
+    """What is to be compared with is not on this machine: what it is, and how to get it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +40,12 @@ def check(environments: Environments, python: Path, *, depth: str = "static", fo
     argv = [str(environments.doctor / "gpudoctor"), "check", "--depth", depth, "--python", str(python)]
     return Command(argv=argv, folder=folder or environments.empty_folder, environment={"PATH": path},
                    exit_codes=REPORTED)
+
+
+def explain(environments: Environments, log: Path) -> Command:
+    """Return the explanation of a log."""
+    argv = [str(environments.doctor / "gpudoctor"), "explain", str(log)]
+    return Command(argv=argv, folder=environments.empty_folder, exit_codes=REPORTED)
 
 
 def _python(environments: Environments, python: Path, *arguments: str) -> Command:
@@ -77,6 +90,18 @@ def _full(e: Environments) -> tuple[Command, Command]:
     return check(e, e.tensorflow, depth="smoke"), script
 
 
+def _explain_libraries(e: Environments) -> tuple[Command, Command]:
+    return explain(e, e.short_log), _python(e, e.doctor / "python", "-c", EXPLAIN_LIBRARIES)
+
+
+def _ripgrep(e: Environments) -> tuple[Command, Command]:
+    ripgrep = shutil.which("rg")
+    if ripgrep is None:
+        raise Unavailable("ripgrep is not on this machine; Debian and Ubuntu have it as ripgrep")
+    argv = [ripgrep, "-j1", "-c", "-F", "-f", str(e.literals), str(e.large_log)]
+    return explain(e, e.large_log), Command(argv=argv, folder=e.empty_folder)
+
+
 COMPARISONS: Sequence[Comparison] = (
     Comparison(name="own-libraries", about="check --depth static, no framework", at_most=2.0,
                against="importing its own libraries", commands=_own_libraries),
@@ -94,4 +119,8 @@ COMPARISONS: Sequence[Comparison] = (
                against="with a PATH of 3", commands=_path),
     Comparison(name="full", about="check (all of it), TensorFlow", at_most=1.15,
                against="a script that imports TensorFlow and runs the same once", commands=_full, slow=True),
+    Comparison(name="explain", about=f"explain, a log of {SHORT_LINES} lines", at_most=2.0,
+               against="importing its own libraries", commands=_explain_libraries),
+    Comparison(name="log", about=f"explain, a log of {LARGE_MEGABYTES} MB", at_most=10.0,
+               against="rg -j1 -c -F -f, the literals of its patterns", commands=_ripgrep, slow=True),
 )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+
+from benchmarks import logs
 
 ROOT = Path(__file__).resolve().parent.parent
 CUDA_DOCTOR, ENV_DOCTOR = "cuda-doctor==0.2.0", "env-doctor==0.3.5"
@@ -97,6 +99,33 @@ class Environments:
             (folder / str(number)).mkdir(parents=True, exist_ok=True)
         return folder
 
+    @cached_property
+    def large_log(self) -> Path:
+        """Return a log of some hundred megabytes."""
+        return self._written(f"large-{logs.LARGE_MEGABYTES}.log", logs.write_large)
+
+    @cached_property
+    def short_log(self) -> Path:
+        """Return a log of forty lines."""
+        return self._written("short.log", logs.write_short)
+
+    @cached_property
+    def literals(self) -> Path:
+        """Return a file of the literals of all patterns."""
+        return self._written("literals.txt", logs.write_literals)
+
+    def _written(self, name: str, write: Callable[[Path], None]) -> Path:
+        """Return a file that is written once for each state of the rules."""
+        if not (self._logs / name).exists():
+            write(self._logs / name)
+        return self._logs / name
+
+    @cached_property
+    def _logs(self) -> Path:
+        folder = self._scratch / f"logs-{_fingerprint_of_rules()}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
     def _venv(self, name: str, requirements: Sequence[str], installer: str = "uv") -> Path:
         """Return the programs' folder of an environment, made anew when something else is wanted of it."""
         prefix = self._scratch / name
@@ -115,6 +144,11 @@ class Environments:
 
 def _fingerprint(parts: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _fingerprint_of_rules() -> str:
+    files = sorted((ROOT / "rules" / "symptoms").glob("*.toml"))
+    return _fingerprint([file.read_text("utf-8") for file in files])[:12]
 
 
 def _site_packages(python: Path) -> Path:

@@ -1,14 +1,18 @@
-"""The peak memory of gpudoctor's own process, its children apart."""
+"""The peak memory of gpudoctor's own process, its children apart: of a check, and of a very long log."""
 
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
+from typing import IO
 
-from benchmarks.comparisons import REPORTED, check
+from benchmarks.comparisons import REPORTED, check, explain
 from benchmarks.environments import Environments
-from benchmarks.timing import Failed
+from benchmarks.timing import Command, Failed
 
 AT_MOST_MEGABYTES = 80
+LOG_AT_MOST_MEGABYTES = 200
+LOG_TIMES = 4  # as long as the large log: a gigabyte
 _SCRIPT = """
 import resource, sys
 from gpudoctor.cli import run
@@ -21,9 +25,20 @@ sys.exit(code)
 
 def peak_megabytes(environments: Environments) -> float:
     """Return the peak of a check of an environment with frameworks, which has the most to hold."""
-    command = check(environments, environments.frameworks)
+    return _peak_megabytes(environments, check(environments, environments.frameworks), subprocess.DEVNULL)
+
+
+def log_peak_megabytes(environments: Environments) -> float:
+    """Return the peak of explaining a log of a gigabyte, which comes through a pipe."""
+    command = explain(environments, Path("-"))
+    copies = [str(environments.large_log)] * LOG_TIMES
+    with subprocess.Popen(["cat", *copies], stdout=subprocess.PIPE) as reading:
+        return _peak_megabytes(environments, command, reading.stdout)
+
+
+def _peak_megabytes(environments: Environments, command: Command, given: int | IO[bytes] | None) -> float:
     argv = [str(environments.doctor / "python"), "-c", _SCRIPT, *command.argv[1:]]
-    ended = subprocess.run(argv, cwd=command.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    ended = subprocess.run(argv, cwd=command.folder, stdin=given, stdout=subprocess.DEVNULL,
                            stderr=subprocess.PIPE, text=True, check=False)
     if ended.returncode not in REPORTED:
         raise Failed(f"{' '.join(argv)} ended with {ended.returncode}: {ended.stderr[-400:]}")

@@ -25,9 +25,10 @@ class Result:
     pairs: int
 
 
-def document(results: Sequence[Result], peak_megabytes: float | None) -> dict[str, Any]:
+def document(results: Sequence[Result], peak_megabytes: float | None,
+             log_peak_megabytes: float | None = None) -> dict[str, Any]:
     """Return the results and the machine as JSON."""
-    return {"machine": machine(), "peak_megabytes": peak_megabytes,
+    return {"machine": machine(), "peak_megabytes": peak_megabytes, "log_peak_megabytes": log_peak_megabytes,
             "results": {result.name: _rounded(asdict(result)) for result in results}}
 
 

@@ -1,0 +1,83 @@
+"""docs/accuracy.md: the figures of both parts, per cause and platform, and every wrong answer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.explain_accuracy import Outcome
+
+_HEAD = """# How often `gpudoctor explain` is right
+
+Measured by `python -m benchmarks.explain_accuracy --write` on reports of real failures, each labelled with
+the cause that was established in it. Each is fed as `explain -` would be given it: its log, a line for each
+stated version, and its platform. Top-1: the first answer is the cause, or another that counts as right. A
+false alarm is a harmless text that is called a fault; a miss is a fault that is answered with nothing or as
+harmless. "Cannot be decided" are cases that their log alone does not decide: there the cause has to be among
+the candidates (at most five), with the question that decides.
+
+The rules were written with the first part in view; the second was kept aside (a fifth, by a hash of what
+cases have in common), and was measured last, once.
+The second figure is what to expect of a text that nobody here has seen.
+"""
+
+
+def figures(outcomes: Sequence[Outcome]) -> str:
+    """Return the figures of some cases in a line."""
+    count = len(outcomes)
+    if not count:
+        return "no cases"
+    open_cases = [one for one in outcomes if not one.case["observable_from_log"] and not one.case["benign"]]
+    among = sum(one.is_right(99) for one in open_cases)
+    return (f"{count} cases, top-1 {_share(sum(one.is_right(1) for one in outcomes), count)}, "
+            f"top-3 {_share(sum(one.is_right(3) for one in outcomes), count)}, "
+            f"among the candidates {_share(sum(one.is_right(99) for one in outcomes), count)}, "
+            f"false alarms {sum(one.is_false_alarm for one in outcomes)}, "
+            f"misses {sum(one.is_miss for one in outcomes)}, "
+            f"certain and wrong {sum(one.is_confidently_wrong for one in outcomes)}; cannot be decided: "
+            f"{len(open_cases)}, cause among the candidates {_share(among, len(open_cases))}")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "none"
+
+
+def page(parts: Mapping[str, Sequence[Outcome]]) -> str:
+    """Return the whole page."""
+    text = _HEAD
+    for name, outcomes in parts.items():
+        text += f"\n## The part {'the rules were built with' if name == 'built with' else 'held out'}\n\n"
+        text += f"{figures(outcomes)}.\n"
+        text += _table("Platform", _grouped(outcomes, "platform"))
+        text += _table("Cause", _grouped(outcomes, "cause"))
+        text += _wrong(outcomes)
+    return text
+
+
+def _grouped(outcomes: Sequence[Outcome], key: str) -> Mapping[str, Sequence[Outcome]]:
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for one in outcomes:
+        groups[one.case[key]].append(one)
+    return dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def _table(head: str, groups: Mapping[str, Sequence[Outcome]]) -> str:
+    if not groups:
+        return ""
+    lines = ["", f"| {head} | Cases | Top-1 | Top-3 |", "|---|---|---|---|"]
+    lines += [f"| {name} | {len(found)} | {sum(one.is_right(1) for one in found)} | "
+              f"{sum(one.is_right(3) for one in found)} |" for name, found in groups.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _wrong(outcomes: Sequence[Outcome]) -> str:
+    confused = Counter((one.case["cause"], (one.answers or ("nothing",))[0], one.is_right(3))
+                       for one in outcomes if not one.is_right(1))
+    if not confused:
+        return ""
+    lines = ["", "| Cause | Was answered first | Cases | Among the first three |", "|---|---|---|---|"]
+    lines += [f"| {cause} | {answer} | {count} | {'yes' if third else 'no'} |"
+              for (cause, answer, third), count in confused.most_common()]
+    return "\n".join(lines) + "\n"
