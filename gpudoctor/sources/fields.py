@@ -205,8 +205,8 @@ def _version_id(distribution: str, version: str | None) -> str | None:
 
 def platform(found: Found, value: str, source: str, rank: Rank) -> None:
     """Read where it happened, or what Python's platform module prints."""
-    for word in re.split(r"[,/;+]", value[:200].lower()):
-        word = word.strip(" .`*_")
+    for said in re.split(r"[,/;+]", value[:200].lower()):
+        word = said.strip(" .`*_")
         for part in (word,) if word in _PLACES else word.split("-"):  # "linux-hpc" says both
             if part in _PLACES:
                 found.mention("text.places", _PLACES[part], source)
