@@ -1,15 +1,19 @@
 """What the table generator makes of the parts of a wheel; whole wheels are read in tests/contract."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tools.framework_tables import PROJECTS
 from tools.loader_trace import loader_symbols
-from tools.table_file import Table, read_rows, render_table, write_table
-from tools.wheel_code import measured_columns
+from tools.nvidia_libraries import shared_rows
+from tools.table_file import Table, changes, read_rows, render_table, write_table
+from tools.wheel_code import declared_difference, measured_columns
 from tools.wheel_facts import build_columns, glibc_floor, library_hashes, python_versions
 from tools.wheel_index import WheelFile, platform_of
+from tools.wheel_requirements import lowest_admitted
 
 TABLE = Table(
     summary='A "table"', key=("version",), columns={"version": "package_version", "code": "records"}
@@ -94,15 +98,15 @@ def test_python_versions_are_in_order() -> None:
     [
         (
             "is_cuda_build = True\ncuda_version_number = '10.1'\ncudnn_version_number = '7'\n",
-            {"build": "cuda", "tensorrt_build": None, "cuda": "10.1", "cudnn": "7"},
+            {"build": "cuda", "cuda": "10.1", "cudnn": "7"},
         ),
         (
             "build_info = {'cuda_version': '64_112', 'cudnn_version': '64_8', 'is_cuda_build': True}\n",
-            {"build": "cuda", "tensorrt_build": None, "cuda": "11.2", "cudnn": "8"},
+            {"build": "cuda", "cuda": "11.2", "cudnn": "8"},
         ),
         (
             "build_info = D([('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True)])",
-            {"build": "cuda", "tensorrt_build": None, "cuda": "12.5.1", "cudnn": "9"},
+            {"build": "cuda", "cuda": "12.5.1", "cudnn": "9"},
         ),
         (
             "build_info = D([('is_cuda_build', True), ('is_tensorrt_build', False)])",
@@ -111,15 +115,32 @@ def test_python_versions_are_in_order() -> None:
         ("is_cuda_build = False\nis_rocm_build = True\n", {"build": "rocm", "cudnn": None}),
         (
             "cuda: Optional[str] = '13.2'\ngit_version = 'd0f2'\nhip: Optional[str] = None\n",
-            {"build": "cuda", "tensorrt_build": None, "cuda": "13.2"},
+            {"build": "cuda", "cuda": "13.2"},
+        ),
+        (
+            "build_info = {'cuda_compute_capabilities': ['sm_80', 'compute_90'], 'is_cuda_build': True}",
+            {"build": "cuda", "declared": ["sm_80", "compute_90"]},
+        ),
+        (
+            "full_version = '2.6.2'\ncuda_version = '11.8'\ncudnn_version = '8.6.0'\nwith_mkl = 'ON'\n",
+            {"build": "cuda", "cuda": "11.8", "cudnn": "8.6.0"},
+        ),
+        (
+            "full_version = '3.3.1'\ncuda_version = 'False'\ncudnn_version = 'False'\n",
+            {"build": "cpu", "cudnn": None},
+        ),
+        (
+            '{"cuda": "12.x", "packaging": "pip", "cudnn": {"version": "8.8.1"}}',
+            {"build": "cuda", "cuda": "12", "cudnn": "8.8.1"},
         ),
         ("cuda = None\ngit_version = 'd0f2'\nhip = None\n", {"build": "cpu", "cudnn": None}),
         (None, {}),
     ],
 )
 def test_build_file_of_every_age_is_understood(text: str | None, expected: dict[str, object]) -> None:
-    """The forms that TensorFlow 2.1, 2.3 (Windows), 2.21 and 2.22, and torch 1.8 and 2.15 write."""
-    assert build_columns(text) == expected
+    """What TensorFlow 2.1, 2.3 (Windows), 2.21, 2.22, torch 1.8, 2.15, Paddle and CuPy write."""
+    told = {f"{name}_from": "build file" for name in ("cuda", "cudnn") if expected.get(name)}
+    assert build_columns(text) == expected | told
 
 
 def test_record_hashes_become_hex() -> None:
@@ -157,6 +178,8 @@ def test_measured_columns_of_a_torch_wheel() -> None:
             "torch/lib/libtorch_cuda_linalg.so": dynamic("libcusolver.so.11", "libtorch_cuda.so"),
         },
         "opened": {},
+        "named": {},
+        "built": {},
         "sha256": {"torch/lib/libtorch_cuda.so": "bb", "torch/lib/libtorch_cuda_linalg.so": "cc"},
     }
     recorded = {"torch/lib/libtorch_cuda.so": "aa", "torch/lib/libtorch_cuda_linalg.so": "cc"}
@@ -177,13 +200,117 @@ def test_measured_columns_of_a_torch_wheel() -> None:
     }
 
 
+NOTHING_SEEN: dict[str, Any] = {
+    "scans": {}, "dynamic": {}, "sha256": {}, "opened": {}, "named": {}, "built": {}
+}
+
+
+def test_measured_columns_of_a_paddle_wheel() -> None:
+    """What is opened by name counts as loaded; what the wheel ships, though not looked into, does not."""
+    member = "paddle/libs/libphi.so"
+    observed = NOTHING_SEEN | {
+        "scans": {member: scan((["7.0", "8.0"], ["8.0@7.8"], 3))},
+        "dynamic": {member: dynamic("libdnnl.so.3", "libc.so.6")},
+        "named": {member: ["libcudnn.so", "libcublas.so"]},
+        "sha256": {member: "aa"},
+    }
+    columns = measured_columns(observed, {member: "aa", "paddle/libs/libdnnl.so.3": "bb"})
+    assert columns["loads"] == ["libcublas.so", "libcudnn.so"]
+    assert (columns["loader"], columns["fat_binaries"], columns["record_differs"]) == (member, 3, None)
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        (["sm_70", "compute_80"], None),
+        (["7.0", "8.0"], None),
+        (["sm_70", "sm_75", "compute_80"], ["declared, not there: 7.5"]),
+        (["compute_80"], ["there, not declared: 7.0"]),
+    ],
+)
+def test_declared_architectures_are_held_against_the_measured(
+    declared: list[str], said: list[str] | None
+) -> None:
+    """The most frequent signature is what a wheel was built for; PTX implies machine code in TensorFlow."""
+    code = [
+        {"sass": ["7.0", "8.0"], "ptx": ["8.0@7.8"], "fat_binaries": 9},
+        {"sass": ["9.0"], "ptx": [], "fat_binaries": 1},
+    ]
+    assert declared_difference(declared, code) == said
+
+
+@pytest.mark.parametrize(
+    ("requirements", "lowest"),
+    [
+        (["nvidia-cudnn-cu12<10.0,>=9.3.0.75"], "9.3.0.75"),
+        (["nvidia-cublas-cu12==12.1.3.1", "nvidia-cudnn-cu12==8.9.2.26"], "8.9.2.26"),
+        (["nvidia-cudnn-frontend>=1.0", "nvidia-cudnn-cu12"], None),
+        (["nvidia-cudnn-cu12==9.*"], None),
+    ],
+)
+def test_lowest_admitted_version(requirements: list[str], lowest: str | None) -> None:
+    """A lower bound or an exact pin tells it; other distributions and whole ranges do not."""
+    assert lowest_admitted(requirements, re.compile(r"nvidia-cudnn-cu\d+")) == lowest
+
+
+def test_changes_name_rows_and_columns() -> None:
+    """A new row, one that is gone, and the one column of a row that differs; nothing for equal rows."""
+    same: dict[str, Any] = {"version": "1.0", "source": "a"}
+    old: dict[str, Any] = {"version": "1.1", "source": "a"}
+    after: list[dict[str, Any]] = [same, {**old, "code": [{"sass": ["8.0"]}]}, {"version": "1.3", "source": "a"}]
+    assert list(changes(TABLE, [same, old, {"version": "1.2", "source": "a"}], after)) == [
+        "1.1: code: nothing -> [{'sass': ['8.0']}]",
+        "1.3: new",
+        "1.2: gone",
+    ]
+    assert list(changes(TABLE, after, after)) == []
+
+
+def test_libraries_in_one_place_are_named_with_their_owners() -> None:
+    """The newest release of each distribution counts: an older one lay elsewhere."""
+    rows = [
+        library_row("a-cu12", "1.0", "x/lib", "libx.so.1"),
+        library_row("a-cu12", "2.0", "y/lib", "liby.so.2", "libz.so.2"),
+        library_row("a-cu13", "3.0", "y/lib", "liby.so.2", "libw.so.2"),
+        library_row("b", "1.0", "x/lib", "libx.so.1"),
+    ]
+    assert shared_rows(rows) == [
+        {
+            "folder": "y/lib",
+            "libraries": ["liby.so.2"],
+            "distributions": ["a-cu12==2.0", "a-cu13==3.0"],
+            "source": "pypi:a-cu13==3.0",
+        }
+    ]
+
+
+def library_row(distribution: str, version: str, folder: str, *libraries: str) -> dict[str, Any]:
+    source = f"pypi:{distribution}=={version}"
+    return {
+        "distribution": distribution, "version": version, "folder": folder, "libraries": list(libraries),
+        "source": source,
+    }
+
+
+def test_compact_rows_keep_what_their_table_has() -> None:
+    """The distribution comes from the source; what is empty, or is never measured, is left out."""
+    project = next(project for project in PROJECTS if project.name == "jax_distributions")
+    row: dict[str, Any] = {
+        "version": "0.7.2", "platform": "linux_x86_64", "build": "cpu", "glibc": None, "requires": [],
+        "measured_from": "x.whl", "wheel_sha256": "aa", "source": "pypi:jaxlib==0.7.2",
+    }
+    assert project.fitted(row) == {
+        "distribution": "jaxlib", "version": "0.7.2", "platform": "linux_x86_64", "build": "cpu",
+        "source": "pypi:jaxlib==0.7.2",
+    }
+    assert "wheel_sha256" in project.fitted(row | {"build": "cuda"})
+
+
 def test_unreadable_device_code_stops_the_measurement() -> None:
     """A row is never written from a scan that did not understand everything."""
     broken = {**scan(), "unreadable": 1}
     with pytest.raises(ValueError, match="unreadable"):
-        measured_columns(
-            {"scans": {"a.so": broken}, "dynamic": {}, "sha256": {}, "opened": {}}, {"a.so": "aa"}
-        )
+        measured_columns({**NOTHING_SEEN, "scans": {"a.so": broken}}, {"a.so": "aa"})
 
 
 def test_loader_functions_are_found_by_their_plain_names(tmp_path: Path) -> None:
