@@ -161,7 +161,8 @@ PROJECTS = (
     ),
     Project(
         name="paddle_distributions",
-        summary="Wheels of paddlepaddle and paddlepaddle-gpu: a row for each version and platform.",
+        summary="Wheels of paddlepaddle and paddlepaddle-gpu: a row for each version and platform; of the "
+        "libraries that it opens by name those whose name stands whole in the code (loads_optional).",
         distributions={"paddlepaddle-gpu": "1.7", "paddlepaddle": "1.7"},
         extra="",
     ),
@@ -187,11 +188,12 @@ def releases(project: Project, index: WheelIndex) -> list[Release]:
     return [
         release
         for distribution, oldest in project.distributions.items()
-        for release in _releases_of(index.wheels(distribution), oldest)
+        for release in releases_of(index.wheels(distribution), oldest)
     ]
 
 
-def _releases_of(wheels: Iterable[WheelFile], oldest: str) -> list[Release]:
+def releases_of(wheels: Iterable[WheelFile], oldest: str) -> list[Release]:
+    """Return the releases of one distribution that get a row, newest version last."""
     ordered = sorted(
         (wheel for wheel in wheels if wheel.platform != "any" or wheel.project == "jax"),
         key=lambda wheel: (Version(wheel.version), wheel.platform, _python_order(wheel), wheel.filename),

@@ -38,9 +38,9 @@ SYSTEM_LIBRARIES = frozenset(
     "ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 libz.so.1".split()
 )
 IMPORT_START = "libtorch_python.so"
-# Libraries opened by name: the names stand in the code, with and without a version.
+# Libraries opened by name, where the compiler left the name whole: it turns short ones into instructions.
 OPENED_BY_NAME = re.compile(
-    rb"lib(?:cu(?:da|dnn|blas|blasLt|fft|rand|solver|sparse|pti)|nccl|nvrtc|nvinfer)\.so[.\d]*\0"
+    rb"lib(?:cu(?:da|dnn|blas|blasLt|fft|rand|solver|sparse|pti)|nccl|nvrtc|nvinfer)\.so(?:\.\d+)*\0"
 )
 # Of Paddle: its core a second time, for processors without AVX; libraries for the processor; other projects'
 # libraries (warp-ctc, warp-rnnt), whose device code says nothing about Paddle's own.
@@ -176,7 +176,8 @@ def _loading_columns(observed: dict[str, Any], shipped: set[str]) -> Row:
         columns["loads_optional"] = sorted(everything - at_import - set(needed) - SYSTEM_LIBRARIES)
     elif Path(loader).name not in LOADERS[:1]:
         named = {name for names in observed["named"].values() for name in names}
-        columns["loads"] = sorted((everything | named) - shipped - SYSTEM_LIBRARIES)
+        columns["loads"] = sorted(everything - shipped - SYSTEM_LIBRARIES)
+        columns["loads_optional"] = sorted(named - everything - shipped)
     return columns
 
 

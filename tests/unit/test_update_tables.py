@@ -206,16 +206,17 @@ NOTHING_SEEN: dict[str, Any] = {
 
 
 def test_measured_columns_of_a_paddle_wheel() -> None:
-    """What is opened by name counts as loaded; what the wheel ships, though not looked into, does not."""
+    """What is opened by name is apart from what is needed; what the wheel ships is neither."""
     member = "paddle/libs/libphi.so"
     observed = NOTHING_SEEN | {
         "scans": {member: scan((["7.0", "8.0"], ["8.0@7.8"], 3))},
-        "dynamic": {member: dynamic("libdnnl.so.3", "libc.so.6")},
+        "dynamic": {member: dynamic("libdnnl.so.3", "libcudart.so.10.2", "libc.so.6")},
         "named": {member: ["libcudnn.so", "libcublas.so"]},
         "sha256": {member: "aa"},
     }
     columns = measured_columns(observed, {member: "aa", "paddle/libs/libdnnl.so.3": "bb"})
-    assert columns["loads"] == ["libcublas.so", "libcudnn.so"]
+    assert columns["loads"] == ["libcudart.so.10.2"]
+    assert columns["loads_optional"] == ["libcublas.so", "libcudnn.so"]
     assert (columns["loader"], columns["fat_binaries"], columns["record_differs"]) == (member, 3, None)
 
 
@@ -257,7 +258,8 @@ def test_changes_name_rows_and_columns() -> None:
     """A new row, one that is gone, and the one column of a row that differs; nothing for equal rows."""
     same: dict[str, Any] = {"version": "1.0", "source": "a"}
     old: dict[str, Any] = {"version": "1.1", "source": "a"}
-    after: list[dict[str, Any]] = [same, {**old, "code": [{"sass": ["8.0"]}]}, {"version": "1.3", "source": "a"}]
+    newer = {**old, "code": [{"sass": ["8.0"]}]}
+    after: list[dict[str, Any]] = [same, newer, {"version": "1.3", "source": "a"}]
     assert list(changes(TABLE, [same, old, {"version": "1.2", "source": "a"}], after)) == [
         "1.1: code: nothing -> [{'sass': ['8.0']}]",
         "1.3: new",
