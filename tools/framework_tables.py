@@ -136,6 +136,7 @@ PROJECTS = (
             "tensorflow-cpu-aws": "2.0",
             "tensorflow-aarch64": "2.0",
             "tensorflow-rocm": "2.0",
+            "tensorflow-tpu": "2.0",
             "intel-tensorflow": "2.0",
             "intel-tensorflow-avx512": "2.0",
             "tf-nightly": "newest",
