@@ -158,7 +158,7 @@ PROJECTS = (
             "jax-cuda13-pjrt": "0.4",
         },
         extra="with-cuda",
-        extras=re.compile(r"cuda\d*|cuda\d+[-_](pip|local|cudnn\d+)|tpu|rocm\d*-local"),
+        extras=re.compile(r"cuda\d*|cuda\d+[-_]pip|tpu"),
     ),
     Project(
         name="paddle_distributions",
