@@ -109,7 +109,7 @@ class Project:
         }
 
 
-CUPY_SUFFIXES = "102 110 111 112 113 114 115 116 117 11x 12x 13x 14x".split()
+CUPY_SUFFIXES = ("102", "110", "111", "11x", "12x", "13x", "14x")
 PROJECTS = (
     Project(
         name="tensorflow",
@@ -169,8 +169,8 @@ PROJECTS = (
     ),
     Project(
         name="cupy_distributions",
-        summary="Wheels of cupy-cuda*, from CuPy 9 on: a row for each version and platform.",
-        distributions={f"cupy-cuda{suffix}": "9.0" for suffix in CUPY_SUFFIXES},
+        summary="Wheels of cupy-cuda*, from CuPy 12 on: a row for each version and platform.",
+        distributions={f"cupy-cuda{suffix}": "12.0" for suffix in CUPY_SUFFIXES},
         extra="ctk",
     ),
 )

@@ -90,17 +90,26 @@ def worth_observing(libraries: dict[str, str]) -> dict[str, str]:
 
 
 def declared_difference(declared: list[str], code: list[dict[str, Any]]) -> list[str] | None:
-    """Return how the cards that a build file declares differ from those with machine code, None if not.
+    """Return how the cards that a build file declares differ from those it has code for, None if not.
 
     The most frequent signature is what the wheel was built for: a few files are built for single cards only.
-    TensorFlow's compute_90 is both machine code and PTX.
+    sm_80 is machine code; TensorFlow's compute_90 is PTX, before 2.8 with machine code as well.
     """
-    digits = [name.removeprefix("sm_").removeprefix("compute_") for name in declared]
-    wanted = {name if "." in name else f"{name[:-1]}.{name[-1]}" for name in digits}
-    there = set(code[0]["sass"]) if code else set()
-    differences = {"declared, not there": wanted - there, "there, not declared": there - wanted}
+    main = code[0] if code else {"sass": [], "ptx": []}
+    sass, ptx = set(main["sass"]), {name.partition("@")[0] for name in main["ptx"]}
+    wants_ptx = {_dotted(name) for name in declared if name.startswith("compute_")}
+    wants_sass = {_dotted(name) for name in declared} - wants_ptx
+    differences = {
+        "declared, not there": (wants_sass - sass) | (wants_ptx - ptx),
+        "there, not declared": sass - wants_sass - wants_ptx,
+    }
     said = [f"{what}: {' '.join(sorted(cards))}" for what, cards in differences.items() if cards]
     return said or None
+
+
+def _dotted(name: str) -> str:
+    digits = name.removeprefix("sm_").removeprefix("compute_")
+    return digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
 
 
 def _names_in(library: Path) -> list[str]:

@@ -33,7 +33,7 @@ ROWS = [
     ("jax_distributions", "jaxlib", "0.12.0.1", "windows_x86_64"),
     ("paddle_distributions", "paddlepaddle-gpu", "2.6.2", "linux_x86_64"),
     ("paddle_distributions", "paddlepaddle-gpu", "1.8.5.post107", "windows_x86_64"),
-    ("cupy_distributions", "cupy-cuda102", "9.0.0", "linux_x86_64"),
+    ("cupy_distributions", "cupy-cuda102", "12.3.0", "linux_x86_64"),
     ("cupy_distributions", "cupy-cuda11x", "13.6.0", "linux_x86_64"),
 ]
 

@@ -226,13 +226,14 @@ def test_measured_columns_of_a_paddle_wheel() -> None:
         (["sm_70", "compute_80"], None),
         (["7.0", "8.0"], None),
         (["sm_70", "sm_75", "compute_80"], ["declared, not there: 7.5"]),
+        (["sm_70", "sm_80", "compute_90"], ["declared, not there: 9.0"]),
         (["compute_80"], ["there, not declared: 7.0"]),
     ],
 )
 def test_declared_architectures_are_held_against_the_measured(
     declared: list[str], said: list[str] | None
 ) -> None:
-    """The most frequent signature is what a wheel was built for; PTX implies machine code in TensorFlow."""
+    """The most frequent signature is what a wheel was built for; compute_80 is PTX, with or without SASS."""
     code = [
         {"sass": ["7.0", "8.0"], "ptx": ["8.0@7.8"], "fat_binaries": 9},
         {"sass": ["9.0"], "ptx": [], "fat_binaries": 1},
