@@ -17,15 +17,15 @@ DISTRIBUTIONS = (
     "nvidia-cudnn-cu13",
     "nvidia-cudnn-cu12",
     "nvidia-cudnn-cu11",
-    "nvidia-nccl-cu13",
-    "nvidia-nccl-cu12",
-    "nvidia-nccl-cu11",
     "nvidia-cublas",
     "nvidia-cublas-cu12",
     "nvidia-cublas-cu11",
     "nvidia-cusolver",
     "nvidia-cusolver-cu12",
     "nvidia-cusolver-cu11",
+    "nvidia-nccl-cu13",
+    "nvidia-nccl-cu12",
+    "nvidia-nccl-cu11",
 )
 TABLE = Table(
     summary="Device code in NVIDIA's library wheels (Linux x86_64), from the fat binaries of one library: "

@@ -32,8 +32,8 @@ TABLE = Table(
 SHARED_TABLE = Table(
     summary="Libraries that several of NVIDIA's distributions install in one place: the last installed wins, "
     "and removing one removes them for all.",
-    key=("folder", "libraries"),
-    columns={"folder": "text", "libraries": "texts", "distributions": "texts"},
+    key=("folder", "library"),
+    columns={"folder": "text", "library": "text", "distributions": "texts"},
 )
 SHARED_LIBRARY = re.compile(r"lib[^/]+\.so(\.\d+)*")
 
@@ -84,18 +84,15 @@ def shared_rows(rows: Iterable[Row]) -> list[Row]:
     for distribution, row in sorted(newest.items()):
         for library in row["libraries"]:
             owners.setdefault((row["folder"], library), []).append(distribution)
-    together: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (folder, library), distributions in sorted(owners.items()):
-        if len(distributions) > 1:
-            together.setdefault((folder, tuple(distributions)), []).append(library)
     return [
         {
             "folder": folder,
-            "libraries": libraries,
+            "library": library,
             "distributions": [f"{name}=={newest[name]['version']}" for name in distributions],
             "source": newest[distributions[-1]]["source"],
         }
-        for (folder, distributions), libraries in together.items()
+        for (folder, library), distributions in sorted(owners.items())
+        if len(distributions) > 1
     ]
 
 

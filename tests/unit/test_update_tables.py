@@ -280,7 +280,7 @@ def test_libraries_in_one_place_are_named_with_their_owners() -> None:
     assert shared_rows(rows) == [
         {
             "folder": "y/lib",
-            "libraries": ["liby.so.2"],
+            "library": "liby.so.2",
             "distributions": ["a-cu12==2.0", "a-cu13==3.0"],
             "source": "pypi:a-cu13==3.0",
         }
