@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -45,6 +46,8 @@ TABLE = Table(
 # One of each distribution tells which cards it serves; the others of cuDNN are held back by it.
 LIBRARY = re.compile(r"lib(cudnn_ops(_infer)?|cublas|cusolver|nccl)\.so\.\d+")
 OBSERVED = "observed-nvidia-1"
+# One library is unpacked while the next ones are fetched.
+AT_A_TIME = 3
 
 
 def newest_patches(index: WheelIndex, distribution: str) -> list[WheelFile]:
@@ -64,9 +67,11 @@ def code_rows(
     rows = {(row["distribution"], row["version"]): row for row in known}
     wheels = [wheel for name in DISTRIBUTIONS for wheel in newest_patches(index, name)]
     order = {(wheel.project, wheel.version): place for place, wheel in enumerate(wheels)}
-    for wheel in wheels if measure else ():
-        if (wheel.project, wheel.version) not in rows:
-            rows[wheel.project, wheel.version] = _row(index, cache, wheel)
+    pending = [wheel for wheel in wheels if measure and (wheel.project, wheel.version) not in rows]
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        found = pool.map(lambda wheel: _row(index, cache, wheel), pending)
+        for wheel, row in zip(pending, found, strict=True):
+            rows[wheel.project, wheel.version] = row
             yield _in_order(rows, order)
     yield _in_order(rows, order)
 
