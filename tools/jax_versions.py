@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.loader_trace import CALL_LIMIT_SECONDS, LOOKED_FOR, can_trace
+from tools.loader_trace import CALL_LIMIT_SECONDS, LOOKED_FOR, WITHOUT_LOADER_CACHE, can_trace
 from tools.table_file import Row
 from tools.wheel_index import WheelFile
 
@@ -35,8 +35,18 @@ def interpreter(wheel: WheelFile) -> str | None:
     if not can_trace() or wheel.platform != "linux_x86_64":
         return None
     versions = [f"{tag[2]}.{tag[3:]}" for tag in wheel.pythons if tag.startswith("cp")]
-    found = [shutil.which(f"python{version}") for version in versions]
+    found = (_real_interpreter(f"python{version}") for version in versions)
     return next((path for path in found if path), None)
+
+
+def _real_interpreter(name: str) -> str | None:
+    """Return where a Python lies; a version manager's stand-in only says so when it is run."""
+    asked = "import sys; print(sys.executable)"
+    path = shutil.which(name)
+    if path is None:
+        return None
+    told = subprocess.run([path, "-I", "-c", asked], capture_output=True, text=True, check=False)
+    return told.stdout.strip() if told.returncode == 0 else None
 
 
 def built_for(module: Path, python: str) -> Row:
@@ -72,7 +82,7 @@ def _run(
 ) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
     return subprocess.run(
-        [os.path.realpath(python), "-I", "-c", code, *arguments],
+        [*WITHOUT_LOADER_CACHE, os.path.realpath(python), "-I", "-c", code, *arguments],
         env=inherited | (environment or {}),
         check=check,
         capture_output=True,
