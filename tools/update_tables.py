@@ -32,6 +32,8 @@ from tools.wheel_requirements import extras_columns  # noqa: E402
 
 # Raised when the way to look into a wheel changes: all are then looked into anew.
 OBSERVED = "observed-3"
+# One wheel is unpacked while the next ones are fetched.
+MEASURED_AT_A_TIME = 3
 
 
 def complete_row(
@@ -99,13 +101,17 @@ def update_framework(
     rows = all_rows(project, index, cache, found)
     if not arguments.check:
         write_table(project.path, project.table, rows)
-        for release in measuring_order(found, rows, every_patch=arguments.every_patch):
-            if arguments.stated_only:
-                break
-            position = found.index(release)
-            measure(project, index, cache, release, rows[position])
-            rows[position] = complete_row(project, index, cache, release, {})
-            write_table(project.path, project.table, rows)
+        every_patch = arguments.every_patch
+        order = [] if arguments.stated_only else list(measuring_order(found, rows, every_patch=every_patch))
+        places = [found.index(release) for release in order]
+
+        def look(place: int) -> None:
+            measure(project, index, cache, found[place], rows[place])
+
+        with ThreadPoolExecutor(MEASURED_AT_A_TIME) as pool:
+            for place, _ in zip(places, pool.map(look, places), strict=True):
+                rows[place] = complete_row(project, index, cache, found[place], {})
+                write_table(project.path, project.table, rows)
     return report(project.path, project.table, before, rows)
 
 
