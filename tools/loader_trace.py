@@ -15,6 +15,8 @@ import tempfile
 from pathlib import Path
 
 CALL_LIMIT_SECONDS = 120
+# What this machine has installed is not to be found: a library that is there ends the search for others.
+WITHOUT_LOADER_CACHE = ("/lib64/ld-linux-x86-64.so.2", "--inhibit-cache")
 SYMBOLS = re.compile(rb"_ZN[0-9a-z_]{1,60}9DsoLoader\d+([A-Za-z]+)Ev(?=\x00)")
 GPU_LIST = ("MaybeTryDlopenGPULibraries", "TryDlopenCUDALibraries")
 NVML = "GetNvmlDsoHandle"
@@ -58,7 +60,7 @@ def _trace(loader: Path, symbols: list[str]) -> list[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
         environment |= {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(Path(folder) / "trace")}
         subprocess.run(
-            [os.path.realpath(sys.executable), "-c", CHILD, str(loader), *symbols],
+            [*WITHOUT_LOADER_CACHE, os.path.realpath(sys.executable), "-c", CHILD, str(loader), *symbols],
             env=environment,
             check=True,
             capture_output=True,

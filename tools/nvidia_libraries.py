@@ -1,5 +1,6 @@
-"""The table of NVIDIA's library wheels: which folder of site-packages each fills with which libraries."""
+"""Tables of NVIDIA's library wheels: which folder each fills with which libraries, and who shares one."""
 
+import os
 import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,14 @@ TABLE = Table(
         "cuda_major": "integer",
         "folder": "text",
         "libraries": "texts",
+        "wheel_bytes": "integer",
     },
+)
+SHARED_TABLE = Table(
+    summary="Libraries that several of NVIDIA's distributions install in one place: the last installed wins, "
+    "and removing one removes them for all.",
+    key=("folder", "library"),
+    columns={"folder": "text", "library": "text", "distributions": "texts"},
 )
 SHARED_LIBRARY = re.compile(r"lib[^/]+\.so(\.\d+)*")
 
@@ -62,21 +70,48 @@ def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Ro
                 "cuda_major": _cuda_major(distribution, folder),
                 "folder": folder or None,
                 "libraries": list(libraries),
+                "wheel_bytes": _contents(index, cache, wheels[span[-1]])["bytes"],
                 "source": f"pypi:{distribution}=={wheels[span[-1]].version}",
             }
         )
     return rows
 
 
-def _layout(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> tuple[str, tuple[str, ...]]:
-    """Return the folder with most bytes of libraries and the names in it; stubs do not count."""
+def shared_rows(rows: Iterable[Row]) -> list[Row]:
+    """Return the libraries that the newest releases of two or more distributions put in the same place."""
+    newest = {row["distribution"]: row for row in rows if "folder" in row}
+    owners: dict[tuple[str, str], list[str]] = {}
+    for distribution, row in sorted(newest.items()):
+        for library in row["libraries"]:
+            owners.setdefault((row["folder"], library), []).append(distribution)
+    return [
+        {
+            "folder": folder,
+            "library": library,
+            "distributions": [f"{name}=={newest[name]['version']}" for name in distributions],
+            "source": newest[distributions[-1]]["source"],
+        }
+        for (folder, library), distributions in sorted(owners.items())
+        if len(distributions) > 1
+    ]
+
+
+def _contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> Any:
+    """Return a wheel's size (`bytes`) and its `members` with theirs."""
 
     def ask() -> Any:
         with index.open(wheel) as archive:
-            return [[entry.filename, entry.file_size] for entry in archive.infolist()]
+            assert archive.fp is not None  # it has just been opened
+            members = [[entry.filename, entry.file_size] for entry in archive.infolist()]
+            return {"bytes": archive.fp.seek(0, os.SEEK_END), "members": members}
 
+    return cache.get("members-2", wheel.sha256, ask)
+
+
+def _layout(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> tuple[str, tuple[str, ...]]:
+    """Return the folder with most bytes of libraries and the names in it; stubs do not count."""
     folders: dict[str, dict[str, int]] = {}
-    for filename, size in cache.get("members", wheel.sha256, ask):
+    for filename, size in _contents(index, cache, wheel)["members"]:
         path = PurePosixPath(filename)
         if SHARED_LIBRARY.fullmatch(path.name) and "stubs" not in path.parts:
             folders.setdefault(str(path.parent), {})[path.name] = size

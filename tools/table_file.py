@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,26 @@ def read_rows(path: Path) -> list[Row]:
         return []
     rows: list[Row] = tomllib.loads(path.read_text(encoding="utf-8")).get("row", [])
     return rows
+
+
+def changes(table: Table, before: Sequence[Row], after: Sequence[Row]) -> Iterator[str]:
+    """Yield a line for each row that came or went, and for each column of a row that differs."""
+    old_rows = {tuple(row[name] for name in table.key): row for row in before}
+    new_rows = {tuple(row[name] for name in table.key): row for row in after}
+    for key in [*new_rows, *(key for key in old_rows if key not in new_rows)]:
+        old, new = old_rows.get(key), new_rows.get(key)
+        name = " ".join(str(part) for part in key)
+        if old is None or new is None:
+            yield f"{name}: {'new' if old is None else 'gone'}"
+            continue
+        for column in (*table.columns, "source"):
+            if old.get(column) != new.get(column):
+                yield f"{name}: {column}: {_brief(old.get(column))} -> {_brief(new.get(column))}"
+
+
+def _brief(value: object) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= LINE_LIMIT else f"{text[:LINE_LIMIT]}..."
 
 
 def _column(name: str, value: object) -> list[str]:

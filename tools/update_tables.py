@@ -2,19 +2,18 @@
 # requires-python = ">=3.10"
 # dependencies = ["packaging", "pip", "requests", "tomli; python_version < '3.11'", "urllib3>=2"]
 # ///
-"""Write rules/tables/{tensorflow,torch,nvidia_libraries}.toml from the published wheels themselves.
+"""Write the generated tables of rules/tables from the published wheels themselves; print what changed.
 
 What wheels state (tags, requirements, build file, RECORD) is read for every row in minutes. Device code is
-measured wheel by wheel, the newest patch of each minor release first, and the table is written after each:
-an interrupted run goes on where it stopped. What was measured in one wheel is never written for another.
+measured wheel by wheel, in the newest patch of each minor release, and the table is written after each: an
+interrupted run goes on where it stopped. What was measured in one wheel is never written for another; what
+the table already says of the same wheel is not measured again.
 """
 
 import argparse
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,141 +21,75 @@ sys.path.insert(0, str(ROOT))
 
 from packaging.version import Version  # noqa: E402 - the repository's root has to be on the path first
 
-from tools.nvidia_libraries import TABLE as NVIDIA_TABLE  # noqa: E402
-from tools.nvidia_libraries import distributions_required, nvidia_rows  # noqa: E402
-from tools.table_file import Row, Table, read_rows, render_table, write_table  # noqa: E402
+from tools import nvidia_code, nvidia_libraries, nvidia_requirements  # noqa: E402
+from tools.framework_tables import MEASURED, PROJECTS, TABLES_FOLDER, Project, Release, releases  # noqa: E402
+from tools.table_file import Row, Table, changes, read_rows, write_table  # noqa: E402
 from tools.wheel_cache import WheelCache, default_cache_folder  # noqa: E402
-from tools.wheel_code import measured_columns, observe  # noqa: E402
+from tools.wheel_code import declared_difference, measured_columns, observe, worth_observing  # noqa: E402
 from tools.wheel_facts import stated_columns, wheel_contents  # noqa: E402
-from tools.wheel_index import CONNECTIONS, WheelFile, WheelIndex  # noqa: E402
+from tools.wheel_index import CONNECTIONS, WheelIndex  # noqa: E402
+from tools.wheel_requirements import extras_columns  # noqa: E402
 
-TABLES_FOLDER = ROOT / "rules" / "tables"
 # Raised when the way to look into a wheel changes: all are then looked into anew.
-OBSERVED = "observed-2"
-COLUMNS = {
-    "version": "package_version",
-    "platform": "text",
-    "build": "text",
-    "tensorrt_build": "flag",
-    "cuda": "cuda_version",
-    "cudnn": "cudnn_version",
-    "python": "texts",
-    "glibc": "glibc_version",
-    "uploaded": "text",
-    "delegates_to": "text",
-    "requires": "texts",
-    "requires_nvidia": "texts",
-    "loader": "text",
-    "loads": "texts",
-    "loads_optional": "texts",
-    "runpath": "texts",
-    "rpath": "texts",
-    "code_library": "text",
-    "library_sha256": "texts",
-    "measured_library_sha256": "text",
-    "record_differs": "texts",
-    "fat_binaries": "integer",
-    "code": "records",
-    "relocatable": "records",
-    "wheel_sha256": "text",
-    "measured_from": "text",
-}
+OBSERVED = "observed-3"
+# One wheel is unpacked while the next ones are fetched.
+MEASURED_AT_A_TIME = 3
 
 
-@dataclass(frozen=True, kw_only=True)
-class Project:
-    """A framework and the releases that get a row: final ones from `oldest` on, and a newer pre-release."""
-
-    name: str
-    oldest: str
-
-    @property
-    def table(self) -> Table:
-        return Table(
-            summary=f"Wheels of {self.name}: a row for each version and platform, read from one wheel.",
-            key=("version", "platform"),
-            columns=COLUMNS,
-        )
-
-    @property
-    def path(self) -> Path:
-        return TABLES_FOLDER / f"{self.name}.toml"
-
-
-PROJECTS = (Project(name="tensorflow", oldest="2.0"), Project(name="torch", oldest="1.8"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Release:
-    """One row to be: the wheels of a version for a platform, and the one of them that is read."""
-
-    chosen: WheelFile
-    wheels: tuple[WheelFile, ...]
-
-
-def releases(project: Project, index: WheelIndex) -> list[Release]:
-    """Return the releases that get a row, newest version last; the wheel for the newest Python is read."""
-    wheels = sorted(
-        (wheel for wheel in index.wheels(project.name) if wheel.platform != "any"),
-        key=lambda wheel: (Version(wheel.version), wheel.platform, _python_order(wheel), wheel.filename),
-    )
-    newest_final = max(Version(wheel.version) for wheel in wheels if not Version(wheel.version).is_prerelease)
-    newest = Version(wheels[-1].version)
-    found = []
-    for (version, _), group in groupby(wheels, key=lambda wheel: (Version(wheel.version), wheel.platform)):
-        passing = version.is_prerelease and (version != newest or version < newest_final)
-        if version < Version(project.oldest) or passing:
-            continue
-        members = tuple(group)
-        found.append(Release(chosen=members[-1], wheels=members))
-    return found
-
-
-def _python_order(wheel: WheelFile) -> tuple[int, ...]:
-    """Order wheels by Python; those for free-threaded Python, which list none, come first."""
-    return tuple(int(tag[2:].lstrip("p") or 0) for tag in wheel.pythons if tag[2:].isdigit())
-
-
-def complete_row(index: WheelIndex, cache: WheelCache, release: Release) -> Row:
+def complete_row(
+    project: Project, index: WheelIndex, cache: WheelCache, release: Release, committed: Row
+) -> Row:
     """Return the stated columns, and the measured ones where this wheel has been measured."""
-    row = stated_columns(index, cache, release.chosen, release.wheels)
+    row = stated_columns(index, cache, release.chosen, release.wheels, extra=project.extra)
+    if project.extras and release.chosen.platform == "any":
+        row |= extras_columns(index, cache, release.chosen, names=project.extras)
     observed = cache.find(OBSERVED, release.chosen.sha256)
     if observed:
         row |= measured_columns(observed, wheel_contents(index, cache, release.chosen)["libraries"])
-        library = row.get("code_library")
-        contents = [wheel_contents(index, cache, wheel) for wheel in release.wheels] if library else []
-        hashes = {content["libraries"].get(library) for content in contents} - {None}
-        row["library_sha256"] = sorted(hashes) if library else None
-    return row
+    elif committed.get("wheel_sha256") == release.chosen.sha256:
+        row |= {name: committed[name] for name in MEASURED if name in committed}
+        if committed.get("cuda_from") == "build functions":
+            row |= {name: committed[name] for name in ("cuda", "cuda_from", "cudnn", "cudnn_from")}
+    if library := row.get("code_library"):
+        contents = [wheel_contents(index, cache, wheel) for wheel in release.wheels]
+        row["library_sha256"] = sorted({content["libraries"].get(library) for content in contents} - {None})
+    if "declared" in row and "code" in row:
+        row["declared_differs"] = declared_difference(row["declared"], row["code"])
+    return project.fitted(row)
 
 
-def all_rows(index: WheelIndex, cache: WheelCache, found: list[Release]) -> list[Row]:
+def all_rows(project: Project, index: WheelIndex, cache: WheelCache, found: list[Release]) -> list[Row]:
     """Return the rows of all releases, asking over a few connections at a time."""
+    committed = {row.get("wheel_sha256"): row for row in read_rows(project.path)}
+
+    def complete(release: Release) -> Row:
+        return complete_row(project, index, cache, release, committed.get(release.chosen.sha256, {}))
+
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        return list(pool.map(lambda release: complete_row(index, cache, release), found))
+        return list(pool.map(complete, found))
 
 
-def measuring_order(found: list[Release], rows: list[Row], cache: WheelCache) -> Iterator[Release]:
+def measuring_order(found: list[Release], rows: list[Row], *, every_patch: bool) -> Iterator[Release]:
     """Yield the CUDA builds for Linux not measured yet: x86_64 first, in it newest patches first."""
     pending = [
         release
         for release, row in zip(found, rows, strict=True)
-        if row["build"] == "cuda"
+        if row.get("build") == "cuda"
         and release.chosen.platform.startswith("linux")
-        and cache.find(OBSERVED, release.chosen.sha256) is None
+        and "fat_binaries" not in row
     ]
-    newest_patch: dict[tuple[str, tuple[int, ...]], Version] = {}
+    newest_patch: dict[tuple[str, str, tuple[int, ...]], Version] = {}
     for release in found:
         version = Version(release.chosen.version)
-        newest_patch[release.chosen.platform, version.release[:2]] = version
+        newest_patch[release.chosen.project, release.chosen.platform, version.release[:2]] = version
 
     def rank(release: Release) -> tuple[bool, bool, tuple[int, ...]]:
         version = Version(release.chosen.version)
-        is_newest = newest_patch[release.chosen.platform, version.release[:2]] == version
+        own = (release.chosen.project, release.chosen.platform, version.release[:2])
         age = tuple(-number for number in (*version.release, version.post or 0))
-        return release.chosen.platform != "linux_x86_64", not is_newest, age
+        return newest_patch[own] != version, release.chosen.platform != "linux_x86_64", age
 
-    yield from sorted(pending, key=rank)
+    yield from (release for release in sorted(pending, key=rank) if every_patch or not rank(release)[0])
 
 
 def update_framework(
@@ -164,66 +97,92 @@ def update_framework(
 ) -> bool:
     """Bring one table up to date, return whether it differs from the file that was there."""
     found = releases(project, index)
-    rows = all_rows(index, cache, found)
-    if arguments.check:
-        return report_changes(project.path, project.table, rows)
     before = read_rows(project.path)
-    write_table(project.path, project.table, rows)
-    for release in measuring_order(found, rows, cache) if not arguments.stated_only else ():
-        contents = wheel_contents(index, cache, release.chosen)
-        position = found.index(release)
-        tensorrt = bool(rows[position].get("tensorrt_build"))
-        cache.get(
-            OBSERVED,
-            release.chosen.sha256,
-            lambda: observe(index, release.chosen, contents["libraries"], tensorrt=tensorrt),  # noqa: B023
-        )
-        rows[position] = complete_row(index, cache, release)
+    rows = all_rows(project, index, cache, found)
+    if not arguments.check:
         write_table(project.path, project.table, rows)
-        print(f"{release.chosen.filename}: {rows[position]['fat_binaries']} fat binaries", flush=True)
-    return before != read_rows(project.path)
+        every_patch = arguments.every_patch
+        order = [] if arguments.stated_only else list(measuring_order(found, rows, every_patch=every_patch))
+        places = [found.index(release) for release in order]
+
+        def look(place: int) -> None:
+            measure(project, index, cache, found[place], rows[place])
+
+        with ThreadPoolExecutor(MEASURED_AT_A_TIME) as pool:
+            for place, _ in zip(places, pool.map(look, places), strict=True):
+                rows[place] = complete_row(project, index, cache, found[place], {})
+                write_table(project.path, project.table, rows)
+    return report(project.path, project.table, before, rows)
+
+
+def measure(project: Project, index: WheelIndex, cache: WheelCache, release: Release, row: Row) -> None:
+    """Look into the libraries of a release's wheel and keep what was seen."""
+    libraries = worth_observing(wheel_contents(index, cache, release.chosen)["libraries"])
+    tensorrt = bool(row.get("tensorrt_build"))
+    print(f"{project.name}: measuring {release.chosen.filename}", file=sys.stderr, flush=True)
+    cache.get(
+        OBSERVED,
+        release.chosen.sha256,
+        lambda: observe(index, release.chosen, libraries, tensorrt=tensorrt),
+    )
 
 
 def update_nvidia(index: WheelIndex, cache: WheelCache, arguments: argparse.Namespace) -> bool:
-    """Bring the table of NVIDIA's library wheels up to date, for what the other tables require."""
+    """Bring the tables of NVIDIA's library wheels up to date, for what the other tables require."""
     frameworks = [row for project in PROJECTS for row in read_rows(project.path)]
-    rows = nvidia_rows(index, cache, distributions_required(frameworks))
-    path = TABLES_FOLDER / "nvidia_libraries.toml"
-    if arguments.check:
-        return report_changes(path, NVIDIA_TABLE, rows)
-    before = read_rows(path)
-    write_table(path, NVIDIA_TABLE, rows)
-    return before != read_rows(path)
+    distributions = nvidia_libraries.distributions_required(frameworks)
+    libraries = nvidia_libraries.nvidia_rows(index, cache, distributions)
+    wanted = {
+        "nvidia_libraries": (nvidia_libraries.TABLE, libraries),
+        "nvidia_shared_files": (nvidia_libraries.SHARED_TABLE, nvidia_libraries.shared_rows(libraries)),
+        "nvidia_requirements": (
+            nvidia_requirements.TABLE,
+            nvidia_requirements.requirement_rows(index, frameworks),
+        ),
+    }
+    changed = False
+    for name, (table, rows) in wanted.items():
+        path = TABLES_FOLDER / f"{name}.toml"
+        before = read_rows(path)
+        if not arguments.check:
+            write_table(path, table, rows)
+        changed |= report(path, table, before, rows)
+    return changed
 
 
-def report_changes(path: Path, table: Table, rows: list[Row]) -> bool:
-    """Print what a new table would change, a line for each row and column."""
-    text = render_table(table, rows)
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return False
-    before = {tuple(row[name] for name in table.key): row for row in read_rows(path)}
-    after = {tuple(row[name] for name in table.key): _without_none(row) for row in rows}
-    for key in sorted(before.keys() | after.keys()):
-        old, new = before.get(key, {}), after.get(key, {})
-        for column in sorted(old.keys() | new.keys()):
-            if old.get(column) != new.get(column):
-                print(f"{path.stem} {' '.join(key)}: {column}: {old.get(column)!r} -> {new.get(column)!r}")
-    return True
+def update_nvidia_code(index: WheelIndex, cache: WheelCache, arguments: argparse.Namespace) -> bool:
+    """Bring the table of the device code in NVIDIA's libraries up to date."""
+    path = TABLES_FOLDER / "nvidia_code.toml"
+    before = rows = read_rows(path)
+    measure = not (arguments.check or arguments.stated_only)
+    for rows in nvidia_code.code_rows(index, cache, before, measure=measure):
+        if measure:
+            write_table(path, nvidia_code.TABLE, rows)
+    return report(path, nvidia_code.TABLE, before, rows)
 
 
-def _without_none(row: Row) -> Row:
-    return {name: value for name, value in row.items() if value is not None}
+def report(path: Path, table: Table, before: list[Row], after: list[Row]) -> bool:
+    """Print what changed since last time, return whether anything did."""
+    lines = list(changes(table, before, after))
+    for line in lines:
+        print(f"{path.stem} {line}")
+    if not lines:
+        print(f"{path.stem}: {len(after)} rows, nothing changed")
+    return bool(lines)
 
 
 def main() -> int:
     """Update the tables that the command line names, all of them by default."""
-    names = [*(project.name for project in PROJECTS), "nvidia_libraries"]
+    names = [*(project.name for project in PROJECTS), "nvidia_libraries", "nvidia_code"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=names, help="update one table")
     parser.add_argument(
         "--check", action="store_true", help="write nothing, print what would change; exit 1 if any"
     )
     parser.add_argument("--stated-only", action="store_true", help="measure no more device code")
+    parser.add_argument(
+        "--every-patch", action="store_true", help="measure each release, not one of each minor release"
+    )
     parser.add_argument(
         "--cache", type=Path, default=default_cache_folder(), help="where to keep what was read"
     )
@@ -235,6 +194,8 @@ def main() -> int:
             changed |= update_framework(project, index, cache, arguments)
     if arguments.only in (None, "nvidia_libraries"):
         changed |= update_nvidia(index, cache, arguments)
+    if arguments.only in (None, "nvidia_code"):
+        changed |= update_nvidia_code(index, cache, arguments)
     return 1 if arguments.check and changed else 0
 
 

@@ -1,6 +1,7 @@
 """Columns that are measured in a wheel's libraries: device code, what is loaded, and from where."""
 
 import hashlib
+import mmap
 import re
 import tempfile
 import zipfile
@@ -12,11 +13,21 @@ from typing import Any
 
 from gpudoctor.payloads.elf import read_elf
 from gpudoctor.payloads.fatbin import scan_file
-from tools import loader_trace
+from tools import jax_versions, loader_trace
 from tools.table_file import Row
-from tools.wheel_index import WheelFile, WheelIndex
+from tools.wheel_index import LARGE_BUFFER_BYTES, WheelFile, WheelIndex
 
-LOADERS = ("libtensorflow_framework.so.2", "libtorch_cuda.so")
+# The library of each framework that opens NVIDIA's; of CuPy's many the one with most device code.
+LOADERS = (
+    "libtensorflow_framework.so.2",
+    "libtorch_cuda.so",
+    "xla_cuda_plugin.so",
+    "_versions.so",
+    "libphi.so",
+    "libpaddle.so",
+    "core_avx.so",
+    "thrust.so",
+)
 # Libraries of NVIDIA that old torch wheels carried along: their device code says nothing about torch's own.
 BUNDLED = re.compile(
     r"(lib)?(cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|nvrtc|nvToolsExt|nvJitLink|nccl)[-_.\dA-Z_a-z]*"
@@ -27,34 +38,83 @@ SYSTEM_LIBRARIES = frozenset(
     "ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 libz.so.1".split()
 )
 IMPORT_START = "libtorch_python.so"
+# Libraries opened by name, where the compiler left the name whole: it turns short ones into instructions.
+OPENED_BY_NAME = re.compile(
+    rb"lib(?:cu(?:da|dnn|blas|blasLt|fft|rand|solver|sparse|pti)|nccl|nvrtc|nvinfer)\.so(?:\.\d+)*\0"
+)
+# Of Paddle: its core a second time, for processors without AVX; libraries for the processor; other projects'
+# libraries (warp-ctc, warp-rnnt), whose device code says nothing about Paddle's own.
+SET_ASIDE = re.compile(
+    r"core_noavx.*|_foo.*|lib(iomp5|mkl|dnnl|mkldnn|blas|lapack|gfortran|quadmath|warp).*"
+)
 
 
 def observe(
     index: WheelIndex, wheel: WheelFile, libraries: dict[str, str], *, tensorrt: bool
 ) -> dict[str, Any]:
-    """Download a wheel and look into each of its `libraries` (member -> sha256 that RECORD lists).
+    """Read the `libraries` (member -> sha256 that RECORD lists) of a wheel and look into each.
 
     Returns each member's device code (`scans`), dynamic section (`dynamic`) and `sha256`, which in some torch
-    wheels is not the one that RECORD lists, and what TensorFlow `opened`.
+    wheels is not the one that RECORD lists, the names of libraries that its code holds (`named`), and what
+    TensorFlow or JAX `opened` and said that it was built for (`built`).
     """
-    scans: dict[str, Any] = {}
-    dynamic: dict[str, Any] = {}
-    opened: Row = {}
-    hashes = {}
-    with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder) / wheel.filename
-        index.download(wheel, whole)
-        with zipfile.ZipFile(whole) as archive:
-            for member in libraries:
-                copy = Path(folder) / Path(member).name
-                hashes[member] = _extract(archive, member, copy)
-                dynamic[member] = read_elf(str(copy))
-                scans[member] = scan_file(str(copy))
-                if copy.name == LOADERS[0] and loader_trace.can_trace():
-                    loads, optional = loader_trace.libraries_opened(copy, tensorrt=tensorrt)
-                    opened = {"loads": loads, "loads_optional": optional}
-                copy.unlink()
-    return {"scans": scans, "dynamic": dynamic, "sha256": hashes, "opened": opened}
+    seen: dict[str, Any] = {"scans": {}, "dynamic": {}, "sha256": {}, "named": {}, "opened": {}, "built": {}}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        index.open(wheel, buffer_bytes=LARGE_BUFFER_BYTES) as archive,
+    ):
+        # In the order of the file: what was fetched along with one member is the beginning of the next.
+        for member in sorted(libraries, key=lambda name: archive.getinfo(name).header_offset):
+            copy = Path(folder) / Path(member).name
+            seen["sha256"][member] = _extract(archive, member, copy)
+            seen["dynamic"][member] = read_elf(str(copy))
+            seen["scans"][member] = scan_file(str(copy))
+            seen["named"][member] = _names_in(copy)
+            if copy.name == LOADERS[0] and loader_trace.can_trace():
+                loads, optional = loader_trace.libraries_opened(copy, tensorrt=tensorrt)
+                seen["opened"] = {"loads": loads, "loads_optional": optional}
+            if copy.name == jax_versions.MODULE and (python := jax_versions.interpreter(wheel)):
+                seen["built"] = jax_versions.built_for(copy, python)
+                seen["opened"] = {"loads": jax_versions.libraries_opened(copy, python)}
+            copy.unlink()
+    return seen
+
+
+def worth_observing(libraries: dict[str, str]) -> dict[str, str]:
+    """Leave out the large libraries that say nothing about the framework's own device code."""
+    return {
+        member: sha256
+        for member, sha256 in libraries.items()
+        if not SET_ASIDE.fullmatch(Path(member).name)
+    }
+
+
+def declared_difference(declared: list[str], code: list[dict[str, Any]]) -> list[str] | None:
+    """Return how the cards that a build file declares differ from those it has code for, None if not.
+
+    The most frequent signature is what the wheel was built for: a few files are built for single cards only.
+    sm_80 is machine code; TensorFlow's compute_90 is PTX, before 2.8 with machine code as well.
+    """
+    main = code[0] if code else {"sass": [], "ptx": []}
+    sass, ptx = set(main["sass"]), {name.partition("@")[0] for name in main["ptx"]}
+    wants_ptx = {_dotted(name) for name in declared if name.startswith("compute_")}
+    wants_sass = {_dotted(name) for name in declared} - wants_ptx
+    differences = {
+        "declared, not there": (wants_sass - sass) | (wants_ptx - ptx),
+        "there, not declared": sass - wants_sass - wants_ptx,
+    }
+    said = [f"{what}: {' '.join(sorted(cards))}" for what, cards in differences.items() if cards]
+    return said or None
+
+
+def _dotted(name: str) -> str:
+    digits = name.removeprefix("sm_").removeprefix("compute_")
+    return digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
+
+
+def _names_in(library: Path) -> list[str]:
+    with library.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        return sorted({name[:-1].decode() for name in OPENED_BY_NAME.findall(mapped)})
 
 
 def measured_columns(observed: dict[str, Any], libraries: dict[str, str]) -> Row:
@@ -65,8 +125,9 @@ def measured_columns(observed: dict[str, Any], libraries: dict[str, str]) -> Row
     differing = sorted(member for member, sha256 in observed["sha256"].items() if sha256 != libraries[member])
     return {
         **_code_columns(scans, libraries),
-        **_loading_columns(observed["dynamic"]),
+        **_loading_columns(observed, {Path(member).name for member in libraries}),
         **observed["opened"],
+        **observed["built"],
         "record_differs": differing or None,
     }
 
@@ -104,9 +165,11 @@ def _summed(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     return [{"sass": list(sass), "ptx": list(ptx), "fat_binaries": count} for (sass, ptx), count in ordered]
 
 
-def _loading_columns(dynamic: dict[str, dict[str, Any]]) -> Row:
+def _loading_columns(observed: dict[str, Any], shipped: set[str]) -> Row:
     """Describe the library that does the loading; its search paths lose entries that only repeat others."""
-    by_name = {Path(member).name: member for member in dynamic}
+    dynamic: dict[str, dict[str, Any]] = observed["dynamic"]
+    # CuPy's modules carry Python's tag: thrust.cpython-312-x86_64-linux-gnu.so.
+    by_name = {re.sub(r"\.cpython-[^.]+", "", Path(member).name): member for member in dynamic}
     loader = next((by_name[name] for name in LOADERS if name in by_name), None)
     if loader is None or dynamic[loader]["machine"] is None:
         return {}
@@ -114,12 +177,16 @@ def _loading_columns(dynamic: dict[str, dict[str, Any]]) -> Row:
     for name in ("runpath", "rpath"):
         if dynamic[loader][name] is not None:
             columns[name] = list(dict.fromkeys(dynamic[loader][name]))
+    needed = {name: dynamic[member]["needed"] for name, member in by_name.items()}
+    everything = {name for names in needed.values() for name in names}
     if IMPORT_START in by_name:
-        needed = {name: dynamic[member]["needed"] for name, member in by_name.items()}
         at_import = set(_needed_from(IMPORT_START, needed))
-        everything = {name for names in needed.values() for name in names}
         columns["loads"] = sorted(at_import - set(needed) - SYSTEM_LIBRARIES)
         columns["loads_optional"] = sorted(everything - at_import - set(needed) - SYSTEM_LIBRARIES)
+    elif Path(loader).name not in LOADERS[:1]:
+        named = {name for names in observed["named"].values() for name in names}
+        columns["loads"] = sorted(everything - shipped - SYSTEM_LIBRARIES)
+        columns["loads_optional"] = sorted(named - everything - shipped)
     return columns
 
 

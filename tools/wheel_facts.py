@@ -1,80 +1,76 @@
-"""Columns that a wheel states about itself: tags, build file, requirements and the hashes in its RECORD."""
+"""Columns that a wheel states about itself: tags, build file, size and the hashes in its RECORD."""
 
 import ast
 import base64
+import json
+import os
 import re
 from collections.abc import Iterable, Iterator
-from email.parser import HeaderParser
 from typing import Any
 
-from packaging.markers import default_environment
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tools.table_file import Row
 from tools.wheel_cache import WheelCache
 from tools.wheel_index import WheelFile, WheelIndex, dist_info_member, read_text
+from tools.wheel_requirements import lowest_admitted, required_columns
 
-BUILD_FILE = re.compile(r"tensorflow(_core)?/python/platform/build_info\.py|torch/version\.py")
+BUILD_FILE = re.compile(
+    r"tensorflow(_core)?/python/platform/build_info\.py|torch/version\.py|paddle/version(/__init__)?\.py"
+    r"|cupy/\.data/_wheel\.json"
+)
 LIBRARY = re.compile(r".*\.(so(\.\d+)*|pyd|dll)")
-NVIDIA_PREFIXES = ("nvidia-", "cuda-", "tensorrt")
-BOUNDS = ("numpy", "protobuf", "keras")
-# A wheel of 2 kB that only requires another distribution of the same version, which holds the build.
-DELEGATES = ("tensorflow-intel", "tensorflow-cpu-aws", "tensorflow-macos")
 LEGACY_GLIBC_FLOORS = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.17"}
+CUDA_RUNTIME = re.compile(r"nvidia-cuda-runtime(-cu\d+)?")
+CUDNN = re.compile(r"nvidia-cudnn-cu\d+")
+# Names that give away the CUDA they were built for: jax-cuda12-pjrt, cupy-cuda102, cupy-cuda12x.
+CUDA_IN_NAME = re.compile(r"(?:jax-|cupy-)cuda(\d+)(?:x|-pjrt|-plugin)?")
+PADDLE_SUFFIX = re.compile(r"\.post(\d+)$")
 
 
 def wheel_contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> dict[str, Any]:
-    """Return `build` (the build file's text, or None) and `libraries` (member -> sha256 of RECORD in hex)."""
+    """Return `build` (the build file's text, or None), `bytes`, `libraries` (member -> RECORD's sha256)."""
 
     def ask() -> dict[str, Any]:
         with index.open(wheel) as archive:
             build = next((name for name in archive.namelist() if BUILD_FILE.fullmatch(name)), None)
             record = read_text(archive, dist_info_member(archive, "RECORD"))
+            assert archive.fp is not None  # it has just been opened
             return {
                 "build": read_text(archive, build) if build else None,
                 "libraries": dict(sorted(library_hashes(record))),
+                "bytes": archive.fp.seek(0, os.SEEK_END),
             }
 
-    contents: dict[str, Any] = cache.get("contents", wheel.sha256, ask)
+    contents: dict[str, Any] = cache.get("contents-2", wheel.sha256, ask)
     return contents
 
 
-def wheel_requirements(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> list[Requirement]:
-    """Return a wheel's Requires-Dist lines."""
-    text = cache.get("metadata", wheel.sha256, lambda: index.metadata_text(wheel))
-    lines = HeaderParser().parsestr(text).get_all("Requires-Dist") or []
-    return [Requirement(line) for line in lines]
-
-
 def stated_columns(
-    index: WheelIndex, cache: WheelCache, wheel: WheelFile, wheels: Iterable[WheelFile]
+    index: WheelIndex, cache: WheelCache, wheel: WheelFile, wheels: Iterable[WheelFile], *, extra: str
 ) -> Row:
-    """Return the columns of one row (all wheels of a version and platform), read from one of its wheels."""
+    """Return the columns of one row (all wheels of a version and platform), read from one of its wheels.
+
+    `extra` is the one that brings NVIDIA's libraries.
+    """
     wheels = list(wheels)
-    build_text = wheel_contents(index, cache, wheel)["build"]
-    applying = list(_applying(wheel_requirements(index, cache, wheel), wheel, extra="and-cuda"))
-    required = _expand_toolkit(index, cache, wheel, [r for r in applying if _is_nvidia(r)])
-    delegate = next((r for r in applying if canonicalize_name(r.name) in DELEGATES), None)
+    contents = wheel_contents(index, cache, wheel)
+    own_python = python_versions([wheel])
     row: Row = {
         "version": wheel.version,
         "platform": wheel.platform,
         "python": python_versions(wheels),
         "glibc": glibc_floor(wheel.platform_tags),
-        **build_columns(build_text),
+        **build_columns(contents["build"]),
         "uploaded": min(file.uploaded for file in wheels),
-        "requires_nvidia": sorted({_bare(requirement) for requirement in required}),
-        "requires": sorted({_bare(r) for r in applying if canonicalize_name(r.name) in BOUNDS}),
-        "delegates_to": _bare(delegate) if delegate else None,
+        "wheel_bytes": contents["bytes"],
+        **required_columns(index, cache, wheel, python=own_python[-1] if own_python else None, extra=extra),
         "wheel_sha256": wheel.sha256,
         "measured_from": wheel.filename,
         "source": f"pypi:{wheel.project}=={wheel.version}",
     }
-    row.setdefault("build", "cpu" if delegate else None)
-    if row["build"] == "cuda":
-        row.setdefault("cudnn", _pinned_cudnn(required))
-    return row
+    row |= _build_of_name(wheel, row)
+    return row | _versions_of_pins(row)
 
 
 def python_versions(wheels: Iterable[WheelFile]) -> list[str]:
@@ -105,15 +101,28 @@ def ast_constants(source: str) -> dict[str, object]:
                 found[name] = value
             case ast.Dict(keys=keys, values=values):
                 for key, item in zip(keys, values, strict=True):
-                    if isinstance(key, ast.Constant) and isinstance(item, ast.Constant):
-                        found[str(key.value)] = item.value
-            case ast.Tuple(elts=[ast.Constant(value=str(key)), ast.Constant(value=value)]):
-                found[key] = value
+                    if isinstance(key, ast.Constant):
+                        found |= _constant(str(key.value), item)
+            case ast.Tuple(elts=[ast.Constant(value=str(key)), item]):
+                found |= _constant(key, item)
     return found
 
 
+def _constant(name: str, node: ast.expr) -> dict[str, object]:
+    match node:
+        case ast.Constant(value=value):
+            return {name: value}
+        case ast.List(elts=items) if all(isinstance(item, ast.Constant) for item in items):
+            return {name: [item.value for item in items if isinstance(item, ast.Constant)]}
+    return {}
+
+
 def build_columns(build_text: str | None) -> Row:
-    """Return what TensorFlow's build_info.py or torch's version.py says; nothing for a wheel without one."""
+    """Return what a wheel's build file says (TensorFlow, torch, Paddle, CuPy); nothing without one."""
+    if build_text and build_text.startswith("{"):  # CuPy
+        stated = json.loads(build_text)
+        cudnn = stated.get("cudnn", {}).get("version")
+        return _cuda_columns(stated["cuda"].removesuffix(".x"), cudnn)
     constants = ast_constants(build_text or "")
     if "is_cuda_build" in constants:  # TensorFlow
         cuda = constants.get("cuda_version") or constants.get("cuda_version_number")
@@ -122,16 +131,57 @@ def build_columns(build_text: str | None) -> Row:
     elif "git_version" in constants:  # torch
         cuda, cudnn = constants.get("cuda"), None
         is_cuda, is_rocm = cuda, constants.get("hip")
+    elif "cuda_version" in constants and "full_version" in constants:  # Paddle from 2.1 on
+        cuda, cudnn = constants["cuda_version"], constants.get("cudnn_version")
+        is_cuda, is_rocm = cuda != "False", False
     else:
         return {}
     if not is_cuda:
         return {"build": "rocm" if is_rocm else "cpu", "cudnn": None}
-    columns: Row = {"build": "cuda", "tensorrt_build": constants.get("is_tensorrt_build")}
+    columns = _cuda_columns(str(cuda) if cuda else None, str(cudnn) if cudnn else None)
+    if "is_tensorrt_build" in constants:
+        columns["tensorrt_build"] = constants["is_tensorrt_build"]
+    declared = constants.get("cuda_compute_capabilities")
+    return columns | ({"declared": declared} if isinstance(declared, list) else {})
+
+
+def _cuda_columns(cuda: str | None, cudnn: str | None) -> Row:
+    columns: Row = {"build": "cuda"}
     if cuda:
-        columns["cuda"] = _plain_version(str(cuda), digits_of_minor=1)
+        columns |= {"cuda": _plain_version(cuda, digits_of_minor=1), "cuda_from": "build file"}
     if cudnn:
-        columns["cudnn"] = _plain_version(str(cudnn), digits_of_minor=0)
+        columns |= {"cudnn": _plain_version(cudnn, digits_of_minor=0), "cudnn_from": "build file"}
     return columns
+
+
+def _build_of_name(wheel: WheelFile, row: Row) -> Row:
+    """Return the build, where no file states it, by the distribution's name and version."""
+    if "build" in row:
+        return {}
+    if match := CUDA_IN_NAME.fullmatch(wheel.project):
+        digits = match[1]
+        cuda = digits if int(digits) < 80 else f"{digits[:-1]}.{digits[-1]}"
+        return {"build": "cuda", "cuda": cuda, "cuda_from": "name"}
+    if wheel.project == "paddlepaddle-gpu":
+        # 1.8.5.post107 is built for CUDA 10 and cuDNN 7.
+        suffix = PADDLE_SUFFIX.search(wheel.version)
+        named = {"cuda": suffix[1][:-1], "cudnn": suffix[1][-1]} if suffix else {}
+        return {"build": "cuda", **named, **{f"{name}_from": "name" for name in named}}
+    if row["delegates_to"] or wheel.project in ("paddlepaddle", "jaxlib"):
+        return {"build": "cpu"}
+    return {"build": None}
+
+
+def _versions_of_pins(row: Row) -> Row:
+    """Return, for a CUDA build that states no versions, the lowest that its requirements admit."""
+    if row["build"] != "cuda":
+        return {}
+    found: Row = {}
+    if "cuda" not in row and (runtime := lowest_admitted(row["requires_nvidia"], CUDA_RUNTIME)):
+        found |= {"cuda": ".".join(runtime.split(".")[:2]), "cuda_from": "requirements"}
+    if "cudnn" not in row and (cudnn := lowest_admitted(row["requires_nvidia"], CUDNN)):
+        found |= {"cudnn": cudnn, "cudnn_from": "requirements"}
+    return found
 
 
 def _plain_version(stated: str, *, digits_of_minor: int) -> str:
@@ -149,57 +199,3 @@ def library_hashes(record: str) -> Iterator[tuple[str, str]]:
         if LIBRARY.fullmatch(member) and digest.startswith("sha256="):
             encoded = digest.removeprefix("sha256=")
             yield member, base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).hex()
-
-
-def _applying(requirements: Iterable[Requirement], wheel: WheelFile, *, extra: str) -> Iterator[Requirement]:
-    """Yield what is installed with the wheel on its own platform, with that extra."""
-    system, _, machine = wheel.platform.partition("_")
-    python = python_versions([wheel])
-    environment = {key: str(value) for key, value in default_environment().items()} | {
-        "extra": extra,
-        "platform_machine": "AMD64" if system == "windows" and machine == "x86_64" else machine,
-        "platform_system": {"linux": "Linux", "windows": "Windows", "macos": "Darwin"}.get(system, system),
-        "sys_platform": {"windows": "win32", "macos": "darwin"}.get(system, system),
-        "os_name": "nt" if system == "windows" else "posix",
-    }
-    if python:
-        environment |= {"python_version": python[-1], "python_full_version": f"{python[-1]}.0"}
-    for requirement in requirements:
-        if requirement.marker is None or requirement.marker.evaluate(environment):
-            yield requirement
-
-
-def _expand_toolkit(
-    index: WheelIndex, cache: WheelCache, wheel: WheelFile, requirements: list[Requirement]
-) -> list[Requirement]:
-    """Replace the meta package cuda-toolkit[...] by what its extras require."""
-    expanded = []
-    for requirement in requirements:
-        if canonicalize_name(requirement.name) != "cuda-toolkit":
-            expanded.append(requirement)
-            continue
-        toolkits = [file for file in index.wheels("cuda-toolkit") if file.version in requirement.specifier]
-        newest = max(toolkits, key=lambda file: Version(file.version))
-        inner = wheel_requirements(index, cache, newest)
-        for extra in sorted(requirement.extras):
-            expanded += _expand_toolkit(index, cache, wheel, list(_applying(inner, wheel, extra=extra)))
-    return expanded
-
-
-def _is_nvidia(requirement: Requirement) -> bool:
-    return canonicalize_name(requirement.name).startswith(NVIDIA_PREFIXES)
-
-
-def _bare(requirement: Requirement) -> str:
-    """Write a requirement without its marker."""
-    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-    return f"{canonicalize_name(requirement.name)}{extras}{requirement.specifier}"
-
-
-def _pinned_cudnn(requirements: Iterable[Requirement]) -> str | None:
-    for requirement in requirements:
-        if canonicalize_name(requirement.name).startswith("nvidia-cudnn"):
-            for specifier in requirement.specifier:
-                if specifier.operator == "==":
-                    return specifier.version
-    return None

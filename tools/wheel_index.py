@@ -1,10 +1,9 @@
-"""Read published wheels through the package index that pip is configured with, whole or only in parts.
+"""Read parts of published wheels through the package index that pip is configured with.
 
 Wheels are zip files: an HTTP Range request reaches the directory at the end, another one any single member.
 """
 
 import ast
-import hashlib
 import io
 import os
 import re
@@ -15,7 +14,6 @@ import zipfile
 from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -28,7 +26,9 @@ from urllib3.util.retry import Retry
 CONNECTIONS = 6
 TIMEOUT_SECONDS = 120
 BUFFER_BYTES = 1 << 18
-DOWNLOAD_ATTEMPTS = 4
+# For a member that is most of its wheel: by small parts it would take an hour.
+LARGE_BUFFER_BYTES = 1 << 24
+READ_ATTEMPTS = 4
 JSON_INDEX = "application/vnd.pypi.simple.v1+json"
 SYSTEMS = {"manylinux": "linux", "linux": "linux", "win": "windows", "macosx": "macos"}
 MACHINES = ("x86_64", "aarch64", "arm64", "amd64", "i686", "ppc64le", "s390x", "universal2", "intel")
@@ -47,6 +47,7 @@ class WheelFile:
     platform: str
     pythons: tuple[str, ...]
     platform_tags: tuple[str, ...]
+    yanked: bool = False
 
 
 def configured_index() -> str:
@@ -104,33 +105,10 @@ class WheelIndex:
         with self.open(wheel) as archive:
             return read_text(archive, dist_info_member(archive, "METADATA"))
 
-    def open(self, wheel: WheelFile) -> zipfile.ZipFile:
-        """Open a wheel for reading single members by Range requests."""
+    def open(self, wheel: WheelFile, *, buffer_bytes: int = BUFFER_BYTES) -> zipfile.ZipFile:
+        """Open a wheel for reading single members by Range requests of `buffer_bytes`."""
         raw = RangeFile(session=self.session, url=wheel.url)
-        return zipfile.ZipFile(io.BufferedReader(raw, buffer_size=BUFFER_BYTES))
-
-    def download(self, wheel: WheelFile, target: Path) -> None:
-        """Fetch a whole wheel in one stream, far faster than by parts, and check the index's hash."""
-        for attempt in range(1, DOWNLOAD_ATTEMPTS + 1):
-            try:
-                digest = self._stream(wheel.url, target)
-                break
-            except requests.RequestException:
-                if attempt == DOWNLOAD_ATTEMPTS:
-                    raise
-                time.sleep(attempt)
-        if digest != wheel.sha256:
-            raise ValueError(f"{wheel.filename}: sha256 {digest}, but the index lists {wheel.sha256}")
-
-    def _stream(self, url: str, target: Path) -> str:
-        digest = hashlib.sha256()
-        response = self.session.get(url, stream=True, timeout=TIMEOUT_SECONDS)
-        with response, target.open("wb") as file:
-            response.raise_for_status()
-            for piece in response.iter_content(1 << 20):
-                digest.update(piece)
-                file.write(piece)
-        return digest.hexdigest()
+        return zipfile.ZipFile(io.BufferedReader(raw, buffer_size=buffer_bytes))
 
 
 class RangeFile(io.RawIOBase):
@@ -164,7 +142,14 @@ class RangeFile(io.RawIOBase):
         if end <= self._position:
             return 0
         wanted = {"Range": f"bytes={self._position}-{end - 1}", "Accept-Encoding": "identity"}
-        response = self._session.get(self._url, headers=wanted, timeout=TIMEOUT_SECONDS)
+        for attempt in range(1, READ_ATTEMPTS + 1):
+            try:
+                response = self._session.get(self._url, headers=wanted, timeout=TIMEOUT_SECONDS)
+                break
+            except requests.RequestException:  # also one that ends amid the answer, which is never repeated
+                if attempt == READ_ATTEMPTS:
+                    raise
+                time.sleep(attempt)
         if response.status_code != 206:
             raise OSError(f"{self._url}: status {response.status_code} for a Range request")
         data = response.content
@@ -193,7 +178,9 @@ def platform_of(tag: str) -> str:
     return f"{system}_{'x86_64' if machine in ('amd64', 'intel') else machine}"
 
 
-def _wheel_file(project: str, page_url: str, href: str, sha256: str, uploaded: str) -> WheelFile | None:
+def _wheel_file(
+    project: str, page_url: str, href: str, sha256: str, uploaded: str, yanked: bool
+) -> WheelFile | None:
     filename = unquote(href.rsplit("/", 1)[-1])
     try:
         _, version, _, tags = parse_wheel_filename(filename)
@@ -210,14 +197,17 @@ def _wheel_file(project: str, page_url: str, href: str, sha256: str, uploaded: s
         platform=platform_of(platforms[0]),
         pythons=tuple(sorted({tag.interpreter for tag in tags if not tag.abi.endswith("t")})),
         platform_tags=tuple(platforms),
+        yanked=yanked,
     )
 
 
-def _entry_of_json(file: dict[str, Any]) -> tuple[str, str, str]:
-    return file["url"], file["hashes"].get("sha256", ""), file.get("upload-time", "")
+def _entry_of_json(file: dict[str, Any]) -> tuple[str, str, str, bool]:
+    # A withdrawn file has its reason there, which may be an empty text.
+    withdrawn = file.get("yanked", False) is not False
+    return file["url"], file["hashes"].get("sha256", ""), file.get("upload-time", ""), withdrawn
 
 
-def _entries_of_html(page: str) -> list[tuple[str, str, str]]:
+def _entries_of_html(page: str) -> list[tuple[str, str, str, bool]]:
     parser = _Links()
     parser.feed(page)
     return parser.entries
@@ -226,11 +216,12 @@ def _entries_of_html(page: str) -> list[tuple[str, str, str]]:
 class _Links(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.entries: list[tuple[str, str, str]] = []
+        self.entries: list[tuple[str, str, str, bool]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: unescape(value or "") for name, value in attrs}
         href, _, fragment = attributes.get("href", "").partition("#")
         if tag == "a" and href:
             sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else ""
-            self.entries.append((href, sha256, attributes.get("data-upload-time", "")))
+            withdrawn = "data-yanked" in attributes
+            self.entries.append((href, sha256, attributes.get("data-upload-time", ""), withdrawn))

@@ -9,21 +9,32 @@ import pytest
 import requests
 
 from gpudoctor.payloads.fatbin import scan_buffer
-from tools.nvidia_libraries import nvidia_rows
+from tools import jax_versions
+from tools.framework_tables import PROJECTS, TABLES_FOLDER, Project, Release, releases_of
+from tools.nvidia_libraries import nvidia_rows, shared_rows
+from tools.nvidia_requirements import requirement_rows
 from tools.table_file import Row, read_rows
-from tools.update_tables import COLUMNS, PROJECTS, TABLES_FOLDER, Release, releases
 from tools.wheel_cache import WheelCache
+from tools.wheel_code import measured_columns, observe, worth_observing
 from tools.wheel_facts import stated_columns, wheel_contents
 from tools.wheel_index import WheelIndex
 
 # One of each kind: ranges as requirements, DLL suffixes as versions, a wheel that only requires another one,
-# the meta package of the toolkit, exact pins.
+# the meta package of the toolkit, exact pins; other build files, a build that only its name tells, none.
 ROWS = [
-    ("tensorflow", "2.21.0", "linux_x86_64"),
-    ("tensorflow", "2.9.3", "windows_x86_64"),
-    ("tensorflow", "2.15.1", "windows_x86_64"),
-    ("torch", "2.15.0", "linux_x86_64"),
-    ("torch", "1.13.1", "linux_x86_64"),
+    ("tensorflow", "tensorflow", "2.21.0", "linux_x86_64"),
+    ("tensorflow", "tensorflow", "2.9.3", "windows_x86_64"),
+    ("tensorflow", "tensorflow", "2.15.1", "windows_x86_64"),
+    ("torch", "torch", "2.15.0", "linux_x86_64"),
+    ("torch", "torch", "1.13.1", "linux_x86_64"),
+    ("tensorflow_distributions", "tensorflow-gpu", "2.10.1", "windows_x86_64"),
+    ("tensorflow_distributions", "tensorflow-macos", "2.16.2", "macos_arm64"),
+    ("jax_distributions", "jax-cuda12-pjrt", "0.12.0.1", "linux_x86_64"),
+    ("jax_distributions", "jaxlib", "0.12.0.1", "windows_x86_64"),
+    ("paddle_distributions", "paddlepaddle-gpu", "2.6.2", "linux_x86_64"),
+    ("paddle_distributions", "paddlepaddle-gpu", "1.8.5.post107", "windows_x86_64"),
+    ("cupy_distributions", "cupy-cuda102", "12.3.0", "linux_x86_64"),
+    ("cupy_distributions", "cupy-cuda11x", "13.6.0", "linux_x86_64"),
 ]
 
 
@@ -45,16 +56,20 @@ def empty_cache(tmp_path: Path) -> WheelCache:
     return WheelCache(tmp_path / "cache")
 
 
+def project_of(table: str) -> Project:
+    return next(project for project in PROJECTS if project.name == table)
+
+
 @cache
-def live_releases(index: WheelIndex, name: str) -> tuple[Release, ...]:
-    project = next(project for project in PROJECTS if project.name == name)
-    return tuple(releases(project, index))
+def live_releases(index: WheelIndex, table: str, distribution: str) -> tuple[Release, ...]:
+    oldest = project_of(table).distributions[distribution]
+    return tuple(releases_of(index.wheels(distribution), oldest))
 
 
-def live_release(index: WheelIndex, name: str, version: str, platform: str) -> Release:
+def live_release(index: WheelIndex, table: str, distribution: str, version: str, platform: str) -> Release:
     return next(
         release
-        for release in live_releases(index, name)
+        for release in live_releases(index, table, distribution)
         if (release.chosen.version, release.chosen.platform) == (version, platform)
     )
 
@@ -64,15 +79,36 @@ def committed(name: str, **wanted: str) -> Row:
     return next(row for row in rows if all(row[column] == value for column, value in wanted.items()))
 
 
-@pytest.mark.parametrize(("name", "version", "platform"), ROWS)
+def committed_release(table: str, distribution: str, version: str, platform: str) -> Row:
+    own = {"distribution": distribution} if project_of(table).compact else {}
+    return committed(table, version=version, platform=platform, **own)
+
+
+@pytest.mark.parametrize(("table", "distribution", "version", "platform"), ROWS)
 def test_what_the_wheel_states_is_what_the_table_says(
-    index: WheelIndex, empty_cache: WheelCache, name: str, version: str, platform: str
+    index: WheelIndex, empty_cache: WheelCache, table: str, distribution: str, version: str, platform: str
 ) -> None:
-    """Tags, build file and requirements, extracted anew, equal the committed row column by column."""
-    release = live_release(index, name, version, platform)
-    live = stated_columns(index, empty_cache, release.chosen, release.wheels)
-    row = committed(name, version=version, platform=platform)
+    """Tags, size, build file and requirements, extracted anew, equal the committed row column by column."""
+    release = live_release(index, table, distribution, version, platform)
+    project = project_of(table)
+    live = project.fitted(
+        stated_columns(index, empty_cache, release.chosen, release.wheels, extra=project.extra)
+    )
+    row = committed_release(table, distribution, version, platform)
     assert {column: row.get(column) for column in live} == live
+
+
+def test_measured_columns_of_a_plugin_are_measured_anew(index: WheelIndex, empty_cache: WheelCache) -> None:
+    """A wheel of 8 MB: its device code, search path, and what its own functions say that it was built for."""
+    place = ("jax_distributions", "jax-cuda13-plugin", "0.12.0.1", "linux_x86_64")
+    release, row = live_release(index, *place), committed_release(*place)
+    libraries = wheel_contents(index, empty_cache, release.chosen)["libraries"]
+    observed = observe(index, release.chosen, worth_observing(libraries), tensorrt=False)
+    measured = measured_columns(observed, libraries)
+    names = ["code", "fat_binaries", "rpath", "code_library"]
+    if jax_versions.interpreter(release.chosen):
+        names += ["cuda", "cudnn", "loads"]
+    assert {name: measured[name] for name in names} == {name: row[name] for name in names}
 
 
 def test_recorded_hashes_are_those_of_every_wheel_of_the_row(
@@ -80,7 +116,7 @@ def test_recorded_hashes_are_those_of_every_wheel_of_the_row(
 ) -> None:
     """The library's hash in each wheel's RECORD is in the row, and the row has no other."""
     row = committed("torch", version="2.1.2", platform="linux_x86_64")
-    release = live_release(index, "torch", "2.1.2", "linux_x86_64")
+    release = live_release(index, "torch", "torch", "2.1.2", "linux_x86_64")
     contents = [wheel_contents(index, empty_cache, wheel) for wheel in release.wheels]
     hashes = {content["libraries"][row["code_library"]] for content in contents}
     assert row["library_sha256"] == sorted(hashes)
@@ -89,7 +125,7 @@ def test_recorded_hashes_are_those_of_every_wheel_of_the_row(
 
 def test_device_code_of_a_library_is_part_of_its_row(index: WheelIndex) -> None:
     """No CUDA wheel is small, but one library is: the sum holds its signatures at least as often."""
-    release = live_release(index, "torch", "2.15.0", "linux_x86_64")
+    release = live_release(index, "torch", "torch", "2.15.0", "linux_x86_64")
     row = committed("torch", version="2.15.0", platform="linux_x86_64")
     with index.open(release.chosen) as archive:
         found = scan_buffer(archive.read("torch/lib/libtorch_cuda_linalg.so"))
@@ -112,11 +148,57 @@ def test_nvidia_library_files_are_those_of_the_wheel(index: WheelIndex, empty_ca
         assert (held["folder"], held["libraries"]) == (row["folder"], row["libraries"])
 
 
-@pytest.mark.parametrize("name", [project.name for project in PROJECTS])
-def test_every_row_is_whole(name: str) -> None:
+def test_nvidia_libraries_that_share_a_place_are_those_of_the_wheels(
+    index: WheelIndex, empty_cache: WheelCache
+) -> None:
+    """NCCL for CUDA 12 and for 13 are two distributions that write the same file."""
+    rows = nvidia_rows(index, empty_cache, ["nvidia-nccl-cu12", "nvidia-nccl-cu13"])
+    (live,) = shared_rows(rows)
+    held = committed("nvidia_shared_files", folder=live["folder"], library=live["library"])
+    assert {name.partition("==")[0] for name in live["distributions"]} <= {
+        name.partition("==")[0] for name in held["distributions"]
+    }
+
+
+def test_a_requirement_resolves_to_a_release_that_it_admits(index: WheelIndex) -> None:
+    """A range with an upper bound that no later release can change."""
+    requirement = "nvidia-cudnn-cu12<10.0,>=9.3.0.75"
+    (live,) = requirement_rows(index, [{"requires_nvidia": [requirement]}])
+    held = committed("nvidia_requirements", requirement=requirement)
+    newest = tuple(int(part) for part in live["resolves_to"].split("."))
+    assert tuple(int(part) for part in held["resolves_to"].split(".")) <= newest
+    assert held["resolves_to"] in {wheel.version for wheel in index.wheels("nvidia-cudnn-cu12")}
+
+
+def test_device_code_of_an_nvidia_library_has_the_hash_that_its_wheel_records(
+    index: WheelIndex, empty_cache: WheelCache
+) -> None:
+    """The library was not read from another wheel: RECORD lists the hash that the row has."""
+    row = read_rows(TABLES_FOLDER / "nvidia_code.toml")[0]
+    wheels = {wheel.version: wheel for wheel in index.wheels(row["distribution"])
+              if wheel.platform == "linux_x86_64"}
+    recorded = wheel_contents(index, empty_cache, wheels[row["version"]])["libraries"]
+    assert row["library_sha256"] in recorded.values()
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_every_row_is_whole(project: Project) -> None:
     """Each row's columns are known ones, and the signatures of its device code add up to its fat binaries."""
-    for row in read_rows(TABLES_FOLDER / f"{name}.toml"):
-        assert set(row) <= {*COLUMNS, "source"}
-        assert row["source"] == f"pypi:{name}=={row['version']}"
+    for row in read_rows(project.path):
+        assert set(row) <= {*project.table.columns, "source"}
+        distribution = row.get("distribution", project.name)
+        assert row["source"] == f"pypi:{distribution}=={row['version']}"
+        assert ("cuda" in row) == ("cuda_from" in row)
         if "code" in row:
             assert sum(record["fat_binaries"] for record in row["code"]) == row["fat_binaries"]
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_device_code_is_measured_in_each_minor_release(project: Project) -> None:
+    """Of each distribution with CUDA (Linux x86_64) some patch of each minor release has been looked into."""
+    measured: dict[tuple[str, ...], bool] = {}
+    for row in read_rows(project.path):
+        if row.get("build") == "cuda" and row["platform"] == "linux_x86_64":
+            minor = (row.get("distribution", project.name), *row["version"].split(".")[:2])
+            measured[minor] = measured.get(minor, False) or "fat_binaries" in row
+    assert [minor for minor, is_measured in measured.items() if not is_measured] == []

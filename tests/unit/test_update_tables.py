@@ -7,7 +7,7 @@ import pytest
 
 from tools.loader_trace import loader_symbols
 from tools.table_file import Table, read_rows, render_table, write_table
-from tools.wheel_code import measured_columns
+from tools.wheel_code import declared_difference, measured_columns
 from tools.wheel_facts import build_columns, glibc_floor, library_hashes, python_versions
 from tools.wheel_index import WheelFile, platform_of
 
@@ -94,15 +94,15 @@ def test_python_versions_are_in_order() -> None:
     [
         (
             "is_cuda_build = True\ncuda_version_number = '10.1'\ncudnn_version_number = '7'\n",
-            {"build": "cuda", "tensorrt_build": None, "cuda": "10.1", "cudnn": "7"},
+            {"build": "cuda", "cuda": "10.1", "cudnn": "7"},
         ),
         (
             "build_info = {'cuda_version': '64_112', 'cudnn_version': '64_8', 'is_cuda_build': True}\n",
-            {"build": "cuda", "tensorrt_build": None, "cuda": "11.2", "cudnn": "8"},
+            {"build": "cuda", "cuda": "11.2", "cudnn": "8"},
         ),
         (
             "build_info = D([('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True)])",
-            {"build": "cuda", "tensorrt_build": None, "cuda": "12.5.1", "cudnn": "9"},
+            {"build": "cuda", "cuda": "12.5.1", "cudnn": "9"},
         ),
         (
             "build_info = D([('is_cuda_build', True), ('is_tensorrt_build', False)])",
@@ -111,15 +111,32 @@ def test_python_versions_are_in_order() -> None:
         ("is_cuda_build = False\nis_rocm_build = True\n", {"build": "rocm", "cudnn": None}),
         (
             "cuda: Optional[str] = '13.2'\ngit_version = 'd0f2'\nhip: Optional[str] = None\n",
-            {"build": "cuda", "tensorrt_build": None, "cuda": "13.2"},
+            {"build": "cuda", "cuda": "13.2"},
+        ),
+        (
+            "build_info = {'cuda_compute_capabilities': ['sm_80', 'compute_90'], 'is_cuda_build': True}",
+            {"build": "cuda", "declared": ["sm_80", "compute_90"]},
+        ),
+        (
+            "full_version = '2.6.2'\ncuda_version = '11.8'\ncudnn_version = '8.6.0'\nwith_mkl = 'ON'\n",
+            {"build": "cuda", "cuda": "11.8", "cudnn": "8.6.0"},
+        ),
+        (
+            "full_version = '3.3.1'\ncuda_version = 'False'\ncudnn_version = 'False'\n",
+            {"build": "cpu", "cudnn": None},
+        ),
+        (
+            '{"cuda": "12.x", "packaging": "pip", "cudnn": {"version": "8.8.1"}}',
+            {"build": "cuda", "cuda": "12", "cudnn": "8.8.1"},
         ),
         ("cuda = None\ngit_version = 'd0f2'\nhip = None\n", {"build": "cpu", "cudnn": None}),
         (None, {}),
     ],
 )
 def test_build_file_of_every_age_is_understood(text: str | None, expected: dict[str, object]) -> None:
-    """The forms that TensorFlow 2.1, 2.3 (Windows), 2.21 and 2.22, and torch 1.8 and 2.15 write."""
-    assert build_columns(text) == expected
+    """What TensorFlow 2.1, 2.3 (Windows), 2.21, 2.22, torch 1.8, 2.15, Paddle and CuPy write."""
+    told = {f"{name}_from": "build file" for name in ("cuda", "cudnn") if expected.get(name)}
+    assert build_columns(text) == expected | told
 
 
 def test_record_hashes_become_hex() -> None:
@@ -157,6 +174,8 @@ def test_measured_columns_of_a_torch_wheel() -> None:
             "torch/lib/libtorch_cuda_linalg.so": dynamic("libcusolver.so.11", "libtorch_cuda.so"),
         },
         "opened": {},
+        "named": {},
+        "built": {},
         "sha256": {"torch/lib/libtorch_cuda.so": "bb", "torch/lib/libtorch_cuda_linalg.so": "cc"},
     }
     recorded = {"torch/lib/libtorch_cuda.so": "aa", "torch/lib/libtorch_cuda_linalg.so": "cc"}
@@ -177,13 +196,52 @@ def test_measured_columns_of_a_torch_wheel() -> None:
     }
 
 
+NOTHING_SEEN: dict[str, Any] = {
+    "scans": {}, "dynamic": {}, "sha256": {}, "opened": {}, "named": {}, "built": {}
+}
+
+
+def test_measured_columns_of_a_paddle_wheel() -> None:
+    """What is opened by name is apart from what is needed; what the wheel ships is neither."""
+    member = "paddle/libs/libphi.so"
+    observed = NOTHING_SEEN | {
+        "scans": {member: scan((["7.0", "8.0"], ["8.0@7.8"], 3))},
+        "dynamic": {member: dynamic("libdnnl.so.3", "libcudart.so.10.2", "libc.so.6")},
+        "named": {member: ["libcudnn.so", "libcublas.so"]},
+        "sha256": {member: "aa"},
+    }
+    columns = measured_columns(observed, {member: "aa", "paddle/libs/libdnnl.so.3": "bb"})
+    assert columns["loads"] == ["libcudart.so.10.2"]
+    assert columns["loads_optional"] == ["libcublas.so", "libcudnn.so"]
+    assert (columns["loader"], columns["fat_binaries"], columns["record_differs"]) == (member, 3, None)
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        (["sm_70", "compute_80"], None),
+        (["7.0", "8.0"], None),
+        (["sm_70", "sm_75", "compute_80"], ["declared, not there: 7.5"]),
+        (["sm_70", "sm_80", "compute_90"], ["declared, not there: 9.0"]),
+        (["compute_80"], ["there, not declared: 7.0"]),
+    ],
+)
+def test_declared_architectures_are_held_against_the_measured(
+    declared: list[str], said: list[str] | None
+) -> None:
+    """The most frequent signature is what a wheel was built for; compute_80 is PTX, with or without SASS."""
+    code = [
+        {"sass": ["7.0", "8.0"], "ptx": ["8.0@7.8"], "fat_binaries": 9},
+        {"sass": ["9.0"], "ptx": [], "fat_binaries": 1},
+    ]
+    assert declared_difference(declared, code) == said
+
+
 def test_unreadable_device_code_stops_the_measurement() -> None:
     """A row is never written from a scan that did not understand everything."""
     broken = {**scan(), "unreadable": 1}
     with pytest.raises(ValueError, match="unreadable"):
-        measured_columns(
-            {"scans": {"a.so": broken}, "dynamic": {}, "sha256": {}, "opened": {}}, {"a.so": "aa"}
-        )
+        measured_columns({**NOTHING_SEEN, "scans": {"a.so": broken}}, {"a.so": "aa"})
 
 
 def test_loader_functions_are_found_by_their_plain_names(tmp_path: Path) -> None:

@@ -6,9 +6,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -101,12 +99,3 @@ def test_single_member_is_read_by_ranges(index: WheelIndex) -> None:
 def test_metadata_comes_out_of_the_wheel_where_the_index_has_no_copy(index: WheelIndex) -> None:
     """An index that keeps no metadata file beside the wheel answers 404."""
     assert index.metadata_text(only_wheel(index)) == METADATA
-
-
-def test_download_is_checked_against_the_hash(index: WheelIndex, tmp_path: Path) -> None:
-    """A wheel that is not the one that the index lists is refused."""
-    wheel = only_wheel(index)
-    index.download(wheel, tmp_path / "whole.whl")
-    assert (tmp_path / "whole.whl").read_bytes() == WHEEL
-    with pytest.raises(ValueError, match="but the index lists 00"):
-        index.download(replace(wheel, sha256="00"), tmp_path / "other.whl")

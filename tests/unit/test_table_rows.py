@@ -1,0 +1,81 @@
+"""Rows of the generated tables: what pins say, what is left out, who shares files, and what changed."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tools.framework_tables import PROJECTS
+from tools.nvidia_libraries import shared_rows
+from tools.table_file import Table, changes
+from tools.wheel_requirements import lowest_admitted
+
+TABLE = Table(summary="x", key=("version",), columns={"version": "package_version", "code": "records"})
+
+
+@pytest.mark.parametrize(
+    ("requirements", "lowest"),
+    [
+        (["nvidia-cudnn-cu12<10.0,>=9.3.0.75"], "9.3.0.75"),
+        (["nvidia-cublas-cu12==12.1.3.1", "nvidia-cudnn-cu12==8.9.2.26"], "8.9.2.26"),
+        (["nvidia-cudnn-frontend>=1.0", "nvidia-cudnn-cu12"], None),
+        (["nvidia-cudnn-cu12==9.*"], None),
+    ],
+)
+def test_lowest_admitted_version(requirements: list[str], lowest: str | None) -> None:
+    """A lower bound or an exact pin tells it; other distributions and whole ranges do not."""
+    assert lowest_admitted(requirements, re.compile(r"nvidia-cudnn-cu\d+")) == lowest
+
+
+def test_changes_name_rows_and_columns() -> None:
+    """A new row, one that is gone, and the one column of a row that differs; nothing for equal rows."""
+    same: dict[str, Any] = {"version": "1.0", "source": "a"}
+    old: dict[str, Any] = {"version": "1.1", "source": "a"}
+    newer = {**old, "code": [{"sass": ["8.0"]}]}
+    after: list[dict[str, Any]] = [same, newer, {"version": "1.3", "source": "a"}]
+    assert list(changes(TABLE, [same, old, {"version": "1.2", "source": "a"}], after)) == [
+        "1.1: code: nothing -> [{'sass': ['8.0']}]",
+        "1.3: new",
+        "1.2: gone",
+    ]
+    assert list(changes(TABLE, after, after)) == []
+
+
+def test_libraries_in_one_place_are_named_with_their_owners() -> None:
+    """The newest release of each distribution counts: an older one lay elsewhere."""
+    rows = [
+        library_row("a-cu12", "1.0", "x/lib", "libx.so.1"),
+        library_row("a-cu12", "2.0", "y/lib", "liby.so.2", "libz.so.2"),
+        library_row("a-cu13", "3.0", "y/lib", "liby.so.2", "libw.so.2"),
+        library_row("b", "1.0", "x/lib", "libx.so.1"),
+    ]
+    assert shared_rows(rows) == [
+        {
+            "folder": "y/lib",
+            "library": "liby.so.2",
+            "distributions": ["a-cu12==2.0", "a-cu13==3.0"],
+            "source": "pypi:a-cu13==3.0",
+        }
+    ]
+
+
+def library_row(distribution: str, version: str, folder: str, *libraries: str) -> dict[str, Any]:
+    source = f"pypi:{distribution}=={version}"
+    return {
+        "distribution": distribution, "version": version, "folder": folder, "libraries": list(libraries),
+        "source": source,
+    }
+
+
+def test_compact_rows_keep_what_their_table_has() -> None:
+    """The distribution comes from the source; what is empty, or is never measured, is left out."""
+    project = next(project for project in PROJECTS if project.name == "jax_distributions")
+    row: dict[str, Any] = {
+        "version": "0.7.2", "platform": "linux_x86_64", "build": "cpu", "glibc": None, "requires": [],
+        "measured_from": "x.whl", "wheel_sha256": "aa", "source": "pypi:jaxlib==0.7.2",
+    }
+    assert project.fitted(row) == {
+        "distribution": "jaxlib", "version": "0.7.2", "platform": "linux_x86_64", "build": "cpu",
+        "source": "pypi:jaxlib==0.7.2",
+    }
+    assert "wheel_sha256" in project.fitted(row | {"build": "cuda"})
