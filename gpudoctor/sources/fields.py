@@ -207,8 +207,9 @@ def platform(found: Found, value: str, source: str, rank: Rank) -> None:
     """Read where it happened, or what Python's platform module prints."""
     for said in re.split(r"[,/;+]", value[:200].lower()):
         word = said.strip(" .`*_")
-        for part in (word,) if word in _PLACES else word.split("-"):  # "linux-hpc" says both
-            if part in _PLACES:
+        parts = (word,) if word in _PLACES else tuple(word.split("-"))  # "linux-hpc" says both
+        if all(part in _PLACES for part in parts):
+            for part in parts:
                 found.mention("text.places", _PLACES[part], source)
     python_platform(found, value, source, rank)
 
