@@ -88,7 +88,8 @@ def test_several_files_are_one_text_with_several_names() -> None:
     b"\xff\xfe\xfa"[1:] + LINE.encode(),
     b"x" * 5000 + LINE.encode(),
     b"x" * 5_000_000 + b" " + LINE.encode() + b" " + b"y" * 5_000_000,
-])
+], ids=["colours", "progress", "Windows", "UTF-16", "gzip", "Docker", "containerd", "NUL", "no-break spaces",
+        "no UTF-8", "long line", "very long line"])
 def test_whatever_carries_a_line_it_is_found(data: bytes) -> None:
     """Colours, progress bars, encodings, envelopes, and what stands before it in a line without end."""
     shown = scanned(data).shown
