@@ -212,10 +212,14 @@ def _card_fit(stated: Stated) -> Fact | None:
     capabilities = stated.texts("text.capabilities")
     if not capabilities:
         return None
-    row = next((row for row in stated.rows if "code" in row), None)
+    # a build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never
     has_local = "+" in (stated.text("text.framework_version") or "")
+    elsewhere = has_local and "jetson" in stated.texts("text.places")
+    cuda = stated.text("text.build_cuda")
+    row = next((row for row in stated.rows
+                if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
     by_toolkit = [_by_toolkit(stated, one) for one in capabilities]
-    fits: list[str | None] = by_toolkit if row is None or has_local else [
+    fits: list[str | None] = by_toolkit if row is None else [
         _by_code(row, one, toolkit) for one, toolkit in zip(capabilities, by_toolkit, strict=True)]
     worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
     return _computed(worst, "text.capabilities", "the build") if worst else None
