@@ -18,15 +18,16 @@ false alarm is a harmless text that is called a fault; a miss is a fault that is
 harmless. "Cannot be decided" are cases that their log alone does not decide: there the cause has to be among
 the candidates (at most five), with the question that decides.
 
-What to expect of a text that nobody here has seen, measured on 2026-11-20 before anybody looked at the cases:
+What to expect of a text that nobody here has seen, as measured on 2026-11-20 before anybody looked at them:
 
-- the fifth that was kept aside (by a hash of what cases have in common), 44 cases: top-1 70.5 %, top-3 84.1 %,
-  1 false alarm, 6 misses, none certain and wrong; of 9 that cannot be decided, 3 had the cause among the candidates;
+- the fifth that was kept aside (by a hash of what cases have in common), 44 cases: top-1 70.5 %, top-3
+  84.1 %, 1 false alarm, 6 misses, none certain and wrong; of 9 that cannot be decided, 3 had the cause among
+  the candidates;
 - 101 further public reports, collected and labelled by somebody who saw neither rules nor other cases: top-1
   82.2 %, top-3 86.1 %, no false alarm, 8 misses, none certain and wrong.
 
-What these showed has been learnt from since. So all figures below are of cases that the rules know: they say that
-nothing was lost, and no more. The next figure that counts needs new cases.
+What these showed has been learnt from since. So all figures below are of cases that the rules know: they say
+that nothing was lost, and no more. The next figure that counts needs new cases.
 """
 
 
@@ -54,7 +55,8 @@ def page(parts: Mapping[str, Sequence[Outcome]]) -> str:
     """Return the whole page."""
     text = _HEAD
     for name, outcomes in parts.items():
-        text += f"\n## The part {'the rules were built with' if name == 'built with' else 'held out at first'}\n\n"
+        part = "the rules were built with" if name == "built with" else "held out at first"
+        text += f"\n## The part {part}\n\n"
         text += f"{figures(outcomes)}.\n"
         text += _table("Platform", _grouped(outcomes, "platform"))
         text += _table("Cause", _grouped(outcomes, "cause"))
