@@ -48,7 +48,9 @@ def examine_here(asked: Asked, watch: Stopwatch) -> Report:
         judges[0].read_rules()
         watch.begin("importing")
         import gpudoctor.render.text  # noqa: F401
+        from gpudoctor.probes import requirements
 
+        requirements.prepare()
         watch.begin("probes that ask the driver")
 
     watch.begin("probes that read files")

@@ -31,6 +31,11 @@ _ONLY_WITH = re.compile(
 Distribution = Mapping[str, Any]
 
 
+def prepare() -> None:
+    """Import what reading a framework's requirements takes, for whoever is waiting anyway."""
+    import packaging.requirements  # noqa: F401
+
+
 def required(
     distribution: Distribution,
     extras: frozenset[str],
