@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import signal
 import threading
@@ -84,9 +85,10 @@ class Crew:
         return [ended for ended in self._ended if isinstance(ended, Run)]
 
     def _start_watcher(self, index: int) -> None:
-        # A daemon, because one that is stuck in the kernel must not keep the interpreter from leaving.
+        # Nobody waits for its end, because one that is stuck in the kernel must not keep the interpreter from
+        # leaving; nor for its beginning, as threading does: without memory that may never come.
         try:
-            threading.Thread(target=self._watch, args=(index,), daemon=True).start()
+            _thread.start_new_thread(self._watch, (index,))
         except RuntimeError as error:  # the limit on processes counts threads too
             self._ended[index] = Run(outcome=Outcome.NOT_STARTED, seconds=0.0, detail=str(error))
 
