@@ -29,6 +29,7 @@ updates usr var venv version version.py versions wsl xla_cuda12 xla_cuda13
 _PUBLIC_FORMS = re.compile(
     r"(?:[a-z0-9_]+-linux-gnu|python[0-9.]*t?|pypy[0-9.]*|cuda-[0-9.]+|cu\d+|lib[A-Za-z0-9_+-]+\.so[0-9.]*|"
     r"nvidia[a-z-]*[0-9]*\*?|cuda\*|[0-9.]+)\Z")
+_SWITCH = re.compile(r"(?i:-?[0-9]{1,9}|true|false|yes|no|on|off|lazy|eager)?\Z")  # no secret hides in one
 _UUID = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]{4,}")
 _ABSOLUTE = re.compile(r"(?<![\w.])/[^\s:;,'\"()\[\]]+")
 _ANY_PATH = re.compile(r"(?<![\w./~-])[\w.@+~-]*/[^\s:;,'\"()\[\]]*")
@@ -83,6 +84,8 @@ def _value(name: str, value: Value, names: _StandIns) -> Value:
     if name in _KEPT_WORDS:
         return _clean_value(value, names)
     if isinstance(value, str) and name.startswith("environment."):
+        if _SWITCH.match(value):
+            return value
         return _text(value, names) if name in _PATH_VARIABLES else "[redacted]"
     if isinstance(value, str):
         return _text(value, names, _ANY_PATH)

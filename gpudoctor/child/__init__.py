@@ -48,7 +48,7 @@ def run(
 
 
 def run_all(jobs: Sequence[Job], meanwhile: Callable[[], object] | None = None) -> list[Run]:
-    """Run all jobs at the same time and return their results in the same order.
+    """Run all jobs at the same time; return their results in the same order, then those of what followed.
 
     `meanwhile` is called in the caller's thread, which has nothing else to do, when all are being started.
     An exception in the caller (Ctrl-C; SIGTERM and SIGHUP as SystemExit) ends every child and then goes on.

@@ -45,77 +45,93 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
+class _Watched:
+    """One job and what is known of it."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.added_at = time.monotonic()
+        self.begun = False
+        self.ended: Run | BaseException | None = None
+
+
 class Crew:
     """One watching thread per job, so that no signal can interrupt the start or the burial of a child.
 
     The caller's thread only waits. It takes no lock that a watcher needs and joins no thread: an exception
-    inside either could leave it in a false state. All it must know is in `_begun` and `_ended`.
+    inside either could leave it in a false state. All it must know is in `_all`, which only grows: a watcher
+    adds the jobs that follow its own before it says that its own has ended.
     """
 
     def __init__(
         self, jobs: Sequence[Job], attempt: Attempt, *, slack_seconds: float = _SLACK_SECONDS
     ) -> None:
-        self._jobs = list(jobs)
+        self._first = list(jobs)
         self._attempt = attempt
         self._slack_seconds = slack_seconds
-        self._begun = [False] * len(self._jobs)
-        self._ended: list[Run | BaseException | None] = [None] * len(self._jobs)
+        self._all: list[_Watched] = []
         self._stop = False
         self._news = threading.Lock()  # held until the last watcher has ended
         self._news.acquire()
 
     def results(self, meanwhile: Callable[[], object] | None = None) -> list[Run]:
         """Start all, wait for all; what a watcher or `meanwhile` raised is raised here."""
-        begun_at = time.monotonic()
         try:
-            for index in range(len(self._jobs)):
-                self._start_watcher(index)
+            self._add(self._first)
             if meanwhile is not None:
                 meanwhile()
-            while not all(self._ended):
+            while not self._have_all_ended():
                 self._news.acquire(timeout=_TICK_SECONDS)
-                self._give_up_overdue(begun_at)
+                self._give_up_overdue()
         except BaseException:  # whatever it was, the children go first
             self._stop = True
             self._wait_for_burials()
             raise
-        for ended in self._ended:
-            if isinstance(ended, BaseException):
-                raise ended
-        return [ended for ended in self._ended if isinstance(ended, Run)]
+        for watched in self._all:
+            if isinstance(watched.ended, BaseException):
+                raise watched.ended
+        return [watched.ended for watched in self._all if isinstance(watched.ended, Run)]
 
-    def _start_watcher(self, index: int) -> None:
+    def _add(self, jobs: Sequence[Job]) -> None:
+        more = [_Watched(job) for job in jobs]
+        self._all.extend(more)
+        for watched in more:
+            self._start_watcher(watched)
+
+    def _have_all_ended(self) -> bool:
+        return all(watched.ended for watched in self._all)
+
+    def _start_watcher(self, watched: _Watched) -> None:
         # Nobody waits for its end, because one that is stuck in the kernel must not keep the interpreter from
         # leaving; nor for its beginning, as threading does: without memory that may never come.
         try:
-            _thread.start_new_thread(self._watch, (index,))
+            _thread.start_new_thread(self._watch, (watched,))
         except RuntimeError as error:  # the limit on processes counts threads too
-            self._ended[index] = Run(outcome=Outcome.NOT_STARTED, seconds=0.0, detail=str(error))
+            watched.ended = Run(outcome=Outcome.NOT_STARTED, seconds=0.0, detail=str(error))
 
-    def _watch(self, index: int) -> None:
-        self._begun[index] = (
-            True  # before asking whether to stop: the caller sets and asks in the other order
-        )
+    def _watch(self, watched: _Watched) -> None:
+        watched.begun = True  # before asking whether to stop: the caller sets and asks in the other order
         ended: Run | BaseException
         try:
-            ended = self._attempt(self._jobs[index], lambda: self._stop)
+            ended = self._attempt(watched.job, lambda: self._stop)
+            if watched.job.then is not None and not self._stop and watched.ended is None:
+                self._add(watched.job.then(ended))
         except BaseException as error:  # noqa: BLE001  a fault of ours must not vanish with its thread
             ended = error
-        self._ended[index] = ended
-        if all(self._ended):
+        watched.ended = ended
+        if self._have_all_ended():
             with contextlib.suppress(RuntimeError):  # two were last at the same time
                 self._news.release()
 
-    def _give_up_overdue(self, begun_at: float) -> None:
+    def _give_up_overdue(self) -> None:
         """Answer for watchers that are stuck: starting a program on a dead network folder never returns."""
-        seconds = time.monotonic() - begun_at
-        for index, job in enumerate(self._jobs):
-            if (
-                self._ended[index] is None
-                and seconds > job.timeout_seconds + REAP_SECONDS + self._slack_seconds
-            ):
+        now = time.monotonic()
+        for watched in self._all:
+            seconds = now - watched.added_at
+            overdue = seconds > watched.job.timeout_seconds + REAP_SECONDS + self._slack_seconds
+            if watched.ended is None and overdue:
                 detail = "the system did not come back from starting or ending it"
-                self._ended[index] = Run(outcome=Outcome.UNKILLABLE, seconds=seconds, detail=detail)
+                watched.ended = Run(outcome=Outcome.UNKILLABLE, seconds=seconds, detail=detail)
 
     def _wait_for_burials(self) -> None:
         """Wait, bounded and deaf to a second Ctrl-C, until every watcher that began has buried its child."""
@@ -124,5 +140,4 @@ class Crew:
         while waiting and time.monotonic() < deadline:
             with contextlib.suppress(KeyboardInterrupt, SystemExit):
                 time.sleep(_SHORT_TICK_SECONDS)
-                pairs = zip(self._begun, self._ended, strict=True)
-                waiting = any(begun and ended is None for begun, ended in pairs)
+                waiting = any(watched.begun and watched.ended is None for watched in self._all)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 from gpudoctor.frozen import frozen
@@ -46,7 +46,8 @@ class Job:
 
     Entries of `argv` that equal `ANSWER` become the number of the answer's descriptor; without one, no answer
     is expected. A `journal` is an answer of many lines that count as soon as they stand there, whatever comes
-    later; `Run.answer` then is its text.
+    later; `Run.answer` then is its text. `then` is asked, in a watcher's thread, what to start when this one has
+    ended so; the runs of that come behind those of the jobs that were given.
     """
 
     argv: Sequence[str]
@@ -56,3 +57,4 @@ class Job:
     answer_limit_bytes: int = ANSWER_LIMIT_BYTES
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES
     journal: bool = False
+    then: Callable[[Run], Sequence[Job]] | None = None

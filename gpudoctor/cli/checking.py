@@ -37,24 +37,21 @@ def examine_here(asked: Asked, watch: Stopwatch) -> Report:
     begun = time.monotonic()
     judges: list[Judge] = []
 
-    def while_reading() -> None:
+    def meanwhile() -> None:
         watch.begin("importing")
         from gpudoctor.cli.judging import Judge
 
         judges.append(Judge(asked, watch))
-        watch.begin("probes that read files")
-
-    def while_asking() -> None:
         judges[0].read_rules()
         watch.begin("importing")
         import gpudoctor.render.text  # noqa: F401
         from gpudoctor.probes import requirements
 
         requirements.prepare()
-        watch.begin("probes that ask the driver")
+        watch.begin("waiting for probes")
 
-    watch.begin("probes that read files")
-    raw = local.collect(visit, while_reading, while_asking)
+    watch.begin("starting probes")
+    raw = local.collect(visit, meanwhile)
     return judges[0].examined_here(visit, raw, begun)
 
 

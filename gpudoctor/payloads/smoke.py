@@ -115,7 +115,7 @@ class _Trial:
         elif code == _OUT_OF_MEMORY:
             reason = "no room on the card"
         elif code == _COMPILING_DISABLED:  # the kernel is text; frameworks with machine code do not mind
-            reason = "CUDA_DISABLE_PTX_JIT forbids the driver to compile it"
+            reason = "CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT forbids the driver to compile it"
         result = {"outcome": "skipped" if reason else "failed", "call": name, "answer": answer}
         if reason:
             result["reason"] = reason

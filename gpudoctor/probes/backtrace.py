@@ -1,18 +1,28 @@
-"""What the interpreter writes of itself when it crashes or hangs, cut down to where that was.
+"""What the interpreter and native code write of themselves when they crash or hang, cut down to what counts.
 
-All threads are written, each with its innermost frame first: what counts are the headline and the first
+Of native code that is the line which says what failed; the addresses after it say nothing to anybody.
+
+Of the interpreter all threads are written, each with its innermost frame first: what counts are the headline and the first
 frames of the thread that crashed, or of the last one, which is the main thread. Frames of our own payloads
 say nothing of the framework.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+_FATAL = re.compile(r"F\d{4,8} \d\d:\d\d:\d\d")  # the severity of absl's and glog's log lines
 _HEADLINES = ("Fatal Python error", "Timeout (", "Windows fatal exception")
 _THREAD, _CRASHED, _MOST_RECENT = "Thread 0x", "Current thread 0x", "(most recent call first)"
 _OUR_OWN = ("/payloads/stage", "/payloads/__main__.py", "/importlib/", "<frozen importlib")
 _FRAMES = 4
+
+
+def before_addresses(lines: Sequence[str]) -> list[str]:
+    """Return the lines up to the last fatal one, behind which its stack stands."""
+    fatal = [number for number, line in enumerate(lines, 1) if _FATAL.match(line)]
+    return list(lines[:fatal[-1]] if fatal else lines)
 
 
 def gist(lines: Sequence[str]) -> list[str]:

@@ -103,7 +103,7 @@ def _import_words(found: _Round, outcome: str) -> Iterator[str]:
     if outcome == "failed":
         yield from _last(_lines(text(found.journal.of("import-failed")[0].get("words"))))
     elif outcome != "passed":
-        yield from _last(_said_during(found, None))
+        yield from _last(backtrace.before_addresses(_said_during(found, None)))
         yield from _last(backtrace.gist(_lines(found.journal.rest)))
 
 
@@ -161,7 +161,8 @@ def _broken_off(card: str, stage: str, begun: Data, found: _Round) -> Record:
         reason = f"no end within {limit:g} s" if isinstance(limit, float) else "no end within its limit"
     if outcome == "timed-out" and compiler is not None:
         outcome, reason = "compiling", f"{reason}; {text(compiler.get('library'))}, the compiler, was at work"
-    words = [*_last(_said_during(found, stage)), *_last(backtrace.gist(_lines(found.journal.rest)))]
+    said = backtrace.before_addresses(_said_during(found, stage))
+    words = [*_last(said), *_last(backtrace.gist(_lines(found.journal.rest)))]
     return record(stage=stage, card=card, outcome=outcome, reason=reason or None,
                   words=_BETWEEN_LINES.join(words)[-_WORDS_CHARACTERS:] or None)
 

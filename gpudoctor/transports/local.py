@@ -43,39 +43,54 @@ class Visit:
     process: Process | None = None  # then everything is asked where it lives, by its interpreter
 
 
-def collect(visit: Visit, while_reading: Callable[[], object] | None = None,
-            while_asking: Callable[[], object] | None = None) -> RawDocument:
+def collect(visit: Visit, meanwhile: Callable[[], object] | None = None) -> RawDocument:
     """Return the raw answers of every collector; one that fails is an answer with its outcome.
 
-    The callables are what the caller has to do anyway: each is called once, while children run.
+    `meanwhile` is what the caller has to do anyway: it is called once, while children run.
     """
     patient = visit.patient
     own = _own(visit)
     seen_from = patient.executable if isinstance(patient, Patient) else own
-    jobs = {}
+    frameworks = {}
     if isinstance(patient, Patient):
-        jobs["frameworks"] = _job(visit, "frameworks", patient.executable, because=patient.because,
-                                  folders=list(visit.script_folders))
-    raw = _read_files(visit, _reading(visit, seen_from), jobs, while_reading)
+        frameworks["frameworks"] = _job(visit, "frameworks", patient.executable, because=patient.because,
+                                        folders=list(visit.script_folders))
+    raw = _look(visit, _reading(visit, seen_from), frameworks, _asking(visit, seen_from), meanwhile)
     if visit.process:
         raw["process"] = _named(visit.process, raw["process"])
     if isinstance(patient, NoPatient):
         raw["frameworks"] = _unasked("not-started", patient.reason)
-    # the loader's order for libcuda is the patient's (its RPATH, its libc): ask there if it can run anything
-    interpreter = seen_from if _is_python(raw["frameworks"]) else own
-    asking = {"nvml": _job(visit, "nvml", own), "cuda": _job(visit, "cuda", interpreter)}
-    raw.update(_run(asking, while_asking))
-    if interpreter != own and raw["cuda"].outcome in _NO_ANSWER:  # a Python without ctypes, for one
+    # the loader's order for libcuda is the patient's (its RPATH, its libc): its word counts where it has one
+    interpreter = seen_from
+    if "cuda" not in raw:
+        interpreter = seen_from if _is_python(raw["frameworks"]) else own
+        raw.update(_run(_asking(visit, interpreter)))
+    if interpreter != own and _says_nothing(raw):
         interpreter = own
-        left_seconds = visit.timeout_seconds - raw["cuda"].seconds
-        at_least = visit.timeout_seconds * series.LIMIT_SHARE
-        hurried = replace(visit, timeout_seconds=max(left_seconds, at_least))
-        raw.update(_run({"cuda": _job(hurried, "cuda", own)}))
+        raw.update(_run({"cuda": _job(_in_what_is_left(visit, raw), "cuda", own)}))
     if visit.depth == "smoke":
         raw.update(_run({"smoke": _job(visit, "smoke", interpreter)}))
     else:
         raw["smoke"] = _unasked("not-asked", f"no kernel is run at depth {visit.depth}")
     return raw
+
+
+def _asking(visit: Visit, interpreter: str) -> dict[str, Job]:
+    return {"nvml": _job(visit, "nvml", _own(visit)), "cuda": _job(visit, "cuda", interpreter)}
+
+
+def _says_nothing(raw: RawDocument) -> bool:
+    """Return whether the patient's interpreter could not ask libcuda: without ctypes, or no Python at all."""
+    outcome = raw["cuda"].outcome
+    return outcome in _NO_ANSWER or (outcome != Outcome.OK.value and not _is_python(raw["frameworks"]))
+
+
+def _in_what_is_left(visit: Visit, raw: RawDocument) -> Visit:
+    """Return the visit with the time that libcuda may still take: a Python has had some of it in vain."""
+    if not _is_python(raw["frameworks"]):
+        return visit
+    left_seconds = visit.timeout_seconds - raw["cuda"].seconds
+    return replace(visit, timeout_seconds=max(left_seconds, visit.timeout_seconds * series.LIMIT_SHARE))
 
 
 def _own(visit: Visit) -> str:
@@ -136,19 +151,25 @@ def _reading(visit: Visit, seen_from: str) -> dict[str, dict[str, Any]]:
     return requests
 
 
-def _read_files(visit: Visit, requests: Mapping[str, dict[str, Any]], others: Mapping[str, Job],
-                meanwhile: Callable[[], object] | None) -> dict[str, Answer]:
-    """Run the other jobs, and these collectors: here in a series, then by itself what that did not answer."""
+def _look(visit: Visit, requests: Mapping[str, dict[str, Any]], frameworks: Mapping[str, Job],
+          asking: Mapping[str, Job], meanwhile: Callable[[], object] | None) -> dict[str, Answer]:
+    """Run these: the readers of files in a series, and by itself what that did not answer.
+
+    The driver is asked as soon as the series has answered everything, else not here: first look, then touch.
+    """
     raw: dict[str, Answer] = {}
     if visit.process is None:
-        in_series = series.job(requests, PAYLOAD, visit.environment, visit.timeout_seconds)
-        first, *rest = child.run_all([in_series, *others.values()], meanwhile)
+        def then(run: Run) -> list[Job]:
+            return list(asking.values()) if len(series.answers(run, requests)) == len(requests) else []
+
+        in_series = series.job(requests, PAYLOAD, visit.environment, visit.timeout_seconds, then)
+        first, *rest = child.run_all([in_series, *frameworks.values()], meanwhile)
         raw.update(series.answers(first, requests))
-        raw.update(zip(others, map(_answer, rest), strict=True))
+        raw.update(zip([*frameworks, *asking], map(_answer, rest), strict=False))  # the driver's if asked
         meanwhile = None
     left = {name: _job(visit, name, _own(visit), **request)
             for name, request in requests.items() if name not in raw}
-    left.update({name: job for name, job in others.items() if name not in raw})
+    left.update({name: job for name, job in frameworks.items() if name not in raw})
     raw.update(_run(left, meanwhile))
     return raw
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpudoctor import child
@@ -23,12 +23,13 @@ LIMIT_SHARE, LIMIT_SECONDS = 0.25, 2.0
 Requests = Mapping[str, Mapping[str, Any]]
 
 
-def job(requests: Requests, payload: str, environment: Mapping[str, str], timeout_seconds: float) -> Job:
+def job(requests: Requests, payload: str, environment: Mapping[str, str], timeout_seconds: float,
+        then: Callable[[Run], Sequence[Job]]) -> Job:
     """Return the child that runs these collectors; `timeout_seconds` is the limit that each has alone."""
     # -S: it needs the standard library alone, and what an environment adds at every start can take its time
     argv = [sys.executable, "-S", payload, "series", child.ANSWER, json.dumps({"requests": requests})]
     return Job(argv=argv, timeout_seconds=min(LIMIT_SECONDS, timeout_seconds * LIMIT_SHARE),
-               environment=environment, journal=True)
+               environment=environment, journal=True, then=then)
 
 
 def answers(run: Run, requests: Requests) -> dict[str, Answer]:

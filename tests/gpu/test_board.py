@@ -166,7 +166,8 @@ def test_machine_code_is_ignored(python: str) -> None:
 
 
 def test_compiling_is_forbidden(python: str) -> None:
-    _, report = check(python, CUDA_DISABLE_PTX_JIT="1")
+    """Without the driver's cache, for what it compiled before it still runs."""
+    _, report = check(python, CUDA_DISABLE_PTX_JIT="1", CUDA_CACHE_DISABLE="1")
     record("disable-ptx-jit", report)
     assert "driver-bug-regression" not in causes(report), "our own kernel is text and was not run"
     kernels = {card["gpu.driver_kernel"]["value"] for card in report["snapshot"]["gpus"]}

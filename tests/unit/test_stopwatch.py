@@ -34,8 +34,8 @@ def test_a_phase_that_comes_again_is_one_phase() -> None:
 def test_times_are_beside_the_report(form: str) -> None:
     """Each wave of probes, judging, proving and rendering has a line; JSON stays JSON."""
     ended = run_gpudoctor("check", "--depth", "static", "--python", sys.executable, "--format", form, "-vv")
-    expected = {START_UP, "probes that read files", "importing", "reading the rules",
-                "probes that ask the driver", "running frameworks", "reading answers", "judging",
+    expected = {START_UP, "starting probes", "importing", "reading the rules",
+                "waiting for probes", "running frameworks", "reading answers", "judging",
                 "proving fixes", "rendering", "in all"}
     assert expected <= phases(ended.stderr).keys()
     assert "TIME" not in ended.stdout
