@@ -245,7 +245,8 @@ def _case(raw: Mapping[str, Any]) -> Case:
 
 def _table(name: str, raw: Mapping[str, Any]) -> Table:
     return Table(name=name, summary=raw["summary"], key=tuple(raw["key"]), columns=raw["columns"],
-                 rows=tuple({k: value(v) for k, v in row.items()} for row in raw["rows"]))
+                 rows=tuple([{k: value(v) if isinstance(v, list) else v for k, v in row.items()}
+                             for row in raw["rows"]]))
 
 
 def _symptom(raw: Mapping[str, Any]) -> SymptomPattern:

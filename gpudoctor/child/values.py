@@ -46,8 +46,8 @@ class Job:
 
     Entries of `argv` that equal `ANSWER` become the number of the answer's descriptor; without one, no answer
     is expected. A `journal` is an answer of many lines that count as soon as they stand there, whatever comes
-    later; `Run.answer` then is its text. `then` is asked, in a watcher's thread, what to start when this one has
-    ended so; the runs of that come behind those of the jobs that were given.
+    later; `Run.answer` then is its text. `then` is asked, in a watcher's thread, what to start when this one
+    has ended so; the runs of that come behind those of the jobs that were given.
     """
 
     argv: Sequence[str]

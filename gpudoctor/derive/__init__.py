@@ -13,7 +13,7 @@ from gpudoctor import versions
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import moves, packages, requirements, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
-from gpudoctor.derive.lazy import Derivation, LazyFacts
+from gpudoctor.derive.lazy import Derivation, LazyFacts, Narrowed
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.view import View
 from gpudoctor.engine import Subject, Subjects
@@ -59,12 +59,18 @@ def subjects(snapshot: Snapshot, database: RuleDatabase) -> Subjects:
 
 
 def complete(snapshot: Snapshot, database: RuleDatabase) -> Snapshot:
-    """Return the snapshot with its derived facts in it, for people and programs; pairs are left out."""
+    """Return the snapshot with its derived facts in it, for people and programs; pairs are left out.
+
+    They are computed when they are read: text shows few of them.
+    """
     found = subjects(snapshot, database)
     frameworks = snapshot.frameworks if isinstance(snapshot.frameworks, Unknown) else tuple(
-        {name: fact for name, fact in subject.facts.items() if CATALOGUE[name].scope is Scope.FRAMEWORK}
-        for subject in found[Scope.FRAMEWORK])
-    return replace(snapshot, host=dict(found[Scope.HOST][0].facts), frameworks=frameworks)
+        Narrowed(subject.facts, _is_of_framework) for subject in found[Scope.FRAMEWORK])
+    return replace(snapshot, host=found[Scope.HOST][0].facts, frameworks=frameworks)
+
+
+def _is_of_framework(name: str) -> bool:
+    return name in CATALOGUE and CATALOGUE[name].scope is Scope.FRAMEWORK
 
 
 def _scope(scope: tuple[Facts, ...] | Unknown) -> tuple[tuple[Facts, ...], Unknown | None]:

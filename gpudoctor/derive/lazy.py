@@ -43,9 +43,39 @@ class LazyFacts(Mapping[str, Fact]):
             return fact
         return self._wider[name]
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is such a fact, without computing it."""
+        return name in self._own or name in self._derivations or name in self._wider
+
     def __iter__(self) -> Iterator[str]:
         """Yield every name, derived ones too."""
         return iter(dict.fromkeys((*self._wider, *self._own, *self._derivations)))
+
+    def __len__(self) -> int:
+        """Return how many names there are."""
+        return sum(1 for _ in self)
+
+
+class Narrowed(Mapping[str, Fact]):
+    """Those of some facts whose names are wanted; each is computed when it is read."""
+
+    def __init__(self, facts: Facts, is_wanted: Callable[[str], bool]) -> None:
+        self._facts = facts
+        self._is_wanted = is_wanted
+
+    def __getitem__(self, name: str) -> Fact:
+        """Return a fact; raise KeyError where there is none, or none that is wanted."""
+        if not self._is_wanted(name):
+            raise KeyError(name)
+        return self._facts[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is such a fact, without computing it."""
+        return name in self._facts and self._is_wanted(str(name))
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names that are wanted."""
+        return (name for name in self._facts if self._is_wanted(name))
 
     def __len__(self) -> int:
         """Return how many names there are."""

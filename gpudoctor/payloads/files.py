@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Optional
 
 LIMIT_BYTES = 1 << 20
+_PIECE_BYTES = 1 << 16
 
 
 def _failure(error):
@@ -28,12 +29,14 @@ def read_bytes(path, limit_bytes=LIMIT_BYTES):
     except OSError as error:
         return None, _failure(error)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        seen = os.fstat(descriptor)
+        if not stat.S_ISREG(seen.st_mode):
             return None, {"error": "not a regular file"}
+        at_once = max(seen.st_size + 1, _PIECE_BYTES)  # those of /proc say that they are empty
         pieces = []
         left = limit_bytes
         while left > 0:
-            piece = os.read(descriptor, min(left, 1 << 16))
+            piece = os.read(descriptor, min(left, at_once))
             if not piece:
                 break
             pieces.append(piece)

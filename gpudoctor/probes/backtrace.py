@@ -2,9 +2,9 @@
 
 Of native code that is the line which says what failed; the addresses after it say nothing to anybody.
 
-Of the interpreter all threads are written, each with its innermost frame first: what counts are the headline and the first
-frames of the thread that crashed, or of the last one, which is the main thread. Frames of our own payloads
-say nothing of the framework.
+Of the interpreter all threads are written, each with its innermost frame first: what counts are the headline
+and the first frames of the thread that crashed, or of the last one, which is the main thread. Frames of our
+own payloads say nothing of the framework.
 """
 
 from __future__ import annotations

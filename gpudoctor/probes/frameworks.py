@@ -26,6 +26,7 @@ class _Framework:
     name: str
     own: Data
     data: Data
+    required: dict[frozenset[str], tuple[str, ...]]  # by extras, as they are worked out
 
     @property
     def distribution(self) -> Data:
@@ -109,7 +110,7 @@ def library_files(answer: Answer) -> list[Record]:
 
 
 def _facts(found: Data, data: Data) -> Facts:
-    framework = _Framework(name=text(found["name"]) or "", own=found, data=data)
+    framework = _Framework(name=text(found["name"]) or "", own=found, data=data, required={})
     failed = text(found.get("error"))
     facts: dict[str, Fact] = {}
     for name in promised("frameworks", Scope.FRAMEWORK):
@@ -196,7 +197,14 @@ def _code(framework: _Framework) -> Fact:
     return Known(value=records, source=f"fat binaries in {paths}")
 
 
-def _requirements(framework: _Framework, extras: frozenset[str]) -> tuple[str, ...]:
+def _requirements(framework: _Framework, extras: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Return what it requires of NVIDIA; asked several times, worked out once."""
+    if extras not in framework.required:
+        framework.required[extras] = _required(framework, extras)
+    return framework.required[extras]
+
+
+def _required(framework: _Framework, extras: frozenset[str]) -> tuple[str, ...]:
     python = mapping(framework.data.get("python"))
     markers = {str(k): v for k, v in mapping(python.get("markers")).items() if isinstance(v, str)}
     others = {name: d for d in objects(framework.data.get("distributions")) if (name := text(d.get("name")))}
@@ -213,12 +221,12 @@ def _unreadable(framework: _Framework) -> Fact | None:
 
 def _requires(framework: _Framework) -> Fact:
     failed = _unreadable(framework)
-    return failed or Known(value=_requirements(framework, frozenset()), source=f"{framework.path}/METADATA")
+    return failed or Known(value=_requirements(framework), source=f"{framework.path}/METADATA")
 
 
 def _extra_requires(framework: _Framework) -> Fact:
     failed = _unreadable(framework)
-    always = _requirements(framework, frozenset())
+    always = _requirements(framework)
     extras = requirements.cuda_extras(framework.distribution)
     added = tuple(r for r in _requirements(framework, extras) if r not in always)
     return failed or some(added, f"{framework.path}/METADATA, extras {', '.join(sorted(extras)) or 'none'}")
@@ -284,7 +292,7 @@ _READERS: Mapping[str, Callable[[_Framework], Fact]] = {
     "framework.installer": _installer,
     "framework.build": lambda framework: framework.build.kind,
     "framework.cuda": lambda framework: framework.build.cuda,
-    "framework.cudnn": lambda framework: build.cudnn(framework.build, _requirements(framework, frozenset())),
+    "framework.cudnn": lambda framework: build.cudnn(framework.build, _requirements(framework)),
     "framework.tags": _tags,
     "framework.code_library_sha256": _code_sha256,
     "framework.code": _code,

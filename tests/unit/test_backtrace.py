@@ -79,9 +79,9 @@ def test_anything_else_is_left_as_it_is_or_shortened(lines: list[str]) -> None:
 def test_what_native_code_says_ends_with_the_fatal_line() -> None:
     """As jaxlib 0.11.2 wrote it on an H200 (CUDA_FORCE_PTX_JIT)."""
     lines = [
-        "E1120 17:16:03.601304    1801 cuda_blas.cc:197] failed to create cublas handle: an internal operation failed",
-        "F1120 17:16:03.716684    1875 stream_executor_util.cc:504] Could not load RepeatBufferKernel: INTERNAL: ...",
+        "E1120 17:16:03.601304    1801 cuda_blas.cc:197] failed to create cublas handle",
+        "F1120 17:16:03.716684    1875 stream_executor_util.cc:504] Could not load RepeatBufferKernel",
         "=== Source Location Trace: === ", "external/xla+/xla/stream_executor/cuda/cuda_status.cc:68",
-        "*** Check failure stack trace: ***", "    @     0x7f045bbaa9c4  absl::log_internal::LogMessage::SendToLog()"]
+        "*** Check failure stack trace: ***", "    @     0x7f045bbaa9c4  absl::log_internal::LogMessage()"]
     assert before_addresses(lines) == lines[:2]
     assert before_addresses(lines[2:]) == lines[2:]

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -306,8 +307,9 @@ def shell(line: str, **more: Any) -> child.Job:
 def test_what_follows_a_job_starts_while_others_still_run(tmp_path: Path) -> None:
     """The second of the jobs waits for what only the follower writes."""
     os.mkfifo(tmp_path / "pipe")
-    waiting = shell(f"cat {tmp_path / 'pipe'}")
-    first = shell("echo seen", then=lambda run: [shell(f"echo {run.stdout.decode().strip()} > {tmp_path / 'pipe'}")])
+    pipe = tmp_path / "pipe"
+    waiting = shell(f"cat {pipe}")
+    first = shell("echo seen", then=lambda run: [shell(f"echo {run.stdout.decode().strip()} > {pipe}")])
     runs = child.run_all([first, waiting])
     assert [run.stdout for run in runs] == [b"seen\n", b"seen\n", b""]
     assert {run.outcome for run in runs} == {child.Outcome.OK}
