@@ -105,7 +105,7 @@ def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
 
 
 def _as_the_page_says(rule: Rule, subject: Subject) -> tuple[Remedy, ...]:
-    """Return what to do in the words of the page, where its commands need what the text does not say."""
+    """Return what to do in the words of the page, whose commands need what the text does not say."""
     if not rule.fix or rule.severity is Severity.BENIGN:
         return ()
     bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in rule.fix)
@@ -113,7 +113,7 @@ def _as_the_page_says(rule: Rule, subject: Subject) -> tuple[Remedy, ...]:
     title = next((remedy.title for remedy in filled), rule.title)
     return (Remedy(
         kind=rule.fix[0].kind, title=title, risk=rule.fix[0].risk, proven="unproven",
-        commands=(f"gpudoctor rules show {rule.id}",), env={}, image=None, undo=None, effect={}),)
+        commands=(), env={}, image=None, undo=None, effect={}),)
 
 
 def _of_place(fixes: Sequence[Fix], subject: Subject) -> Sequence[Fix]:

@@ -83,7 +83,7 @@ def _published(facts: Facts, tables: Tables) -> Facts:
 
 def _python(frameworks: tuple[Facts, ...] | Unknown, tables: Tables) -> dict[str, Fact]:
     """Return the oldest Python that the newest release of the framework takes: older ones take it too."""
-    name = None if isinstance(frameworks, Unknown) else frameworks[0].get("framework.name")
+    name = frameworks[0].get("framework.name") if isinstance(frameworks, tuple) and frameworks else None
     table = tables.get(str(name.value)) if isinstance(name, Known) else None
     rows = [row for row in table.rows if as_texts(row.get("python"))] if table is not None else []
     if not rows:

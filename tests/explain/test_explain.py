@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudoctor.examine import Policy
 from gpudoctor.explain import report
 from gpudoctor.model import Certainty, Known, Severity, Verdict
+from gpudoctor.render.told import last_words
 from tests.explain.cranes import CUDNN, HOOK, MYSTERY, SQUEAK, STILL, TORN, causes, database, told
 
 
@@ -45,6 +46,13 @@ def test_a_message_that_is_more_probably_harmless_is_called_so_and_names_what_el
     assert told(HOOK, STILL, "gpu: AMD Radeon RX 580").undecided == ()
 
 
+def test_what_ended_the_program_is_never_harmless() -> None:
+    """The same words, at the end of a traceback: the crane did not go on without its hook."""
+    said = ("gpu: none", f"crane.errors.HookError: {HOOK}")
+    assert causes(HOOK, said[0]) == ["benign-crane-parked"]
+    assert causes(*said)[:2] == ["hook-missing", "hook-of-other-make"]
+
+
 def test_the_same_message_is_a_fault_where_the_harmless_cause_is_less_probable() -> None:
     """With a card it is one."""
     assert causes(HOOK, "gpu: RTX 3090")[0] == "hook-missing"
@@ -64,7 +72,7 @@ def test_fixes_are_unproven_and_only_those_that_can_be_filled_in() -> None:
     """No command with a hole in it; none for a container where there is none."""
     hook, other = told(HOOK).findings
     assert [(fix.commands, fix.proven) for fix in hook.fixes] == [(("pip install hook",), "unproven")]
-    assert other.fixes[0].commands == ("gpudoctor rules show GPD9911",)
+    assert (other.fixes[0].commands, other.rule) == ((), "GPD9911")
     stated = {f.cause: f for f in told(HOOK, "cuda: 11.2", "platform: docker").findings}
     assert stated["hook-of-other-make"].fixes[0].commands == ("pip install hook==11.2",)
     assert ("docker run hook",) in [fix.commands for fix in stated["hook-missing"].fixes]
@@ -101,9 +109,21 @@ def test_an_unknown_error_beside_harmless_lines_keeps_the_verdict_open() -> None
 
 
 def test_a_text_that_says_nothing_is_not_healthy() -> None:
-    """Silence is no proof."""
-    assert report(told("epoch 1 loss 0.5"), database(), Policy()).exit_code == 3
-    assert report(told(""), database(), Policy()).exit_code == 3
+    """Silence is no proof; and it is called by another name than a line that nobody knows."""
+    for text in ("epoch 1 loss 0.5", "", "Correctable Error : 0"):
+        judged = report(told(text), database(), Policy())
+        assert judged.exit_code == 3
+        assert [question.cause for question in judged.undecided] == ["no-fault-spoken-of"]
+        assert last_words(judged) == "Undecided: nothing in this text speaks of a fault"
+    unknown = report(told("it failed"), database(), Policy())
+    assert [question.cause for question in unknown.undecided] == ["unknown-message"]
+    assert last_words(unknown) == "Undecided: I do not know what this text says"
+
+
+def test_a_line_that_speaks_of_nothing_bad_is_named_where_nothing_else_is_said() -> None:
+    """A package in a list, a table of cards: what was recognised, so that one sees that it was read."""
+    (question,) = told("crane: stands where it stood").undecided
+    assert question.cause == "no-fault-spoken-of"
 
 
 def test_facts_of_the_text_are_in_the_snapshot() -> None:

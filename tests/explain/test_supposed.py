@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -71,3 +72,9 @@ def test_a_fix_says_more_than_where_to_read() -> None:
     stated = explain(texts.read_text(missing + "framework: tensorflow 2.16.1\n", database()), database())
     commands = [command for finding in stated.findings for fix in finding.fixes for command in fix.commands]
     assert any("nvidia-cudnn-cu12==8.9.7.29" in command for command in commands)
+
+
+def test_nothing_is_supposed_of_no_framework() -> None:
+    """A machine that was looked at and has none."""
+    found = supposed(replace(told("python: 3.10\n"), frameworks=()), database().tables)
+    assert found.frameworks == ()
