@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, planned
+from gpudoctor.derive import device_code, planned, published
 from gpudoctor.derive.loader_trace import expand
-from gpudoctor.derive.view import View, as_records, as_texts, floor_row
+from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Value
 
 Row = Mapping[str, Value]
@@ -23,7 +23,7 @@ def platform_of(view: View) -> str:
 def release_rows(view: View, name: str) -> Iterator[Row]:
     """Yield the table rows of a framework for this platform, oldest first."""
     platform = platform_of(view)
-    for row in view.table(name).rows:
+    for row in published.rows(name, view.tables):
         if row.get("platform") == platform:
             yield row
 
@@ -31,16 +31,20 @@ def release_rows(view: View, name: str) -> Iterator[Row]:
 def own_row(view: View) -> Row | None:
     """Return the row of this very build: by its library's sha256; by version where RECORD lists none."""
     name = view.need_text("framework.name")
-    if name not in view.tables:
+    if name != "jax" and not published.is_listed(name, view.tables):
         return None
     sha256 = view.fact("framework.code_library_sha256")
-    rows = list(release_rows(view, name))
+    platform = platform_of(view)
+    rows = published.jax_rows(platform, view.tables) if name == "jax" else list(release_rows(view, name))
     if isinstance(sha256, Known):
         return next((row for row in rows if sha256.value in as_texts(row.get("library_sha256"))), None)
     version = view.value("framework.version")
     if version is None or view.value("framework.installer") == "conda" or "+" in str(version):
         return None
-    if view.value("framework.distribution") not in (None, name):
+    if name == "jax":
+        plugins = {text_in(r, "name"): text_in(r, "version") for r in view.records("framework.plugins")}
+        return published.jax_row(plugins, platform, view.tables)
+    if view.value("framework.distribution") not in (None, published.distribution(name)):
         return None
     return next((row for row in rows if row["version"] == version), None)
 
@@ -90,7 +94,7 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
     CUDA libraries that the release finds and that serve the card.
     """
     name = view.need_text("framework.name")
-    if name not in view.tables:
+    if not published.is_listed(name, view.tables):
         return Absent(source=f"the rule database has no table of {name} releases")
     rows = [row for row in release_rows(view, name) if row.get("build") == "cuda"]
     for row in sorted(rows, key=lambda row: versions.parse(str(row["version"])), reverse=True):
@@ -102,7 +106,7 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
 def gpu_release(view: View, cards: Sequence[str]) -> Fact:
     """Return the CUDA build of the release that is installed if it fits, else the fitting release."""
     name, version = view.need_text("framework.name"), view.value("framework.version")
-    if name in view.tables and version is not None:
+    if version is not None:
         public = str(version).partition("+")[0]
         for row in release_rows(view, name):
             if row["version"] == public and _fits(row, name, view, cards):
@@ -115,7 +119,7 @@ def requirement_for(release_fact: str, view: View) -> Fact:
     name, _, version = view.need_text(release_fact).partition("==")
     row: Row = next((r for r in release_rows(view, name) if r["version"] == version), {})
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
-    return Known(value=f"{name}{extra}=={version}", source="rule database")
+    return Known(value=f"{published.distribution(name)}{extra}=={version}", source="rule database")
 
 
 def _fits(row: Row, name: str, view: View, cards: Sequence[str]) -> bool:
@@ -178,7 +182,7 @@ def _card_runs(row: Row, view: View, capability: str) -> bool:
 
 def _finds_libraries(row: Row, view: View) -> bool:
     """Return whether the release looks where its own CUDA packages lie; with RPATH they all do."""
-    if "runpath" not in row:
+    if "runpath" not in row or "requires_nvidia" not in row:
         return True
     origin = posixpath.dirname(f"/{row.get('loader', '')}")
     folders = expand(as_texts(row["runpath"]), origin)
