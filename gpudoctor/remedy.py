@@ -16,6 +16,8 @@ from dataclasses import replace
 
 from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, Place, lay, seen_by_running, unobserved
+from gpudoctor.derive.planned import names
+from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject, Subjects, Truth, evaluate, fill, holds, placeholders, resolve, show
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
@@ -26,6 +28,7 @@ from gpudoctor.model import (
 from gpudoctor.proven import tempered
 
 Key = tuple[str, str]
+_PLANNED = "python.planned_distributions"
 _CHOSEN = re.compile(r"--(python|kernel) ([^:]+)")
 _KERNEL_FILE = re.compile(r"--kernel [^:]+: (/.*?/kernel\.json)")
 _OWN_COMMAND = re.compile(r"\bgpudoctor (?:check|snapshot)\b")
@@ -176,7 +179,18 @@ def resolve_effect(effects: Sequence[Effect], subject: Subject,
         if not isinstance(value, Known):
             return None
         facts[effect.fact] = Known(value=value.value, source="fix")
+    if _PLANNED in facts:
+        facts[_PLANNED] = _planned_as_well(subject.fact(_PLANNED), facts[_PLANNED])
     return facts or None
+
+
+def _planned_as_well(before: Fact, added: Fact) -> Fact:
+    """Return what pip is to install with what it was to anyway: of one distribution, the new words."""
+    if not isinstance(before, Known) or not isinstance(added, Known):
+        return added
+    new = as_texts(added.value)
+    kept = (text for text in as_texts(before.value) if not set(names((text,))) & set(names(new)))
+    return replace(added, value=(*kept, *new))
 
 
 # -- words -----------------------------------------------------------------------------------------

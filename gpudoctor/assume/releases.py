@@ -1,4 +1,4 @@
-"""Framework releases as assumptions: `release` = "torch==2.15.0", "paddle==2.6.2", "jax[cuda12]==0.12.0.1"."""
+"""Framework releases as assumptions: `release` = "torch==2.15.0", or "jax[cuda12]==0.12.0.1"."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def _jax_row(major: str, version: str, platform: str, tables: Tables) -> Row | N
                     for part in ("plugin", "pjrt"))
     if plugin is None or pjrt is None:
         return None
-    return {**pjrt, **{column: plugin[column] for column in ("python", "requires_nvidia") if column in plugin}}
+    own = {column: plugin[column] for column in ("python", "requires_nvidia") if column in plugin}
+    return {**pjrt, **own}
 
 
 def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict[str, Fact]:
@@ -82,6 +83,8 @@ def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict
                  if spec.scope is Scope.FRAMEWORK and spec.probe in RUNNING_PROBES)
     if "code" not in row:
         facts["framework.code"] = Unknown(reason="the rule database has no device code of this release")
+    if "cuda" not in row:
+        facts["framework.cuda"] = Unknown(reason="the rule database does not say which CUDA it was built for")
     packages = snapshot.host.get("python.site_packages")
     folders = as_texts(packages.value) if isinstance(packages, Known) else ()
     requires = as_texts(row.get("requires_nvidia"))

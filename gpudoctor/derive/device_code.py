@@ -35,22 +35,27 @@ class Coverage:
 def coverage(code: Sequence[Record], capability: str) -> Coverage:
     """Return what `code` (signature records: sass, ptx, fat_binaries) offers a card of `capability`."""
     native = compiled = nothing = 0
+    most, most_serve = 0, True
     isa: str | None = None
     target: str | None = None
     for signature in code:
         count = signature.get("fat_binaries", 1)
         count = count if isinstance(count, int) else 1
-        if any(_sass_runs(item, capability) for item in _list(signature, "sass")):
+        runs = any(_sass_runs(item, capability) for item in _list(signature, "sass"))
+        needed = None if runs else _smallest_isa(_list(signature, "ptx"), capability)
+        if count > most:
+            most, most_serve = count, runs or needed is not None
+        if runs:
             native += count
             continue
-        needed = _smallest_isa(_list(signature, "ptx"), capability)
         if needed is None:
             nothing += count
             continue
         compiled += count
         isa = _newer(isa, needed)
         target = _newer(target, _newest_target(_list(signature, "ptx"), capability))
-    return Coverage(kind=_kind(native, compiled, nothing), ptx_isa=isa, ptx_target=target, native=native,
+    kind = _kind(native, compiled, nothing) if most_serve else "none"
+    return Coverage(kind=kind, ptx_isa=isa, ptx_target=target, native=native,
                     fat_binaries=native + compiled + nothing)
 
 
@@ -64,6 +69,8 @@ def _kind(native: int, compiled: int, nothing: int) -> str:
 
     Fat binaries without code for a card are normal as long as they are the fewer: kernels that only newer
     cards have, or a library beside (NCCL in torch 2.8) that still serves older cards than the build itself.
+    Such libraries can be the more (torch 1.12 for 3.5: cuDNN and cuBLAS are linked into it). So what most fat
+    binaries were compiled for, which are the framework's own, has to serve the card as well.
     """
     if native + compiled <= nothing:
         return "none"

@@ -30,7 +30,7 @@ def rows(name: str, tables: Tables) -> Sequence[Row]:
 
 
 def _without_system(row: Row) -> Row:
-    """Return a row without what it loads: Paddle names of the system's libraries alone (libgomp), no CUDA's."""
+    """Return a row without what it loads: Paddle's name libraries of the system alone, none of CUDA."""
     return {column: value for column, value in row.items() if column != "loads"}
 
 
@@ -40,7 +40,7 @@ def distribution(name: str) -> str:
 
 
 def jax_row(plugins: Mapping[str, str], platform: str, tables: Tables) -> Row | None:
-    """Return the row of the device code among JAX's `plugins` (distribution -> version), the newest CUDA's."""
+    """Return the row of the device code among JAX's `plugins` (distribution -> version): the newest's."""
     majors = {int(match[1]): version for name, version in plugins.items()
               if (match := _PLUGIN.match(name)) is not None}
     if not majors or _JAX not in tables:

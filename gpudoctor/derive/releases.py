@@ -13,6 +13,7 @@ from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Value
 
 Row = Mapping[str, Value]
+_ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
 
 
 def platform_of(view: View) -> str:
@@ -66,9 +67,10 @@ def code_of(view: View) -> tuple[Record, ...]:
 
 def cuda_version(view: View) -> str:
     """Return the CUDA it is built for: its own word, its row's, or the major of the packages it wants."""
-    stated = view.value("framework.cuda") or (own_row(view) or {}).get("cuda")
+    row = own_row(view) or {}
+    stated = view.value("framework.cuda") or row.get("cuda")
     if stated is not None:
-        return str(stated)
+        return str(stated) if "." in str(stated) else _of_runtime(row) or str(stated)
     for requirement in view.texts("framework.requires_nvidia") + view.texts(
         "framework.extra_requires_nvidia"
     ):
@@ -76,6 +78,15 @@ def cuda_version(view: View) -> str:
         if match:
             return match[1]
     return view.need_text("framework.cuda")
+
+
+def _of_runtime(row: Row) -> str | None:
+    """Return the CUDA in the name of the runtime that a build opens: before 11 that has the minor version."""
+    for soname in as_texts(row.get("loads")):
+        found = re.fullmatch(r"libcudart\.so\.(\d+\.\d+)", soname)
+        if found and versions.parse(found[1]).major < _ONE_RUNTIME_FOR_ALL:
+            return found[1]
+    return None
 
 
 def ceiling_for(ptx_isa: str, view: View) -> str | None:
@@ -158,14 +169,12 @@ def _driver_runs(row: Row, view: View) -> bool:
     if ceiling is None or "cuda" not in row:
         return ceiling is None
     cuda = versions.parse(str(row["cuda"]))
-    floor = next(
-        (
-            str(r.get("floor_cuda", cuda))
-            for r in view.table("minor_version_compatibility").rows
-            if r["cuda_major"] == str(cuda.major)
-        ),
-        str(cuda),
-    )
+    compatible: Row = next((r for r in view.table("minor_version_compatibility").rows
+                            if r["cuda_major"] == str(cuda.major)), {})
+    driver, first = view.value("driver.version"), compatible.get("minimum_driver")
+    if versions.parse(str(ceiling)) < cuda and driver is not None and first is not None:
+        return versions.parse(str(driver)) >= versions.parse(str(first))
+    floor = str(compatible.get("floor_cuda", cuda))
     return versions.parse(str(ceiling)) >= versions.parse(floor)
 
 
@@ -182,8 +191,8 @@ def _card_runs(row: Row, view: View, capability: str) -> bool:
 
 def _finds_libraries(row: Row, view: View) -> bool:
     """Return whether the release looks where its own CUDA packages lie; with RPATH they all do."""
-    if "runpath" not in row or "requires_nvidia" not in row:
-        return True
+    if "runpath" not in row or not row.get("requires_nvidia"):
+        return True  # without packages of its own it takes what the system has
     origin = posixpath.dirname(f"/{row.get('loader', '')}")
     folders = expand(as_texts(row["runpath"]), origin)
     brought = {
