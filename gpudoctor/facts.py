@@ -267,6 +267,7 @@ cuda.library_kind | text | derive | | where the loaded libcuda came from: driver
 framework.has_gpu_build | flag | derive | | whether the installed build can use an NVIDIA GPU at all
 framework.cuda_floor | cuda_version | derive | | oldest driver ceiling its CUDA runs on (minor-version compatibility)
 framework.code_is_listed | flag | derive | | whether a table row has the device code of this very build
+framework.last_driver | driver_version | derive | | last driver branch that serves the cards here, where it does not run this build's CUDA
 framework.ceiling_suffices | flag | derive | | whether the driver's CUDA ceiling alone says that it runs this build
 framework.minimum_driver | driver_version | derive | | oldest driver for that floor
 framework.sufficient_driver | driver_version | derive | | oldest driver that also compiles what the cards here need compiled

@@ -1,7 +1,7 @@
 """Judge every release of every framework on every card with every driver; write docs/matrix/.
 
-The engine that judges is the one of `gpudoctor check --assume`: nothing is worked out here. Run by `make matrix`;
-`--check` writes nothing and says whether the pages are what the rules give today.
+The engine that judges is the one of `gpudoctor check --assume`: nothing is worked out here. Run by
+`make matrix`; `--check` writes nothing and says whether the pages are what the rules give today.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpudoctor.model import RuleDatabase
@@ -21,7 +20,7 @@ from tools.wheel_cache import write_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "matrix"
-Grid = dict[tuple[Release, Card], Verdict]
+NOT_RUNNING = ("stopped", "open")
 
 
 class Sweep:
@@ -34,17 +33,16 @@ class Sweep:
         self._known: dict[tuple[object, ...], Verdict] = {}
 
     def on(self, release: Release, card: Card) -> Verdict:
-        """Return the verdict with the newest driver of the card, and the oldest driver that gives no worse one."""
-        best = self._verdict(release, card, card.drivers[-1])
-        if best.causes or best.kind == "open":
-            return best
-        oldest = best
+        """Return the verdict with the newest driver of the card, or that of the oldest one that runs it."""
+        found = self._verdict(release, card, card.drivers[-1])
+        if found.kind in NOT_RUNNING:
+            return found
         for driver in reversed(card.drivers[:-1]):
             older = self._verdict(release, card, driver)
-            if older.causes or older.kind == "open":
-                return replace(oldest, causes=())
-            oldest = older
-        return oldest
+            if older.kind in NOT_RUNNING:
+                break
+            found = older
+        return found
 
     def _verdict(self, release: Release, card: Card, driver: str) -> Verdict:
         self.asked += 1
@@ -62,28 +60,29 @@ def grid(framework: str, platform: str, sweep: Sweep) -> Iterator[tuple[Release,
         yield release, {card: sweep.on(release, card) for card in listed}
 
 
-def pages(database: RuleDatabase) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of every page; progress goes to stderr."""
-    sweep, begun, names = Sweep(database), time.monotonic(), []
-    for framework in FRAMEWORKS:
+def pages(database: RuleDatabase, frameworks: Sequence[str] = FRAMEWORKS) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of the pages of these frameworks; progress goes to stderr."""
+    sweep, begun = Sweep(database), time.monotonic()
+    for framework in frameworks:
         parts = {platform: list(grid(framework, platform, sweep)) for platform in PLATFORMS}
         parts = {platform: rows for platform, rows in parts.items() if rows}
         yield f"{framework}.md", sweep_pages.page(framework, parts, database)
-        names.append(framework)
         seconds = time.monotonic() - begun
         print(f"{framework}: {sweep.judged} states judged ({sweep.asked} asked for) in {seconds:.0f} s",
               file=sys.stderr)
-    yield "README.md", sweep_pages.index(names, cards(database, PLATFORMS[0]), database)
+    yield "README.md", sweep_pages.index(cards(database, PLATFORMS[0]), database)
 
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 where a page is not up to date")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 where a page is stale")
+    parser.add_argument("--only", choices=FRAMEWORKS, help="the page of one framework (seconds)")
     parser.add_argument("--output", type=Path, default=PAGES, help="the folder of the pages")
     options = parser.parse_args(arguments)
     stale = []
-    for name, text in pages(load_compiled(ROOT / "rules")):
+    frameworks = (options.only,) if options.only else FRAMEWORKS
+    for name, text in pages(load_compiled(ROOT / "rules"), frameworks):
         path = options.output / name
         if options.check:
             if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -35,7 +35,7 @@ class Coverage:
 def coverage(code: Sequence[Record], capability: str) -> Coverage:
     """Return what `code` (signature records: sass, ptx, fat_binaries) offers a card of `capability`."""
     native = compiled = nothing = 0
-    most, most_serve = 0, True
+    groups: list[tuple[int, bool]] = []
     isa: str | None = None
     target: str | None = None
     for signature in code:
@@ -43,8 +43,7 @@ def coverage(code: Sequence[Record], capability: str) -> Coverage:
         count = count if isinstance(count, int) else 1
         runs = any(_sass_runs(item, capability) for item in _list(signature, "sass"))
         needed = None if runs else _smallest_isa(_list(signature, "ptx"), capability)
-        if count > most:
-            most, most_serve = count, runs or needed is not None
+        groups.append((count, runs or needed is not None))
         if runs:
             native += count
             continue
@@ -54,7 +53,7 @@ def coverage(code: Sequence[Record], capability: str) -> Coverage:
         compiled += count
         isa = _newer(isa, needed)
         target = _newer(target, _newest_target(_list(signature, "ptx"), capability))
-    kind = _kind(native, compiled, nothing) if most_serve else "none"
+    kind = _kind(native, compiled, nothing) if _main_groups_serve(groups) else "none"
     return Coverage(kind=kind, ptx_isa=isa, ptx_target=target, native=native,
                     fat_binaries=native + compiled + nothing)
 
@@ -69,14 +68,22 @@ def _kind(native: int, compiled: int, nothing: int) -> str:
 
     Fat binaries without code for a card are normal as long as they are the fewer: kernels that only newer
     cards have, or a library beside (NCCL in torch 2.8) that still serves older cards than the build itself.
-    Such libraries can be the more (torch 1.12 for 3.5: cuDNN and cuBLAS are linked into it). So what most fat
-    binaries were compiled for, which are the framework's own, has to serve the card as well.
     """
     if native + compiled <= nothing:
         return "none"
     if not compiled:
         return "native"
     return "partial" if native else "ptx"
+
+
+def _main_groups_serve(groups: Sequence[tuple[int, bool]]) -> bool:
+    """Return whether each of the main kinds of fat binaries, as (number, serves the card), has code for it.
+
+    Libraries that are linked in can be the more: torch 1.11 and 1.12 hold cuDNN and cuBLAS with code for 3.5,
+    and their own kernels begin at 3.7. So every kind counts that is half as frequent as the most frequent.
+    """
+    most = max((count for count, _ in groups), default=0)
+    return all(serves for count, serves in groups if 2 * count >= most)
 
 
 def span(code: Sequence[Record], capabilities: Sequence[str]) -> tuple[str, str] | None:

@@ -75,6 +75,15 @@ def minimum_driver(view: View) -> Fact:
     return Unknown(reason=f"the rule database has no driver for CUDA {floor}")
 
 
+def last_driver(view: View) -> Fact:
+    """Return the last driver branch that serves the cards here where it is older than this build needs."""
+    needed = view.need_text("framework.minimum_driver")
+    last = branches.served(view).last_branch
+    if last is None or last >= branches.major(needed):
+        return Absent(source=f"drivers from {needed} on serve the cards here")
+    return Known(value=str(last), source="rules/tables/kernel_modules.toml")
+
+
 def sufficient_driver(view: View, cards: Sequence[str]) -> Fact:
     """Return the oldest driver that runs the build and compiles what the cards here need compiled."""
     needed = [view.need_text("framework.minimum_driver")]
@@ -129,6 +138,7 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.cuda_floor": cuda_floor,
     "framework.ceiling_suffices": ceiling_suffices,
     "framework.minimum_driver": minimum_driver,
+    "framework.last_driver": last_driver,
     "framework.python_versions": python_versions,
     "framework.glibc_floor": glibc_floor,
     "framework.published_for_cuda": packages.published_for_cuda,
