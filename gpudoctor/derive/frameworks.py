@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import abi, branches, jax
 from gpudoctor.derive import libraries as trace
-from gpudoctor.derive import mixed, packages, releases, stages
+from gpudoctor.derive import mixed, nccl, packages, releases, stages
 from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
 from gpudoctor.derive.view import View
@@ -139,6 +139,7 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.ceiling_suffices": ceiling_suffices,
     "framework.minimum_driver": minimum_driver,
     "framework.last_driver": last_driver,
+    "framework.nccl_oldest_card": nccl.oldest_card,
     "framework.python_versions": python_versions,
     "framework.glibc_floor": glibc_floor,
     "framework.published_for_cuda": packages.published_for_cuda,
@@ -203,6 +204,7 @@ def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
         "framework.gpu_release": lambda view: releases.gpu_release(view, here),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),
         "framework.cuda_requirement": packages.cuda_requirement,
+        "framework.nccl_requirement": lambda view: nccl.requirement(view, here),
         **_AFTER_CARDS,
         **abi.DERIVATIONS,
         **mixed.DERIVATIONS,
