@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import RuleDatabase
 from tools.sweep_states import Card, Release, Verdict, drivers, products
@@ -157,6 +158,35 @@ Left out: Windows and WSL, Jetson boards (their frameworks are NVIDIA's own whee
 """
 
 
+DATA_TYPES = """\
+## Reduced precision and MIG
+
+A program asks for a reduced precision (mixed precision, a bfloat16 model); the card decides what comes of it.
+Where the second column lacks it, it is computed in software or refused. The third column is what the tensor
+cores are documented to take at least: without it a reduced precision saves memory and hardly any time. A dash:
+nothing is documented in the tables.
+"""
+
+
+def _data_types(cards: Sequence[Card], database: RuleDatabase) -> list[str]:
+    """Return what each generation computes in, and which cards can be cut up."""
+    lines = [DATA_TYPES, "| compute capability | computes in | tensor cores | MIG |",
+             "| --- | --- | --- | --- |"]
+    for card in cards:
+        own = [str(row["precision"]) for row in database.tables["precisions"].rows
+               if versions.parse(str(row["first_compute_capability"])) <= versions.parse(card.capability)]
+        lines.append(_line([card.capability, ", ".join(own) or "-", _feature(card, "tensor core", database),
+                            _feature(card, "mig", database)]))
+    return lines
+
+
+def _feature(card: Card, name: str, database: RuleDatabase) -> str:
+    rows = [row for row in database.tables["architecture_features"].rows
+            if row["compute_capability"] == card.capability and str(row["feature"]).startswith(name)]
+    values = [value for row in rows for value in as_texts(row["values"])]
+    return ", ".join(values) or "-"
+
+
 def index(cards: Sequence[Card], database: RuleDatabase) -> str:
     """Return the page that says how to read the others."""
     sold = products(database)
@@ -166,6 +196,7 @@ def index(cards: Sequence[Card], database: RuleDatabase) -> str:
         names = sorted(sold[card.capability], key=lambda name: (len(name), name))[:EXAMPLES]
         first, last = (version.partition(".")[0] for version in (card.drivers[0], card.drivers[-1]))
         lines.append(_line([card.capability, card.generation, ", ".join(names), f"{first} to {last}"]))
+    lines += ["", *_data_types(cards, database)]
     lines += ["", "## Drivers", "", f"{', '.join(drivers(database))}.", "",
               f"Rules {database.version}."]
     return "\n".join(lines) + "\n"
