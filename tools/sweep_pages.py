@@ -163,8 +163,8 @@ DATA_TYPES = """\
 
 A program asks for a reduced precision (mixed precision, a bfloat16 model); the card decides what comes of it.
 Where the second column lacks it, it is computed in software or refused. The third column is what the tensor
-cores are documented to take at least: without it a reduced precision saves memory and hardly any time. A dash:
-nothing is documented in the tables.
+cores are documented to take at least: without it a reduced precision saves memory and hardly any time. A dash
+means that the tables have nothing about it.
 """
 
 

@@ -77,9 +77,11 @@ def minimum_driver(view: View) -> Fact:
 
 def last_driver(view: View) -> Fact:
     """Return the last driver branch that serves the cards here where it is older than this build needs."""
-    needed = view.need_text("framework.minimum_driver")
     last = branches.served(view).last_branch
-    if last is None or last >= branches.major(needed):
+    if last is None:
+        return Absent(source="the newest drivers serve the cards here")
+    needed = view.need_text("framework.minimum_driver")
+    if last >= branches.major(needed):
         return Absent(source=f"drivers from {needed} on serve the cards here")
     return Known(value=str(last), source="rules/tables/kernel_modules.toml")
 
