@@ -16,8 +16,7 @@ from dataclasses import replace
 
 from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, Place, lay, seen_by_running, unobserved
-from gpudoctor.derive.planned import names
-from gpudoctor.derive.view import as_texts
+from gpudoctor.derive import planned
 from gpudoctor.engine import Subject, Subjects, Truth, evaluate, fill, holds, placeholders, resolve, show
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
@@ -180,17 +179,8 @@ def resolve_effect(effects: Sequence[Effect], subject: Subject,
             return None
         facts[effect.fact] = Known(value=value.value, source="fix")
     if _PLANNED in facts:
-        facts[_PLANNED] = _planned_as_well(subject.fact(_PLANNED), facts[_PLANNED])
+        facts[_PLANNED] = planned.as_well(subject.fact(_PLANNED), facts[_PLANNED])
     return facts or None
-
-
-def _planned_as_well(before: Fact, added: Fact) -> Fact:
-    """Return what pip is to install with what it was to anyway: of one distribution, the new words."""
-    if not isinstance(before, Known) or not isinstance(added, Known):
-        return added
-    new = as_texts(added.value)
-    kept = (text for text in as_texts(before.value) if not set(names((text,))) & set(names(new)))
-    return replace(added, value=(*kept, *new))
 
 
 # -- words -----------------------------------------------------------------------------------------
