@@ -5,7 +5,7 @@ WORKERS ?= 2
 export PYTHON
 RUN = .venv/bin/python
 
-.PHONY: help check test lint types rules tables benchmark constraints clean
+.PHONY: help check test lint types rules tables matrix benchmark constraints clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -30,6 +30,9 @@ rules: run-environment  ## compile rules/ into rules/*.json
 
 tables: test-environment  ## write the generated tables again from the published wheels
 	@$(RUN) tools/update_tables.py $(ARGS)
+
+matrix: test-environment  ## write docs/matrix again from the rules (minutes); ARGS=--check compares
+	@$(RUN) -m tools.sweep $(ARGS)
 
 benchmark: test-environment  ## measure the speed and hold it against what was committed
 	@$(RUN) -m benchmarks --check $(ARGS)

@@ -190,6 +190,7 @@ gpu.lost | flag | nvml | | NVML said the card is lost, at first or midway
 gpu.nvml_code | integer | nvml | | what NVML returned for the card's handle; 0 is success
 gpu.driver_kernel | text | smoke | | the checked driver-API kernel: passed, wrong-result, failed, no-proof, skipped
 gpu.memory_free_bytes | integer | derive | | memory on the card that nobody uses
+gpu.architecture | text | derive | | name of the generation that its compute capability belongs to
 gpu.hidden | flag | derive | | whether CUDA_VISIBLE_DEVICES hides the card while others stay visible
 framework.name | text | frameworks | | tensorflow, torch, jax or paddle
 framework.distribution | text | frameworks | | the distribution that provides it (tensorflow-cpu, torch, ...)
@@ -267,6 +268,9 @@ cuda.library_kind | text | derive | | where the loaded libcuda came from: driver
 framework.has_gpu_build | flag | derive | | whether the installed build can use an NVIDIA GPU at all
 framework.cuda_floor | cuda_version | derive | | oldest driver ceiling its CUDA runs on (minor-version compatibility)
 framework.code_is_listed | flag | derive | | whether a table row has the device code of this very build
+framework.nccl_oldest_card | compute_capability | derive | | oldest card that the NCCL of its packages has code for
+framework.nccl_requirement | texts | derive | | what pip is to install for the newest NCCL with code for the cards here
+framework.last_driver | driver_version | derive | | last driver branch that serves the cards here, where it does not run this build's CUDA
 framework.ceiling_suffices | flag | derive | | whether the driver's CUDA ceiling alone says that it runs this build
 framework.minimum_driver | driver_version | derive | | oldest driver for that floor
 framework.sufficient_driver | driver_version | derive | | oldest driver that also compiles what the cards here need compiled

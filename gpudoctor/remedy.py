@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, Place, lay, seen_by_running, unobserved
+from gpudoctor.derive import planned
 from gpudoctor.engine import Subject, Subjects, Truth, evaluate, fill, holds, placeholders, resolve, show
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
@@ -26,6 +27,7 @@ from gpudoctor.model import (
 from gpudoctor.proven import tempered
 
 Key = tuple[str, str]
+_PLANNED = "python.planned_distributions"
 _CHOSEN = re.compile(r"--(python|kernel) ([^:]+)")
 _KERNEL_FILE = re.compile(r"--kernel [^:]+: (/.*?/kernel\.json)")
 _OWN_COMMAND = re.compile(r"\bgpudoctor (?:check|snapshot)\b")
@@ -176,6 +178,8 @@ def resolve_effect(effects: Sequence[Effect], subject: Subject,
         if not isinstance(value, Known):
             return None
         facts[effect.fact] = Known(value=value.value, source="fix")
+    if _PLANNED in facts:
+        facts[_PLANNED] = planned.as_well(subject.fact(_PLANNED), facts[_PLANNED])
     return facts or None
 
 

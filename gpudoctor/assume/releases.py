@@ -1,15 +1,20 @@
-"""Framework releases as assumptions: `release` = "torch==2.15.0"."""
+"""Framework releases as assumptions: `release` = "torch==2.15.0", or "jax[cuda12]==0.12.0.1"."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor.assume.laying import AssumptionError, with_host
 from gpudoctor.assume.observed import RUNNING_PROBES
+from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts
 from gpudoctor.facts import CATALOGUE
-from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
+from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Tables, Unknown, Value
+
+Row = Mapping[str, Value]
+_JAX = re.compile(r"jax\[cuda(\d+)\]==(.+)")
 
 
 def releases(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
@@ -20,48 +25,97 @@ def releases(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> S
 
 
 def _release(snapshot: Snapshot, value: str, tables: Tables, source: str) -> Snapshot:
-    name, equals, version = value.partition("==")
-    if not equals or name not in tables:
-        raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow or torch")
-    host = snapshot.host
-    system, machine = host.get("system.os"), host.get("system.architecture")
-    platform = "_".join(str(f.value).lower() if isinstance(f, Known) else "" for f in (system, machine))
-    row = next((r for r in tables[name].rows if r["version"] == version and r["platform"] == platform), None)
-    if row is None:
-        raise AssumptionError(f"release={value}: the rule database has no such release for {platform}")
+    name, row = _row(value, _platform(snapshot), tables)
     facts = _release_facts(name, row, snapshot, source)
+    if name == "jax":
+        facts.update(_jax_facts(row, facts, source))
     installed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
     others = [facts for facts in installed
               if not (isinstance(n := facts.get("framework.name"), Known) and n.value == name)]
     planned = (*as_texts(row.get("requires_nvidia")), *as_texts(row.get("requires")))
-    before = host.get("python.planned_distributions")
+    before = snapshot.host.get("python.planned_distributions")
     kept = as_texts(before.value) if isinstance(before, Known) else ()
     return with_host(replace(snapshot, frameworks=(*others, facts)), source,
                  {"python.planned_distributions": tuple(dict.fromkeys((*kept, *planned)))})
 
 
-def _release_facts(name: str, row: Mapping[str, Value], snapshot: Snapshot, source: str) -> Facts:
+def _platform(snapshot: Snapshot) -> str:
+    found = (snapshot.host.get("system.os"), snapshot.host.get("system.architecture"))
+    return "_".join(str(fact.value).lower() if isinstance(fact, Known) else "" for fact in found)
+
+
+def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
+    """Return a release's framework and the row that says what it is."""
+    jax = _JAX.fullmatch(value)
+    if jax is not None:
+        row = _jax_row(jax[1], jax[2], platform, tables)
+        return "jax", _there(row, value, platform)
+    name, equals, version = value.partition("==")
+    if not equals or not published.is_listed(name, tables):
+        raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow, torch or paddle, "
+                              "or jax[cuda12]==VERSION")
+    listed = published.rows(name, tables)
+    row = next((r for r in listed if r["version"] == version and r["platform"] == platform), None)
+    return name, _there(row, value, platform)
+
+
+def _there(row: Row | None, value: str, platform: str) -> Row:
+    if row is None:
+        raise AssumptionError(f"release={value}: the rule database has no such release for {platform}")
+    return row
+
+
+def _jax_row(major: str, version: str, platform: str, tables: Tables) -> Row | None:
+    """Return what JAX's two parts for a CUDA are together; the plugin knows what it asks for."""
+    plugin, pjrt = (published.jax_part(f"jax-cuda{major}-{part}", version, platform, tables)
+                    for part in ("plugin", "pjrt"))
+    if plugin is None or pjrt is None:
+        return None
+    own = {column: plugin[column] for column in ("python", "requires_nvidia") if column in plugin}
+    return {**pjrt, **own}
+
+
+def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict[str, Fact]:
     facts: dict[str, Fact] = {spec.name: Absent(source=source) for spec in CATALOGUE.values()
                               if spec.scope is Scope.FRAMEWORK and not spec.derived}
     not_run = Unknown(reason="a release that is assumed cannot be run", asked=False)
     facts.update((spec.name, not_run) for spec in CATALOGUE.values()
                  if spec.scope is Scope.FRAMEWORK and spec.probe in RUNNING_PROBES)
+    if "code" not in row:
+        facts["framework.code"] = Unknown(reason="the rule database has no device code of this release")
+    if "cuda" not in row:
+        facts["framework.cuda"] = Unknown(reason="the rule database does not say which CUDA it was built for")
     packages = snapshot.host.get("python.site_packages")
     folders = as_texts(packages.value) if isinstance(packages, Known) else ()
     facts["framework.location"] = Known(value=folders[0] if folders else "site-packages", source=source)
-    return {**facts, **published(name, row, source)}
+    return {**facts, **facts_of_row(name, row, source)}
 
 
-def published(name: str, row: Mapping[str, Value], source: str) -> Facts:
+def facts_of_row(name: str, row: Row, source: str) -> Facts:
     """Return the facts of a framework that a release's row tells, whatever machine it is installed on."""
     requires = as_texts(row.get("requires_nvidia"))
-    always, extra = ((), requires) if name == "tensorflow" else (requires, ())
+    always, extra = ((), requires) if name in ("tensorflow", "jax") else (requires, ())
     values: dict[str, Value | None] = {
-        "framework.name": name, "framework.distribution": name, "framework.version": row["version"],
-        "framework.installer": "pip", "framework.build": row.get("build"), "framework.cuda": row.get("cuda"),
+        "framework.name": name, "framework.distribution": published.distribution(name),
+        "framework.version": row["version"], "framework.installer": "pip",
+        "framework.build": row.get("build"), "framework.cuda": row.get("cuda"),
         "framework.cudnn": row.get("cudnn"), "framework.requires_nvidia": always,
         "framework.extra_requires_nvidia": extra, "framework.other_distributions": ()}
     return {fact: Known(value=value, source=source) for fact, value in values.items() if value is not None}
+
+
+def _jax_facts(row: Row, facts: Facts, source: str) -> Facts:
+    """Return what JAX has besides: its plugins, and the library of them that opens CUDA's."""
+    version, location = str(row["version"]), facts["framework.location"]
+    names = ("jaxlib", str(row["distribution"]), str(row["distribution"]).replace("-pjrt", "-plugin"))
+    plugins: tuple[Record, ...] = tuple({"name": name, "version": version} for name in names)
+    values: dict[str, Value] = {"framework.plugins": plugins}
+    if "code_library" in row and isinstance(location, Known):
+        values.update({
+            "framework.loader": f"{location.value}/{row['code_library']}", "framework.loader_needed": (),
+            "framework.loader_rpath": as_texts(row.get("rpath")),
+            "framework.loader_runpath": as_texts(row.get("runpath"))})
+    return {name: Known(value=value, source=source) for name, value in values.items()}
 
 
 def items(value: Value) -> tuple[str, ...]:

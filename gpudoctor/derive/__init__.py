@@ -121,7 +121,16 @@ def _ready(view: View) -> Fact:
 
 def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
     return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot),
-            "gpu.memory_free_bytes": _memory_free}
+            "gpu.memory_free_bytes": _memory_free, "gpu.architecture": _architecture}
+
+
+def _architecture(view: View) -> Fact:
+    """Return the generation of the card's compute capability; absent where no table knows it."""
+    capability = view.need_text("gpu.compute_capability")
+    for row in view.table("architectures").rows:
+        if row["compute_capability"] == capability:
+            return Known(value=row["architecture"], source=str(row["source"]))
+    return Absent(source=f"rules/tables/architectures.toml does not have {capability}")
 
 
 def _memory_free(view: View) -> Fact:

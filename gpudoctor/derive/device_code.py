@@ -35,22 +35,26 @@ class Coverage:
 def coverage(code: Sequence[Record], capability: str) -> Coverage:
     """Return what `code` (signature records: sass, ptx, fat_binaries) offers a card of `capability`."""
     native = compiled = nothing = 0
+    groups: list[tuple[int, bool]] = []
     isa: str | None = None
     target: str | None = None
     for signature in code:
         count = signature.get("fat_binaries", 1)
         count = count if isinstance(count, int) else 1
-        if any(_sass_runs(item, capability) for item in _list(signature, "sass")):
+        runs = any(_sass_runs(item, capability) for item in _list(signature, "sass"))
+        needed = None if runs else _smallest_isa(_list(signature, "ptx"), capability)
+        groups.append((count, runs or needed is not None))
+        if runs:
             native += count
             continue
-        needed = _smallest_isa(_list(signature, "ptx"), capability)
         if needed is None:
             nothing += count
             continue
         compiled += count
         isa = _newer(isa, needed)
         target = _newer(target, _newest_target(_list(signature, "ptx"), capability))
-    return Coverage(kind=_kind(native, compiled, nothing), ptx_isa=isa, ptx_target=target, native=native,
+    kind = _kind(native, compiled, nothing) if _main_groups_serve(groups) else "none"
+    return Coverage(kind=kind, ptx_isa=isa, ptx_target=target, native=native,
                     fat_binaries=native + compiled + nothing)
 
 
@@ -70,6 +74,16 @@ def _kind(native: int, compiled: int, nothing: int) -> str:
     if not compiled:
         return "native"
     return "partial" if native else "ptx"
+
+
+def _main_groups_serve(groups: Sequence[tuple[int, bool]]) -> bool:
+    """Return whether each of the main kinds of fat binaries, as (number, serves the card), has code for it.
+
+    Libraries that are linked in can be the more: torch 1.11 and 1.12 hold cuDNN and cuBLAS with code for 3.5,
+    and their own kernels begin at 3.7. So every kind counts that is half as frequent as the most frequent.
+    """
+    most = max((count for count, _ in groups), default=0)
+    return all(serves for count, serves in groups if 2 * count >= most)
 
 
 def span(code: Sequence[Record], capabilities: Sequence[str]) -> tuple[str, str] | None:

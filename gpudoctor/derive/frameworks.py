@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import abi, branches, jax
 from gpudoctor.derive import libraries as trace
-from gpudoctor.derive import mixed, packages, releases, stages
+from gpudoctor.derive import mixed, nccl, packages, releases, stages
 from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
 from gpudoctor.derive.view import View
@@ -75,6 +75,17 @@ def minimum_driver(view: View) -> Fact:
     return Unknown(reason=f"the rule database has no driver for CUDA {floor}")
 
 
+def last_driver(view: View) -> Fact:
+    """Return the last driver branch that serves the cards here where it is older than this build needs."""
+    last = branches.served(view).last_branch
+    if last is None:
+        return Absent(source="the newest drivers serve the cards here")
+    needed = view.need_text("framework.minimum_driver")
+    if last >= branches.major(needed):
+        return Absent(source=f"drivers from {needed} on serve the cards here")
+    return Known(value=str(last), source="rules/tables/kernel_modules.toml")
+
+
 def sufficient_driver(view: View, cards: Sequence[str]) -> Fact:
     """Return the oldest driver that runs the build and compiles what the cards here need compiled."""
     needed = [view.need_text("framework.minimum_driver")]
@@ -129,6 +140,8 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.cuda_floor": cuda_floor,
     "framework.ceiling_suffices": ceiling_suffices,
     "framework.minimum_driver": minimum_driver,
+    "framework.last_driver": last_driver,
+    "framework.nccl_oldest_card": nccl.oldest_card,
     "framework.python_versions": python_versions,
     "framework.glibc_floor": glibc_floor,
     "framework.published_for_cuda": packages.published_for_cuda,
@@ -193,6 +206,7 @@ def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
         "framework.gpu_release": lambda view: releases.gpu_release(view, here),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),
         "framework.cuda_requirement": packages.cuda_requirement,
+        "framework.nccl_requirement": lambda view: nccl.requirement(view, here),
         **_AFTER_CARDS,
         **abi.DERIVATIONS,
         **mixed.DERIVATIONS,

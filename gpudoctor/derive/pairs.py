@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, device_code
+from gpudoctor.derive import branches, device_code, published
 from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
@@ -118,7 +118,7 @@ def pair_architecture_note(view: View) -> Fact:
 def pair_release_note(view: View) -> Fact:
     """Return in words that no known release has machine code for this card; absent where one has."""
     name, capability = view.need_text("framework.name"), view.need_text("gpu.compute_capability")
-    if name not in view.tables:
+    if not published.is_listed(name, view.tables):
         return Absent(source=f"the rule database has no table of {name} releases")
     for row in release_rows(view, name):
         if row.get("build") == "cuda" and "code" in row:

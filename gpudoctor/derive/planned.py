@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Record, Table, Value
+from gpudoctor.model import Fact, Known, Record, Table, Value
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -51,6 +52,15 @@ def missing(wanted: Iterable[str], here: Iterable[str]) -> tuple[str, ...]:
         for requirement in parse((text,))
         if canonicalize_name(requirement.name) not in present
     )
+
+
+def as_well(before: Fact, added: Fact) -> Fact:
+    """Return what pip is to install with what it was to anyway: of one distribution, the new words."""
+    if not isinstance(before, Known) or not isinstance(added, Known):
+        return added
+    new = as_texts(added.value)
+    kept = (text for text in as_texts(before.value) if not set(names((text,))) & set(names(new)))
+    return replace(added, value=(*kept, *new))
 
 
 def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:

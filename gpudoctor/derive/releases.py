@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, planned
+from gpudoctor.derive import device_code, planned, published
 from gpudoctor.derive.loader_trace import expand
-from gpudoctor.derive.view import View, as_records, as_texts, floor_row
+from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Value
 
 Row = Mapping[str, Value]
+_ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
 
 
 def platform_of(view: View) -> str:
@@ -23,7 +24,7 @@ def platform_of(view: View) -> str:
 def release_rows(view: View, name: str) -> Iterator[Row]:
     """Yield the table rows of a framework for this platform, oldest first."""
     platform = platform_of(view)
-    for row in view.table(name).rows:
+    for row in published.rows(name, view.tables):
         if row.get("platform") == platform:
             yield row
 
@@ -31,16 +32,20 @@ def release_rows(view: View, name: str) -> Iterator[Row]:
 def own_row(view: View) -> Row | None:
     """Return the row of this very build: by its library's sha256; by version where RECORD lists none."""
     name = view.need_text("framework.name")
-    if name not in view.tables:
+    if name != "jax" and not published.is_listed(name, view.tables):
         return None
     sha256 = view.fact("framework.code_library_sha256")
-    rows = list(release_rows(view, name))
+    platform = platform_of(view)
+    rows = published.jax_rows(platform, view.tables) if name == "jax" else list(release_rows(view, name))
     if isinstance(sha256, Known):
         return next((row for row in rows if sha256.value in as_texts(row.get("library_sha256"))), None)
     version = view.value("framework.version")
     if version is None or view.value("framework.installer") == "conda" or "+" in str(version):
         return None
-    if view.value("framework.distribution") not in (None, name):
+    if name == "jax":
+        plugins = {text_in(r, "name"): text_in(r, "version") for r in view.records("framework.plugins")}
+        return published.jax_row(plugins, platform, view.tables)
+    if view.value("framework.distribution") not in (None, published.distribution(name)):
         return None
     return next((row for row in rows if row["version"] == version), None)
 
@@ -62,9 +67,10 @@ def code_of(view: View) -> tuple[Record, ...]:
 
 def cuda_version(view: View) -> str:
     """Return the CUDA it is built for: its own word, its row's, or the major of the packages it wants."""
-    stated = view.value("framework.cuda") or (own_row(view) or {}).get("cuda")
+    row = own_row(view) or {}
+    stated = view.value("framework.cuda") or row.get("cuda")
     if stated is not None:
-        return str(stated)
+        return str(stated) if "." in str(stated) else _of_runtime(row) or str(stated)
     for requirement in view.texts("framework.requires_nvidia") + view.texts(
         "framework.extra_requires_nvidia"
     ):
@@ -72,6 +78,15 @@ def cuda_version(view: View) -> str:
         if match:
             return match[1]
     return view.need_text("framework.cuda")
+
+
+def _of_runtime(row: Row) -> str | None:
+    """Return the CUDA in the name of the runtime that a build opens: before 11 that has the minor version."""
+    for soname in as_texts(row.get("loads")):
+        found = re.fullmatch(r"libcudart\.so\.(\d+\.\d+)", soname)
+        if found and versions.parse(found[1]).major < _ONE_RUNTIME_FOR_ALL:
+            return found[1]
+    return None
 
 
 def ceiling_for(ptx_isa: str, view: View) -> str | None:
@@ -90,7 +105,7 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
     CUDA libraries that the release finds and that serve the card.
     """
     name = view.need_text("framework.name")
-    if name not in view.tables:
+    if not published.is_listed(name, view.tables):
         return Absent(source=f"the rule database has no table of {name} releases")
     rows = [row for row in release_rows(view, name) if row.get("build") == "cuda"]
     for row in sorted(rows, key=lambda row: versions.parse(str(row["version"])), reverse=True):
@@ -102,7 +117,7 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
 def gpu_release(view: View, cards: Sequence[str]) -> Fact:
     """Return the CUDA build of the release that is installed if it fits, else the fitting release."""
     name, version = view.need_text("framework.name"), view.value("framework.version")
-    if name in view.tables and version is not None:
+    if version is not None:
         public = str(version).partition("+")[0]
         for row in release_rows(view, name):
             if row["version"] == public and _fits(row, name, view, cards):
@@ -115,7 +130,7 @@ def requirement_for(release_fact: str, view: View) -> Fact:
     name, _, version = view.need_text(release_fact).partition("==")
     row: Row = next((r for r in release_rows(view, name) if r["version"] == version), {})
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
-    return Known(value=f"{name}{extra}=={version}", source="rule database")
+    return Known(value=f"{published.distribution(name)}{extra}=={version}", source="rule database")
 
 
 def _fits(row: Row, name: str, view: View, cards: Sequence[str]) -> bool:
@@ -154,14 +169,12 @@ def _driver_runs(row: Row, view: View) -> bool:
     if ceiling is None or "cuda" not in row:
         return ceiling is None
     cuda = versions.parse(str(row["cuda"]))
-    floor = next(
-        (
-            str(r.get("floor_cuda", cuda))
-            for r in view.table("minor_version_compatibility").rows
-            if r["cuda_major"] == str(cuda.major)
-        ),
-        str(cuda),
-    )
+    compatible: Row = next((r for r in view.table("minor_version_compatibility").rows
+                            if r["cuda_major"] == str(cuda.major)), {})
+    driver, first = view.value("driver.version"), compatible.get("minimum_driver")
+    if versions.parse(str(ceiling)) < cuda and driver is not None and first is not None:
+        return versions.parse(str(driver)) >= versions.parse(str(first))
+    floor = str(compatible.get("floor_cuda", cuda))
     return versions.parse(str(ceiling)) >= versions.parse(floor)
 
 
@@ -178,8 +191,8 @@ def _card_runs(row: Row, view: View, capability: str) -> bool:
 
 def _finds_libraries(row: Row, view: View) -> bool:
     """Return whether the release looks where its own CUDA packages lie; with RPATH they all do."""
-    if "runpath" not in row:
-        return True
+    if "runpath" not in row or not row.get("requires_nvidia"):
+        return True  # without packages of its own it takes what the system has
     origin = posixpath.dirname(f"/{row.get('loader', '')}")
     folders = expand(as_texts(row["runpath"]), origin)
     brought = {

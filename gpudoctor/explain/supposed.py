@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.assume.releases import published
+from gpudoctor.assume.releases import facts_of_row
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Fact, Facts, Known, Snapshot, Tables, Unknown
 
@@ -77,7 +77,7 @@ def _published(facts: Facts, tables: Tables) -> Facts:
     rows = [row for row in tables[str(name.value)].rows if row["platform"] == _ORDINARY_PLATFORM
             and f"{row['version']}.".startswith(f"{wanted}.")]
     newest = max(rows, key=lambda row: versions.parse(str(row["version"])), default=None)
-    found = published(str(name.value), newest, _SUPPOSED) if newest else {}
+    found = facts_of_row(str(name.value), newest, _SUPPOSED) if newest else {}
     return {fact: value for fact, value in found.items() if fact != "framework.installer"}
 
 

@@ -18,7 +18,7 @@ _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
 DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
 # The second one is about gpudoctor itself: what it foretold did not come true.
-_NO_FAULT_OF_THE_MACHINE = ("framework-not-installed", "loader-trace-differs")
+_NO_FAULT_OF_THE_MACHINE = ("framework-not-installed", "unknown-card", "loader-trace-differs")
 # facts that list ids of symptoms: an id that is renamed would silently stop to count
 _OF_SYMPTOMS = ("text.symptoms", "framework.symptoms")
 _VISIBLE = {

@@ -1,0 +1,66 @@
+"""Which rows of the tables are about a framework's own wheels, where its table is not named as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from gpudoctor import versions
+from gpudoctor.model import Tables, Value
+
+Row = Mapping[str, Value]
+_DISTRIBUTIONS: Mapping[str, tuple[str, str]] = {"paddle": ("paddle_distributions", "paddlepaddle-gpu")}
+_JAX = "jax_distributions"
+_PLUGIN = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)\Z")
+
+
+def is_listed(name: str, tables: Tables) -> bool:
+    """Return whether the tables list the releases of a framework as wheels that can be chosen among."""
+    return name in tables or _DISTRIBUTIONS.get(name, ("", ""))[0] in tables
+
+
+def rows(name: str, tables: Tables) -> Sequence[Row]:
+    """Return the rows of a framework's releases with CUDA, oldest first; none where nothing lists them."""
+    if name in tables:
+        return tables[name].rows
+    table, distribution = _DISTRIBUTIONS.get(name, ("", ""))
+    if table not in tables:
+        return ()
+    return [_without_system(row) for row in tables[table].rows if row["distribution"] == distribution]
+
+
+def _without_system(row: Row) -> Row:
+    """Return a row without what it loads: Paddle's name libraries of the system alone, none of CUDA."""
+    return {column: value for column, value in row.items() if column != "loads"}
+
+
+def distribution(name: str) -> str:
+    """Return what pip calls the package of a framework with CUDA."""
+    return _DISTRIBUTIONS.get(name, ("", name))[1]
+
+
+def jax_row(plugins: Mapping[str, str], platform: str, tables: Tables) -> Row | None:
+    """Return the row of the device code among JAX's `plugins` (distribution -> version): the newest's."""
+    majors = {int(match[1]): version for name, version in plugins.items()
+              if (match := _PLUGIN.match(name)) is not None}
+    if not majors or _JAX not in tables:
+        return None
+    newest = max(majors)
+    return jax_part(f"jax-cuda{newest}-pjrt", majors[newest], platform, tables)
+
+
+def jax_part(part: str, version: str, platform: str, tables: Tables) -> Row | None:
+    """Return the row of one of JAX's distributions."""
+    return next((row for row in tables[_JAX].rows if row["distribution"] == part
+                 and row["platform"] == platform and _is_same(str(row["version"]), version)), None)
+
+
+def jax_rows(platform: str, tables: Tables) -> Sequence[Row]:
+    """Return the rows of the device code of every JAX plugin."""
+    listed = tables[_JAX].rows if _JAX in tables else ()
+    return [row for row in listed
+            if row["platform"] == platform and str(row["distribution"]).endswith("-pjrt")]
+
+
+def _is_same(one: str, other: str) -> bool:
+    return versions.parse(one) == versions.parse(other)

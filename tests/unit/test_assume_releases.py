@@ -1,0 +1,78 @@
+"""What `--assume release=` stands for: JAX and PaddlePaddle, read from the tables of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import derive
+from gpudoctor.assume import AssumptionError, lay
+from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Unknown, Value
+from gpudoctor.ruledb import load_compiled
+
+RULES = Path(__file__).parents[2] / "rules"
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    return load_compiled(RULES)
+
+
+def framework(release: str, database: RuleDatabase,
+              more: Mapping[str, Value] | None = None) -> Mapping[str, Fact]:
+    facts: dict[str, Fact] = {name: Known(value=value, source="the test")
+                              for name, value in {"release": release, **(more or {})}.items()}
+    snapshot = lay(database.base, facts, database.tables, source="the test")
+    return derive.subjects(snapshot, database)[Scope.FRAMEWORK][0].facts
+
+
+def value(facts: Mapping[str, Fact], name: str) -> Value | None:
+    fact = facts[name]
+    return fact.value if isinstance(fact, Known) else None
+
+
+def test_jax_has_the_code_of_its_plugin_and_the_libraries_that_pip_chooses(database: RuleDatabase) -> None:
+    facts = framework("jax[cuda12]==0.12.0.1", database)
+    assert value(facts, "framework.oldest_card") == "5.0"
+    assert value(facts, "framework.jaxlib") == "0.12.0.1"
+    assert value(facts, "framework.plugins_mismatched") == ()
+    assert value(facts, "framework.libraries_missing") == ()
+    assert str(value(facts, "framework.cudnn_found")).startswith("9.")
+
+
+def test_jax_for_cuda_13_is_another_build(database: RuleDatabase) -> None:
+    facts = framework("jax[cuda13]==0.12.0.1", database)
+    assert (value(facts, "framework.cuda"), value(facts, "framework.oldest_card")) == ("13", "7.5")
+
+
+def test_code_that_was_not_measured_is_unknown_and_not_absent(database: RuleDatabase) -> None:
+    assert isinstance(framework("jax[cuda12]==0.11.1", database)["framework.oldest_card"], Unknown)
+
+
+def test_a_cuda_that_no_table_has_is_unknown(database: RuleDatabase) -> None:
+    assert isinstance(framework("paddle==2.1.3", database)["framework.cuda"], Unknown)
+
+
+def test_paddle_is_what_pip_calls_paddlepaddle_gpu(database: RuleDatabase) -> None:
+    facts = framework("paddle==2.6.2", database)
+    assert value(facts, "framework.distribution") == "paddlepaddle-gpu"
+    assert (value(facts, "framework.oldest_card"), value(facts, "framework.newest_card")) == ("6.1", "8.9")
+
+
+def test_a_library_on_disk_is_known_by_its_digest(database: RuleDatabase) -> None:
+    """Without its version: what counts is the file."""
+    row = next(row for row in database.tables["jax_distributions"].rows
+               if row["distribution"] == "jax-cuda13-pjrt" and "code" in row
+               and row["platform"] == "linux_x86_64")
+    digests = row["library_sha256"]
+    assert isinstance(digests, tuple)
+    facts = framework("jax[cuda12]==0.12.0.1", database, {"framework.code_library_sha256": str(digests[0])})
+    assert value(facts, "framework.oldest_card") == "7.5"
+
+
+@pytest.mark.parametrize("release", ["jax==0.12.0.1", "jax[cuda12]==9.9", "paddle==9.9", "mxnet==1.0", "jax"])
+def test_what_no_table_has_is_refused(release: str, database: RuleDatabase) -> None:
+    with pytest.raises(AssumptionError, match="release="):
+        framework(release, database)
