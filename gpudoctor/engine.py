@@ -107,7 +107,7 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
     """Decide one condition for one subject."""
     left = subject.fact(condition.fact)
     if isinstance(left, Unknown):
-        return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
+        return _bounded(condition, left, subject, tables)
     if condition.op in ("exists", "missing"):
         there = isinstance(left, Known)
         return Holding(truth=Truth.TRUE if there == (condition.op == "exists") else Truth.FALSE)
@@ -117,13 +117,43 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
     right = resolve(condition.right, subject, tables)
     if isinstance(right, Absent):
         return Holding(truth=Truth.FALSE)
+    kind = CATALOGUE[condition.fact].type
     if isinstance(right, Unknown):
-        return Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
+        undecided = Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
+        smaller = right.at_least is not None and _is_below(kind, left.value, right.at_least)
+        return _ordered(condition.op, below=True) if smaller and condition.op in _ORDERS else undecided
     try:
-        true = _compare(condition, CATALOGUE[condition.fact].type, left.value, right.value)
+        true = _compare(condition, kind, left.value, right.value)
     except versions.Incomparable as error:
         return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, Unknown(reason=str(error))),))
     return Holding(truth=Truth.TRUE if true else Truth.FALSE)
+
+
+_ORDERS = ("below", "at_least")
+
+
+def _bounded(condition: Condition, left: Unknown, subject: Subject, tables: Tables) -> Holding:
+    """Decide a condition on what is unknown: only a bound that reaches the right-hand side can."""
+    undecided = Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
+    if left.at_least is None or condition.op not in _ORDERS or condition.right is None:
+        return undecided
+    right = resolve(condition.right, subject, tables)
+    kind = CATALOGUE[condition.fact].type
+    if not isinstance(right, Known) or _is_below(kind, left.at_least, right.value) is not False:
+        return undecided
+    return _ordered(condition.op, below=False)
+
+
+def _is_below(kind: FactType, left: Value, right: Value) -> bool | None:
+    try:
+        return versions.below(kind, left, right)
+    except versions.Incomparable:
+        return None
+
+
+def _ordered(op: str, *, below: bool) -> Holding:
+    """Return what a comparison gives of which only the order of its sides is known."""
+    return Holding(truth=Truth.TRUE if (op == "below") == below else Truth.FALSE)
 
 
 def _named(right: Operand) -> str:
@@ -232,7 +262,7 @@ def show_fact(fact: Fact) -> str:
         case Absent():
             return "not there"
         case Unknown():
-            return "unknown"
+            return "unknown" if fact.at_least is None else f"{fact.at_least} or newer"
         case _:
             assert_never(fact)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, with_host
 from gpudoctor.assume.observed import RUNNING_PROBES
 from gpudoctor.derive.view import as_texts
@@ -28,7 +29,10 @@ def _release(snapshot: Snapshot, value: str, tables: Tables, source: str) -> Sna
     platform = "_".join(str(f.value).lower() if isinstance(f, Known) else "" for f in (system, machine))
     row = next((r for r in tables[name].rows if r["version"] == version and r["platform"] == platform), None)
     if row is None:
-        raise AssumptionError(f"release={value}: the rule database has no such release for {platform}")
+        known = [str(r["version"]) for r in tables[name].rows if r["platform"] == platform]
+        newest = max(known, key=versions.parse, default="none")
+        raise AssumptionError(f"release={value}: the rule database has no such release for {platform}; its "
+                              f"newest is {newest} (newer rules: pip install --upgrade gpudoctor-rules)")
     facts = _release_facts(name, row, snapshot, source)
     installed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
     others = [facts for facts in installed
