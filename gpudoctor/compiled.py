@@ -20,7 +20,7 @@ from gpudoctor.model import (
     Source, Suspect, SymptomExample, SymptomPattern, Table, Value,
 )
 
-OLDEST_SCHEMA = NEWEST_SCHEMA = 2  # a database of any schema between them is read
+OLDEST_SCHEMA = NEWEST_SCHEMA = 1  # a database of any schema between them is read
 _SCHEMA = "gpudoctor.rules/"
 SCHEMA = f"{_SCHEMA}{NEWEST_SCHEMA}"
 HEAD_NAME = "db.json"
@@ -44,7 +44,7 @@ def _damaged(what: str, why: object) -> RuleDatabaseError:
 
 
 def unread_schema(stated: object) -> str | None:
-    """Return why rules of a schema ("gpudoctor.rules/2", or a number) are not read, and the remedy."""
+    """Return why rules of a schema ("gpudoctor.rules/1", or a number) are not read, and the remedy."""
     text = str(stated).removeprefix(_SCHEMA)
     number = int(text) if text.isdecimal() else 0
     if OLDEST_SCHEMA <= number <= NEWEST_SCHEMA:

@@ -91,8 +91,9 @@ def _read_head(root: Path) -> tuple[str, str]:
     schema = raw.get("schema", compiled.NEWEST_SCHEMA)
     if not isinstance(version, str):
         raise RuleDatabaseError(f"{head}{_line(text, 'version')}: lacks version = \"YYYY.MM.N\"")
-    if not isinstance(schema, int) or (unread := compiled.unread_schema(schema)) is not None:
-        said = unread if isinstance(schema, int) else f"schema is no number; write {compiled.NEWEST_SCHEMA}"
+    numbered = isinstance(schema, int) and not isinstance(schema, bool)
+    if not numbered or (unread := compiled.unread_schema(schema)) is not None:
+        said = unread if numbered else f"schema is no number; write {compiled.NEWEST_SCHEMA}"
         raise RuleDatabaseError(f"{head}{_line(text, 'schema')}: {said}")
     if not isinstance(engine, str) or not numbers(engine):
         raise RuleDatabaseError(f"{head}{_line(text, 'engine')}: engine is a version of gpudoctor in quotes")

@@ -92,6 +92,8 @@ def objection(folder: str, head: dict[str, Any] | None = None) -> str | None:
     shown = f"{folder}: rules {head.get('version')}"
     if (unread := compiled.unread_schema(head.get("schema"))) is not None:
         return f"{shown} {unread}"
+    if not _version_of(head):
+        return _broken(folder, compiled.HEAD_NAME, "states no version")
     engine = str(head.get("engine", "0"))
     if numbers(engine) > numbers(__version__):
         return f"{shown} ask for gpudoctor {engine} or newer, this is {__version__}: {_UPDATE_ENGINE}"
