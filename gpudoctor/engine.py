@@ -119,9 +119,10 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
         return Holding(truth=Truth.FALSE)
     kind = CATALOGUE[condition.fact].type
     if isinstance(right, Unknown):
-        undecided = Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
-        smaller = right.at_least is not None and _is_below(kind, left.value, right.at_least)
-        return _ordered(condition.op, below=True) if smaller and condition.op in _ORDERS else undecided
+        bound = right.at_least
+        if bound is not None and condition.op in _ORDERS and _is_below(kind, left.value, bound):
+            return _ordered(condition.op, below=True)
+        return Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
     try:
         true = _compare(condition, kind, left.value, right.value)
     except versions.Incomparable as error:
@@ -134,14 +135,11 @@ _ORDERS = ("below", "at_least")
 
 def _bounded(condition: Condition, left: Unknown, subject: Subject, tables: Tables) -> Holding:
     """Decide a condition on what is unknown: only a bound that reaches the right-hand side can."""
-    undecided = Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
-    if left.at_least is None or condition.op not in _ORDERS or condition.right is None:
-        return undecided
-    right = resolve(condition.right, subject, tables)
-    kind = CATALOGUE[condition.fact].type
-    if not isinstance(right, Known) or _is_below(kind, left.at_least, right.value) is not False:
-        return undecided
-    return _ordered(condition.op, below=False)
+    if left.at_least is not None and condition.op in _ORDERS and condition.right is not None:
+        right, kind = resolve(condition.right, subject, tables), CATALOGUE[condition.fact].type
+        if isinstance(right, Known) and _is_below(kind, left.at_least, right.value) is False:
+            return _ordered(condition.op, below=False)
+    return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
 
 
 def _is_below(kind: FactType, left: Value, right: Value) -> bool | None:
