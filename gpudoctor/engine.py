@@ -121,7 +121,7 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
     if isinstance(right, Unknown):
         bound = right.at_least
         if bound is not None and condition.op in _ORDERS and _is_below(kind, left.value, bound):
-            return _ordered(condition.op, below=True)
+            return Holding(truth=Truth.TRUE if condition.op == "below" else Truth.FALSE)
         return Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
     try:
         true = _compare(condition, kind, left.value, right.value)
@@ -138,7 +138,7 @@ def _bounded(condition: Condition, left: Unknown, subject: Subject, tables: Tabl
     if left.at_least is not None and condition.op in _ORDERS and condition.right is not None:
         right, kind = resolve(condition.right, subject, tables), CATALOGUE[condition.fact].type
         if isinstance(right, Known) and _is_below(kind, left.at_least, right.value) is False:
-            return _ordered(condition.op, below=False)
+            return Holding(truth=Truth.TRUE if condition.op == "at_least" else Truth.FALSE)
     return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
 
 
@@ -147,11 +147,6 @@ def _is_below(kind: FactType, left: Value, right: Value) -> bool | None:
         return versions.below(kind, left, right)
     except versions.Incomparable:
         return None
-
-
-def _ordered(op: str, *, below: bool) -> Holding:
-    """Return what a comparison gives of which only the order of its sides is known."""
-    return Holding(truth=Truth.TRUE if (op == "below") == below else Truth.FALSE)
 
 
 def _named(right: Operand) -> str:
