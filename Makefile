@@ -5,10 +5,10 @@ WORKERS ?= 2
 export PYTHON
 RUN = .venv/bin/python
 
-.PHONY: help check test lint types rules tables matrix benchmark constraints clean
+.PHONY: help check test lint types rules rules-wheel tables matrix benchmark constraints clean
 
 help:  ## list what can be made
-	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
 
 check: run-environment  ## examine this machine: make check ARGS="--python /path/to/python -v"
 	@.venv/bin/gpudoctor check $(ARGS); code=$$?; \
@@ -27,6 +27,9 @@ types: test-environment  ## check types
 
 rules: run-environment  ## compile rules/ into rules/*.json
 	@$(RUN) -m tools.compile_rules
+
+rules-wheel: run-environment  ## build the data-only wheel gpudoctor-rules into dist/
+	@$(RUN) -m tools.rules_wheel $(ARGS)
 
 tables: test-environment  ## write the generated tables again from the published wheels
 	@$(RUN) tools/update_tables.py $(ARGS)

@@ -19,7 +19,7 @@ class RulesHook(BuildHookInterface[Any]):
         if version == "editable":
             return
         rules = Path(self.root) / "rules"
-        for name in ("rules.json", "tables.jsonl", "symptoms.json", "pages.json"):
+        for name in ("db.json", "rules.json", "tables.jsonl", "symptoms.json", "pages.json"):
             if not (rules / name).is_file():
                 raise FileNotFoundError(f"{rules / name} is missing: run `make rules`")
         build_data["force_include"][str(rules)] = "gpudoctor/_rules"

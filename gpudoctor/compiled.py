@@ -3,7 +3,8 @@
 `rules.json` and `tables.jsonl` are all that judging a machine needs; of the tables, one a line, only those
 that are asked for are decoded. `symptoms.json` holds what programs say and the rules that only a text can
 show, and `pages.json` the pages themselves and their tests. Each says of which compilation it is: by a digest
-of all that was compiled.
+of all that was compiled. `db.json` is the head of them all: version, schema, the oldest gpudoctor that reads
+them rightly, and the digest of each file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from gpudoctor.model import (
     Source, Suspect, SymptomExample, SymptomPattern, Table, Value,
 )
 
-SCHEMA = "gpudoctor.rules/2"
+OLDEST_SCHEMA = NEWEST_SCHEMA = 1  # a database of any schema between them is read
+_SCHEMA = "gpudoctor.rules/"
+SCHEMA = f"{_SCHEMA}{NEWEST_SCHEMA}"
+HEAD_NAME = "db.json"
 RULES_NAME, TABLES_NAME = "rules.json", "tables.jsonl"
 SYMPTOMS_NAME, PAGES_NAME = "symptoms.json", "pages.json"
 NAMES = (RULES_NAME, TABLES_NAME, SYMPTOMS_NAME, PAGES_NAME)
@@ -37,6 +41,21 @@ class RuleDatabaseError(ValueError):
 
 def _damaged(what: str, why: object) -> RuleDatabaseError:
     return RuleDatabaseError(f"the compiled rules cannot be used: {what} {why}; reinstall gpudoctor-cli")
+
+
+def unread_schema(stated: object) -> str | None:
+    """Return why rules of a schema ("gpudoctor.rules/1", or a number) are not read, and the remedy."""
+    text = str(stated).removeprefix(_SCHEMA)
+    number = int(text) if text.isdecimal() else 0
+    if OLDEST_SCHEMA <= number <= NEWEST_SCHEMA:
+        return None
+    read = f"this gpudoctor reads {OLDEST_SCHEMA}" + (
+        f" to {NEWEST_SCHEMA}" if NEWEST_SCHEMA > OLDEST_SCHEMA else "")
+    if number > NEWEST_SCHEMA:
+        return f"are of schema {number}, and {read}: pip install --upgrade gpudoctor-cli"
+    if number:
+        return f"are of schema {number}, and {read}: pip install --upgrade gpudoctor-rules"
+    return f"state no schema ({stated!r}), and {read}: reinstall gpudoctor-cli"
 
 
 # -- write -----------------------------------------------------------------------------------------
@@ -60,7 +79,7 @@ def encode(database: RuleDatabase) -> dict[str, bytes]:
     }
     tables = sorted(database.tables.items())
     judged = {
-        "version": database.version, "base": codec.encode_snapshot(database.base),
+        "version": database.version, "engine": database.engine, "base": codec.encode_snapshot(database.base),
         "rules": [raw for rule, raw in short if rule.detect], "tables": [name for name, _ in tables],
     }
     lines = [{"summary": table.summary, "key": table.key, "columns": dict(table.columns),
@@ -70,7 +89,10 @@ def encode(database: RuleDatabase) -> dict[str, bytes]:
     digest = hashlib.sha256(b"".join(_line(line) for name in files for line in files[name])).hexdigest()
     for content in files.values():  # the first line of each says what it is, and of which compilation
         content[0] = {"schema": SCHEMA, "sha256": digest, **content[0]}
-    return {name: b"".join(map(_line, content)) for name, content in files.items()}
+    written = {name: b"".join(map(_line, content)) for name, content in files.items()}
+    head = {"schema": SCHEMA, "version": database.version, "engine": database.engine, "sha256": digest,
+            "files": {name: hashlib.sha256(data).hexdigest() for name, data in written.items()}}
+    return {HEAD_NAME: _line(head), **written}
 
 
 def _without(keys: Sequence[str], raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,6 +121,7 @@ def decode(read: Callable[[str], bytes], extent: Extent) -> RuleDatabase:
         later = _Later(lambda name: _parsed(read(name), name, digest))
         return RuleDatabase(
             version=raw["version"], sha256=digest, rules=_rules(raw, later, extent),
+            engine=raw.get("engine", "0"),
             tables=_LazyTables(raw["tables"], lambda: _table_lines(read(TABLES_NAME), digest)),
             symptoms=Lazy(lambda: _symptoms(later, extent)),
             base=codec.decode_snapshot(raw["base"], RULES_NAME))
@@ -136,8 +159,10 @@ def _parsed(data: bytes, name: str, digest: str | None = None) -> dict[str, Any]
         raw = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise _damaged(name, f"cannot be read ({error})") from None
-    if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
-        raise _damaged(name, f"is no {SCHEMA} file")
+    said = unread_schema(raw.get("schema") if isinstance(raw, dict) else None)
+    if said is not None:
+        raise RuleDatabaseError(f"the compiled rules cannot be used: {name}: {said}")
+    assert isinstance(raw, dict)
     if digest is not None and raw.get("sha256") != digest:
         raise _damaged(name, f"is not the one that was compiled with {RULES_NAME}")
     return raw

@@ -107,7 +107,7 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
     """Decide one condition for one subject."""
     left = subject.fact(condition.fact)
     if isinstance(left, Unknown):
-        return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
+        return _bounded(condition, left, subject, tables)
     if condition.op in ("exists", "missing"):
         there = isinstance(left, Known)
         return Holding(truth=Truth.TRUE if there == (condition.op == "exists") else Truth.FALSE)
@@ -117,13 +117,36 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
     right = resolve(condition.right, subject, tables)
     if isinstance(right, Absent):
         return Holding(truth=Truth.FALSE)
+    kind = CATALOGUE[condition.fact].type
     if isinstance(right, Unknown):
+        bound = right.at_least
+        if bound is not None and condition.op in _ORDERS and _is_below(kind, left.value, bound):
+            return Holding(truth=Truth.TRUE if condition.op == "below" else Truth.FALSE)
         return Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
     try:
-        true = _compare(condition, CATALOGUE[condition.fact].type, left.value, right.value)
+        true = _compare(condition, kind, left.value, right.value)
     except versions.Incomparable as error:
         return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, Unknown(reason=str(error))),))
     return Holding(truth=Truth.TRUE if true else Truth.FALSE)
+
+
+_ORDERS = ("below", "at_least")
+
+
+def _bounded(condition: Condition, left: Unknown, subject: Subject, tables: Tables) -> Holding:
+    """Decide a condition on what is unknown: only a bound that reaches the right-hand side can."""
+    if left.at_least is not None and condition.op in _ORDERS and condition.right is not None:
+        right, kind = resolve(condition.right, subject, tables), CATALOGUE[condition.fact].type
+        if isinstance(right, Known) and _is_below(kind, left.at_least, right.value) is False:
+            return Holding(truth=Truth.TRUE if condition.op == "at_least" else Truth.FALSE)
+    return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
+
+
+def _is_below(kind: FactType, left: Value, right: Value) -> bool | None:
+    try:
+        return versions.below(kind, left, right)
+    except versions.Incomparable:
+        return None
 
 
 def _named(right: Operand) -> str:
@@ -232,7 +255,7 @@ def show_fact(fact: Fact) -> str:
         case Absent():
             return "not there"
         case Unknown():
-            return "unknown"
+            return "unknown" if fact.at_least is None else f"{fact.at_least} or newer"
         case _:
             assert_never(fact)
 

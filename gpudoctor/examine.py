@@ -27,7 +27,8 @@ def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy,
     """Return the report on a snapshot; `begin` hears when fixes are proven, and when that is over."""
     begin = begin or (lambda _: None)
     wanted = Known(value=tuple(r.text for r in policy.requirements), source="--require")
-    snapshot = replace(snapshot, host={**snapshot.host, "require.wanted": wanted})
+    refused = Known(value=database.refused, source="packages of rules beside this gpudoctor")
+    snapshot = replace(snapshot, host={**snapshot.host, "require.wanted": wanted, "rules.refused": refused})
     judgement = remedy.diagnose(snapshot, database, lambda: begin("proving fixes"))
     begin("judging")
     failing = [f for f in every_finding(judgement.findings) if f.severity.rank <= policy.fail_on.rank]

@@ -153,6 +153,8 @@ process.id | integer | process | | the process that was examined (--pid); absent
 process.command | text | process | private | its command line
 process.libraries | records | process | private | GPU libraries that it had mapped then: path, soname, deleted (its file is gone)
 require.wanted | texts | require | | what --require asks for, as written
+rules.refused | texts | rules | | packages of newer rules that were found and not used, and why
+rules.behind | texts | derive | | what of this machine is newer than the rules: driver, cards, frameworks, CUDA
 require.without_wheel | texts | derive | | of these, framework releases that have no wheel for the patient's Python
 require.wheel_pythons | texts | derive | | Python versions that do have wheels for the first of these
 require.wheel_release | text | derive | | the newest release that meets the first of these (tensorflow==2.21.0)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from gpudoctor import compiled
+from gpudoctor import __version__, compiled
 from gpudoctor.assume import AssumptionError, blank, lay
 from gpudoctor.compatible import tomllib
 from gpudoctor.compiled import RuleDatabaseError
 from gpudoctor.model import Fact, Known, Rule, RuleDatabase, Snapshot, SymptomPattern, Table, Tables
 from gpudoctor.pages import PageError, parse_page, parse_symptoms, parse_table
+from gpudoctor.rule_packages import numbers
 
 
 def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]) -> RuleDatabase:
@@ -49,10 +51,10 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
         raise RuleDatabaseError(f"{listed}; mend it, then prove it: {proof}")
     if not rules and not tables and not symptoms:
         raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
-    version = _read_version(root)
+    version, engine = _read_head(root)
     base = base if base is not None else _read_base(root, tables, shipped_base)
     database = RuleDatabase(version=version, sha256="", rules=tuple(sorted(rules, key=lambda r: r.id)),
-                            tables=tables, symptoms=tuple(symptoms), base=base)
+                            tables=tables, symptoms=tuple(symptoms), base=base, engine=engine)
     return replace(database, sha256=compiled.digest_of(database))
 
 
@@ -75,17 +77,36 @@ def _read(file: Path) -> str:
         raise RuleDatabaseError(f"{file}: not UTF-8 (byte {error.start})") from None
 
 
-def _read_version(root: Path) -> str:
+def _read_head(root: Path) -> tuple[str, str]:
+    """Return the version of the database and the oldest gpudoctor that reads it rightly."""
     head = root / "db.toml"
     if not head.is_file():
-        return "site"
+        return "site", "0"
+    text = _read(head)
     try:
-        version = tomllib.loads(_read(head)).get("version")
+        raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleDatabaseError(f"{head}: {error}; it holds version = \"YYYY.MM.N\"") from None
+    version, engine = raw.get("version"), raw.get("engine", "0")
+    schema = raw.get("schema", compiled.NEWEST_SCHEMA)
     if not isinstance(version, str):
-        raise RuleDatabaseError(f"{head}: lacks version = \"YYYY.MM.N\"")
-    return version
+        raise RuleDatabaseError(f"{head}{_line(text, 'version')}: lacks version = \"YYYY.MM.N\"")
+    numbered = isinstance(schema, int) and not isinstance(schema, bool)
+    if not numbered or (unread := compiled.unread_schema(schema)) is not None:
+        said = unread if numbered else f"schema is no number; write {compiled.NEWEST_SCHEMA}"
+        raise RuleDatabaseError(f"{head}{_line(text, 'schema')}: {said}")
+    if not isinstance(engine, str) or not numbers(engine):
+        raise RuleDatabaseError(f"{head}{_line(text, 'engine')}: engine is a version of gpudoctor in quotes")
+    if numbers(engine) > numbers(__version__):
+        raise RuleDatabaseError(f"{head}{_line(text, 'engine')}: these rules ask for gpudoctor {engine} or "
+                                f"newer, this is {__version__}: pip install --upgrade gpudoctor-cli")
+    return version, engine
+
+
+def _line(text: str, key: str) -> str:
+    """Return ":N", the line that a key of db.toml stands on; nothing where it is not there."""
+    found = re.search(rf"^{key}\b", text, re.MULTILINE)
+    return "" if found is None else f":{text.count(chr(10), 0, found.start()) + 1}"
 
 
 def _read_base(root: Path, tables: Tables, shipped_base: Callable[[], Snapshot]) -> Snapshot:

@@ -1,18 +1,20 @@
 """Find and read the rule database: the compiled files that ship with the package, or a folder of pages.
 
-`--rules DIR` or GPUDOCTOR_RULES replaces the shipped rules; GPUDOCTOR_RULES_EXTRA adds a site's own pages. A
-folder that was named and cannot be used is an error, never a silent return to the shipped one.
+The first of these that is there: `--rules DIR`, GPUDOCTOR_RULES, an installed `gpudoctor-rules` that is newer
+than the shipped rules and admissible, the shipped ones. GPUDOCTOR_RULES_EXTRA adds a site's own pages to
+whichever it is. A folder that was named and cannot be used is an error, never a silent return to another one.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpudoctor import compiled
+from gpudoctor import compiled, rule_packages
 from gpudoctor.compiled import Extent, RuleDatabaseError
-from gpudoctor.model import RuleDatabase, Snapshot
+from gpudoctor.model import Rule, RuleDatabase, Snapshot
 
 if TYPE_CHECKING:  # slow to import, and a check with the shipped rules needs none
     from pathlib import Path
@@ -33,17 +35,19 @@ def load_shipped(extent: Extent = "judged") -> RuleDatabase:
 
 
 def load(folder: str | None = None, extra: str | None = None, extent: Extent = "judged") -> RuleDatabase:
-    """Return the pages in `folder`, or the shipped rules; with the pages of `extra` added.
+    """Return the rules in `folder`, or the newest here; with the pages of `extra` added.
 
-    A folder of pages is always read whole; `extent` says how much of the shipped rules is.
+    A folder of pages is always read whole; `extent` says how much of compiled rules is.
     """
-    database = load_shipped(extent) if folder is None else load_pages(folder)
+    database = _newest(extent) if folder is None else _named(folder, extent)
     if extra is None:
         return database
     site = load_pages(extra, base=database.base)
+    twice = [f"{extra}/{rule.path}: the id {rule.id} is not a site's own; site rules use GPDX0001 and up, "
+             "which no rule that is published ever has" for rule in site.rules if not _is_sites(rule)]
     taken = {rule.id for rule in database.rules}
-    twice = [f"{extra}/{rule.path}: the id {rule.id} is taken; site rules use GPDX0001 and up"
-             for rule in site.rules if rule.id in taken]
+    twice += [f"{extra}/{rule.path}: the id {rule.id} is taken; choose another GPDX number"
+              for rule in site.rules if rule.id in taken and _is_sites(rule)]
     known = {symptom.id for symptom in database.symptoms} if site.symptoms else set()
     twice += [f"{extra}/{symptom.path}: the id {symptom.id} is taken; name the symptom otherwise"
               for symptom in site.symptoms if symptom.id in known]
@@ -52,10 +56,30 @@ def load(folder: str | None = None, extra: str | None = None, extent: Extent = "
     import hashlib  # slow to import, and seldom needed
 
     sha256 = hashlib.sha256((database.sha256 + site.sha256).encode()).hexdigest()
-    return RuleDatabase(version=f"{database.version}+{site.version}", sha256=sha256,
-                        rules=database.rules + site.rules, tables={**database.tables, **site.tables},
-                        symptoms=(*database.symptoms, *site.symptoms) if site.symptoms else database.symptoms,
-                        base=database.base)
+    return replace(database, version=f"{database.version}+{site.version}", sha256=sha256,
+                   rules=database.rules + site.rules, tables={**database.tables, **site.tables},
+                   symptoms=(*database.symptoms, *site.symptoms) if site.symptoms else database.symptoms,
+                   origin=f"{database.origin} and {extra}")
+
+
+def _is_sites(rule: Rule) -> bool:
+    return rule.id.startswith("GPDX")
+
+
+def _newest(extent: Extent) -> RuleDatabase:
+    choice = rule_packages.choose(shipped_folder())
+    return replace(load_compiled(choice.folder, extent), refused=choice.refused, origin=choice.folder)
+
+
+def _named(folder: str, extent: Extent) -> RuleDatabase:
+    """Return the rules in a folder that somebody named: pages, or the files that were compiled from some."""
+    has = [os.path.isfile(os.path.join(folder, name)) for name in ("db.toml", compiled.HEAD_NAME)]
+    if has != [False, True]:
+        return replace(load_pages(folder), origin=folder)
+    problem = rule_packages.objection(folder)
+    if problem is not None:
+        raise RuleDatabaseError(problem)
+    return replace(load_compiled(folder, extent), origin=folder)
 
 
 def load_pages(root: Path | str, base: Snapshot | None = None) -> RuleDatabase:

@@ -19,7 +19,7 @@ SHIPPED_RULES = Path(__file__).resolve().parent.parent / "rules"
 def compile_rules(rules: Path, output: Path) -> str:
     """Compile the folder `rules` into files in `output`; return one line that says what was written.
 
-    rules.json comes last: it names the digests of the others.
+    db.json comes last: it names the digests of the others.
     """
     database = load_pages(rules)
     for name, data in reversed(compiled.encode(database).items()):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, require_version, with_host
 from gpudoctor.assume.releases import items
 from gpudoctor.derive.view import as_texts, floor_row
 from gpudoctor.facts import CATALOGUE, promised
-from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Tables, Unknown, Value
+from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Table, Tables, Unknown, Value
 
 _FOR_GUESTS = "vfio-pci"
 _NOT_ASKED = Unknown(reason="nothing was run", asked=False)
@@ -25,6 +26,7 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
     row = floor_row(table, "driver", version) if table is not None else None
     if row is None:
         raise AssumptionError(f"driver={version}: the rule database does not reach back to this driver")
+    ceiling = _ceiling(version, row, tables["driver_branches"])
     cards = 0 if isinstance(snapshot.gpus, Unknown) else sum(not _reserved(card) for card in snapshot.gpus)
     modules = snapshot.host.get("system.gpu_modules")
     others = as_texts(modules.value) if isinstance(modules, Known) else ()
@@ -37,9 +39,12 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
         "driver.uvm_node": True, "driver.denied_nodes": None, "driver.gpu_nodes": cards,
         "driver.proc_gpus": cards, "cuda.ended": "answered",
         "nvml.library": "libnvidia-ml.so.1", "nvml.init_code": 0, "nvml.driver_version": version,
-        "nvml.cuda_version": row["cuda"], "nvml.gpu_count": cards,
+        "nvml.gpu_count": cards,
         "cuda.library": "libcuda.so.1", "cuda.library_version": version, "cuda.load_error": None,
-        "cuda.ceiling": row["cuda"], **_initialised(cards, snapshot)})
+        **_initialised(cards, snapshot)})
+    answers = dict.fromkeys(("nvml.cuda_version", "cuda.ceiling"), replace(ceiling, source=source)
+                            if isinstance(ceiling, Known) else ceiling)
+    listed = replace(listed, host={**listed.host, **answers})
     working: dict[str, Fact] = {name: Known(value=flag, source=source) for name, flag in
                                 (("gpu.in_nvml", True), ("gpu.in_cuda", True), ("gpu.lost", False))}
     working["gpu.nvml_code"] = Known(value=0, source=source)
@@ -48,6 +53,14 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
         listed = replace(listed, gpus=tuple(card if _reserved(card) else {**card, **working}
                                             for card in listed.gpus))
     return _bind(listed, source)
+
+
+def _ceiling(version: str, row: Mapping[str, Value], table: Table) -> Known | Unknown:
+    """Return what a driver would answer for its CUDA; of a branch newer than the table nobody knows."""
+    newest = max(versions.parse(str(known["driver"])).major for known in table.rows)
+    if versions.parse(version).major > newest:
+        return Unknown(reason=f"an assumed driver does not answer, and {version} is newer than the rules")
+    return Known(value=row["cuda"], source="")
 
 
 def _initialised(cards: int, snapshot: Snapshot) -> Mapping[str, Value | None]:

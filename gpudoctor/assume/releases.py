@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, with_host
 from gpudoctor.assume.observed import RUNNING_PROBES
 from gpudoctor.derive import published
@@ -49,19 +50,21 @@ def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
     jax = _JAX.fullmatch(value)
     if jax is not None:
         row = _jax_row(jax[1], jax[2], platform, tables)
-        return "jax", _there(row, value, platform)
+        return "jax", _there(row, value, platform, published.jax_rows(platform, tables))
     name, equals, version = value.partition("==")
     if not equals or not published.is_listed(name, tables):
         raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow, torch or paddle, "
                               "or jax[cuda12]==VERSION")
-    listed = published.rows(name, tables)
-    row = next((r for r in listed if r["version"] == version and r["platform"] == platform), None)
-    return name, _there(row, value, platform)
+    listed = [row for row in published.rows(name, tables) if row["platform"] == platform]
+    row = next((row for row in listed if row["version"] == version), None)
+    return name, _there(row, value, platform, listed)
 
 
-def _there(row: Row | None, value: str, platform: str) -> Row:
+def _there(row: Row | None, value: str, platform: str, known: Sequence[Row]) -> Row:
     if row is None:
-        raise AssumptionError(f"release={value}: the rule database has no such release for {platform}")
+        newest = max((str(r["version"]) for r in known), key=versions.parse, default="none")
+        raise AssumptionError(f"release={value}: the rule database has no such release for {platform}; its "
+                              f"newest is {newest} (newer rules: pip install --upgrade gpudoctor-rules)")
     return row
 
 

@@ -51,7 +51,7 @@ def explain(what: Sequence[str], wish: Wish) -> int:
     if named:
         sources.write(_pages(named, wish.rules), wish.output)
         return EXIT_HEALTHY
-    database = sources.database(wish.rules, "told")
+    database = sources.announced_database(wish.rules, "told")
     progress = _Progress() if sys.stderr.isatty() else None
     report = told((_opened(name) for name in what), database, wish, progress)
     sources.write(showing.rendered(report, wish.format, wish.output, verbose=False), wish.output)
@@ -87,7 +87,7 @@ def _is_page(word: str) -> bool:
 def _pages(names: Sequence[str], rules: str | None) -> str:
     from gpudoctor.cli.rules import page_text
 
-    database = sources.database(rules, "whole")
+    database = sources.announced_database(rules, "whole")
     found = []
     for name in names:
         matching = [rule for rule in database.rules if name.lower() in (rule.id.lower(), rule.cause)]

@@ -36,7 +36,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 def _database(folder: str | None, extent: Extent = "told") -> RuleDatabase:
     from gpudoctor.cli import sources  # what reads rules waits until a command needs it
 
-    return sources.database(folder, extent)
+    return sources.announced_database(folder, extent)
 
 
 @app.command("list", cls=Command)
@@ -66,7 +66,11 @@ def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's 
     found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
     if not found:
         raise InputError(f"there is no rule {identifier}; `gpudoctor rules list` names them all")
-    streams.say("\n".join(page_text(rule) for rule in found))
+    streams.say("\n".join(page_text(rule) for rule in found) + f"\n{_origin(database)}\n")
+
+
+def _origin(database: RuleDatabase) -> str:
+    return f"Rules {database.version}, sha256 {database.sha256}, read from {database.origin}"
 
 
 def page_text(rule: Rule) -> str:

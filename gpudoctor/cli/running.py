@@ -18,7 +18,7 @@ EXIT_NOT_FOUND, EXIT_NOT_RUN = 127, 126  # as shells have it
 
 def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
     """Run the command, explain it on standard error where that is needed, and return its exit code."""
-    database = sources.database(rules, "told")  # wrong rules are an error before anything is run
+    database = sources.announced_database(rules, "told")  # wrong rules are an error before anything is run
     try:
         ended = relay.run(command)
     except FileNotFoundError:

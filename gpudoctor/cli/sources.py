@@ -14,6 +14,7 @@ from gpudoctor.compiled import Extent
 from gpudoctor.host import Host, Missing, Refused, Text
 from gpudoctor.model import RuleDatabase, Snapshot
 from gpudoctor.probes import document, snapshot
+from gpudoctor.render.plain import printable
 
 STANDARD_INPUT = "standard input"
 
@@ -23,6 +24,14 @@ def database(folder: str | None, extent: Extent = "judged") -> RuleDatabase:
     variables = os.environ
     return ruledb.load(folder or variables.get("GPUDOCTOR_RULES") or None,
                        variables.get("GPUDOCTOR_RULES_EXTRA") or None, extent)
+
+
+def announced_database(folder: str | None, extent: Extent) -> RuleDatabase:
+    """Return the rules, newer ones that were not taken named on standard error: no report will say it."""
+    found = database(folder, extent)
+    for refused in found.refused:
+        sys.stderr.write(f"gpudoctor: newer rules are not used: {printable(refused, 2000)}\n")
+    return found
 
 
 def read_document(name: str) -> Any:

@@ -9,7 +9,7 @@ application compatibility; the ISA version stands in each entry's header.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gpudoctor import versions
 from gpudoctor.frozen import frozen
@@ -86,11 +86,18 @@ def _main_groups_serve(groups: Sequence[tuple[int, bool]]) -> bool:
     return all(serves for count, serves in groups if 2 * count >= most)
 
 
-def span(code: Sequence[Record], capabilities: Sequence[str]) -> tuple[str, str] | None:
+def span(code: Sequence[Record], capabilities: Collection[str]) -> tuple[str, str] | None:
     """Return the oldest and the newest of `capabilities` that `code` serves in any way; None for no such."""
     ordered = sorted(capabilities, key=versions.parse)
     served = [capability for capability in ordered if coverage(code, capability).kind != "none"]
     return (served[0], served[-1]) if served else None
+
+
+def targets(code: Sequence[Record]) -> frozenset[str]:
+    """Return the compute capabilities that the code names, for which a card may exist."""
+    entries = (item.partition("@")[0] for signature in code for kind in ("sass", "ptx")
+               for item in _list(signature, kind))
+    return frozenset(f"{found[0]}.{found[1]}" for entry in entries if (found := _split(entry)))
 
 
 def _list(signature: Record, key: str) -> tuple[str, ...]:

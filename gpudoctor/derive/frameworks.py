@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, jax
+from gpudoctor.derive import abi, branches, device_code, jax
 from gpudoctor.derive import libraries as trace
-from gpudoctor.derive import mixed, nccl, packages, releases, stages
+from gpudoctor.derive import mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
 from gpudoctor.derive.view import View
@@ -55,12 +56,15 @@ def ceiling_suffices(view: View) -> Fact:
     releases of a branch can be too old for minor-version compatibility.
     """
     floor = view.need_text("framework.cuda_floor")
-    ceiling = view.need_text("driver.cuda_ceiling")
+    ceiling = view.bound("driver.cuda_ceiling") or view.need_text("driver.cuda_ceiling")
     cuda = cuda_version(view)
     here = versions.parse(ceiling)
     above = here > versions.parse(floor) or (_compatibility_row(view) is None and ceiling == floor)
+    suffices = here >= versions.parse(cuda) or above
+    if not suffices:
+        view.need("driver.cuda_ceiling")  # what is only a bound may still suffice
     said = f"the driver runs CUDA {ceiling}, the build is for {cuda}, which starts at {floor}"
-    return Known(value=here >= versions.parse(cuda) or above, source=said)
+    return Known(value=suffices, source=said)
 
 
 def minimum_driver(view: View) -> Fact:
@@ -72,7 +76,7 @@ def minimum_driver(view: View) -> Fact:
     for row in view.table("cuda_toolkits").rows:
         if versions.parse(str(row["cuda"])) == versions.parse(floor):
             return Known(value=row["minimum_driver"], source=str(row["source"]))
-    return Unknown(reason=f"the rule database has no driver for CUDA {floor}")
+    return releases.no_driver_for(floor, view)
 
 
 def last_driver(view: View) -> Fact:
@@ -107,8 +111,9 @@ def code_span(end: int) -> Callable[[View], Fact]:
     def derivation(view: View) -> Fact:
         if view.need("framework.has_gpu_build") is False:
             return Absent(source="this build uses no NVIDIA GPU")
+        code = code_of(view)
         known = [str(row["compute_capability"]) for row in view.table("architectures").rows]
-        found = span(code_of(view), known)
+        found = span(code, {*known, *device_code.targets(code)})
         if found is None:
             return Absent(source="the build has code for no known card")
         return Known(value=found[end], source="device code of the build")
@@ -120,19 +125,32 @@ def python_versions(view: View) -> Fact:
     """Return the Python versions that this release has wheels for on this platform."""
     row = own_row(view)
     if row is None or "python" not in row:
-        return Unknown(reason="the rule database does not know this release")
+        return _unlisted(view) or Unknown(reason="the rule database does not know this release")
     return Known(value=row["python"], source=str(row["source"]))
 
 
+def _unlisted(view: View) -> Unknown | None:
+    end = stale.own_release_end(view)
+    if end is None:
+        return None
+    name, version = view.need_text("framework.name"), view.need_text("framework.version")
+    return stale.unknown(view, f"{name} {version}", f"{name} {end}")
+
+
 def glibc_floor(view: View) -> Fact:
-    """Return the oldest glibc that the wheels of this release run on."""
+    """Return the oldest glibc that the wheels of this release run on; the wheel's own tags say it, too."""
     row = own_row(view)
     if row is None or "glibc" not in row:
+        tags = _MANYLINUX.findall(" ".join(view.texts("framework.tags")))
+        if tags:
+            oldest = min((".".join(tag) for tag in tags), key=versions.parse)
+            return Known(value=oldest, source="the wheel's tags")
         return Absent(source="the rule database does not know this build")
     return Known(value=row["glibc"], source=str(row["source"]))
 
 
 Derivation = Callable[[View], Fact]
+_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")  # the newer spelling, which says the glibc
 
 _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.has_gpu_build": has_gpu_build,

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import commands
+from gpudoctor.derive import commands, stale
 from gpudoctor.derive.driver import DRIVER_DERIVATIONS
 from gpudoctor.derive.view import View, as_records, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown
@@ -52,6 +52,9 @@ def driver_cuda_ceiling(view: View) -> Fact:
     row = floor_row(view.table("driver_branches"), "driver", version)
     if row is None:
         return Unknown(reason=f"the rule database does not reach back to driver {version}")
+    end = stale.branch_end(view, version)
+    if end is not None:
+        return stale.unknown(view, f"driver {version}", f"branch {end}", at_least=row["cuda"])
     return Known(value=row["cuda"], source=f"rules/tables/driver_branches.toml for driver {version}")
 
 

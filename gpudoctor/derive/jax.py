@@ -98,7 +98,8 @@ def other_requirement(view: View) -> Fact:
 
 
 def _fits(row: Mapping[str, Value], view: View) -> bool:
-    ceiling, card = view.need_text("driver.cuda_ceiling"), view.need_text("system.oldest_card")
+    ceiling = view.bound("driver.cuda_ceiling") or view.need_text("driver.cuda_ceiling")
+    card = view.need_text("system.oldest_card")
     return (
         versions.parse(str(row["ceiling"])) <= versions.parse(ceiling)
         and versions.parse(str(row["oldest_card"])) <= versions.parse(card)

@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gpudoctor.derive import stale
 from gpudoctor.derive.jax import plugin_libraries
-from gpudoctor.derive.loader_inputs import loader_inputs
+from gpudoctor.derive.loader_inputs import loader_inputs, preload_row
 from gpudoctor.derive.loader_trace import Inputs, Step, elsewhere, missing, trace, trace_with_needs
 from gpudoctor.derive.releases import own_row
 from gpudoctor.derive.view import NotKnown, View, as_texts, text_in
@@ -99,12 +100,21 @@ def _off_path(view: View) -> dict[str, str]:
 
 
 def libraries_off_path(view: View) -> Fact:
-    """Return the missing libraries of which a usable file lies where the framework does not look."""
-    return Known(value=tuple(_off_path(view)), source=_SOURCE)
+    """Return the missing libraries of which a usable file lies where the framework does not look.
+
+    Where a release that is newer than the rules looks by itself nobody knows.
+    """
+    found, end = tuple(_off_path(view)), stale.own_release_end(view)
+    if found and end is not None and preload_row(view) is not None:
+        name = view.need_text("framework.name")
+        said = f"where {name} {view.need_text('framework.version')} looks for {', '.join(found)}"
+        return stale.unknown(view, said, f"{name} {end}")
+    return Known(value=found, source=_SOURCE)
 
 
 def libraries_off_path_folders(view: View) -> Fact:
     """Return the folders of those files, each once."""
+    view.need("framework.libraries_off_path")
     folders = dict.fromkeys(posixpath.dirname(path) for path in _off_path(view).values())
     return Known(value=tuple(folders), source=_SOURCE)
 
@@ -121,7 +131,7 @@ def off_path_origin(view: View) -> Fact:
 
 
 def _absent(view: View) -> tuple[str, ...]:
-    off_path = view.texts("framework.libraries_off_path")
+    off_path = _off_path(view)
     return tuple(name for name in as_texts(view.need("framework.libraries_missing")) if name not in off_path)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, stale
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.libraries import trace_all
 from gpudoctor.derive.releases import capped, cuda_version, oldest_card_of, own_row, platform_of, release_rows
@@ -122,6 +122,10 @@ def cudnn_oldest_card(view: View) -> Fact:
     """Return the oldest card that the cuDNN which the trace finds has code for."""
     version = view.need_text("framework.cudnn_found")
     oldest = oldest_card_of(version, view)
+    end = stale.end_of(view, "cudnn_architectures", "since")
+    if oldest is not None and versions.parse(version).major > versions.parse(end).major:
+        # no later cuDNN serves a card again that an earlier one dropped
+        return stale.unknown(view, f"cuDNN {version}", f"cuDNN {versions.parse(end).major}", at_least=oldest)
     if oldest is None:
         return Unknown(
             reason=f"the rule database does not say which cards cuDNN {version} serves", asked=False

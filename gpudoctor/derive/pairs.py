@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, device_code, published
-from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, release_rows
+from gpudoctor.derive import branches, device_code, published, stale
+from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, no_driver_for, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
@@ -60,10 +60,16 @@ def pair_ptx_ceiling(view: View) -> Fact:
     ceiling = ceiling_for(isa, view)
     if ceiling is not None:
         return Known(value=ceiling, source=f"rules/tables/ptx_isa.toml for PTX ISA {isa}")
-    cuda, here = cuda_version(view), view.need_text("driver.cuda_ceiling")
+    cuda = cuda_version(view)
+    here = view.bound("driver.cuda_ceiling") or view.need_text("driver.cuda_ceiling")
     with_minor = "." in cuda  # "13" alone may be any of its minor releases
     if with_minor and versions.parse(here) >= versions.parse(cuda):
         return Known(value=cuda, source=f"the build is for CUDA {cuda}, so its PTX {isa} is no newer")
+    table = view.table("ptx_isa")
+    newest = floor_row(table, "ptx_isa", isa)
+    end = stale.end_of(view, "ptx_isa", "ptx_isa")
+    if newest is not None and stale.is_newer(isa, end):
+        return stale.unknown(view, f"PTX ISA {isa}", end, at_least=newest["cuda"])
     return Unknown(reason=f"the rule database does not know PTX ISA {isa}; a driver that runs the CUDA "
                           f"of the build ({cuda}) compiles it")
 
@@ -77,7 +83,7 @@ def pair_ptx_driver(view: View) -> Fact:
             floor = view.value("framework.minimum_driver")
             both = found if floor is None else max(found, str(floor), key=versions.parse)
             return Known(value=both, source=str(row["source"]))
-    return Unknown(reason=f"the rule database has no driver for CUDA {ceiling}")
+    return no_driver_for(ceiling, view)
 
 
 def pair_ptx_fails(view: View) -> Fact:
@@ -97,6 +103,11 @@ def pair_architecture_note(view: View) -> Fact:
     """Return in words which CUDA toolkits compile for this card."""
     capability = view.need_text("gpu.compute_capability")
     row = floor_row(view.table("architectures"), "compute_capability", capability)
+    end = stale.end_of(view, "architectures", "compute_capability")
+    if stale.is_newer(capability, end):
+        rules = f"rules {view.database.version}, which end at {end}"
+        said = f"Compute capability {capability} is newer than {rules}"
+        return Known(value=said, source="rules/tables/architectures.toml")
     if row is None or row["compute_capability"] != capability:
         return Unknown(reason=f"the rule database does not know compute capability {capability}")
     family = f"{row['architecture']} ({capability})"
@@ -125,7 +136,8 @@ def pair_release_note(view: View) -> Fact:
             kind = device_code.coverage(as_records(row["code"]), capability).kind
             if kind in ("native", "partial"):
                 return Absent(source=f"{name} {row['version']} has machine code for it")
-    said = f"No {name} package published before these rules has machine code for such a card"
+    said = (f"No {name} package published before these rules ({view.database.version}) has machine code for "
+            "such a card")
     return Known(value=said, source=f"rules/tables/{name}.toml")
 
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, planned, published
+from gpudoctor.derive import device_code, planned, published, stale
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
-from gpudoctor.model import Absent, Fact, Known, Record, Value
+from gpudoctor.model import Absent, Fact, Known, Record, Unknown, Value
 
 Row = Mapping[str, Value]
 _ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
@@ -95,6 +95,14 @@ def ceiling_for(ptx_isa: str, view: View) -> str | None:
     return next((str(row["cuda"]) for row in rows if row["ptx_isa"] == ptx_isa), None)
 
 
+def no_driver_for(cuda: str, view: View) -> Unknown:
+    """Return why no driver can be named for a CUDA: it is newer than the rules, or is not in them."""
+    end = stale.end_of(view, "cuda_toolkits", "cuda")
+    if stale.is_newer(cuda, end):
+        return stale.unknown(view, f"CUDA {cuda}", f"CUDA {end}")
+    return Unknown(reason=f"the rule database has no driver for CUDA {cuda}")
+
+
 # -- releases that would fit ---------------------------------------------------------------------------------
 
 
@@ -165,7 +173,7 @@ def _extra_installs(row: Row, name: str, python: str, view: View) -> bool:
 
 
 def _driver_runs(row: Row, view: View) -> bool:
-    ceiling = view.value("driver.cuda_ceiling")
+    ceiling = view.bound("driver.cuda_ceiling")
     if ceiling is None or "cuda" not in row:
         return ceiling is None
     cuda = versions.parse(str(row["cuda"]))
@@ -182,7 +190,7 @@ def _card_runs(row: Row, view: View, capability: str) -> bool:
     found = device_code.coverage(as_records(row["code"]), capability)
     if found.kind in ("none", "ptx"):
         return False
-    ceiling = view.value("driver.cuda_ceiling")
+    ceiling = view.bound("driver.cuda_ceiling")
     if found.ptx_isa is None or ceiling is None:
         return True
     needed = ceiling_for(found.ptx_isa, view)

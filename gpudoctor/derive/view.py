@@ -68,6 +68,13 @@ class View:
         """Return a text value or end the derivation."""
         return str(self.need(name))
 
+    def bound(self, name: str) -> str | None:
+        """Return the value, or what it is at least, None where neither is known."""
+        fact = self.fact(name)
+        if isinstance(fact, Unknown):
+            return fact.at_least
+        return str(fact.value) if isinstance(fact, Known) else None
+
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts, empty when not known."""
         return as_texts(self.value(name))

@@ -242,7 +242,11 @@ class SymptomPattern:
 
 @frozen
 class RuleDatabase:
-    """All that gpudoctor knows: pages, tables and symptoms, and the machine that cases start from."""
+    """All that gpudoctor knows: pages, tables and symptoms, and the machine that cases start from.
+
+    `engine` is the oldest gpudoctor that reads it rightly, `origin` the folder that it was read from.
+    `refused` are newer ones that were found and not taken, each with the reason.
+    """
 
     version: str
     sha256: str
@@ -250,3 +254,6 @@ class RuleDatabase:
     tables: Tables
     symptoms: Sequence[SymptomPattern] = ()
     base: Snapshot
+    engine: str = "0"
+    refused: tuple[str, ...] = ()
+    origin: str = ""

@@ -29,10 +29,14 @@ class Absent:
 
 @frozen
 class Unknown:
-    """We could not look. `asked=False`: nobody wanted to (a deeper `--depth` would)."""
+    """We could not look. `asked=False`: nobody wanted to (a deeper `--depth` would).
+
+    `at_least` is a bound known of what is not: a driver newer than the tables runs what older ones do.
+    """
 
     reason: str
     asked: bool = True
+    at_least: str | None = None
 
 
 Fact: TypeAlias = Known | Absent | Unknown

@@ -34,6 +34,7 @@ def read(raw: RawDocument) -> Snapshot:
     host["python.planned_distributions"] = Known(value=(), source="nothing is assumed")
     host["loader.files"] = _files(host.get("loader.files"), raw.get("frameworks", NOT_COLLECTED))
     host["require.wanted"] = Known(value=(), source="no --require was given")
+    host["rules.refused"] = Known(value=(), source="no rules were chosen yet")
     return Snapshot(
         host={name: host.get(name, Unknown(reason="no probe answered for it")) for name in _host_names()},
         gpus=_cards(raw), frameworks=_frameworks(raw), probes=tuple(_runs(raw)))

@@ -75,6 +75,8 @@ def _driver(host: Facts) -> str:
     flavour = _value(host, "driver.kernel_flavour")
     text = _words(version, "") + (f" ({flavour} kernel module)" if flavour else "")
     ceiling = host.get("driver.cuda_ceiling", _MISSING)
+    if isinstance(ceiling, Unknown) and ceiling.at_least is not None:
+        return f"{text}, runs at least CUDA {ceiling.at_least}"
     return f"{text}, runs CUDA up to {_words(ceiling, 'unknown')}" if isinstance(ceiling, Known) else text
 
 

@@ -22,7 +22,7 @@ PURE = (
 )
 IMPURE = (
     {"host", "child"},
-    {"page_folder", "patient", "probes", "ruledb", "sources"},
+    {"page_folder", "patient", "probes", "rule_packages", "ruledb", "sources"},
     {"transports", "zipapp"},
 )
 # The highest pure layer that the impure column may use: it fills snapshots and reads rules, no more.

@@ -1,0 +1,86 @@
+"""What is newer than the rules: how it is said, and what the tables tell of it all the same.
+
+A table that ends says nothing of what came later. What is newer is judged by what the driver or the build
+itself answers; where neither does, the answer is unknown, with the bound that old knowledge gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor import versions
+from gpudoctor.derive.view import View
+from gpudoctor.model import Facts, Known, Snapshot, Unknown, Value
+
+# whose versions are the framework's own, in a table of several distributions
+_OWN = {"paddle": ("paddlepaddle", "paddlepaddle-gpu")}
+
+def unknown(view: View, what: str, end: str, at_least: Value | None = None) -> Unknown:
+    """Return that nobody answered for `what`, which is newer than the tables, whose last is `end`."""
+    return Unknown(reason=f"{what} is newer than rules {view.database.version}, which end at {end}",
+                   at_least=None if at_least is None else str(at_least))
+
+
+def end_of(view: View, table: str, column: str) -> str:
+    """Return the greatest version in a column, "0" where the database has no such table."""
+    found = view.tables.get(table)
+    texts = [] if found is None else [str(row[column]) for row in found.rows if column in row]
+    return max(texts, key=versions.parse, default="0")
+
+
+def is_newer(version: str, end: str) -> bool:
+    """Return whether a version is newer than the last one known; of a database without any nothing is."""
+    return end != "0" and versions.parse(version) > versions.parse(end)
+
+
+def branch_end(view: View, driver: str) -> str | None:
+    """Return the newest driver branch known, where this driver is of a later one."""
+    end = end_of(view, "driver_branches", "driver")
+    newer = end != "0" and versions.parse(driver).major > versions.parse(end).major
+    return end if newer else None
+
+
+def release_end(view: View, name: str, version: str) -> str | None:
+    """Return the newest release of a framework that is known, where this one is newer."""
+    table = view.tables.get(name) or view.tables.get(f"{name}_distributions")
+    known = [] if table is None else [str(row["version"]) for row in table.rows
+                                      if row.get("distribution", name) in (name, *_OWN.get(name, ()))]
+    public = version.partition("+")[0]  # 2.13.0+cu126 is no newer than 2.13.0
+    if public in known:
+        return None
+    end = max(known, key=versions.parse, default="0")
+    return end if is_newer(public, end) else None
+
+
+def own_release_end(view: View) -> str | None:
+    """Return the newest release known of the framework at hand, where the installed one is newer."""
+    name, version = view.value("framework.name"), view.value("framework.version")
+    return None if name is None or version is None else release_end(view, str(name), str(version))
+
+
+def behind(view: View, snapshot: Snapshot) -> Known:
+    """Return what of this machine is newer than the rules, each with the last that they know."""
+    return Known(value=tuple(dict.fromkeys(_newer(view, snapshot))), source=f"rules {view.database.version}")
+
+
+def _newer(view: View, snapshot: Snapshot) -> Iterator[str]:
+    driver = view.value("driver.version")
+    if driver is not None and (end := branch_end(view, str(driver))):
+        yield f"driver {driver} (the rules end at branch {end})"
+    end = end_of(view, "architectures", "compute_capability")
+    for card in () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus:
+        capability = _text(card, "gpu.compute_capability")
+        if capability and is_newer(capability, end):
+            yield f"compute capability {capability} (the rules end at {end})"
+    for facts in () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks:
+        name, version = _text(facts, "framework.name"), _text(facts, "framework.version")
+        if name and version and (last := release_end(view, name, version)):
+            yield f"{name} {version} (the rules end at {last})"
+        cuda, known = _text(facts, "framework.cuda"), end_of(view, "ptx_isa", "cuda")
+        if cuda and is_newer(cuda, known):
+            yield f"CUDA {cuda}, which {name} is built for (the rules end at {known})"
+
+
+def _text(facts: Facts, name: str) -> str:
+    fact = facts.get(name)
+    return str(fact.value) if isinstance(fact, Known) else ""
