@@ -1,0 +1,102 @@
+"""Read a folder of rule pages, tables and symptoms as people write them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from gpudoctor import compiled
+from gpudoctor.assume import AssumptionError, blank, lay
+from gpudoctor.compatible import tomllib
+from gpudoctor.compiled import RuleDatabaseError
+from gpudoctor.model import Fact, Known, Rule, RuleDatabase, Snapshot, SymptomPattern, Table, Tables
+from gpudoctor.pages import PageError, parse_page, parse_symptoms, parse_table
+
+
+def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]) -> RuleDatabase:
+    """Return the database of pages below `root`; raise `RuleDatabaseError` with every problem at once.
+
+    Its cases start from the machine `base`, else from `base.toml` of the folder, else from the shipped one.
+    """
+    if not root.is_dir():
+        raise RuleDatabaseError(
+            f"{root}: no such folder; --rules, GPUDOCTOR_RULES and GPUDOCTOR_RULES_EXTRA name one of pages")
+    problems: list[str] = []
+    rules: list[Rule] = []
+    tables: dict[str, Table] = {}
+    for page in _below(root, ".md"):
+        try:
+            rules.append(parse_page(_read(page), _name(page, root)))
+        except PageError as error:
+            problems += str(error).splitlines()
+    for table in _below(root, ".toml", only="tables"):
+        name = table.name.removesuffix(".toml")
+        try:
+            tables[name] = parse_table(_read(table), name, _name(table, root))
+        except PageError as error:
+            problems += str(error).splitlines()
+    symptoms: list[SymptomPattern] = []
+    for said in _below(root, ".toml", only="symptoms"):
+        try:
+            symptoms += parse_symptoms(_read(said), _name(said, root))
+        except PageError as error:
+            problems += str(error).splitlines()
+    if problems:
+        listed = "\n".join(f"{root}/{problem}" for problem in problems)
+        proof = f"gpudoctor rules lint --rules {shlex.quote(str(root))}"
+        raise RuleDatabaseError(f"{listed}; mend it, then prove it: {proof}")
+    if not rules and not tables and not symptoms:
+        raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
+    version = _read_version(root)
+    base = base if base is not None else _read_base(root, tables, shipped_base)
+    database = RuleDatabase(version=version, sha256="", rules=tuple(sorted(rules, key=lambda r: r.id)),
+                            tables=tables, symptoms=tuple(symptoms), base=base)
+    return replace(database, sha256=compiled.digest_of(database))
+
+
+def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
+    folders = [d for d in root.iterdir() if d.is_dir() and (d.name == only if only else d.name != "tables")]
+    files = (file for folder in folders for file in folder.iterdir() if file.is_file())
+    return sorted((file for file in files if file.name.endswith(suffix)), key=str)
+
+
+def _name(file: Path, root: Path) -> str:
+    return str(file).removeprefix(str(root)).lstrip("/")
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise RuleDatabaseError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise RuleDatabaseError(f"{file}: not UTF-8 (byte {error.start})") from None
+
+
+def _read_version(root: Path) -> str:
+    head = root / "db.toml"
+    if not head.is_file():
+        return "site"
+    try:
+        version = tomllib.loads(_read(head)).get("version")
+    except tomllib.TOMLDecodeError as error:
+        raise RuleDatabaseError(f"{head}: {error}; it holds version = \"YYYY.MM.N\"") from None
+    if not isinstance(version, str):
+        raise RuleDatabaseError(f"{head}: lacks version = \"YYYY.MM.N\"")
+    return version
+
+
+def _read_base(root: Path, tables: Tables, shipped_base: Callable[[], Snapshot]) -> Snapshot:
+    """Return the machine that cases start from: `base.toml` laid over a machine with nothing."""
+    file = root / "base.toml"
+    if not file.is_file():
+        return shipped_base()
+    try:
+        raw = tomllib.loads(_read(file))
+        facts: dict[str, Fact] = {name: Known(value=compiled.value(value), source="base machine")
+                                  for name, value in raw.items()}
+        return lay(blank(), facts, tables, source="base machine")
+    except (tomllib.TOMLDecodeError, AssumptionError) as error:
+        raise RuleDatabaseError(f"{file}: {error}; mend it, or take the shipped one") from None
