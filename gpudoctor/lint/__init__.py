@@ -10,9 +10,10 @@ a page: `explain` names the cause where it is to be named.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpudoctor.lint.form import form_problems
+from gpudoctor.lint.kept import released_problems
 from gpudoctor.lint.logs import Explained, log_problems
 from gpudoctor.lint.proofs import proof_problems
 from gpudoctor.lint.said import symptom_problems
@@ -21,11 +22,14 @@ from gpudoctor.model import RuleDatabase
 __all__ = ["lint"]
 
 
-def lint(database: RuleDatabase, explained: Explained) -> Iterator[str]:
-    """Yield every problem of every rule and symptom, `path: problem`.
+def lint(database: RuleDatabase, explained: Explained, released: Mapping[str, str] | None = None
+         ) -> Iterator[str]:
+    """Yield every problem of every rule, table and symptom, `path: problem`.
 
     `explained` reads a log, which is not for this module: it gives the causes that are told, in order.
+    `released` are the ids that the last release has, with their causes.
     """
+    yield from released_problems(database, released or {})
     for identifier, count in Counter(rule.id for rule in database.rules).items():
         if count > 1:
             yield f"{identifier}: the id is used by {count} pages"

@@ -17,12 +17,13 @@ PURE = (
     {"facts"},
     {"versions"},
     {"assume", "codec", "compiled", "derive", "engine", "pages", "require", "share", "symptoms"},
-    {"candidates", "compare", "courses", "examine", "explain", "lint", "proven", "remedy"},
+    {"candidates", "compare", "courses", "editions", "examine", "explain", "lint", "proven", "remedy",
+     "skeleton"},
     {"render"},
 )
 IMPURE = (
     {"host", "child"},
-    {"patient", "probes", "ruledb", "sources"},
+    {"page_folder", "patient", "probes", "ruledb", "sources"},
     {"transports", "zipapp"},
 )
 # The highest pure layer that the impure column may use: it fills snapshots and reads rules, no more.
