@@ -17,6 +17,7 @@ from gpudoctor.lint.kept import released_problems
 from gpudoctor.lint.logs import Explained, log_problems
 from gpudoctor.lint.proofs import proof_problems
 from gpudoctor.lint.said import symptom_problems
+from gpudoctor.lint.tabled import table_problems
 from gpudoctor.model import RuleDatabase
 
 __all__ = ["lint"]
@@ -38,5 +39,6 @@ def lint(database: RuleDatabase, explained: Explained, released: Mapping[str, st
         if not problems:
             problems = list(proof_problems(rule, database))
         yield from (f"{rule.path}: {problem}" for problem in problems)
+    yield from table_problems(database)
     yield from symptom_problems(database)
     yield from log_problems(database, explained)
