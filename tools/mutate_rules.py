@@ -28,11 +28,11 @@ from gpudoctor.facts import CATALOGUE, ORDERED, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.lint.proofs import case_snapshot, case_subjects
 from gpudoctor.model import (
-    Case, Condition, Detect, Known, Operand, Operator, Rule, RuleDatabase, Tables, Value,
+    Case, Certainty, Condition, Detect, Known, Operand, Operator, Rule, RuleDatabase, Tables, Value,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-EQUIVALENT = ROOT / "docs" / "equivalent-mutants.md"
+EQUIVALENT = ROOT / "docs" / "mutants.md"
 LEAST_SHARE = 0.95
 OPPOSITES: Mapping[Operator, Operator] = {
     "below": "at_least", "at_least": "below", "equals": "differs", "differs": "equals", "in": "not_in",
@@ -133,15 +133,23 @@ class Seen:
 
     case: Case
     subjects: Sequence[tuple[Subject, Truths]]
+    certain: frozenset[str]
+
+    def expects(self, matched: set[str]) -> bool:
+        """Say whether the case expects that these blocks match: its own, and none that is more certain."""
+        is_certain = not self.certain.isdisjoint(matched)
+        return self.case.block in matched and is_certain == (self.case.block in self.certain)
 
 
 def seen(rule: Rule, database: RuleDatabase) -> list[Seen]:
     """Return the cases of a page that are machines, each judged once: mutants share what does not change."""
     found = []
+    certain = frozenset(block.name for block in rule.detect if block.certainty is Certainty.CERTAIN)
     for case in rule.case:
         if case.log is None:
             subjects = case_subjects(case, case_snapshot(case, database), database)[rule.scope]
-            found.append(Seen(case=case, subjects=[(s, _truths(rule, s, database.tables)) for s in subjects]))
+            judged = [(subject, _truths(rule, subject, database.tables)) for subject in subjects]
+            found.append(Seen(case=case, subjects=judged, certain=certain))
     return found
 
 
@@ -161,7 +169,7 @@ def _is_as_expected(one: Seen, mutant: Mutant | None) -> bool:
     matched = [{name for name, truth in blocks.items() if truth is Truth.TRUE} for blocks in verdicts]
     first = next((names for names in matched if names), None)
     if first is not None:
-        return one.case.expect == "match" and one.case.block in first
+        return one.case.expect == "match" and one.expects(first)
     is_open = any(truth is Truth.UNKNOWN for blocks in verdicts for truth in blocks.values())
     return one.case.expect == ("undecided" if is_open else "clear")
 

@@ -88,7 +88,10 @@ def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, databa
     if case.block is None or case.block not in {block.name for block in blocks}:
         yield f"names block {case.block!r}, but {' and '.join(repr(b.name) for b in blocks)} matched"
         return
-    yield from _blindness(next(b for b in blocks if b.name == case.block), subject, database)
+    named = next(b for b in blocks if b.name == case.block)
+    if named.certainty is not finding.certainty:
+        yield f"names block {case.block!r}, which is only likely, but a block that is certain matched as well"
+    yield from _blindness(named, subject, database)
     yield from _blanks(rule, subject)
     before = evaluate(subjects, database.rules, database.tables)
     yield from _company(rule, before, database)
