@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import compiled, ruledb
+from gpudoctor.cli.rule_folder import released
 from tests.contract.checkout import ROOT, run_gpudoctor
+from tools.record_release import record
 
 HEALTHY, FINDINGS, USAGE, INPUT = 0, 1, 2, 4
 PAGE = "driver/GPD9990-cuda-does-not-start.md"
@@ -182,6 +184,14 @@ def test_a_page_that_cannot_be_begun(arguments: list[str], code: int, said: str,
     assert len(run.stderr.splitlines()) == 1
     assert said in run.stderr
     assert sorted(rules.rglob("*")) == files
+
+
+def test_a_release_records_its_ids_and_keeps_those_of_earlier_ones(rules: Path) -> None:
+    """A page that was deleted since then stays in the list; the linter asks for it."""
+    (rules / "released.toml").write_text('[ids]\nGPD9010 = "gone"\n')
+    record(rules)
+    assert released(str(rules)) == {
+        "GPD9010": "gone", "GPD9990": "cuda-does-not-start", "GPD9991": "nvml-does-not-start"}
 
 
 # -- diff ------------------------------------------------------------------------------------------
