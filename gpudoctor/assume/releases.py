@@ -48,16 +48,20 @@ def _release_facts(name: str, row: Mapping[str, Value], snapshot: Snapshot, sour
                  if spec.scope is Scope.FRAMEWORK and spec.probe in RUNNING_PROBES)
     packages = snapshot.host.get("python.site_packages")
     folders = as_texts(packages.value) if isinstance(packages, Known) else ()
+    facts["framework.location"] = Known(value=folders[0] if folders else "site-packages", source=source)
+    return {**facts, **published(name, row, source)}
+
+
+def published(name: str, row: Mapping[str, Value], source: str) -> Facts:
+    """Return the facts of a framework that a release's row tells, whatever machine it is installed on."""
     requires = as_texts(row.get("requires_nvidia"))
     always, extra = ((), requires) if name == "tensorflow" else (requires, ())
     values: dict[str, Value | None] = {
         "framework.name": name, "framework.distribution": name, "framework.version": row["version"],
-        "framework.location": folders[0] if folders else "site-packages", "framework.installer": "pip",
-        "framework.build": row.get("build"), "framework.cuda": row.get("cuda"),
+        "framework.installer": "pip", "framework.build": row.get("build"), "framework.cuda": row.get("cuda"),
         "framework.cudnn": row.get("cudnn"), "framework.requires_nvidia": always,
         "framework.extra_requires_nvidia": extra, "framework.other_distributions": ()}
-    facts.update({n: Known(value=v, source=source) for n, v in values.items() if v is not None})
-    return facts
+    return {fact: Known(value=value, source=source) for fact, value in values.items() if value is not None}
 
 
 def items(value: Value) -> tuple[str, ...]:

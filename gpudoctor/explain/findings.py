@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpudoctor.engine import Subject, Truth, always_said, fill, holds, judge_block, placeholders, show_fact
+from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, show_fact
 from gpudoctor.explain.ranking import Candidate
 from gpudoctor.explain.reading import Said
-from gpudoctor.explain.subjects import with_pip
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, Tables
 from gpudoctor.remedy import concretise
@@ -27,8 +26,7 @@ _NOT_QUOTED = ("text.symptoms", "text.places", "text.frameworks")
 class Teller:
     """What candidates are told with: the lines that were read, the facts of the text, tables and pages.
 
-    `supposed` is the machine that the text lets one suppose: where a page recognises its cause in it, it has
-    what the words of that page's fixes need.
+    `supposed` is the machine that the text lets one suppose: it has what the words of fixes need.
     """
 
     said: Sequence[Said]
@@ -41,17 +39,12 @@ class Teller:
         """Return what is said of a candidate; its fixes are unproven, for nothing of a machine was seen."""
         rule = self.rules[candidate.cause]
         asks = () if certain or rule.severity is Severity.BENIGN else rule.ask or (LAST_RESORT,)
-        fixes = tuple(remedies(rule, self._for_words(rule), self.tables)) or _as_the_page_says(rule)
+        fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(rule, self.supposed)
         return Finding(
             rule=rule.id, cause=rule.cause, severity=rule.severity, subject=SUBJECT,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             message=_message(rule, candidate, self.subject), evidence=tuple(self._evidence(candidate)),
             fixes=fixes, asks=asks)
-
-    def _for_words(self, rule: Rule) -> Subject:
-        recognised = any(judge_block(block, self.supposed, self.tables).truth is Truth.TRUE
-                         for block in rule.detect)
-        return self.supposed if recognised else with_pip(self.subject)
 
     def _evidence(self, candidate: Candidate) -> Iterator[Evidence]:
         """Yield the lines that speak for it, the weightiest symptom first, and facts that reasons read."""
@@ -102,12 +95,15 @@ def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
             yield remedy
 
 
-def _as_the_page_says(rule: Rule) -> tuple[Remedy, ...]:
+def _as_the_page_says(rule: Rule, subject: Subject) -> tuple[Remedy, ...]:
     """Return what to do in the words of the page, where its commands need what the text does not say."""
     if not rule.fix or rule.severity is Severity.BENIGN:
         return ()
+    bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in rule.fix)
+    filled = (remedy for fix in bare if (remedy := concretise(fix, subject)) is not None)
+    title = next((remedy.title for remedy in filled), rule.title)
     return (Remedy(
-        kind=rule.fix[0].kind, title=rule.title, risk=rule.fix[0].risk, proven="unproven",
+        kind=rule.fix[0].kind, title=title, risk=rule.fix[0].risk, proven="unproven",
         commands=(f"gpudoctor rules show {rule.id}",), env={}, image=None, undo=None, effect={}),)
 
 

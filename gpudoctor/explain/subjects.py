@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,8 +9,8 @@ from gpudoctor import derive
 from gpudoctor.engine import Subject, Subjects
 from gpudoctor.explain import relations, shown
 from gpudoctor.explain.reading import Reading
-from gpudoctor.explain.supposed import PIP, supposed
-from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Snapshot, SymptomPattern, Unknown
+from gpudoctor.explain.supposed import supposed
+from gpudoctor.model import Fact, RuleDatabase, Scope, Snapshot, SymptomPattern, Unknown
 
 _NOT_SAID = Unknown(reason="the text does not say it", asked=False)
 _NOT_LISTED = Unknown(reason="the text does not list them", asked=False)
@@ -49,12 +48,5 @@ def whole_subject(subjects: Subjects) -> Subject:
 
 
 def supposed_subject(snapshot: Snapshot, database: RuleDatabase) -> Subject:
-    """Return the subject by which the words of fixes are filled in, where a page finds its cause in it."""
-    return with_pip(whole_subject(derive.subjects(supposed(snapshot), database)))
-
-
-def with_pip(subject: Subject) -> Subject:
-    """Return the subject with the ordinary way to install packages, where the text does not say another."""
-    if isinstance(subject.fact("python.pip_command"), Known):
-        return subject
-    return replace(subject, facts=ChainMap({"python.pip_command": PIP}, subject.facts))  # type: ignore[arg-type]
+    """Return the subject by which the words of fixes are filled in."""
+    return whole_subject(derive.subjects(supposed(snapshot, database.tables), database))

@@ -1,15 +1,18 @@
 """A machine as a text lets one suppose it, to fill in the words of fixes: never to judge by.
 
-What is stated as `text.*` stands for the facts of a machine with one framework and cards of these kinds. What
-is not stated stays unknown, and a fix whose words need it is not printed.
+What is stated as `text.*` stands for the facts of a machine with one framework and cards of these kinds; of
+a release that the tables have, also what was published of it. What belongs to no release (what lies where on
+that machine) stays unknown, and a fix whose words need it is not printed.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from gpudoctor import versions
+from gpudoctor.assume.releases import published
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
+from gpudoctor.model import Fact, Facts, Known, Snapshot, Tables, Unknown
 
 _PACKAGES = {"pytorch": "torch"}
 _ELSEWHERE = {"windows", "macos", "jetson"}  # there a wheel for Linux on x86-64 is none
@@ -18,22 +21,25 @@ _SUPPOSED = "supposed: the text does not say otherwise"
 _HOST = {"python.version": "text.python", "nvml.driver_version": "text.driver",
          "nvml.cuda_version": "text.driver_ceiling"}
 _FRAMEWORK = {"framework.version": "text.framework_version", "framework.cuda": "text.build_cuda"}
-PIP = Known(value="python -m pip install", source=_SUPPOSED)
+_ORDINARY_PLATFORM = "linux_x86_64"
 
 
-def supposed(snapshot: Snapshot) -> Snapshot:
+def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
     """Return the told snapshot with what it states of a machine where a machine has it."""
     said = snapshot.host
+    frameworks = _framework(said) if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
+    if not isinstance(frameworks, Unknown):
+        frameworks = tuple({**_published(facts, tables), **facts} for facts in frameworks)
     host: dict[str, Fact] = {
-        name: said[text] for name, text in _HOST.items() if isinstance(said.get(text), Known)}
+        "python.executable": Known(value="python", source=_SUPPOSED), **_python(frameworks, tables)}
+    host |= {name: said[text] for name, text in _HOST.items() if isinstance(said.get(text), Known)}
     if _is_ordinary(said):
         host |= {"system.os": Known(value="Linux", source=_SUPPOSED),
                  "system.architecture": Known(value="x86_64", source=_SUPPOSED)}
     host |= {name: fact for name, fact in said.items() if name not in host or isinstance(fact, Known)}
     return replace(
         snapshot, host=host,
-        gpus=_cards(said) if isinstance(snapshot.gpus, Unknown) else snapshot.gpus,
-        frameworks=_framework(said) if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks)
+        gpus=_cards(said) if isinstance(snapshot.gpus, Unknown) else snapshot.gpus, frameworks=frameworks)
 
 
 def _is_ordinary(said: Facts) -> bool:
@@ -60,3 +66,28 @@ def _framework(said: Facts) -> tuple[Facts, ...] | Unknown:
     package = Known(value=_PACKAGES.get(str(name.value), name.value), source=name.source)
     stated = {fact: said[text] for fact, text in _FRAMEWORK.items() if isinstance(said.get(text), Known)}
     return ({"framework.name": package, "framework.distribution": package, **stated},)
+
+
+def _published(facts: Facts, tables: Tables) -> Facts:
+    """Return what was published of this release, or of the newest one of the series that is stated."""
+    name, version = facts.get("framework.name"), facts.get("framework.version")
+    if not isinstance(name, Known) or not isinstance(version, Known) or name.value not in tables:
+        return {}
+    wanted = str(version.value).partition("+")[0]
+    rows = [row for row in tables[str(name.value)].rows if row["platform"] == _ORDINARY_PLATFORM
+            and f"{row['version']}.".startswith(f"{wanted}.")]
+    newest = max(rows, key=lambda row: versions.parse(str(row["version"])), default=None)
+    found = published(str(name.value), newest, _SUPPOSED) if newest else {}
+    return {fact: value for fact, value in found.items() if fact != "framework.installer"}
+
+
+def _python(frameworks: tuple[Facts, ...] | Unknown, tables: Tables) -> dict[str, Fact]:
+    """Return the oldest Python that the newest release of the framework takes: older ones take it too."""
+    name = None if isinstance(frameworks, Unknown) else frameworks[0].get("framework.name")
+    table = tables.get(str(name.value)) if isinstance(name, Known) else None
+    rows = [row for row in table.rows if as_texts(row.get("python"))] if table is not None else []
+    if not rows:
+        return {}
+    newest = max(rows, key=lambda row: versions.parse(str(row["version"])))
+    oldest = min(as_texts(newest["python"]), key=versions.parse)
+    return {"python.version": Known(value=f"{oldest}.0", source=_SUPPOSED)}

@@ -2,10 +2,10 @@
 
 For every rule: names, types and sources are right, and nothing is left to be filled in; each case gives its
 verdict, from a block as certain as the one it names; every condition was seen true and false (coverage);
-hiding any fact a matching block reads leaves that block undecided (blindness); every fix is offered to a case,
-clears it and makes no other rule match (cure); nothing that the summary names is unknown; pages of a family
-that match together name each other; no id of the last release is gone or means something else. For every
-table: each row says where it was read and when, and its key is there once. For every symptom: its
+hiding any fact a matching block reads leaves that block undecided (blindness); every fix is offered to a
+case, clears it and makes no other rule match (cure); nothing that the summary names is unknown; pages of a
+family that match together name each other; no id of the last release is gone or means something else. For
+every table: each row says where it was read and when, and its key is there once. For every symptom: its
 examples show it, give what they say they give, and show no other symptom that is not named. For every log of
 a page: `explain` names the cause where it is to be named.
 """

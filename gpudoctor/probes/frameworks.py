@@ -13,10 +13,8 @@ from gpudoctor.probes.python import part_error, text, version_fact
 from gpudoctor.probes.raw import Answer
 from gpudoctor.probes.shapes import Data, data_of, needs, record, some, texts
 
-_CONDA_NAMES = {
-    "torch": frozenset({"torch", "pytorch"}),
-    "tensorflow": frozenset({"tensorflow", "tensorflow-base"}),
-}
+_CONDA_NAMES = {"torch": frozenset({"torch", "pytorch"}),
+                "tensorflow": frozenset({"tensorflow", "tensorflow-base"})}
 
 
 @frozen
@@ -46,11 +44,8 @@ class _Framework:
     @property
     def build(self) -> build.Build:
         """Return what the framework was built for."""
-        plugins = {
-            name: text(found.get("version")) or ""
-            for found in objects(self.own.get("plugins"))
-            if (name := text(found.get("name")))
-        }
+        plugins = {name: text(found.get("version")) or "" for found in objects(self.own.get("plugins"))
+                   if (name := text(found.get("name")))}
         conda = texts(mapping(self.data.get("python")).get("conda_packages"))
         return build.read(self.name, mapping(self.own.get("build")), plugins, conda)
 
@@ -191,17 +186,15 @@ def _code(framework: _Framework) -> Fact:
         return Unknown(reason="no library with device code was found", asked=False)
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     paths = ", ".join(path for scan in objects(scans) if (path := text(scan.get("path"))))
-    records: tuple[Record, ...] = tuple(
-        {"sass": sass, "ptx": ptx, "fat_binaries": number} for (sass, ptx), number in ordered
-    )
+    records: tuple[Record, ...] = tuple({"sass": sass, "ptx": ptx, "fat_binaries": number}
+                                        for (sass, ptx), number in ordered)
     return Known(value=records, source=f"fat binaries in {paths}")
 
 
 def _requirements(framework: _Framework, extras: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return what it requires of NVIDIA; asked several times, worked out once."""
-    if extras not in framework.required:
-        framework.required[extras] = _required(framework, extras)
-    return framework.required[extras]
+    known = framework.required
+    return known[extras] if extras in known else known.setdefault(extras, _required(framework, extras))
 
 
 def _required(framework: _Framework, extras: frozenset[str]) -> tuple[str, ...]:
@@ -279,9 +272,8 @@ def _search_path(kind: str) -> Callable[[_Framework], Fact]:
 
 def _needed(own: Data, loader: Data) -> Fact:
     """Return what it needs, itself or through libraries beside it; not what it opens by name later."""
-    return Known(
-        value=texts(own.get("needed")), source=f"DT_NEEDED of {text(loader.get('path'))} and beside it"
-    )
+    source = f"DT_NEEDED of {text(loader.get('path'))} and beside it"
+    return Known(value=texts(own.get("needed")), source=source)
 
 
 _READERS: Mapping[str, Callable[[_Framework], Fact]] = {

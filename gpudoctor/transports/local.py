@@ -81,8 +81,7 @@ def _asking(visit: Visit, interpreter: str) -> dict[str, Job]:
 
 def _says_nothing(raw: RawDocument) -> bool:
     """Return whether the patient's interpreter could not ask libcuda: without ctypes, or no Python at all."""
-    outcome = raw["cuda"].outcome
-    return outcome in _NO_ANSWER or (outcome != Outcome.OK.value and not _is_python(raw["frameworks"]))
+    return raw["cuda"].outcome in _NO_ANSWER or not _is_python(raw["frameworks"])
 
 
 def _in_what_is_left(visit: Visit, raw: RawDocument) -> Visit:

@@ -27,7 +27,8 @@ def told(text: str) -> Snapshot:
 
 def test_what_is_stated_stands_where_a_machine_has_it() -> None:
     """The framework under its package's name, the card, the driver and the Python."""
-    found = supposed(told("framework: pytorch 2.5.1\ngpu: RTX 3090\ndriver: 535.54.03\npython: 3.10\n"))
+    found = supposed(told("framework: pytorch 2.5.1\ngpu: RTX 3090\ndriver: 535.54.03\npython: 3.10\n"),
+                     database().tables)
     assert isinstance(found.frameworks, tuple)
     assert isinstance(found.gpus, tuple)
     seen = {**found.host, **found.frameworks[0], **found.gpus[0]}
@@ -39,16 +40,34 @@ def test_what_is_stated_stands_where_a_machine_has_it() -> None:
 @pytest.mark.parametrize("text", ["platform: windows\n", "platform: jetson\n", "os: Ubuntu 22.04 aarch64\n"])
 def test_no_ordinary_processor_is_supposed_where_another_is_stated(text: str) -> None:
     """A wheel for Linux on x86-64 is none there."""
-    found = supposed(told(text)).host.get("system.architecture")
+    found = supposed(told(text), database().tables).host.get("system.architecture")
     assert not isinstance(found, Known) or found.value != "x86_64"
 
 
 def test_what_is_not_stated_stays_unknown() -> None:
     """No card and no framework is made up."""
-    found = supposed(told("python: 3.10\n"))
+    found = supposed(told("python: 3.10\n"), database().tables)
     assert (type(found.gpus), type(found.frameworks)) == (Unknown, Unknown)
 
 
 def test_the_told_snapshot_supposes_nothing() -> None:
     """What is supposed is not reported as seen."""
     assert "system.architecture" not in told(CPU_BUILD + "framework: pytorch 2.5.1\n").host
+
+
+def test_of_a_release_what_was_published_is_supposed_too() -> None:
+    """Its CUDA and its requirements: a fix names the packages that belong to it."""
+    found = supposed(told("framework: tensorflow 2.16.1\n"), database().tables)
+    assert isinstance(found.frameworks, tuple)
+    requirement = found.frameworks[0]["framework.extra_requires_nvidia"]
+    assert isinstance(requirement, Known)
+    assert "nvidia-cudnn-cu12==8.9.7.29" in str(requirement.value)
+    assert isinstance(found.host["python.version"], Known)
+
+
+def test_a_fix_says_more_than_where_to_read() -> None:
+    """Of a stated release the packages of its cuDNN; of none, what is to be done in the words of the page."""
+    missing = "Could not load library libcudnn_cnn_infer.so.8. Error: libcudnn_cnn_infer.so.8: cannot open\n"
+    stated = explain(texts.read_text(missing + "framework: tensorflow 2.16.1\n", database()), database())
+    commands = [command for finding in stated.findings for fix in finding.fixes for command in fix.commands]
+    assert any("nvidia-cudnn-cu12==8.9.7.29" in command for command in commands)
