@@ -5,7 +5,7 @@ WORKERS ?= 2
 export PYTHON
 RUN = .venv/bin/python
 
-.PHONY: help check test lint types rules tables benchmark constraints clean
+.PHONY: help check test lint types rules mutants tables benchmark constraints clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -27,6 +27,9 @@ types: test-environment  ## check types
 
 rules: run-environment  ## compile rules/ into rules/*.json
 	@$(RUN) -m tools.compile_rules
+
+mutants: run-environment  ## change each condition of the rules and count what their cases notice
+	@$(RUN) -m tools.mutate_rules $(ARGS)
 
 tables: test-environment  ## write the generated tables again from the published wheels
 	@$(RUN) tools/update_tables.py $(ARGS)

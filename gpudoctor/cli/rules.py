@@ -102,10 +102,12 @@ def new(family: Annotated[str, typer.Argument(help="The folder of pages it belon
 
     Example: gpudoctor rules new driver driver-too-old --rules rules/
     """
+    import shlex
+
     from gpudoctor.cli import rule_folder
 
     path = rule_folder.begin(rules, family, slug)
-    streams.say(f"{path}\nfill it in, then prove it: gpudoctor rules lint --rules {rules}\n")
+    streams.say(f"{path}\nfill it in, then prove it: gpudoctor rules lint --rules {shlex.quote(rules)}\n")
 
 
 @app.command("diff", cls=Command)
