@@ -5,7 +5,7 @@ WORKERS ?= 2
 export PYTHON
 RUN = .venv/bin/python
 
-.PHONY: help check test lint types rules rules-wheel tables matrix benchmark constraints clean
+.PHONY: help check test lint types rules rules-wheel mutants tables matrix benchmark constraints clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -30,6 +30,9 @@ rules: run-environment  ## compile rules/ into rules/*.json
 
 rules-wheel: run-environment  ## build the data-only wheel gpudoctor-rules into dist/
 	@$(RUN) -m tools.rules_wheel $(ARGS)
+
+mutants: run-environment  ## change each condition of the rules and count what their cases notice
+	@$(RUN) -m tools.mutate_rules $(ARGS)
 
 tables: test-environment  ## write the generated tables again from the published wheels
 	@$(RUN) tools/update_tables.py $(ARGS)

@@ -265,6 +265,11 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(_PLACEHOLDER.findall(text))
 
 
+def always_said(text: str) -> str:
+    """Return a text without its parts in `[?...]`, which may stay away."""
+    return _OPTIONAL.sub("", text)
+
+
 def fill(text: str, subject: Subject) -> str:
     """Replace `{fact.name}` by what was seen; what is not there reads "none".
 

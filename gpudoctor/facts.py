@@ -12,7 +12,7 @@ from enum import Enum
 
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Scope
-from gpudoctor.variables import ENVIRONMENT_VARIABLES
+from gpudoctor.variables import ENVIRONMENT_VARIABLES, INFORMATIVE_VARIABLES
 
 
 class FactType(Enum):
@@ -50,13 +50,17 @@ TEXT = "text"
 
 @frozen
 class FactSpec:
-    """One catalogued name. `probe` is the probe that promises it, or "derive"."""
+    """One catalogued name. `probe` is the probe that promises it, or "derive".
+
+    An `informative` fact is for whoever reads a snapshot: no rule, symptom or derivation asks for it.
+    """
 
     name: str
     type: FactType
     probe: str
     meaning: str
     private: bool = False
+    informative: bool = False
 
     @property
     def derived(self) -> bool:
@@ -76,7 +80,7 @@ class FactSpec:
 
 _SCOPES = {"gpu": Scope.GPU, "framework": Scope.FRAMEWORK, "pair": Scope.PAIR}
 
-# name | type | probe | "private" or "" | meaning
+# name | type | probe | "private", "informative", both or "" | meaning
 _TABLE = """
 system.os | text | system | | kernel name, as uname says
 system.kernel | text | system | | kernel release, as uname says
@@ -103,14 +107,14 @@ driver.libcuda_file_version | driver_version | driver | | version in the bytes o
 driver.libcuda_off_path | paths | driver | | libcuda.so.1 files in usual places where the loader does not look
 driver.libnvidia_ml_files | records | driver | | libnvidia-ml.so.1 candidates, likewise
 driver.libnvidia_ml_file_version | driver_version | driver | | version in the bytes of the first of these
-driver.device_nodes | records | driver | | /dev/nvidia* nodes: path, mode, readable, writable
+driver.device_nodes | records | driver | informative | /dev/nvidia* nodes: path, mode, readable, writable
 driver.gpu_nodes | integer | driver | | number of /dev/nvidia0, nvidia1, ... nodes
 driver.uvm_node | flag | driver | | whether /dev/nvidia-uvm is there
 driver.denied_nodes | texts | driver | | device nodes this user may not open for reading and writing
 driver.proc_gpus | integer | driver | | cards under /proc/driver/nvidia/gpus
 driver.nvswitch | flag | driver | | whether the machine has NVSwitch bridges (HGX, DGX)
 driver.fabric_manager | text | driver | | "running" or "installed" (not running); absent when not installed
-driver.nvidia_smi | path | driver | | nvidia-smi on PATH
+driver.nvidia_smi | path | driver | informative | nvidia-smi on PATH
 nvml.library | path | nvml | | libnvidia-ml.so.1 that was loaded
 nvml.init_code | integer | nvml | | what nvmlInit returned; 0 is success
 nvml.driver_version | driver_version | nvml | | driver version as NVML answers
@@ -130,7 +134,7 @@ loader.default_folders | paths | loader | | the loader's built-in folders, in or
 loader.library_path | paths | environment | private | LD_LIBRARY_PATH as the process started with it, in order
 loader.files | records | loader | private | GPU libraries in every folder the loader may consult: path, soname, machine, size_bytes, error
 toolkit.installs | records | toolkit | | CUDA toolkits on disk: path, version
-toolkit.nvcc | path | toolkit | | nvcc on PATH
+toolkit.nvcc | path | toolkit | informative | nvcc on PATH
 python.executable | path | python | private | the interpreter under examination (the patient)
 python.version | python_version | python | | its version
 python.abi | text | python | | its extension-module tag (cp313, cp313t)
@@ -140,9 +144,9 @@ python.chosen_because | text | python | private | why this interpreter is the pa
 python.pip_version | package_version | python | | version of pip in the patient; absent without pip
 python.numpy | package_version | python | | version of NumPy in the patient; absent without it
 python.protobuf | package_version | python | | version of protobuf in the patient; absent without it
-python.externally_managed | flag | python | | whether pip refuses to install there (PEP 668)
+python.externally_managed | flag | python | informative | whether pip refuses to install there (PEP 668)
 python.site_packages | paths | python | private | its package folders, in order
-python.user_site | flag | python | | whether the user's own package folder is searched
+python.user_site | flag | python | informative | whether the user's own package folder is searched
 python.shadowing_files | paths | python | private | local files that hide a framework's name
 python.nvidia_distributions | records | python | | installed nvidia-* distributions: name, version, location
 python.planned_distributions | texts | python | | requirements that a fix would install; always empty on a machine
@@ -159,10 +163,10 @@ require.without_wheel | texts | derive | | of these, framework releases that hav
 require.wheel_pythons | texts | derive | | Python versions that do have wheels for the first of these
 require.wheel_release | text | derive | | the newest release that meets the first of these (tensorflow==2.21.0)
 container.runtime | text | container | | docker, podman, kubernetes, lxc, apptainer, ...; absent outside
-container.cgroup_version | integer | container | | 1 or 2
+container.cgroup_version | integer | container | informative | 1 or 2
 container.compat_folders | paths | container | | cuda-compat folders on disk
-container.cdi_specs | paths | container | | CDI specifications on disk
-container.driver_mounts | texts | container | | driver files that a container runtime mounted in
+container.cdi_specs | paths | container | informative | CDI specifications on disk
+container.driver_mounts | texts | container | informative | driver files that a container runtime mounted in
 gpu.index | integer | nvml | | NVML's index
 gpu.name | text | nvml | | product name
 gpu.uuid | text | nvml | private | UUID
@@ -202,7 +206,7 @@ framework.installer | text | frameworks | | who installed it (pip, uv, conda)
 framework.build | text | frameworks | | cuda, cpu or rocm, as the build information on disk says
 framework.cuda | cuda_version | frameworks | | CUDA it was built for, as the files on disk say
 framework.cudnn | cudnn_version | frameworks | | cuDNN it was built for, as the files on disk say
-framework.tags | texts | frameworks | | wheel tags
+framework.tags | texts | frameworks | informative | wheel tags
 framework.code_library_sha256 | text | frameworks | | sha256 of its device-code library as RECORD lists it
 framework.code | records | frameworks | | device code found in its libraries (import depth): sass, ptx, fat_binaries
 framework.requires_nvidia | texts | frameworks | | nvidia-* distributions it always requires
@@ -387,12 +391,12 @@ text.cudnn_compiled | cudnn_version | text | | the cuDNN that the framework was 
 
 def _parse() -> Iterator[FactSpec]:
     for line in _TABLE.strip().splitlines():
-        name, kind, probe, private, meaning = (part.strip() for part in line.split("|", 4))
-        yield FactSpec(name=name, type=FactType(kind), probe=probe, private=private == "private",
-                       meaning=meaning)
+        name, kind, probe, marks, meaning = (part.strip() for part in line.split("|", 4))
+        yield FactSpec(name=name, type=FactType(kind), probe=probe, private="private" in marks,
+                       informative="informative" in marks, meaning=meaning)
     for variable in ENVIRONMENT_VARIABLES:
         yield FactSpec(name=f"environment.{variable}", type=FactType.TEXT, probe="environment", private=True,
-                       meaning=f"the environment variable {variable}; absent when not set")
+                       informative=variable in INFORMATIVE_VARIABLES, meaning=f"the environment variable {variable}; absent when not set")
 
 
 CATALOGUE: Mapping[str, FactSpec] = {spec.name: spec for spec in _parse()}

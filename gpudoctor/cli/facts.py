@@ -21,5 +21,5 @@ def facts() -> None:
 
 
 def _line(spec: FactSpec) -> str:
-    private = " (private)" if spec.private else ""
-    return f"{spec.name:36} {spec.type.value:22} {spec.probe:12} {spec.meaning}{private}"
+    marks = "".join(f" ({mark})" for mark in ("private", "informative") if getattr(spec, mark))
+    return f"{spec.name:36} {spec.type.value:22} {spec.probe:12} {spec.meaning}{marks}"

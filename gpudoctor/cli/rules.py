@@ -1,9 +1,8 @@
-"""`gpudoctor rules`: list, show and prove the rule database."""
+"""`gpudoctor rules`: list, show, compare, extend and prove the rule database."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from gpudoctor.model import Rule, RuleDatabase
 
 app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None,
-                  help="List, show and prove the rules.")
+                  help="List, show, compare, extend and prove the rules.")
 Folder = Annotated[str | None, typer.Option(
     "--rules", metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")]
 
@@ -83,31 +82,59 @@ def page_text(rule: Rule) -> str:
 
 @app.command("table", cls=Command)
 def table(name: Annotated[str, typer.Argument(help="A table's name; without a match the names are listed.")],
+          where: Annotated[list[str] | None, typer.Option(
+              metavar="COLUMN=VALUE", help="Only rows with this value, compared by the column's type; may be "
+              "given again. cc=7.0 asks for a card, also of device code.")] = None,
           format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
-    """Print a reference table.
+    """Print a reference table, or some of its rows.
 
-    Example: gpudoctor rules table tensorflow --format json
+    Example: gpudoctor rules table torch --where cc=7.0 --where platform=linux_x86_64
     """
-    from gpudoctor import codec
+    from gpudoctor.cli import rows
 
-    database = _database(rules)
-    found = database.tables.get(name)
-    if found is None:
-        raise InputError(f"there is no table {name}; there are: {', '.join(sorted(database.tables))}")
-    rows = [{column: codec.encode_value(value) for column, value in row.items()} for row in found.rows]
+    found = rows.table_named(name, _database(rules).tables)
+    chosen = rows.chosen(found, where or ())
+    streams.say(rows.as_json(found, chosen) if format_ is Format.JSON else rows.as_text(chosen))
+
+
+@app.command("new", cls=Command)
+def new(family: Annotated[str, typer.Argument(help="The folder of pages it belongs to: card, driver, ...")],
+        slug: Annotated[str, typer.Argument(help="What the cause is called: driver-too-old.")],
+        rules: Annotated[str, typer.Option(
+            "--rules", metavar="DIR", help="The folder of rule pages that gets it.")] = "rules") -> None:
+    """Begin a rule page: the family's next free id, and all that the linter asks for, to be filled in.
+
+    Example: gpudoctor rules new driver driver-too-old --rules rules/
+    """
+    import shlex
+
+    from gpudoctor.cli import rule_folder
+
+    path = rule_folder.begin(rules, family, slug)
+    streams.say(f"{path}\nfill it in, then prove it: gpudoctor rules lint --rules {shlex.quote(rules)}\n")
+
+
+@app.command("diff", cls=Command)
+def diff(before: Annotated[str, typer.Argument(metavar="A", help="A folder of pages or compiled rules.")],
+         after: Annotated[str, typer.Argument(metavar="B", help="Another one, as a rule newer.")],
+         format_: FormatOption = Format.TEXT) -> None:
+    """Say in words what changed between two editions of the rules.
+
+    Example: gpudoctor rules diff old/site-packages/gpudoctor/_rules rules/
+    """
+    from gpudoctor.cli import rule_folder
+    from gpudoctor.editions import differences
+    from gpudoctor.render.plain import counted_words, printable
+
+    old, new_ = rule_folder.edition(before), rule_folder.edition(after)
+    found = differences(old, new_)
     if format_ is Format.JSON:
-        nothing = dict.fromkeys(found.columns)  # every row has every column; what is not known is null
-        streams.say(json.dumps({"rows": [{**nothing, **row} for row in rows]}, indent=2) + "\n")
+        listed = [{"kind": one.kind, "name": one.name, "what": one.what} for one in found]
+        streams.say(json.dumps({"before": old.version, "after": new_.version, "differences": listed},
+                               indent=2) + "\n")
         return
-    streams.say("".join(f"{_row(row)}\n" for row in rows))
-
-
-def _row(row: Mapping[str, object]) -> str:
-    return "  ".join(f"{column}={value}" for column, value in row.items() if not _is_bulky(value))
-
-
-def _is_bulky(value: object) -> bool:
-    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+    streams.say("".join(f"{one.kind} {one.name}: {printable(one.what, 2000)}\n" for one in found)
+                + f"{old.version} -> {new_.version}: {counted_words(len(found), 'difference')}\n")
 
 
 @app.command("lint", cls=Command)
@@ -119,11 +146,13 @@ def lint_(rules: Folder = None) -> None:
     Example: gpudoctor rules lint --rules rules/
     """
     from gpudoctor import lint, texts
+    from gpudoctor.cli import rule_folder
     from gpudoctor.examine import EXIT_FINDINGS
     from gpudoctor.render.plain import counted_words
 
     database = _database(rules, "whole")
-    problems = list(lint.lint(database, lambda log: texts.told_causes(log, database)))
+    released = rule_folder.released(rule_folder.named(rules))
+    problems = list(lint.lint(database, lambda log: texts.told_causes(log, database), released))
     cases = sum(len(rule.case) for rule in database.rules)
     streams.say("".join(f"{problem}\n" for problem in problems)
                 + f"{len(database.rules)} rules, {cases} cases, {len(database.symptoms)} symptoms, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpudoctor.engine import Subject, Truth, fill, holds, placeholders, show_fact
+from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, show_fact
 from gpudoctor.explain.ranking import Candidate
 from gpudoctor.explain.reading import Said
 from gpudoctor.frozen import frozen
@@ -70,17 +70,8 @@ def _message(rule: Rule, candidate: Candidate, subject: Subject) -> str:
 
 
 def _is_fillable(words: str, subject: Subject) -> bool:
-    required = placeholders(_without_optional(words))
+    required = placeholders(always_said(words))
     return all(isinstance(subject.fact(name), Known) for name in required)
-
-
-def _without_optional(text: str) -> str:
-    """Return a summary without its parts in [?...], which may stay away."""
-    kept = ""
-    while "[?" in text:
-        before, _, rest = text.partition("[?")
-        kept, text = kept + before, rest.partition("]")[2]
-    return kept + text
 
 
 def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:

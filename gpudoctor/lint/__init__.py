@@ -1,8 +1,11 @@
 """What a rule must prove about itself before it ships. Yields one line per problem; silence is proof.
 
-For every rule: names, types and sources are right; each case gives its verdict; every condition was seen
-true and false (coverage); hiding any fact a matching block reads leaves that block undecided (blindness);
-every fix clears the case it is offered for and makes no other rule match (cure). For every symptom: its
+For every rule: names, types and sources are right, and nothing is left to be filled in; each case gives its
+verdict, from a block as certain as the one it names; every condition was seen true and false (coverage);
+hiding any fact a matching block reads leaves that block undecided (blindness); every fix is offered to a
+case, clears it and makes no other rule match (cure); nothing that the summary names is unknown; pages of a
+family that match together name each other; no id of the last release is gone or means something else. For
+every table: each row says where it was read and when, and its key is there once. For every symptom: its
 examples show it, give what they say they give, and show no other symptom that is not named. For every log of
 a page: `explain` names the cause where it is to be named.
 """
@@ -10,22 +13,27 @@ a page: `explain` names the cause where it is to be named.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpudoctor.lint.form import form_problems
+from gpudoctor.lint.kept import released_problems
 from gpudoctor.lint.logs import Explained, log_problems
 from gpudoctor.lint.proofs import proof_problems
 from gpudoctor.lint.said import symptom_problems
+from gpudoctor.lint.tabled import table_problems
 from gpudoctor.model import RuleDatabase
 
 __all__ = ["lint"]
 
 
-def lint(database: RuleDatabase, explained: Explained) -> Iterator[str]:
-    """Yield every problem of every rule and symptom, `path: problem`.
+def lint(database: RuleDatabase, explained: Explained, released: Mapping[str, str] | None = None
+         ) -> Iterator[str]:
+    """Yield every problem of every rule, table and symptom, `path: problem`.
 
     `explained` reads a log, which is not for this module: it gives the causes that are told, in order.
+    `released` are the ids that the last release has, with their causes.
     """
+    yield from released_problems(database, released or {})
     for identifier, count in Counter(rule.id for rule in database.rules).items():
         if count > 1:
             yield f"{identifier}: the id is used by {count} pages"
@@ -34,5 +42,6 @@ def lint(database: RuleDatabase, explained: Explained) -> Iterator[str]:
         if not problems:
             problems = list(proof_problems(rule, database))
         yield from (f"{rule.path}: {problem}" for problem in problems)
+    yield from table_problems(database)
     yield from symptom_problems(database)
     yield from log_problems(database, explained)

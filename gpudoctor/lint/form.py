@@ -12,6 +12,7 @@ from gpudoctor.facts import CATALOGUE, LISTS, ORDERED, FactType
 from gpudoctor.model import (
     Case, Certainty, Condition, Effect, Operand, Rule, RuleDatabase, Scope, Severity, Table, Value,
 )
+from gpudoctor.skeleton import UNFINISHED
 
 SECTIONS = ("What was seen", "Why it breaks", "What to do", "How to check")
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
@@ -35,6 +36,8 @@ def form_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     yield from _fixes(rule, database)
     yield from _words(rule)
     yield from _sources(rule)
+    if places := repr(rule).count(UNFINISHED):
+        yield f"places that are still to be filled in: {places}; they say {UNFINISHED!r}"
 
 
 def _identity(rule: Rule) -> Iterator[str]:

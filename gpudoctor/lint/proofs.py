@@ -1,4 +1,4 @@
-"""What a rule must prove: its cases, coverage of every condition, blindness, and the cure of every fix."""
+"""What a rule must prove: its cases, coverage, blindness, the cure of every fix, what matches beside it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from gpudoctor import derive, remedy
 from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds, judge, judge_block
+from gpudoctor.engine import (
+    Subject, Subjects, Truth, always_said, evaluate, holds, judge, judge_block, placeholders,
+)
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
-    Absent, Case, Detect, Fact, Finding, Known, Rule, RuleDatabase, Snapshot, Undecided, Unknown,
+    Absent, Case, Detect, Fact, Finding, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided, Unknown,
 )
 
 
@@ -42,6 +44,7 @@ def _with(subject: Subject, facts: Mapping[str, Fact]) -> Subject:
 def proof_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     """Yield what the cases of a rule fail to prove."""
     seen: dict[tuple[str, int], set[Truth]] = {}
+    offered: set[str] = set()
     for case in rule.case:
         if case.log is not None:
             continue  # `logs.py` proves those
@@ -56,17 +59,21 @@ def proof_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
                 for index, condition in enumerate(block.when):
                     truth = holds(condition, subject, database.tables).truth
                     seen.setdefault((block.name, index), set()).add(truth)
-        yield from (f"case {case.name!r}: {p}" for p in _case(case, rule, snapshot, subjects, database))
+        yield from (f"case {case.name!r}: {p}"
+                    for p in _case(case, rule, snapshot, subjects, database, offered))
     for block in rule.detect:
         for index, condition in enumerate(block.when):
             for wanted in (Truth.TRUE, Truth.FALSE):
                 if wanted not in seen.get((block.name, index), set()):
                     yield (f"no case makes {condition.fact} {condition.op} (block {block.name!r}) "
                            f"{wanted.name.lower()}")
+    if rule.detect:
+        yield from (f"no case is offered the fix {fix.title!r}"
+                    for fix in rule.fix if fix.title not in offered)
 
 
-def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects,
-          database: RuleDatabase) -> Iterator[str]:
+def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, database: RuleDatabase,
+          offered: set[str]) -> Iterator[str]:
     verdicts = [(subject, judge(rule, subject, database.tables)) for subject in subjects[rule.scope]]
     matches = [(s, v) for s, v in verdicts if isinstance(v, Finding)]
     blind = any(isinstance(v, Undecided) for _, v in verdicts)
@@ -81,8 +88,20 @@ def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects,
     if case.block is None or case.block not in {block.name for block in blocks}:
         yield f"names block {case.block!r}, but {' and '.join(repr(b.name) for b in blocks)} matched"
         return
-    yield from _blindness(next(b for b in blocks if b.name == case.block), subject, database)
-    yield from _cure(rule, subject, finding, snapshot, subjects, database)
+    named = next(b for b in blocks if b.name == case.block)
+    if named.certainty is not finding.certainty:
+        yield f"names block {case.block!r}, which is only likely, but a block that is certain matched as well"
+    yield from _blindness(named, subject, database)
+    yield from _blanks(rule, subject)
+    before = evaluate(subjects, database.rules, database.tables)
+    yield from _company(rule, before, database)
+    offers = [fix for fix in rule.fix
+              if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when)]
+    offered |= {fix.title for fix in offers}
+    for fix in offers:
+        if remedy.prove(fix, subject, finding, before, snapshot, database) is None:
+            yield (f"fix {fix.title!r} does not clear it, or makes another rule match, "
+                   "or cannot be made concrete")
 
 
 def _blindness(block: Detect, subject: Subject, database: RuleDatabase) -> Iterator[str]:
@@ -95,12 +114,19 @@ def _blindness(block: Detect, subject: Subject, database: RuleDatabase) -> Itera
             yield f"with {name} hidden the block {block.name!r} is still decided"
 
 
-def _cure(rule: Rule, subject: Subject, finding: Finding, snapshot: Snapshot, subjects: Subjects,
-          database: RuleDatabase) -> Iterator[str]:
-    before = evaluate(subjects, database.rules, database.tables)
-    for fix in rule.fix:
-        if not all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
-            continue
-        if remedy.prove(fix, subject, finding, before, snapshot, database) is None:
-            yield (f"fix {fix.title!r} does not clear it, or makes another rule match, "
-                   "or cannot be made concrete")
+def _blanks(rule: Rule, subject: Subject) -> Iterator[str]:
+    """Yield what the summary names and nobody knows on a machine that the rule was found on."""
+    for name in placeholders(always_said(rule.summary)):
+        if isinstance(subject.fact(name), Unknown):
+            yield f"the summary names {name}, which is unknown here; write [?...] around that part"
+
+
+def _company(rule: Rule, found: Judgement, database: RuleDatabase) -> Iterator[str]:
+    """Yield pages of the family that match as well, and that do not name each other in their texts."""
+    family = rule.path.partition("/")[0]
+    ids = {finding.rule for finding in found.findings} - {rule.id}
+    for other in database.rules:
+        if other.id in ids and other.path.partition("/")[0] == family:
+            for one, named in ((rule, other), (other, rule)):
+                if named.id not in one.page:
+                    yield f"{other.id} matches as well: the page of {one.id} must name {named.id}"

@@ -17,7 +17,8 @@ PURE = (
     {"facts"},
     {"versions"},
     {"assume", "codec", "compiled", "derive", "engine", "pages", "require", "share", "symptoms"},
-    {"candidates", "compare", "courses", "examine", "explain", "lint", "proven", "remedy"},
+    {"candidates", "compare", "courses", "editions", "examine", "explain", "lint", "proven", "remedy",
+     "skeleton"},
     {"render"},
 )
 IMPURE = (

@@ -1,0 +1,86 @@
+"""Folders of rules on disk, as `gpudoctor rules` compares, extends and proves them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from gpudoctor import compiled, ruledb, skeleton
+from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.compatible import tomllib
+from gpudoctor.model import RuleDatabase
+
+RELEASED_NAME = "released.toml"
+_NO_PAGES = ("tables", "symptoms")
+
+
+def named(folder: str | None) -> str:
+    """Return the folder that the option or the environment names, or that of the shipped rules."""
+    return folder or os.environ.get("GPUDOCTOR_RULES") or ruledb.shipped_folder()
+
+
+def edition(folder: str) -> RuleDatabase:
+    """Return the whole database in a folder: of its pages, or where it has none, of its compiled files."""
+    if not os.path.isdir(folder):
+        raise InputError(f"{folder}: no such folder; name one of rule pages, or with compiled rules in it")
+    is_compiled = os.path.isfile(os.path.join(folder, compiled.RULES_NAME))
+    if is_compiled and not any(_pages(folder)):
+        return ruledb.load_compiled(folder, "whole")
+    return ruledb.load_pages(folder)
+
+
+def released(folder: str) -> Mapping[str, str]:
+    """Return the ids that releases of these rules have used, each with its cause; none before the first."""
+    path = os.path.join(folder, RELEASED_NAME)
+    try:
+        with open(path, "rb") as file:
+            ids = tomllib.loads(file.read().decode("utf-8")).get("ids")
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    if not (isinstance(ids, dict) and all(isinstance(cause, str) for cause in ids.values())):
+        raise InputError(f"{path}: holds [ids], and in it GPDnnnn = \"CAUSE\" for each id of a release")
+    return ids
+
+
+def begin(folder: str, family: str, cause: str) -> str:
+    """Write the skeleton of a page and return its path; never over a file that is there."""
+    for word, said in ((family, "family"), (cause, "cause")):
+        if not skeleton.is_name(word) or word in _NO_PAGES:
+            raise UsageError(f"{word!r} cannot be a {said}: small letters and digits, joined with hyphens")
+    if not os.path.isdir(folder):
+        raise InputError(f"{folder}: no such folder; --rules names the folder of rule pages")
+    try:
+        identifier = skeleton.next_id(family, sorted(_pages(folder)), released(folder))
+    except skeleton.SkeletonError as error:
+        raise UsageError(f"{folder}: {error}") from None
+    path = os.path.join(folder, family, f"{identifier}-{cause}.md")
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(skeleton.page(identifier, cause, _version(folder)))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def _pages(folder: str) -> Iterator[str]:
+    """Yield "FAMILY/FILE" of everything that is called like a page."""
+    try:
+        for family in os.scandir(folder):
+            if family.is_dir() and family.name not in _NO_PAGES:
+                names = os.listdir(family.path)
+                yield from (f"{family.name}/{name}" for name in names if name.endswith(".md"))
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror}") from None
+
+
+def _version(folder: str) -> str:
+    """Return the version of the rules to which a page is added."""
+    try:
+        with open(os.path.join(folder, "db.toml"), "rb") as file:
+            version = tomllib.loads(file.read().decode("utf-8")).get("version")
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        version = None
+    return version if isinstance(version, str) else "site"

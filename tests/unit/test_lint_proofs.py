@@ -1,0 +1,168 @@
+"""What a page must prove: one thing is broken on a real page, and the linter says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.lint import lint
+from gpudoctor.lint.form import form_problems
+from gpudoctor.lint.proofs import proof_problems
+from gpudoctor.lint.tabled import table_problems
+from gpudoctor.model import (
+    Case, Certainty, Condition, Effect, Fix, Operand, Rule, RuleDatabase, Source, Table, Value,
+)
+
+Change = Callable[[Rule], Rule]
+LIMITED, TIGHT = "address space is limited", "out of memory at the start"
+
+
+@cache
+def database() -> RuleDatabase:
+    """Return the rules that ship, with their pages."""
+    return ruledb.load(extent="whole")
+
+
+def page(identifier: str) -> Rule:
+    """Return a page of theirs."""
+    return next(rule for rule in database().rules if rule.id == identifier)
+
+
+def limit(**changed: object) -> Rule:
+    """Return the page on limited memory with parts of it changed."""
+    return replace(page("GPD1070"), **changed)  # type: ignore[arg-type]
+
+
+def with_rule(rule: Rule) -> RuleDatabase:
+    """Return the rules with this page in place of the one of its id."""
+    rules = tuple(rule if rule.id == old.id else old for old in database().rules)
+    return replace(database(), rules=rules)
+
+
+def condition(fact: str, value: Value) -> Condition:
+    return Condition(fact=fact, op="equals", right=Operand(value=value))
+
+
+def block(rule: Rule, name: str, *more: Condition) -> Rule:
+    """Return the rule with conditions added to a block."""
+    return replace(rule, detect=tuple(
+        replace(block, when=(*block.when, *more)) if block.name == name else block for block in rule.detect))
+
+
+def fix(*, fact: str, value: Value, when: tuple[Condition, ...] = ()) -> Fix:
+    effect = (Effect(fact=fact, right=Operand(value=value)),)
+    return Fix(kind="restart", title="Turn it off and on", risk="restart", when=when, effect=effect)
+
+
+MATCH = next(case for case in page("GPD1070").case if case.expect == "match" and case.block == LIMITED)
+PROOFS: dict[str, tuple[Rule, str]] = {
+    "a verdict that the case does not get": (
+        limit(case=(*page("GPD1070").case, Case(name="x", expect="clear", facts=MATCH.facts))),
+        "case 'x': expected clear, got match"),
+    "a block that did not match": (
+        limit(case=(replace(MATCH, name="x", block="another"),)), "names block 'another', but"),
+    "a block that is only likely beside one that is certain": (
+        limit(case=(replace(MATCH, name="x", block=TIGHT),)), f"names block '{TIGHT}', which is only likely"),
+    "facts that there are not": (
+        limit(case=(Case(name="x", expect="clear", facts={"system.colour": "red"}),)), "system.colour"),
+    "a condition that no case makes false": (
+        block(page("GPD1070"), TIGHT, condition("system.os", "Linux")),
+        f"no case makes system.os equals (block {TIGHT!r}) false"),
+    "a condition that no case makes true": (
+        block(page("GPD1070"), TIGHT, condition("system.os", "Hurd")),
+        f"no case makes system.os equals (block {TIGHT!r}) true"),
+    "a fact without which the block is decided all the same": (
+        block(page("GPD1070"), LIMITED, Condition(
+            fact="system.os", op="exists", right=Operand(other="system.kernel"))),
+        f"with system.kernel hidden the block {LIMITED!r} is still decided"),
+    "a fix that changes nothing of it": (
+        limit(fix=(fix(fact="system.kernel", value="6.2"),)), "fix 'Turn it off and on' does not clear it"),
+    "a fix that breaks something else": (
+        limit(fix=(fix(fact="driver", value="none"),)), "fix 'Turn it off and on' does not clear it"),
+    "a fix that is offered to no case": (
+        limit(fix=(*page("GPD1070").fix, fix(fact="system.kernel", value="6.2",
+                                             when=(condition("system.os", "Hurd"),)))),
+        "no case is offered the fix 'Turn it off and on'"),
+    "a summary with a blank": (
+        limit(summary="cuInit gave up on {gpu.name} with {framework.name}"), "the summary names gpu.name"),
+}
+
+
+@pytest.mark.parametrize("kind", PROOFS)
+def test_a_page_that_does_not_prove_itself(kind: str) -> None:
+    """Each check of the proofs has a page that it refuses, and says which case or condition it is."""
+    broken, said = PROOFS[kind]
+    assert list(proof_problems(page("GPD1070"), database())) == []
+    problems = list(proof_problems(broken, with_rule(broken)))
+    assert [problem for problem in problems if said in problem] != [], problems
+
+
+def test_pages_of_a_family_that_match_together_name_each_other() -> None:
+    """Both of them, in their texts: whoever reads one must learn of the other."""
+    nouveau, module = page("GPD2002"), page("GPD2004")
+    assert "GPD2004" in nouveau.page
+    silent = replace(nouveau, page=nouveau.page.replace("GPD2004", ""))
+    said = "GPD2004 matches as well: the page of GPD2002 must name GPD2004"
+    assert any(said in problem for problem in proof_problems(silent, with_rule(silent)))
+    other = replace(module, page=module.page.replace("GPD2002", ""))
+    said = "GPD2004 matches as well: the page of GPD2004 must name GPD2002"
+    assert any(said in problem for problem in proof_problems(nouveau, with_rule(other)))
+
+
+FORMS: dict[str, tuple[Rule, str]] = {
+    "an id": (limit(id="GPD17"), "the id 'GPD17' is not GPDnnnn"),
+    "a file": (limit(path="host/limits.md"), "the file must be called"),
+    "no case": (limit(case=()), "no [[case]]"),
+    "no source": (limit(source=()), "no [[source]]"),
+    "an undated source": (limit(source=(Source(url="https://example.org"),)), "lacks the day it was read"),
+    "a source that is none": (limit(source=(Source(url="somebody"),)), "neither https:// nor pypi:"),
+    "a section": (limit(page=page("GPD1070").page.replace("## How to check", "")), "\"## How to check\""),
+    "a name in braces": (limit(summary="{system.colour}"), "there is no fact system.colour"),
+    "a name of another scope": (limit(summary="{gpu.name}"), "not visible in scope 'host'"),
+    "likely without a question": (limit(ask=()), "no [[ask]] says what would decide"),
+    "two blocks of a name": (
+        limit(detect=tuple(replace(b, name=TIGHT) for b in page("GPD1070").detect)), "two blocks are called"),
+    "something left open": (limit(title="FILL IN: what to do"), "still to be filled in: 1"),
+    "a fix without effect": (
+        limit(fix=(Fix(kind="restart", title="Hope", risk="safe"),)), "nothing can prove it"),
+}
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_a_page_of_a_wrong_form(kind: str) -> None:
+    """Each check of the form has a page that it refuses."""
+    broken, said = FORMS[kind]
+    assert list(form_problems(page("GPD1070"), database())) == []
+    problems = list(form_problems(broken, with_rule(broken)))
+    assert [problem for problem in problems if said in problem] != [], problems
+
+
+def test_an_id_of_two_pages_is_found() -> None:
+    """Also where both pages are sound by themselves."""
+    twice = replace(database(), rules=(page("GPD1070"), page("GPD1070")), symptoms=())
+    assert next(iter(lint(twice, lambda _: ()))) == "GPD1070: the id is used by 2 pages"
+
+
+@pytest.mark.parametrize(("row", "said"), [
+    ({"source": "https://example.org"}, "row 2: its https source lacks the day it was read"),
+    ({"source": "https://example.org", "accessed": "yesterday"}, "row 2: its https source lacks the day"),
+    ({"source": "somebody"}, "row 2: its source 'somebody' is neither"),
+    ({"source": "pypi:cards==1", "name": "A"}, "2 rows have the key A"),
+])
+def test_a_table_that_does_not_say_where_it_was_read(row: dict[str, Value], said: str) -> None:
+    """Or that has two answers to one question."""
+    first: dict[str, Value] = {"name": "A", "source": "https://example.org", "accessed": "2026-11-20"}
+    other: dict[str, Value] = {"name": "B", **row}
+    columns = {"name": "text", "source": "text", "accessed": "text"}
+    table = Table(name="cards", summary="", key=("name",), columns=columns, rows=(first, other))
+    (problem,) = table_problems(replace(database(), tables={"cards": table}))
+    assert problem.startswith(f"tables/cards.toml: {said}")
+
+
+def test_a_database_that_says_nothing_wrong_has_certain_and_likely_blocks() -> None:
+    """The tests above would prove little on a page of one kind."""
+    assert {block.certainty for block in page("GPD1070").detect} == {Certainty.CERTAIN, Certainty.LIKELY}
