@@ -130,7 +130,7 @@ def test_answer_of_the_driver_decides(database: RuleDatabase, ceiling: str, expe
 def test_card_that_no_table_knows_is_judged_by_the_code_of_the_build(database: RuleDatabase) -> None:
     """Today's build has none; the words say since when nobody knows such a card."""
     report = judged(database, {"cc": "13.0", "driver": "700.10"}, release(TODAY))
-    assert causes(report) == ["gpu-too-new-for-build", "rules-older-than-machine"]
+    assert causes(report) == ["gpu-too-new-for-build", "unknown-card", "rules-older-than-machine"]
     assert f"Compute capability 13.0 is newer than rules {database.version}" in report.findings[0].message
     served = judged(database, {"cc": "13.0", "driver": "700.10", "cuda.ceiling": "14.1"}, release(TODAY),
                     {**TORCH_3, "framework.code": LATER_CODE})
