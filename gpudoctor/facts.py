@@ -383,7 +383,10 @@ text.library_other_version_stated | flag | text | | whether a version of a missi
 text.driver_runs_cuda | flag | text | | whether the stated driver runs the CUDA of the build, or else the stated CUDA
 text.python_has_wheel | flag | text | | whether a wheel of that release exists for the stated Python
 text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx or too-new
+text.memory_elsewhere | flag | text | | whether others than the process that ran out of memory hold much of the card's
 text.nvidia_card | flag | text | | whether a stated card is NVIDIA's
+text.driver_library | driver_version | text | | version of libcuda, as a program that opened it says
+text.driver_library_fits | flag | text | | whether that is the version of the stated driver, or of its kernel module
 text.cudnn_loaded | cudnn_version | text | | the cuDNN that was loaded, where the message names it
 text.cudnn_compiled | cudnn_version | text | | the cuDNN that the framework was compiled with, where the message names it
 """

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 
+from gpudoctor import symptoms
 from gpudoctor.engine import show
 from gpudoctor.explain import Quoted, Reading, Said, explain
+from gpudoctor.explain.answers import answered
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
 from gpudoctor.sources import importers
 from gpudoctor.sources.importers import Stated
 from gpudoctor.sources.scan import Input, Seen, scan
+from gpudoctor.sources.suspicious import is_fault, is_warning
 
 QUOTED_CHARACTERS = 300
 Progress = Callable[[str, int], None]
@@ -22,7 +25,7 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
     stated = [importers.read(kept.text, kept.file, tables=database.tables, numbers=kept.numbers)
               for kept in seen.kept]
     return Reading(
-        said=tuple(_said(seen)), suspicious=tuple(_suspicious(seen)),
+        said=(*_said(seen), *_answers(seen, database)), suspicious=tuple(_suspicious(seen)),
         host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
@@ -44,7 +47,19 @@ def _said(seen: Seen) -> Iterator[Said]:
     for shown in seen.shown.values():
         for sighting in shown.sightings:
             yield Said(id=shown.id, captures=sighting.captures, text=_quoted(sighting.text),
-                       source=f"{sighting.file}:{sighting.line}")
+                       source=f"{sighting.file}:{sighting.line}",
+                       is_trouble=is_fault(sighting.text) or is_warning(sighting.text))
+
+
+def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
+    """Yield symptoms that only a call and its answer in another line show together."""
+    for kept in seen.kept:
+        found = list(answered(kept.lines))
+        for hit in symptoms.read([one.text for one in found], database.symptoms) if found else ():
+            one = found[hit.line - 1]
+            if hit.id not in seen.shown:
+                yield Said(id=hit.id, captures=hit.captures, text=_quoted(one.text),
+                           source=f"{kept.file}:{kept.numbers[one.line - 1]}")
 
 
 def _suspicious(seen: Seen) -> Iterator[Quoted]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from gpudoctor import __version__, derive
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, Policy, every_finding
-from gpudoctor.explain import findings, here, subjects
-from gpudoctor.explain.choosing import INFORMS, Choice, choose
+from gpudoctor.explain import entries, findings, here, subjects
+from gpudoctor.explain.choosing import INFORMS, Choice, choose, raised
 from gpudoctor.explain.ranking import Candidate, ranked, without_words
 from gpudoctor.explain.reading import Quoted, Reading, Said
 from gpudoctor.explain.stated_findings import completed, joined, stated_findings
@@ -40,6 +40,7 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
 
     The database needs the rules that only a text shows (extent "told").
     """
+    reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
     stated = reading.text if machine is None else here.with_machine(reading.text, machine.snapshot)
     facts = subjects.text_facts(replace(reading, text=stated), database)
     snapshot = subjects.told_snapshot(reading, facts, None if machine is None else machine.snapshot)
@@ -48,13 +49,13 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     symptoms, rules = subjects.by_id(database), findings.rules_by_cause(database.rules)
     candidates = ranked(reading.said, symptoms, subject, database.tables)
     if machine is None:
-        by_facts = without_words(symptoms, subject, database.tables)
+        by_facts = without_words(reading.said, symptoms, subject, database.tables)
         candidates = joined(candidates, stated_findings(found, database))
         is_suspect = _only_informs(candidates, rules) or _speaks_of_errors(reading, symptoms)
         candidates = completed(candidates, by_facts, rules, is_suspect=is_suspect)
     else:
         candidates = here.verified(candidates, rules, machine)
-    choice = choose(candidates, rules)
+    choice = choose(candidates, rules, raised(reading.said))
     tell = findings.Teller(said=reading.said, subject=subject, tables=database.tables, rules=rules,
                            supposed=subjects.supposed_subject(snapshot, database))
     faults = [tell.finding(candidate, certain=choice.is_certain and number == 0)
@@ -64,12 +65,11 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
         harmless[0] = replace(harmless[0], asks=(_is_it_more(choice, harmless[0].asks),))
     told = (*faults, *(_folded(harmless) if faults else harmless))
     outweighed = {name for candidate in choice.instead for name in candidate.suspicions}
-    only_informs = _only_informs(candidates, rules)
+    together = told if machine is None else here.merged(told, machine)
+    open_question = unexplained(reading, together, symptoms, outweighed, candidates,
+                                only_informs=_only_informs(candidates, rules))
     if machine is None:
-        open_question = unexplained(reading, told, symptoms, outweighed, only_informs=only_informs)
         return Told(findings=told, undecided=open_question, snapshot=snapshot)
-    together = here.merged(told, machine)
-    open_question = unexplained(reading, together, symptoms, outweighed, only_informs=only_informs)
     return Told(findings=together, undecided=(*open_question, *machine.undecided), snapshot=snapshot,
                 contradictions=tuple(here.contradictions(reading.text, machine.snapshot)))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gpudoctor.explain.ranking import Candidate
+from gpudoctor.explain.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rule, Severity
 
@@ -14,6 +16,8 @@ BEHIND = 0.12  # of the first one's score
 INFORMS = 0.15  # a line below it is neither harmless nor a fault: it tells what is there
 CERTAIN, NEAR = 0.95, 0.6
 BEHIND_CERTAIN = 0.45
+# The last line of a traceback.
+_RAISED = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Za-z_]{0,60}(?:Error|Exception): ")
 
 
 @frozen
@@ -34,14 +38,23 @@ class Choice:
         return bool(scores) and scores[0] >= CERTAIN and all(score < NEAR for score in scores[1:])
 
 
-def choose(candidates: Sequence[Candidate], rules: Mapping[str, Rule]) -> Choice:
-    """Return what to tell of ranked candidates; a cause without a page cannot be told."""
+def raised(said: Iterable[Said]) -> frozenset[str]:
+    """Return the symptoms in lines by which a program ended: whatever they mean, they are not harmless."""
+    return frozenset(line.id for line in said if _RAISED.match(line.text))
+
+
+def choose(candidates: Sequence[Candidate], rules: Mapping[str, Rule],
+           fatal: Collection[str] = ()) -> Choice:
+    """Return what to tell of ranked candidates; a cause without a page cannot be told.
+
+    `fatal` are symptoms that no harmless cause explains.
+    """
     known = [candidate for candidate in candidates if candidate.cause in rules]
     harmless = [c for c in known if rules[c.cause].severity is Severity.BENIGN and c.score >= LEAST_SCORE]
     faults = [c for c in known if rules[c.cause].severity is not Severity.BENIGN and c.score >= LEAST_SCORE]
     best = faults[0].score if faults else 0.0
-    rivals = [c.score for c in harmless if _shares(c, [s for fault in faults for s in fault.suspicions])]
-    if faults and max(rivals, default=0.0) >= best:
+    disputed = {name for fault in faults for name in fault.suspicions}.difference(fatal)
+    if faults and max((c.score_of(disputed) for c in harmless), default=0.0) >= best:
         return Choice(faults=(), harmless=tuple(harmless[:MOST]), instead=tuple(faults[:MOST]))
     told = tuple(c for c in faults if c.score >= BEHIND * best)[:MOST]
     explained = {name for fault in told for name in fault.suspicions}
@@ -51,7 +64,3 @@ def choose(candidates: Sequence[Candidate], rules: Mapping[str, Rule]) -> Choice
         told = tuple(c for c in told if c.score >= BEHIND_CERTAIN)
     return Choice(faults=told, harmless=tuple(rest[:MOST]))
 
-
-def _shares(candidate: Candidate, symptoms: Collection[str]) -> bool:
-    """Say whether a symptom speaks both for the candidate and for others."""
-    return any(name in symptoms for name in candidate.suspicions)

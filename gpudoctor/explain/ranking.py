@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gpudoctor.engine import Subject, Truth, holds
 from gpudoctor.explain.reading import Said
@@ -23,6 +23,11 @@ class Candidate:
     score: float
     suspicions: Mapping[str, Suspect]
     opposed: tuple[str, ...] = ()
+
+    def score_of(self, symptoms: Collection[str]) -> float:
+        """Return the score that these symptoms alone give: no other message says how they are meant."""
+        found = {name: suspect for name, suspect in self.suspicions.items() if name in symptoms}
+        return min(self.score, _noisy_or(found) * (OPPOSED if self.opposed else 1.0))
 
 
 def suspicions(symptom: SymptomPattern, subject: Subject, tables: Tables) -> dict[str, Suspect]:
@@ -45,6 +50,26 @@ def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject
     for symptom in shown:
         for cause, suspect in suspicions(symptom, subject, tables).items():
             by_cause.setdefault(cause, {})[symptom.id] = suspect
+    return _weighed(by_cause, shown)
+
+
+def without_words(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject,
+                  tables: Tables) -> tuple[Candidate, ...]:
+    """Return the causes that stated facts alone are a reason for: those of symptoms without a pattern.
+
+    A line that speaks against a cause speaks against it whatever is stated: who lists a card has one.
+    """
+    by_cause: dict[str, dict[str, Suspect]] = {}
+    for symptom in symptoms.values():
+        if not symptom.patterns:
+            for cause, suspect in suspicions(symptom, subject, tables).items():
+                by_cause.setdefault(cause, {})[symptom.id] = suspect
+    return _weighed(by_cause, [symptoms[name] for name in dict.fromkeys(line.id for line in said)])
+
+
+def _weighed(by_cause: Mapping[str, Mapping[str, Suspect]], shown: Sequence[SymptomPattern]
+             ) -> tuple[Candidate, ...]:
+    """Return candidates by their scores, with what the shown symptoms speak against them."""
     against: dict[str, list[str]] = {}
     for symptom in shown:
         for cause in symptom.against:
@@ -54,19 +79,6 @@ def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject
                   score=_noisy_or(found) * (OPPOSED if cause in against else 1.0))
         for cause, found in by_cause.items()]
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
-
-
-def without_words(symptoms: Mapping[str, SymptomPattern], subject: Subject,
-                  tables: Tables) -> tuple[Candidate, ...]:
-    """Return the causes that stated facts alone are a reason for: those of symptoms without a pattern."""
-    by_cause: dict[str, dict[str, Suspect]] = {}
-    for symptom in symptoms.values():
-        if not symptom.patterns:
-            for cause, suspect in suspicions(symptom, subject, tables).items():
-                by_cause.setdefault(cause, {})[symptom.id] = suspect
-    found = [Candidate(cause=cause, suspicions=suspects, score=_noisy_or(suspects))
-             for cause, suspects in by_cause.items()]
-    return tuple(sorted(found, key=lambda candidate: -candidate.score))
 
 
 def _noisy_or(found: Mapping[str, Suspect]) -> float:

@@ -11,12 +11,16 @@ from gpudoctor.model import Evidence, Facts
 
 @frozen
 class Said:
-    """A line that shows a symptom: what the pattern took out of it, the line itself, and where it stands."""
+    """A line that shows a symptom: what the pattern took out of it, the line itself, and where it stands.
+
+    `is_trouble` says that its words speak of an error or a warning, whatever the symptom is.
+    """
 
     id: str
     captures: Mapping[str, str]
     text: str
     source: str
+    is_trouble: bool = True
 
 
 @frozen

@@ -180,6 +180,15 @@ def _driver_runs(stated: Stated) -> Fact | None:
     return _computed(enough, "text.driver", "the CUDA it has to run")
 
 
+def _driver_library_fits(stated: Stated) -> Fact | None:
+    """Compare as far as both are stated: "535" says nothing against 535.104.05, and TensorFlow adds a .0."""
+    library, driver = stated.text("text.driver_library"), stated.text("text.driver")
+    if library is None or driver is None:
+        return None
+    both = zip(versions.parse(library).release, versions.parse(driver).release, strict=False)
+    return _computed(all(one == other for one, other in both), "text.driver_library", "text.driver")
+
+
 def _minimum_driver(cuda: str, stated: Stated) -> str | None:
     """Return the oldest driver that runs a CUDA, minor-version compatibility counted in."""
     windows = {"windows", "wsl1", "wsl2", "hyper-v"} & set(stated.texts("text.places"))
@@ -263,6 +272,7 @@ def _by_toolkit(stated: Stated, capability: str) -> str | None:
 _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.build_cuda": _build_cuda, "text.build_cudnn": _build_cudnn, "text.cuda_fits_build": _cuda_fits,
     "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
-    "text.driver_runs_cuda": _driver_runs, "text.python_has_wheel": _python_has_wheel,
+    "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,
+    "text.python_has_wheel": _python_has_wheel,
     "text.card_fit": _card_fit,
 }

@@ -60,8 +60,9 @@ def _libraries(line: Said, symptom: SymptomPattern) -> Iterator[str]:
     if symptom.benign and not symptom.id.endswith(_MISSING):
         return
     for hole in ("library", "libraries"):
-        for word in line.captures.get(hole, "").replace(",", " ").replace(":", " ").split():
-            yield word.strip("'\"`.;()[]").rpartition("/")[2]
+        for word in line.captures.get(hole, "").replace(",", " ").replace(":", " ").replace(";", " ").split():
+            name = word.strip("'\"`.;()[]").rpartition("/")[2]
+            yield f"{name}.so.{line.captures['soversion']}" if "soversion" in line.captures else name
 
 
 def _given(line: Said, symptom: SymptomPattern) -> Iterator[tuple[str, str]]:

@@ -48,12 +48,14 @@ def completed(candidates: Sequence[Candidate], by_facts: Sequence[Candidate], ru
               is_suspect: bool) -> tuple[Candidate, ...]:
     """Return the candidates, and where no line speaks well for any fault those of the stated facts alone.
 
-    A text whose every line is harmless stays harmless, whatever is stated around it.
+    Not what a line of the text denies; and a text whose every line is harmless stays harmless, whatever is
+    stated around it.
     """
     faults = [candidate.score for candidate in candidates
               if candidate.cause in rules and rules[candidate.cause].severity is not Severity.BENIGN]
     if not is_suspect or max(faults, default=0.0) >= WEAK:
         return tuple(candidates)
     known = {candidate.cause for candidate in candidates}
-    added = [candidate for candidate in by_facts if candidate.cause not in known]
+    added = [candidate for candidate in by_facts
+             if candidate.cause not in known and not candidate.opposed]
     return tuple(sorted([*candidates, *added], key=lambda candidate: -candidate.score))

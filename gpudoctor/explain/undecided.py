@@ -4,32 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from gpudoctor.explain.ranking import Candidate
 from gpudoctor.explain.reading import Reading, Said
 from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecided
 
 UNKNOWN_MESSAGE = "unknown-message"
+NO_FAULT = "no-fault-spoken-of"
 _MOST_QUOTED = 6
+_MOST_NEUTRAL = 3
 
 
 def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[str, SymptomPattern],
-                outweighed: Collection[str], *, only_informs: bool) -> tuple[Undecided, ...]:
+                outweighed: Collection[str], candidates: Sequence[Candidate], *, only_informs: bool
+                ) -> tuple[Undecided, ...]:
     """Return the one open question of a text in which no fault was found, () where there is none.
 
     Where harmless lines are all that was found, it is open only if other lines speak of an error; not the
-    consequences (`outweighed`) of what is more probably harmless. Lines that only inform close nothing.
+    consequences (`outweighed`) of what is more probably harmless, nor lines that only list what is there:
+    such point at no cause and speak of no trouble. Lines that only inform close nothing.
     """
     if any(finding.severity is not Severity.BENIGN for finding in found):
         return ()
+    pointing = {name for candidate in candidates for name in candidate.suspicions}
     known = [line for line in reading.said
-             if not symptoms[line.id].benign and line.id not in outweighed]
+             if not symptoms[line.id].benign and line.id not in outweighed
+             and (line.id in pointing or line.is_trouble)]
     reasons = [*_known_lines(known, found), *_unknown_lines(reading)]
     if found and not reasons and not only_informs:
         return ()
-    if not reasons:
-        reasons = [Evidence(fact="text.symptoms", saw="no line that is known",
-                            source="nothing in the text speaks of an error")]
-    return (Undecided(rule="", cause=UNKNOWN_MESSAGE, severity=Severity.ERROR, subject="text",
-                      reasons=tuple(reasons[:_MOST_QUOTED]), asked=True),)
+    if reasons:
+        return (_open(UNKNOWN_MESSAGE, reasons[:_MOST_QUOTED]),)
+    neutral = _known_lines(_first_of_each(reading.said), found)
+    return (_open(NO_FAULT, neutral[:_MOST_NEUTRAL]
+                  or [Evidence(fact="text.symptoms", saw="no line that is known", source="the whole text")]),)
+
+
+def _open(cause: str, reasons: Sequence[Evidence]) -> Undecided:
+    return Undecided(rule="", cause=cause, severity=Severity.ERROR, subject="text", reasons=tuple(reasons),
+                     asked=True)
+
+
+def _first_of_each(said: Sequence[Said]) -> list[Said]:
+    return list({line.id: line for line in reversed(said)}.values())[::-1]
 
 
 def _known_lines(known: Sequence[Said], found: Sequence[Finding]) -> list[Evidence]:

@@ -141,8 +141,8 @@ def _undecided(console: Console, undecided: Sequence[Undecided]) -> None:
     console.print(Text("COULD NOT BE JUDGED", style="bold"))
     reasons: dict[str, dict[str, None]] = {}
     for verdict in blind:
-        if verdict.cause == told.UNKNOWN_MESSAGE:
-            _unknown_message(console, verdict)
+        if verdict.cause in told.OPEN:
+            _open_question(console, verdict)
             continue
         why = "; ".join(dict.fromkeys(_root(reason.source) for reason in verdict.reasons))
         reasons.setdefault(why, {})[f"{verdict.cause} [{verdict.subject}]"] = None
@@ -151,9 +151,9 @@ def _undecided(console: Console, undecided: Sequence[Undecided]) -> None:
         _row(console, "because", printable(why, 600), indent=4, width=9)
 
 
-def _unknown_message(console: Console, verdict: Undecided) -> None:
-    """Print the lines of a text that nothing explains, and what helps then."""
-    _paragraph(console, "I do not know what these lines come from:", 2)
+def _open_question(console: Console, verdict: Undecided) -> None:
+    """Print the lines of a text that nothing explains, or that are all it says, and what helps then."""
+    _paragraph(console, told.OPEN[verdict.cause], 2)
     for reason in verdict.reasons:
         _row(console, "line", told.quoted(reason, set()) or reason.saw, indent=4, width=8)
     _row(console, "helps", told.WHAT_HELPS, indent=4, width=8)

@@ -8,7 +8,12 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import show
 from gpudoctor.model import Certainty, Evidence, Facts, Known, Report, Severity, Snapshot, Value, Verdict
 
-UNKNOWN_MESSAGE = "unknown-message"
+# What is said of a text that is not judged, by the name of the open question.
+OPEN = {
+    "unknown-message": "I do not know what these lines come from:",
+    "no-fault-spoken-of": "Nothing in this text speaks of a fault, and it is no proof of health:",
+}
+_NO_FAULT = "no-fault-spoken-of"
 WHAT_HELPS = ("on the machine where it happened, `gpudoctor check` finds the cause without the message; "
               "`gpudoctor explain LOG --here` does both")
 
@@ -77,6 +82,8 @@ def last_words(report: Report) -> str:
     """Return what it all comes to."""
     faults = [f for f in report.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
     if report.verdict is Verdict.UNDECIDED:
+        if any(question.cause == _NO_FAULT for question in report.undecided):
+            return "Undecided: nothing in this text speaks of a fault"
         return "Undecided: I do not know what this text says"
     if not faults:
         return "Nothing but harmless lines" if report.findings else "Nothing was found"

@@ -63,3 +63,10 @@ def test_a_candidate_knows_which_symptoms_speak_for_it_and_against_it() -> None:
     assert {name: suspect.weight for name, suspect in found["hook-missing"].suspicions.items()} == {
         "crane-hook-missing": 70, "crane-stands-still": 10}
     assert found["hook-missing"].opposed == ("crane-rope-torn",)
+
+
+def test_only_what_both_claim_is_held_against_a_fault() -> None:
+    """A squeak elsewhere does not make the message about the hook any more harmless."""
+    parked = {one.cause: one for one in candidates(HOOK, STILL)}["benign-crane-parked"]
+    assert parked.score_of({"crane-hook-missing"}) == pytest.approx(0.2)
+    assert parked.score_of({"crane-rope-torn"}) == 0.0

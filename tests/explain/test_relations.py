@@ -91,6 +91,16 @@ def test_a_driver_runs_a_cuda_minor_versions_counted_in(stated: dict[str, Value]
     assert related(**stated)["driver_runs_cuda"] is runs
 
 
+@pytest.mark.parametrize(("library", "driver", "fits"), [
+    ("367.57.0", "367.48", False), ("470.182.3", "470.182.03", True), ("535.104.5", "535", True),
+    ("520.61.5", "470.182.03", False), ("NOT_FOUND", "535.104.05", None), ("535.104.5", None, None),
+])
+def test_a_libcuda_is_of_the_driver_or_not(library: str, driver: str | None, fits: bool | None) -> None:
+    """As far as both are stated; TensorFlow writes 470.182.03 as 470.182.3."""
+    stated = {"driver_library": library} | ({"driver": driver} if driver else {})
+    assert related(**stated)["driver_library_fits"] is fits
+
+
 @pytest.mark.parametrize(("python", "has"), [("3.8.2", True), ("3.9", False), ("2.7", False)])
 def test_a_python_has_a_wheel_or_not(python: str, has: bool) -> None:
     """TensorFlow 2.3 had wheels for 3.5 to 3.8."""

@@ -29,6 +29,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "collect_env": ("CUDA used to build PyTorch", "GPU models and configuration", "cuDNN version: Probably"),
     "tensorflow_env": ("== check ", "== tensorflow import", "== cuda libs", "== are we in docker"),
     "jax_info": ("device info: ",),
+    "memory": ("Tried to allocate ",),
     "devices": ("pci bus id:", "pciBusID:", "with CUDA capability sm_", "Device 0: \"", "computeCapability:",
                 "CUDA Capability Major", "CUDA Driver Version / Runtime Version"),
     "lspci": ("VGA compatible controller", "3D controller", "Display controller"),

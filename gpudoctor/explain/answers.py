@@ -1,0 +1,69 @@
+"""Calls and their answers in a transcript: `>>> tf.test.is_gpu_available()`, and `False` in a line below it.
+
+A symptom is found in one line. The bare answer says nothing without its call, so both are put into one line
+as `tf.test.is_gpu_available(): False`, which symptoms may name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.frozen import frozen
+
+_ANSWERS = frozenset({
+    "False", "True", "None", "[]", "()", "''", '""', "0", "cpu", "'cpu'", '"cpu"', "CPU",
+})
+# What may stand before an answer.
+_OUTPUT = re.compile(r"(?:Out ?\[\d{0,6}\]|>{1,3}|#|=>|->):? ?")
+_STEMS = ("available", "gpu", "device", "cuda", "backend")
+# The last name of a call or of a value that tells which devices there are.
+_CALL = re.compile(
+    r"[A-Za-z_][\w.]{0,80}?\.?(?:is_available|is_gpu_available|gpu_device_name|is_built_with_cuda"
+    r"|is_built_with_gpu_support|list_physical_devices|list_logical_devices|list_local_devices|device_count"
+    r"|is_compiled_with_cuda|cuda_device_count|get_cuda_device_count|get_device|default_backend|devices"
+    r"|local_devices|local_device_count|_get_available_gpus|get_available_providers|is_cuda_available"
+    r"|get_num_gpus|get_cuda_device|version\.cuda|get_backend\(\)\.platform)\b")
+_FARTHEST = 60  # lines of a log between a call and its answer
+_LONGEST = 300
+_MOST = 50
+
+
+@frozen
+class Answered:
+    """A call with its answer as one line, and the number of the answer's line in the text, from 1."""
+
+    text: str
+    line: int
+
+
+def answered(lines: Sequence[str]) -> Iterator[Answered]:
+    """Yield the calls of a text that a bare answer follows."""
+    asked: tuple[int, str] | None = None
+    found = 0
+    for number, line in enumerate(lines, start=1):
+        if len(line) > _LONGEST:
+            continue
+        said = line.strip(" \t\r>*`")
+        if asked is not None and number - asked[0] <= _FARTHEST and _answer(said) is not None:
+            yield Answered(text=f"{asked[1]}: {_answer(said)}", line=number)
+            asked, found = None, found + 1
+            if found == _MOST:
+                return
+            continue
+        name = _last_call(said)
+        asked = (number, name) if name is not None else asked
+
+
+def _answer(said: str) -> str | None:
+    before = _OUTPUT.match(said)
+    bare = said[before.end():].strip() if before else said
+    return bare if bare in _ANSWERS else None
+
+
+def _last_call(said: str) -> str | None:
+    names = _CALL.findall(said) if any(stem in said for stem in _STEMS) else ()
+    if not names:
+        return None
+    name = str(names[-1])
+    return name if name.endswith((".cuda", ".platform")) else f"{name}()"

@@ -1,0 +1,32 @@
+"""Entries of a report that name a fault only to say that there is none: "Remapping Failure Occurred : No"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gpudoctor.explain.reading import Quoted
+
+# A label and its value alone in a line, as nvidia-smi -q, its XML, lscpu and collect_env print them.
+_ENTRY = re.compile(r"<?(?P<label>[A-Za-z][\w ()/.,-]{0,60}?) ?[:=>] ?(?P<value>[^:=<>]{1,60})(?:</\w+>)?")
+_NOTHING = frozenset({
+    "0", "no", "n/a", "none", "not active", "not affected", "disabled", "passed", "pass",
+    "requested functionality has been deprecated",
+})
+_NOT_COLLECTED = "Could not collect"  # collect_env, of what the machine does not have
+_VULNERABILITY = "Vulnerability "  # lscpu, of the processor's known weaknesses
+_HEADINGS = frozenset({"ECC Errors", "Aggregate Uncorrectable SRAM Sources"})  # of nvidia-smi -q
+
+
+def of_faults(lines: Iterable[Quoted]) -> tuple[Quoted, ...]:
+    """Return the lines without those that are entries of a report and speak of no fault."""
+    return tuple(line for line in lines if not speaks_of_none(line.text))
+
+
+def speaks_of_none(line: str) -> bool:
+    """Say whether a line only holds the place of a fault in a report that has none."""
+    said = line.strip(" |\t")
+    if said in _HEADINGS or said.startswith(_VULNERABILITY) or said.endswith(_NOT_COLLECTED):
+        return True
+    entry = _ENTRY.fullmatch(said)
+    return entry is not None and entry["value"].strip().lower() in _NOTHING

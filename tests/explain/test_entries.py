@@ -1,0 +1,28 @@
+"""Entries of reports that only hold the place of a fault, and lines that do speak of one."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.explain.entries import speaks_of_none
+
+
+@pytest.mark.parametrize("line", [
+    "Correctable Error : 0", "Remapping Failure Occurred : No", "ECC Errors", "[conda] Could not collect",
+    "Clang version: Could not collect", "Vulnerability Tsx async abort: Mitigation; TSX disabled",
+    "<remapped_row_failure>No</remapped_row_failure>", "| Unsupported features : N/A |",
+    "<display_mode>Requested functionality has been deprecated</display_mode>",
+])
+def test_an_entry_without_a_fault_speaks_of_none(line: str) -> None:
+    """nvidia-smi -q, its XML, lscpu and collect_env name what could be wrong, and that it is not."""
+    assert speaks_of_none(line)
+
+
+@pytest.mark.parametrize("line", [
+    "Correctable Error : 12", "Remapping Failure Occurred : Yes", "RuntimeError: CUDA error: unknown error",
+    "ERROR: no such device", "<remapped_row_failure>Yes</remapped_row_failure>", "ECC Errors were found",
+    "E0000 00:00:1795153136.899476     843 cuda_platform.cc:52] failed call to cuInit: 0", "fatal error",
+])
+def test_a_line_that_speaks_of_a_fault_stays(line: str) -> None:
+    """Whatever looks like an entry and holds something else is kept."""
+    assert not speaks_of_none(line)
