@@ -165,14 +165,10 @@ def _compare(condition: Condition, kind: FactType, left: Value, right: Value) ->
             return versions.equal(kind, left, right)
         case "differs":
             return not versions.equal(kind, left, right)
-        case "in":
-            return isinstance(right, tuple) and left in right
-        case "not_in":
-            return isinstance(right, tuple) and left not in right
-        case "contains":
-            return isinstance(left, tuple) and right in left
-        case "lacks":
-            return isinstance(left, tuple) and right not in left
+        case "in" | "not_in":
+            return isinstance(right, tuple) and (left in right) == (condition.op == "in")
+        case "contains" | "lacks":
+            return isinstance(left, tuple) and (right in left) == (condition.op == "contains")
         case "exists" | "missing":
             raise AssertionError("decided before")
         case _:
