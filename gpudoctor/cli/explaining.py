@@ -108,7 +108,8 @@ def _opened(name: str) -> Input:
     try:
         return Input(name=name, stream=open(name, "rb", buffering=0))
     except FileNotFoundError:
-        raise InputError(f"{name}: no such file") from None
+        hint = "; a message itself is read from standard input: gpudoctor explain -" if " " in name else ""
+        raise InputError(f"{name}: no such file{hint}") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror}") from None
 

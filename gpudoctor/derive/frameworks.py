@@ -209,8 +209,11 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
 }
 
 
-def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
-    """Return every derivation of a framework on a machine with these cards, in order."""
+def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mapping[str, Derivation]:
+    """Return every derivation of a framework on a machine with these cards, in order.
+
+    `unseen` is why nobody could list them: then no release can be said to fit them.
+    """
     here = [
         str(fact.value) for card in cards if isinstance(fact := card.get("gpu.compute_capability"), Known)
     ]
@@ -220,8 +223,8 @@ def derivations(cards: Sequence[Facts]) -> Mapping[str, Derivation]:
         "framework.maintained_driver": branches.for_fact(
             branches.maintained_driver, "framework.sufficient_driver"),
         "framework.driver_command": branches.for_fact(branches.branch_command, "framework.sufficient_driver"),
-        "framework.fitting_release": lambda view: releases.fitting_release(view, here),
-        "framework.gpu_release": lambda view: releases.gpu_release(view, here),
+        "framework.fitting_release": lambda view: unseen or releases.fitting_release(view, here),
+        "framework.gpu_release": lambda view: releases.gpu_release(view, here, unseen),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),
         "framework.cuda_requirement": packages.cuda_requirement,
         "framework.nccl_requirement": lambda view: nccl.requirement(view, here),

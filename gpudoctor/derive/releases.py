@@ -122,7 +122,7 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
     return Absent(source=f"no {name} release in the rule database fits")
 
 
-def gpu_release(view: View, cards: Sequence[str]) -> Fact:
+def gpu_release(view: View, cards: Sequence[str], unseen: Unknown | None) -> Fact:
     """Return the CUDA build of the release that is installed if it fits, else the fitting release."""
     name, version = view.need_text("framework.name"), view.value("framework.version")
     if version is not None:
@@ -130,7 +130,7 @@ def gpu_release(view: View, cards: Sequence[str]) -> Fact:
         for row in release_rows(view, name):
             if row["version"] == public and _fits(row, name, view, cards):
                 return Known(value=f"{name}=={public}", source=str(row["source"]))
-    return fitting_release(view, cards)
+    return unseen or fitting_release(view, cards)
 
 
 def requirement_for(release_fact: str, view: View) -> Fact:

@@ -19,6 +19,7 @@ LAST_RESORT = Ask(
     question="Is it so on the machine itself?", command="gpudoctor explain LOG --here",
     answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
 _CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
+_WHOSE = "framework.name"
 _NOT_QUOTED = ("text.symptoms", "text.places", "text.frameworks")
 
 
@@ -116,6 +117,9 @@ def _of_place(fixes: Sequence[Fix], subject: Subject) -> Sequence[Fix]:
 
 
 def _truth(fix: Fix, subject: Subject, tables: Tables) -> Truth:
+    asks_whose = any(condition.fact == _WHOSE for condition in fix.when)
+    if asks_whose and not isinstance(subject.fact(_WHOSE), Known):
+        return Truth.FALSE  # a fix for one framework is none for another
     truths = [holds(condition, subject, tables).truth for condition in fix.when]
     return min(truths, key=lambda truth: truth.value, default=Truth.TRUE)
 

@@ -202,10 +202,21 @@ def test_a_card_without_code_is_the_first_cause(machine: Machine, data: st.DataO
     cards = [str(row["compute_capability"]) for row in table("architectures").rows]
     served = [card for card in cards if coverage(code, card).kind != "none"]
     card = data.draw(st.sampled_from([card for card in cards if card not in served]))
-    is_older = all(versions.parse(card) < versions.parse(one) for one in served)
+    is_older = any(versions.parse(card) < versions.parse(one) for one in served)  # than some: between counts
     found = errors(snapshot_of(replace(machine, card=card)))
+    expected = "gpu-too-old-for-build" if is_older else "gpu-too-new-for-build"
     assert found
-    assert found[0].cause == ("gpu-too-old-for-build" if is_older else "gpu-too-new-for-build")
+    # a driver that serves no such card any more may be named before the build, and is where its end decides
+    causes = {expected, "driver-dropped-gpu"} if is_dropped(card, machine.driver) else {expected}
+    assert found[0].cause in causes
+
+
+def is_dropped(card: str, driver: str) -> bool:
+    """Return whether the driver is of a branch after the last one that serves the card."""
+    rows = [row for row in table("kernel_modules").rows if "first_capability" in row]
+    below = [row for row in rows if versions.parse(str(row["first_capability"])) <= versions.parse(card)]
+    last = max(below, key=lambda row: versions.parse(str(row["first_capability"]))).get("last_branch")
+    return last is not None and major(driver) > int(str(last))
 
 
 @settings(max_examples=40)
