@@ -206,7 +206,7 @@ framework.installer | text | frameworks | | who installed it (pip, uv, conda)
 framework.build | text | frameworks | | cuda, cpu or rocm, as the build information on disk says
 framework.cuda | cuda_version | frameworks | | CUDA it was built for, as the files on disk say
 framework.cudnn | cudnn_version | frameworks | | cuDNN it was built for, as the files on disk say
-framework.tags | texts | frameworks | informative | wheel tags
+framework.tags | texts | frameworks | | wheel tags
 framework.code_library_sha256 | text | frameworks | | sha256 of its device-code library as RECORD lists it
 framework.code | records | frameworks | | device code found in its libraries (import depth): sass, ptx, fat_binaries
 framework.requires_nvidia | texts | frameworks | | nvidia-* distributions it always requires
