@@ -63,9 +63,11 @@ def toolkits() -> tuple[Row, ...]:
     return tuple(row for row in table("cuda_toolkits").rows if "minimum_driver" in row)
 
 
-def drivers_for(cuda: Value) -> list[Row]:
+def drivers_for(build: Row) -> list[Row]:
     """Return the toolkits as new as the build's: their drivers run it without any compatibility."""
-    return [row for row in toolkits() if at_least(row["cuda"], cuda)]
+    opened = [name.removeprefix("libcudart.so.") for name in as_texts(build["loads"]) if "cudart" in name]
+    return [row for row in toolkits()  # some builds say "10" of themselves, and open the runtime of 10.1
+            if all(at_least(row["cuda"], cuda) for cuda in (build["cuda"], *opened))]
 
 
 def cards_for(build: Row, toolkit: Row) -> list[str]:
@@ -81,7 +83,7 @@ def _machines() -> Iterator[Machine]:
     for name, build in builds():
         libraries = (*as_texts(build["loads"]), *as_texts(build.get("loads_optional")))
         python = max(as_texts(build["python"]), key=versions.parse)
-        for toolkit in drivers_for(build["cuda"]):
+        for toolkit in drivers_for(build):
             for card in cards_for(build, toolkit):
                 yield Machine(release=f"{name}=={build['version']}", python=python, card=card,
                               driver=str(toolkit["minimum_driver"]), libraries=libraries)
