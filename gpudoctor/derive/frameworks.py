@@ -82,6 +82,8 @@ def minimum_driver(view: View) -> Fact:
 def last_driver(view: View) -> Fact:
     """Return the last driver branch that serves the cards here where it is older than this build needs."""
     last = branches.served(view).last_branch
+    if view.value("driver.works") is True and view.value("framework.ceiling_suffices") is True:
+        return Absent(source="the driver here serves the card and runs the build")
     if last is None:
         return Absent(source="the newest drivers serve the cards here")
     needed = view.need_text("framework.minimum_driver")
