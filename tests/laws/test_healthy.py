@@ -226,7 +226,7 @@ def is_dropped(card: str, driver: str) -> bool:
 def test_libraries_that_are_gone_are_the_first_cause(machine: Machine) -> None:
     """The same machine without any of NVIDIA's libraries: a page on libraries, and none on driver or card.
 
-    TensorFlow opens them by name. What torch needs stands in files of its own, which an assumed release lacks.
+    TensorFlow opens them by name. What torch needs stands in its own files, which an assumed release lacks.
     """
     hypothesis.assume(machine.release.startswith("tensorflow=="))
     found = errors(snapshot_of(machine, files=False))
