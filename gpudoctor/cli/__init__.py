@@ -12,10 +12,12 @@ import sys
 from typing import NoReturn
 
 from gpudoctor import __version__
+from gpudoctor.cli.memory import NO_MEMORY, is_out_of_memory, say_nothing_of_memory
 from gpudoctor.cli.streams import Closed, forget_output
 
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
 _COMPLETION = "_GPUDOCTOR_COMPLETE"  # by which a shell asks typer to complete a line
+_spare_memory = [bytes(1 << 20)]  # let go of when something fails: without memory nothing could be said
 ISSUES_HINT = "if that does not help, report it at https://github.com/gpudoctor/gpudoctor/issues"
 
 
@@ -26,7 +28,13 @@ def main() -> NoReturn:
     back at once. Both together took a fifth of the time of a check.
     """
     gc.disable()
-    code = run()
+    sys.unraisablehook = say_nothing_of_memory
+    try:
+        code = run()
+    except (MemoryError, SystemError):  # without memory CPython also forgets which error it was
+        _spare_memory.clear()
+        print(f"gpudoctor: {NO_MEMORY}", file=sys.stderr)
+        code = EXIT_BUG
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -50,6 +58,7 @@ def run() -> int:
     except SystemExit as ended:  # a reader that has gone, a signal that ends us
         return ended.code if isinstance(ended.code, int) else 0
     except Exception as error:  # the outermost line: whatever it is becomes one line and an exit code
+        _spare_memory.clear()
         message, exit_code = _describe(error)
         print(f"gpudoctor: {message}", file=sys.stderr)
         if os.environ.get("GPUDOCTOR_DEBUG"):
@@ -76,6 +85,8 @@ def _describe(error: Exception) -> tuple[str, int]:
 
         return describe(error)
     except Exception:  # noqa: BLE001 - what describes failures needs half the package, which may be broken
+        if is_out_of_memory():
+            return NO_MEMORY, EXIT_BUG
         cause = f"{type(error).__name__}: {error}"
         return f"cannot start ({cause}). Reinstall gpudoctor-cli; {ISSUES_HINT}", EXIT_BUG
 

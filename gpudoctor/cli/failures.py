@@ -7,6 +7,7 @@ import os
 
 from gpudoctor.assume import AssumptionError
 from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.cli.memory import NO_MEMORY, is_out_of_memory
 from gpudoctor.cli.streams import OutputError
 from gpudoctor.cli.wish import WishError
 from gpudoctor.codec import CodecError
@@ -20,7 +21,6 @@ from gpudoctor.zipapp import ZipappError
 _SHORTAGES = {
     errno.EMFILE: "raise its limit of open files: ulimit -n 1024",
     errno.ENFILE: "raise the machine's limit of open files (fs.file-max), or end what holds them",
-    errno.ENOMEM: "raise its limit of memory (ulimit -v), or end what takes it",
 }
 _OF_STREAMS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
 ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
@@ -37,7 +37,9 @@ def describe(error: Exception) -> tuple[str, int]:
         return text, EXIT_INPUT
     if isinstance(error, OSError) and error.filename is None and error.errno in _OF_STREAMS:
         return f"standard output cannot be written: {error.strerror}", EXIT_INPUT  # help, which typer prints
-    number = errno.ENOMEM if isinstance(error, MemoryError) else getattr(error, "errno", None)
+    number = getattr(error, "errno", None)
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or is_out_of_memory():
+        return NO_MEMORY, EXIT_BUG
     if number in _SHORTAGES:
         return f"was given too little to work with ({os.strerror(number)}); {_SHORTAGES[number]}", EXIT_BUG
     return (f"failed on its own account ({type(error).__name__}: {text}). Set GPUDOCTOR_DEBUG=1 for the "
