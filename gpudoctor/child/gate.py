@@ -30,7 +30,7 @@ class Gate:
         """Return the number that a child inherits."""
         return self._reading.fileno()
 
-    def open(self) -> None:
+    def let_through(self) -> None:
         """Let everyone through, unless it was closed."""
         if self._writing.closed:
             return

@@ -163,7 +163,7 @@ def _look(visit: Visit, requests: Mapping[str, dict[str, Any]], frameworks: Mapp
         with closing(Gate()) as gate:
             first, *rest = child.run_all([
                 series.job(requests, PAYLOAD, visit.environment, visit.timeout_seconds,
-                           lambda run: _open_or_close(gate, run, requests)),
+                           lambda run: _let_through_or_not(gate, run, requests)),
                 *frameworks.values(),
                 *(replace(job, argv=[*job.argv, child.GATE], gate=gate) for job in asking.values()),
             ], meanwhile)
@@ -178,10 +178,10 @@ def _look(visit: Visit, requests: Mapping[str, dict[str, Any]], frameworks: Mapp
     return raw
 
 
-def _open_or_close(gate: Gate, run: Run, requests: series.Requests) -> None:
+def _let_through_or_not(gate: Gate, run: Run, requests: series.Requests) -> None:
     """Let the driver be asked if the series has answered everything."""
     if len(series.answers(run, requests)) == len(requests):
-        gate.open()
+        gate.let_through()
     else:
         gate.close()
 

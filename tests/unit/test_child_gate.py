@@ -32,7 +32,7 @@ def test_who_waits_has_started_and_goes_on_when_the_gate_opens(tmp_path: Path) -
     os.mkfifo(tmp_path / "one")
     os.mkfifo(tmp_path / "two")
     with closing(child.Gate()) as gate:
-        first = shell(f"cat {tmp_path}/one {tmp_path}/two", at_end=lambda _run: gate.open())
+        first = shell(f"cat {tmp_path}/one {tmp_path}/two", at_end=lambda _run: gate.let_through())
         others = [waiting_for(gate, f"echo {name} > {tmp_path}/{name}; {WAITING}") for name in ("one", "two")]
         runs = child.run_all([first, *others])
     assert [run.stdout for run in runs] == [b"one\ntwo\n", b"x", b"x"]
@@ -49,7 +49,7 @@ def test_who_waits_is_sent_away_when_the_gate_closes() -> None:
 def test_a_closed_gate_stays_closed() -> None:
     gate = child.Gate()
     gate.close()
-    gate.open()
+    gate.let_through()
     assert gate.opened_at is None
     assert child.run_all([waiting_for(gate)])[0].outcome is child.Outcome.NOT_STARTED
 
@@ -57,7 +57,7 @@ def test_a_closed_gate_stays_closed() -> None:
 def test_waiting_takes_nothing_of_the_time_that_a_job_has() -> None:
     with closing(child.Gate()) as gate:
         late = replace(waiting_for(gate, f"{WAITING}; exec sleep 60"), timeout_seconds=0.5)
-        first, second = child.run_all([shell("sleep 1", at_end=lambda _run: gate.open()), late])
+        first, second = child.run_all([shell("sleep 1", at_end=lambda _run: gate.let_through()), late])
     assert second.stdout == b"x"
     assert second.outcome is child.Outcome.TIMEOUT
     assert 0.5 <= second.seconds < first.seconds + 0.5
