@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+import hypothesis
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor import versions
+from gpudoctor import assume, versions
 from gpudoctor.derive.device_code import coverage
 from gpudoctor.derive.view import as_records
-from gpudoctor.model import RuleDatabase
+from gpudoctor.model import Known, RuleDatabase
 from tests.laws import working
 from tests.laws.breaking_frameworks import BREAKAGES, seen_by_running
 from tests.laws.described import errors, faults, laid, snapshot_of
@@ -35,7 +36,7 @@ def can_break(kind: str) -> st.SearchStrategy[Machine]:
 def test_what_was_broken_is_the_first_cause(kind: str) -> None:
     """On whatever machine; what follows from it stands below."""
 
-    @settings(max_examples=15)
+    @settings(max_examples=8)
     @given(can_break(kind), ANY_NUMBER)
     def check(machine: Machine, number: int) -> None:
         broken = BREAKAGES[kind](machine, number)
@@ -89,6 +90,25 @@ def test_a_card_without_code_is_the_first_cause(machine: Machine, data: st.DataO
     causes = {expected} if serves(machine.driver, card) else {expected, "driver-dropped-gpu"}
     assert found
     assert found[0].cause in causes, [finding.cause for finding in found]
+
+
+@settings(max_examples=60)
+@given(MACHINES, st.sampled_from([0, 1]), st.sampled_from([
+    ("gpu.lost", True, "gpu-fell-off-bus"), ("gpu.compute_mode", "prohibited", "compute-mode-exclusive"),
+    ("gpu.compute_capability", "3.0", "gpu-too-old-for-build")]))
+def test_one_of_two_cards_is_the_one_that_is_named(
+    machine: Machine, place: int, broken: tuple[str, str | bool, str],
+) -> None:
+    """The other one is healthy, and no error is about it, nor about the driver that serves it."""
+    name, value, cause = broken
+    hypothesis.assume(coverage(as_records(machine.build.row["code"]), "3.0").kind == "none")
+    both = ",".join([machine.card.capability] * 2)
+    two = laid(snapshot_of(machine), {"cc": both, "driver": machine.driver})
+    snapshot = assume.lay(two, {name: Known(value=value, source="the test")}, working.database().tables,
+                          source="the test", place=assume.Place(gpu=place))
+    found = errors(snapshot)
+    assert [finding.cause for finding in found][:1] == [cause]
+    assert [finding.subject for finding in found if f"GPU {place}" not in finding.subject] == []
 
 
 # -- PTX ---------------------------------------------------------------------------------------------
