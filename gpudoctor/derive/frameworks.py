@@ -82,7 +82,7 @@ def minimum_driver(view: View) -> Fact:
 def last_driver(view: View) -> Fact:
     """Return the last driver branch that serves the cards here where it is older than this build needs."""
     last = branches.served(view).last_branch
-    if view.value("driver.works") is True and view.value("framework.ceiling_suffices") is True:
+    if view.value("driver.works") is True and _runs_here(view):
         return Absent(source="the driver here serves the card and runs the build")
     if last is None:
         return Absent(source="the newest drivers serve the cards here")
@@ -90,6 +90,15 @@ def last_driver(view: View) -> Fact:
     if last >= branches.major(needed):
         return Absent(source=f"drivers from {needed} on serve the cards here")
     return Known(value=str(last), source="rules/tables/kernel_modules.toml")
+
+
+def _runs_here(view: View) -> bool:
+    """Return whether the driver here is known to run the build: by its ceiling, or by its release."""
+    if view.value("framework.ceiling_suffices") is True:
+        return True
+    driver, first = view.value("driver.version"), view.value("framework.minimum_driver")
+    known = driver is not None and first is not None
+    return known and versions.parse(str(driver)) >= versions.parse(str(first))
 
 
 def sufficient_driver(view: View, cards: Sequence[str]) -> Fact:

@@ -9,7 +9,7 @@ from gpudoctor import versions
 from gpudoctor.derive import commands, stale
 from gpudoctor.derive.driver import DRIVER_DERIVATIONS
 from gpudoctor.derive.view import View, as_records, floor_row, text_in
-from gpudoctor.model import Absent, Fact, Known, Unknown
+from gpudoctor.model import Absent, Fact, Known, Unknown, Value
 
 _NVIDIA_DISPLAY_CLASS = "0x03"
 STUB_LIBRARY = 34  # CUDA_ERROR_STUB_LIBRARY
@@ -137,11 +137,17 @@ def library_kind(view: View) -> Fact:
     if posixpath.dirname(path) in view.texts("container.compat_folders"):
         return Known(value="compat", source=path)
     version, kernel = view.value("cuda.library_version"), view.value("driver.loaded_version")
-    if version is None or kernel is None or version in (kernel, view.value("driver.libcuda_file_version")):
+    if version is None or kernel is None or version == kernel or version == _system_libcuda(view):
         return Known(value="driver", source=path)
     source = f"{path} is of {version}, the kernel module of {kernel}"
     newer = versions.parse(str(version)) > versions.parse(str(kernel))
     return Known(value="compat" if newer else "other", source=source)
+
+
+def _system_libcuda(view: View) -> Value | None:
+    """Return the version of the system's own libcuda; None where there is none."""
+    name = "driver.libcuda_file_version"
+    return None if isinstance(view.fact(name), Absent) else view.need(name)
 
 
 HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {

@@ -9,7 +9,7 @@ from gpudoctor.derive import planned, stale
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.libraries import trace_all
 from gpudoctor.derive.releases import capped, cuda_version, oldest_card_of, own_row, platform_of, release_rows
-from gpudoctor.derive.view import View, as_records, as_texts, text_in
+from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
 _INSTALLED = "installed distributions"
@@ -29,8 +29,13 @@ def requires_missing(view: View) -> Fact:
 
 def _wanted(view: View) -> tuple[str, ...]:
     """Return all requirements on NVIDIA's distributions, those of the CUDA extra included."""
-    wanted = view.texts("framework.extra_requires_nvidia") or view.texts("framework.requires_nvidia")
-    return wanted or as_texts((own_row(view) or {}).get("requires_nvidia"))
+    stated = ("framework.extra_requires_nvidia", "framework.requires_nvidia")
+    wanted = view.texts(stated[0]) or view.texts(stated[1])
+    wanted = wanted or as_texts((own_row(view) or {}).get("requires_nvidia"))
+    unseen = view.unknown_among(stated)
+    if not wanted and unseen is not None:
+        raise NotKnown(unseen)
+    return wanted
 
 
 def asks_packages(view: View) -> Fact:

@@ -40,7 +40,8 @@ class Teller:
         """Return what is said of a candidate; its fixes are unproven, for nothing of a machine was seen."""
         rule = self.rules[candidate.cause]
         asks = () if certain or rule.severity is Severity.BENIGN else rule.ask or (LAST_RESORT,)
-        fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(rule, self.supposed)
+        fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(
+            rule, self.supposed, self.tables)
         return Finding(
             rule=rule.id, cause=rule.cause, severity=rule.severity, subject=SUBJECT,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
@@ -96,11 +97,15 @@ def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
             yield remedy
 
 
-def _as_the_page_says(rule: Rule, subject: Subject) -> tuple[Remedy, ...]:
-    """Return what to do in the words of the page, whose commands need what the text does not say."""
+def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Remedy, ...]:
+    """Return what to do in the words of the page, whose commands need what the text does not say.
+
+    A fix that the text rules out, for it is another framework's, has no words to lend.
+    """
     if not rule.fix or rule.severity is Severity.BENIGN:
         return ()
-    bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in rule.fix)
+    bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in rule.fix
+            if _truth(fix, subject, tables) is not Truth.FALSE)
     filled = (remedy for fix in bare if (remedy := concretise(fix, subject)) is not None)
     title = next((remedy.title for remedy in filled), rule.title)
     return (Remedy(

@@ -78,3 +78,13 @@ def test_nothing_is_supposed_of_no_framework() -> None:
     """A machine that was looked at and has none."""
     found = supposed(replace(told("python: 3.10\n"), frameworks=()), database().tables)
     assert found.frameworks == ()
+
+
+def test_the_fix_for_another_framework_is_no_fix() -> None:
+    """PyTorch's CPU build on Windows was to be replaced by PaddlePaddle, whose fix asks for little."""
+    text = CPU_BUILD + "framework: pytorch 2.6.0+cpu\nplatform: windows\ndriver: 560.94\npython: 3.11\n"
+    found = explain(texts.read_text(text, database()), database()).findings
+    titles = [fix.title for finding in found for fix in finding.fixes]
+    assert found[0].cause == "cpu-only-build"
+    assert titles
+    assert not [title for title in titles if "paddle" in title]

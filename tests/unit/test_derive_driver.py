@@ -123,3 +123,15 @@ def test_every_failure_of_cuinit_has_exactly_one_cause(database: RuleDatabase, c
     errors = [finding for finding in judgement.findings if finding.severity is Severity.ERROR]
     assert [bool(finding.fixes) for finding in errors] == [True], [finding.cause for finding in errors]
     assert [open_rule for open_rule in judgement.undecided if open_rule.severity is Severity.ERROR] == []
+
+
+@pytest.mark.parametrize(("file_version", "expected"), [
+    (Known(value="999.1", source="test"), "driver"), (Known(value="580.95.05", source="test"), "compat"),
+    (Absent(source="test"), "compat"), (Unknown(reason="the file could not be read"), None)])
+def test_a_newer_libcuda_is_forward_compatibility_only_where_the_systems_own_is_known(
+    database: RuleDatabase, file_version: Fact, expected: str | None,
+) -> None:
+    """It was called so where nobody could read the system's file, which may be the very same: an update."""
+    found = derived(database, "cuda.library_kind", cuda__library_version="999.1",
+                    driver__libcuda_file_version=file_version)
+    assert (found.value if isinstance(found, Known) else None) == expected

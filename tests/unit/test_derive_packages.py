@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor import derive, ruledb
 from gpudoctor.assume import lay
-from gpudoctor.model import Absent, Fact, Known, Record, RuleDatabase, Scope, Value
+from gpudoctor.model import Absent, Fact, Known, Record, RuleDatabase, Scope, Unknown, Value
 
 RULES = Path(__file__).parents[2] / "rules"
 SITE = "/home/user/venv/lib/python3.12/site-packages"
@@ -123,3 +123,19 @@ def test_a_platform_without_a_cuda_build_is_told_from_one_with(database: RuleDat
     name = "framework.published_for_cuda"
     assert known(derived(database, Scope.FRAMEWORK, name, {**arm, "release": "tensorflow==2.20.0"})) is False
     assert known(derived(database, Scope.FRAMEWORK, name, {**arm, "release": "torch==2.15.0"})) is True
+
+
+def test_what_a_framework_asks_for_is_open_where_its_metadata_could_not_be_read(
+    database: RuleDatabase,
+) -> None:
+    """JAX's table row does not say it; it was taken for a build that asks for no packages."""
+    hidden: Mapping[str, Fact] = {"framework.extra_requires_nvidia": Unknown(reason="hidden by the test")}
+    jax: Mapping[str, Fact] = {"release": Known(value="jax[cuda12]==0.10.2", source="test"), **hidden}
+    torch: Mapping[str, Fact] = {"release": Known(value="torch==2.15.0", source="test"), **hidden}
+    for name, release, expected in (
+        ("framework.asks_packages", jax, Unknown), ("framework.distributions_incomplete", jax, Unknown),
+        ("framework.asks_packages", torch, Known),
+    ):
+        snapshot = lay(database.base, release, database.tables, source="test")
+        found = derive.subjects(snapshot, database)[Scope.FRAMEWORK][0].fact(name)
+        assert isinstance(found, expected), name
