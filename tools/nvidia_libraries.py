@@ -27,6 +27,7 @@ TABLE = Table(
         "folder": "text",
         "libraries": "texts",
         "wheel_bytes": "integer",
+        "wheel_sha256": "text",
     },
 )
 SHARED_TABLE = Table(
@@ -71,6 +72,7 @@ def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Ro
                 "folder": folder or None,
                 "libraries": list(libraries),
                 "wheel_bytes": _contents(index, cache, wheels[span[-1]])["bytes"],
+                "wheel_sha256": wheels[span[-1]].sha256,
                 "source": f"pypi:{distribution}=={wheels[span[-1]].version}",
             }
         )
