@@ -32,7 +32,7 @@ PADDLE_SUFFIX = re.compile(r"\.post(\d+)$")
 def wheel_contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> dict[str, Any]:
     """Return `build` (the build file's text, or None), `bytes`, `libraries` (member -> RECORD's sha256).
 
-    A library that RECORD does not list has None: RECORD of tensorflow-gpu 2.1 and 2.2 for Windows names
+    A library that RECORD does not list has None: RECORD of tensorflow-gpu 2.1 to 2.3 for Windows names
     nearly every file below a folder that the wheel does not have.
     """
 
