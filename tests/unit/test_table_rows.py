@@ -8,6 +8,8 @@ import pytest
 from tools.framework_tables import PROJECTS
 from tools.nvidia_libraries import shared_rows
 from tools.table_file import Table, changes
+from tools.update_gpu_products import specification_rows
+from tools.wheel_facts import libraries_of
 from tools.wheel_requirements import lowest_admitted
 
 TABLE = Table(summary="x", key=("version",), columns={"version": "package_version", "code": "records"})
@@ -75,3 +77,30 @@ def test_compact_rows_keep_what_their_table_has() -> None:
         "distribution": "jaxlib", "version": "0.7.2", "platform": "linux_x86_64", "build": "cpu",
         "wheel_sha256": "aa", "source": "pypi:jaxlib==0.7.2",
     }
+
+
+PRODUCT: dict[str, Any] = {
+    "manufacturer": "NVIDIA", "name": "Tesla V100 SXM3 32 GB", "gpu_name": "GV100", "cuda_major_version": 7,
+    "cuda_minor_version": 0, "memory_size_gb": 32.0, "memory_type": "HBM2", "memory_bandwidth_gb_s": 981.0,
+    "single_float_performance_gflop_s": 16350.000000000002, "half_float_performance_gflop_s": 32710.0,
+    "board_slot_width": "SXM Module", "bus_interface": "PCIe 3.0 x16", "thermal_design_power_w": 350,
+    "release_date": None, "tpu_url": "https://example.org/gpu-specs/tesla-v100-sxm3-32-gb.c3474",
+}
+
+
+def test_specifications_have_round_figures_and_leave_out_what_is_doubtful() -> None:
+    """Rates in TFLOPS, of four digits; none for the chip whose rate is in doubt, no row for half a card."""
+    doubtful = PRODUCT | {"name": "H100 PCIe 80 GB", "gpu_name": "GH100", "cuda_major_version": 9}
+    others = [PRODUCT | {"name": "B200"}, PRODUCT | {"manufacturer": "AMD"},
+              PRODUCT | {"cuda_major_version": 3}, PRODUCT | {"cuda_major_version": None}]
+    first, second = specification_rows("2025.12", [PRODUCT, doubtful, *others])
+    assert (first["compute_capability"], first["fp32_tflops"], first["fp16_tflops"]) == ("7.0", 16.35, 32.71)
+    assert (first["specification"], first["released"]) == ("tesla-v100-sxm3-32-gb.c3474", None)
+    assert (second["fp32_tflops"], second["fp16_tflops"]) == (16.35, None)
+
+
+def test_libraries_are_those_of_the_wheel_whatever_its_record_names() -> None:
+    """RECORD of tensorflow-gpu 2.1 for Windows names other folders: its libraries have no recorded hash."""
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    record = "a/x.dll,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\na_gpu/y.pyd,sha256=AAAA,0\n"
+    assert libraries_of(["a/x.dll", "a/y.pyd", "a/z.py"], record) == {"a/x.dll": empty, "a/y.pyd": None}

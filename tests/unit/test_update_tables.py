@@ -18,15 +18,16 @@ TABLE = Table(
 
 
 def test_table_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    """Records and lists survive; a column without a value is left out, an empty list is a value."""
+    """Records and figures survive; a column without a value is left out, an empty list is a value."""
     path = tmp_path / "t.toml"
     rows: list[dict[str, Any]] = [
         {"version": "1.0", "code": [{"sass": ["8.0"], "fat_binaries": 2}], "source": "pypi:x==1.0"},
-        {"version": "1.1", "code": [], "source": "pypi:x==1.1"},
-        {"version": "1.2", "code": None, "source": "pypi:x==1.2"},
+        {"version": "1.1", "code": [{"rate": 16.35, "size": 80.0}], "source": "pypi:x==1.1"},
+        {"version": "1.2", "code": [], "source": "pypi:x==1.2"},
+        {"version": "1.3", "code": None, "source": "pypi:x==1.3"},
     ]
     write_table(path, TABLE, rows)
-    del rows[2]["code"]
+    del rows[3]["code"]
     assert read_rows(path) == rows
 
 
