@@ -180,7 +180,9 @@ def test_measured_columns_of_a_torch_wheel() -> None:
         "built": {},
         "sha256": {"torch/lib/libtorch_cuda.so": "bb", "torch/lib/libtorch_cuda_linalg.so": "cc"},
     }
-    recorded = {"torch/lib/libtorch_cuda.so": "aa", "torch/lib/libtorch_cuda_linalg.so": "cc"}
+    recorded: dict[str, str | None] = {
+        "torch/lib/libtorch_cuda.so": "aa", "torch/lib/libtorch_cuda_linalg.so": "cc"
+    }
     assert measured_columns(observed, recorded) == {
         "code_library": "torch/lib/libtorch_cuda.so",
         "measured_library_sha256": "aa",
