@@ -99,8 +99,6 @@ class Project:
         if not self.compact:
             return row
         known = self.table.columns
-        if row["build"] != "cuda" or row["platform"].startswith("windows"):  # nothing in it is ever measured
-            row = {name: value for name, value in row.items() if name != "wheel_sha256"}
         distribution = row["source"].removeprefix("pypi:").partition("==")[0]
         return {"distribution": distribution} | {
             name: value
@@ -120,7 +118,8 @@ PROJECTS = (
     ),
     Project(
         name="torch",
-        summary="Wheels of torch: a row for each version and platform, read from one wheel.",
+        summary="Wheels of torch: a row for each version and platform, read from one wheel; what it declares "
+        "is what torch.cuda.get_arch_list() answers, a text in libtorch_python.so.",
         distributions={"torch": "1.8"},
         extra="",
         compact=False,
@@ -169,8 +168,8 @@ PROJECTS = (
     ),
     Project(
         name="cupy_distributions",
-        summary="Wheels of cupy-cuda*, from CuPy 12 on: a row for each version and platform.",
-        distributions={f"cupy-cuda{suffix}": "12.0" for suffix in CUPY_SUFFIXES},
+        summary="Wheels of cupy-cuda*, from CuPy 11 on: a row for each version and platform.",
+        distributions={f"cupy-cuda{suffix}": "11.0" for suffix in CUPY_SUFFIXES},
         extra="ctk",
     ),
 )

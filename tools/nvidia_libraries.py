@@ -27,11 +27,12 @@ TABLE = Table(
         "folder": "text",
         "libraries": "texts",
         "wheel_bytes": "integer",
+        "wheel_sha256": "text",
     },
 )
 SHARED_TABLE = Table(
     summary="Libraries that several of NVIDIA's distributions install in one place: the last installed wins, "
-    "and removing one removes them for all.",
+    "and removing one removes them for all; each with the oldest and the newest release that does.",
     key=("folder", "library"),
     columns={"folder": "text", "library": "text", "distributions": "texts"},
 )
@@ -71,6 +72,7 @@ def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Ro
                 "folder": folder or None,
                 "libraries": list(libraries),
                 "wheel_bytes": _contents(index, cache, wheels[span[-1]])["bytes"],
+                "wheel_sha256": wheels[span[-1]].sha256,
                 "source": f"pypi:{distribution}=={wheels[span[-1]].version}",
             }
         )
@@ -78,22 +80,31 @@ def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Ro
 
 
 def shared_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the libraries that the newest releases of two or more distributions put in the same place."""
-    newest = {row["distribution"]: row for row in rows if "folder" in row}
-    owners: dict[tuple[str, str], list[str]] = {}
-    for distribution, row in sorted(newest.items()):
-        for library in row["libraries"]:
-            owners.setdefault((row["folder"], library), []).append(distribution)
+    """Return the libraries that some releases of two or more distributions put in the same place.
+
+    Each distribution is named with the oldest and the newest release that does, written as a requirement.
+    """
+    owners: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in rows:
+        for library in row["libraries"] if "folder" in row else ():
+            place = owners.setdefault((row["folder"], library), {})
+            place.setdefault(row["distribution"], []).append(row)
     return [
         {
             "folder": folder,
             "library": library,
-            "distributions": [f"{name}=={newest[name]['version']}" for name in distributions],
-            "source": newest[distributions[-1]]["source"],
+            "distributions": [_span(name, spans) for name, spans in sorted(named.items())],
+            "source": named[max(named)][-1]["source"],
         }
-        for (folder, library), distributions in sorted(owners.items())
-        if len(distributions) > 1
+        for (folder, library), named in sorted(owners.items())
+        if len(named) > 1
     ]
+
+
+def _span(distribution: str, rows: list[Row]) -> str:
+    oldest = min((row["since"] for row in rows), key=Version)
+    newest = max((row["version"] for row in rows), key=Version)
+    return f"{distribution}=={newest}" if oldest == newest else f"{distribution}>={oldest},<={newest}"
 
 
 def _contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> Any:

@@ -102,6 +102,8 @@ def _inline(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
+    if isinstance(value, float):
+        return f"{value:.10g}" if value % 1 else f"{value:.1f}"
     if isinstance(value, list):
         return f"[{', '.join(_inline(item) for item in value)}]"
     if isinstance(value, dict):

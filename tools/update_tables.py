@@ -53,7 +53,7 @@ def complete_row(
     if library := row.get("code_library"):
         contents = [wheel_contents(index, cache, wheel) for wheel in release.wheels]
         row["library_sha256"] = sorted({content["libraries"].get(library) for content in contents} - {None})
-    if "declared" in row and "code" in row:
+    if row.get("declared") and "code" in row:
         row["declared_differs"] = declared_difference(row["declared"], row["code"])
     return project.fitted(row)
 
@@ -70,13 +70,11 @@ def all_rows(project: Project, index: WheelIndex, cache: WheelCache, found: list
 
 
 def measuring_order(found: list[Release], rows: list[Row], *, every_patch: bool) -> Iterator[Release]:
-    """Yield the CUDA builds for Linux not measured yet: x86_64 first, in it newest patches first."""
+    """Yield the CUDA builds not measured yet: Linux x86_64 first, in it newest patches first."""
     pending = [
         release
         for release, row in zip(found, rows, strict=True)
-        if row.get("build") == "cuda"
-        and release.chosen.platform.startswith("linux")
-        and "fat_binaries" not in row
+        if row.get("build") == "cuda" and "fat_binaries" not in row
     ]
     newest_patch: dict[tuple[str, str, tuple[int, ...]], Version] = {}
     for release in found:

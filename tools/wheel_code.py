@@ -46,11 +46,12 @@ OPENED_BY_NAME = re.compile(
 # libraries (warp-ctc, warp-rnnt), whose device code says nothing about Paddle's own.
 SET_ASIDE = re.compile(
     r"core_noavx.*|_foo.*|lib(iomp5|mkl|dnnl|mkldnn|blas|lapack|gfortran|quadmath|warp).*"
+    r"|(mkl|mkldnn|dnnl|openblas|warp).*\.dll"
 )
 
 
 def observe(
-    index: WheelIndex, wheel: WheelFile, libraries: dict[str, str], *, tensorrt: bool
+    index: WheelIndex, wheel: WheelFile, libraries: dict[str, str | None], *, tensorrt: bool
 ) -> dict[str, Any]:
     """Read the `libraries` (member -> sha256 that RECORD lists) of a wheel and look into each.
 
@@ -80,7 +81,7 @@ def observe(
     return seen
 
 
-def worth_observing(libraries: dict[str, str]) -> dict[str, str]:
+def worth_observing(libraries: dict[str, str | None]) -> dict[str, str | None]:
     """Leave out the large libraries that say nothing about the framework's own device code."""
     return {
         member: sha256
@@ -90,26 +91,38 @@ def worth_observing(libraries: dict[str, str]) -> dict[str, str]:
 
 
 def declared_difference(declared: list[str], code: list[dict[str, Any]]) -> list[str] | None:
-    """Return how the cards that a build file declares differ from those it has code for, None if not.
+    """Return how the cards that a wheel declares differ from those it has code for, None if not.
 
-    The most frequent signature is what the wheel was built for: a few files are built for single cards only.
+    The frequent signatures tell what a wheel was built for: a few files are built for single cards only. Of
+    several the one nearest to what is declared counts: the others are libraries that are linked in, such as
+    cuDNN, which in torch 1.11 has a few fat binaries more than torch's own kernels.
     sm_80 is machine code; TensorFlow's compute_90 is PTX, before 2.8 with machine code as well.
     """
-    main = code[0] if code else {"sass": [], "ptx": []}
-    sass, ptx = set(main["sass"]), {name.partition("@")[0] for name in main["ptx"]}
-    wants_ptx = {_dotted(name) for name in declared if name.startswith("compute_")}
-    wants_sass = {_dotted(name) for name in declared} - wants_ptx
-    differences = {
-        "declared, not there": (wants_sass - sass) | (wants_ptx - ptx),
-        "there, not declared": sass - wants_sass - wants_ptx,
-    }
-    said = [f"{what}: {' '.join(sorted(cards))}" for what, cards in differences.items() if cards]
+    most = max((record["fat_binaries"] for record in code), default=0)
+    main = [record for record in code if 2 * record["fat_binaries"] >= most]
+    found = [_differences(declared, record) for record in main or [{"sass": [], "ptx": []}]]
+    nearest = min(found, key=lambda differences: sum(map(len, differences.values())))
+    said = [f"{what}: {' '.join(sorted(cards, key=_order))}" for what, cards in nearest.items() if cards]
     return said or None
 
 
+def _differences(declared: list[str], record: dict[str, Any]) -> dict[str, set[str]]:
+    sass, ptx = set(record["sass"]), {name.partition("@")[0] for name in record["ptx"]}
+    wants_ptx = {_dotted(name) for name in declared if name.startswith("compute_")}
+    wants_sass = {_dotted(name) for name in declared} - wants_ptx
+    return {
+        "declared, not there": (wants_sass - sass) | (wants_ptx - ptx),
+        "there, not declared": sass - wants_sass - wants_ptx,
+    }
+
+
 def _dotted(name: str) -> str:
-    digits = name.removeprefix("sm_").removeprefix("compute_")
-    return digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
+    found = re.fullmatch(r"(?:sm_|compute_)(\d+)(\d[af]?)", name)
+    return f"{found[1]}.{found[2]}" if found else name
+
+
+def _order(capability: str) -> tuple[list[int], str]:
+    return [int(number) for number in re.findall(r"\d+", capability)], capability
 
 
 def _names_in(library: Path) -> list[str]:
@@ -117,7 +130,7 @@ def _names_in(library: Path) -> list[str]:
         return sorted({name[:-1].decode() for name in OPENED_BY_NAME.findall(mapped)})
 
 
-def measured_columns(observed: dict[str, Any], libraries: dict[str, str]) -> Row:
+def measured_columns(observed: dict[str, Any], libraries: dict[str, str | None]) -> Row:
     """Return the columns that follow from what was observed in a wheel."""
     scans = {
         member: scan for member, scan in observed["scans"].items() if not BUNDLED.fullmatch(Path(member).name)
@@ -142,7 +155,7 @@ def _extract(archive: zipfile.ZipFile, member: str, copy: Path) -> str:
     return digest.hexdigest()
 
 
-def _code_columns(scans: dict[str, dict[str, Any]], libraries: dict[str, str]) -> Row:
+def _code_columns(scans: dict[str, dict[str, Any]], libraries: dict[str, str | None]) -> Row:
     """Sum the signatures over the libraries and name the one with most device code."""
     for member, scan in scans.items():
         if scan["error"] or scan["unreadable"]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from packaging.version import Version
 
+from tools import torch_declared
 from tools.table_file import Row
 from tools.wheel_cache import WheelCache
 from tools.wheel_index import WheelFile, WheelIndex, dist_info_member, read_text
@@ -29,7 +30,11 @@ PADDLE_SUFFIX = re.compile(r"\.post(\d+)$")
 
 
 def wheel_contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> dict[str, Any]:
-    """Return `build` (the build file's text, or None), `bytes`, `libraries` (member -> RECORD's sha256)."""
+    """Return `build` (the build file's text, or None), `bytes`, `libraries` (member -> RECORD's sha256).
+
+    A library that RECORD does not list has None: RECORD of tensorflow-gpu 2.1 to 2.3 for Windows names
+    nearly every file below a folder that the wheel does not have.
+    """
 
     def ask() -> dict[str, Any]:
         with index.open(wheel) as archive:
@@ -38,11 +43,11 @@ def wheel_contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> di
             assert archive.fp is not None  # it has just been opened
             return {
                 "build": read_text(archive, build) if build else None,
-                "libraries": dict(sorted(library_hashes(record))),
+                "libraries": dict(sorted(libraries_of(archive.namelist(), record).items())),
                 "bytes": archive.fp.seek(0, os.SEEK_END),
             }
 
-    contents: dict[str, Any] = cache.get("contents-2", wheel.sha256, ask)
+    contents: dict[str, Any] = cache.get("contents-3", wheel.sha256, ask)
     return contents
 
 
@@ -70,6 +75,8 @@ def stated_columns(
         "source": f"pypi:{wheel.project}=={wheel.version}",
     }
     row |= _build_of_name(wheel, row)
+    if row["build"] == "cuda" and torch_declared.MEMBER in contents["libraries"]:
+        row["declared"] = torch_declared.declared_architectures(index, cache, wheel)
     return row | _versions_of_pins(row)
 
 
@@ -190,6 +197,12 @@ def _plain_version(stated: str, *, digits_of_minor: int) -> str:
     if digits == stated or not digits_of_minor:
         return digits
     return f"{digits[:-digits_of_minor]}.{digits[-digits_of_minor:]}"
+
+
+def libraries_of(members: Iterable[str], record: str) -> dict[str, str | None]:
+    """Return the wheel's libraries, each with the sha256 that RECORD lists for it, or None."""
+    listed = dict(library_hashes(record))
+    return {member: listed.get(member) for member in members if LIBRARY.fullmatch(member)}
 
 
 def library_hashes(record: str) -> Iterator[tuple[str, str]]:

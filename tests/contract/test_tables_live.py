@@ -1,12 +1,14 @@
 """The committed tables against the wheels of today's index; skipped only where no index is reachable."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from packaging.requirements import Requirement
 
 from gpudoctor.payloads.fatbin import scan_buffer
 from tools import jax_versions
@@ -35,6 +37,11 @@ ROWS = [
     ("paddle_distributions", "paddlepaddle-gpu", "1.8.5.post107", "windows_x86_64"),
     ("cupy_distributions", "cupy-cuda102", "12.3.0", "linux_x86_64"),
     ("cupy_distributions", "cupy-cuda11x", "13.6.0", "linux_x86_64"),
+]
+# An ELF file, and a PE file of Windows.
+SMALL_LIBRARIES = [
+    ("torch", "torch", "2.15.0", "linux_x86_64", r"torch/lib/libtorch_cuda_linalg\.so"),
+    ("cupy_distributions", "cupy-cuda13x", "14.2.0", "windows_x86_64", r"cupy/random/_generator_api\..*pyd"),
 ]
 
 
@@ -123,12 +130,16 @@ def test_recorded_hashes_are_those_of_every_wheel_of_the_row(
     assert row["measured_library_sha256"] in hashes
 
 
-def test_device_code_of_a_library_is_part_of_its_row(index: WheelIndex) -> None:
+@pytest.mark.parametrize(("table", "distribution", "version", "platform", "library"), SMALL_LIBRARIES)
+def test_device_code_of_a_library_is_part_of_its_row(
+    index: WheelIndex, table: str, distribution: str, version: str, platform: str, library: str
+) -> None:
     """No CUDA wheel is small, but one library is: the sum holds its signatures at least as often."""
-    release = live_release(index, "torch", "torch", "2.15.0", "linux_x86_64")
-    row = committed("torch", version="2.15.0", platform="linux_x86_64")
+    release = live_release(index, table, distribution, version, platform)
+    row = committed_release(table, distribution, version, platform)
     with index.open(release.chosen) as archive:
-        found = scan_buffer(archive.read("torch/lib/libtorch_cuda_linalg.so"))
+        (member,) = [name for name in archive.namelist() if re.fullmatch(library, name)]
+        found = scan_buffer(archive.read(member))
     counted: dict[str, int] = {signature(record): record["fat_binaries"] for record in row["code"]}
     assert found["fat_binaries"] > 0
     for record in found["code"]:
@@ -155,9 +166,8 @@ def test_nvidia_libraries_that_share_a_place_are_those_of_the_wheels(
     rows = nvidia_rows(index, empty_cache, ["nvidia-nccl-cu12", "nvidia-nccl-cu13"])
     (live,) = shared_rows(rows)
     held = committed("nvidia_shared_files", folder=live["folder"], library=live["library"])
-    assert {name.partition("==")[0] for name in live["distributions"]} <= {
-        name.partition("==")[0] for name in held["distributions"]
-    }
+    names = [{Requirement(text).name for text in row["distributions"]} for row in (live, held)]
+    assert names[0] <= names[1]
 
 
 def test_a_requirement_resolves_to_a_release_that_it_admits(index: WheelIndex) -> None:
@@ -195,10 +205,10 @@ def test_every_row_is_whole(project: Project) -> None:
 
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
 def test_device_code_is_measured_in_each_minor_release(project: Project) -> None:
-    """Of each distribution with CUDA (Linux x86_64) some patch of each minor release has been looked into."""
+    """Of each distribution with CUDA (x86_64) some patch of each minor release has been looked into."""
     measured: dict[tuple[str, ...], bool] = {}
     for row in read_rows(project.path):
-        if row.get("build") == "cuda" and row["platform"] == "linux_x86_64":
-            minor = (row.get("distribution", project.name), *row["version"].split(".")[:2])
+        if row.get("build") == "cuda" and row["platform"].endswith("_x86_64"):
+            minor = (row.get("distribution", project.name), row["platform"], *row["version"].split(".")[:2])
             measured[minor] = measured.get(minor, False) or "fat_binaries" in row
     assert [minor for minor, is_measured in measured.items() if not is_measured] == []

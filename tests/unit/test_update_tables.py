@@ -7,6 +7,7 @@ import pytest
 
 from tools.loader_trace import loader_symbols
 from tools.table_file import Table, read_rows, render_table, write_table
+from tools.torch_declared import architectures_in
 from tools.wheel_code import declared_difference, measured_columns
 from tools.wheel_facts import build_columns, glibc_floor, library_hashes, python_versions
 from tools.wheel_index import WheelFile, platform_of
@@ -17,15 +18,16 @@ TABLE = Table(
 
 
 def test_table_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    """Records and lists survive; a column without a value is left out, an empty list is a value."""
+    """Records and figures survive; a column without a value is left out, an empty list is a value."""
     path = tmp_path / "t.toml"
     rows: list[dict[str, Any]] = [
         {"version": "1.0", "code": [{"sass": ["8.0"], "fat_binaries": 2}], "source": "pypi:x==1.0"},
-        {"version": "1.1", "code": [], "source": "pypi:x==1.1"},
-        {"version": "1.2", "code": None, "source": "pypi:x==1.2"},
+        {"version": "1.1", "code": [{"rate": 16.35, "size": 80.0}], "source": "pypi:x==1.1"},
+        {"version": "1.2", "code": [], "source": "pypi:x==1.2"},
+        {"version": "1.3", "code": None, "source": "pypi:x==1.3"},
     ]
     write_table(path, TABLE, rows)
-    del rows[2]["code"]
+    del rows[3]["code"]
     assert read_rows(path) == rows
 
 
@@ -178,7 +180,9 @@ def test_measured_columns_of_a_torch_wheel() -> None:
         "built": {},
         "sha256": {"torch/lib/libtorch_cuda.so": "bb", "torch/lib/libtorch_cuda_linalg.so": "cc"},
     }
-    recorded = {"torch/lib/libtorch_cuda.so": "aa", "torch/lib/libtorch_cuda_linalg.so": "cc"}
+    recorded: dict[str, str | None] = {
+        "torch/lib/libtorch_cuda.so": "aa", "torch/lib/libtorch_cuda_linalg.so": "cc"
+    }
     assert measured_columns(observed, recorded) == {
         "code_library": "torch/lib/libtorch_cuda.so",
         "measured_library_sha256": "aa",
@@ -229,12 +233,41 @@ def test_measured_columns_of_a_paddle_wheel() -> None:
 def test_declared_architectures_are_held_against_the_measured(
     declared: list[str], said: list[str] | None
 ) -> None:
-    """The most frequent signature is what a wheel was built for; compute_80 is PTX, with or without SASS."""
+    """The frequent signature is what a wheel was built for; compute_80 is PTX, with or without SASS."""
     code = [
         {"sass": ["7.0", "8.0"], "ptx": ["8.0@7.8"], "fat_binaries": 9},
         {"sass": ["9.0"], "ptx": [], "fat_binaries": 1},
     ]
     assert declared_difference(declared, code) == said
+
+
+def test_code_linked_in_is_not_held_against_what_is_declared() -> None:
+    """In torch 1.11 cuDNN has a few fat binaries more than torch's own kernels, which are as declared."""
+    code = [
+        {"sass": ["3.5", "5.0", "6.0", "6.1", "7.0", "7.5"], "ptx": [], "fat_binaries": 273},
+        {"sass": ["3.7", "5.0", "6.0", "7.0"], "ptx": [], "fat_binaries": 271},
+        {"sass": ["9.0a"], "ptx": [], "fat_binaries": 55},
+    ]
+    assert declared_difference(["sm_37", "sm_50", "sm_60", "sm_70"], code) is None
+    assert declared_difference(["sm_37", "sm_50", "sm_60", "sm_90a"], code) == [
+        "declared, not there: 9.0a",
+        "there, not declared: 7.0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("library", "declared"),
+    [
+        (b"\0sm_50 sm_90a compute_120\0", ["sm_50", "sm_90a", "compute_120"]),
+        (b"\0sm_75 sm_80\0x\0sm_75 sm_80\0", ["sm_75", "sm_80"]),
+        (b"std::string ipc_hsm_70 sm_75\0", ["sm_70", "sm_75"]),
+        (b"\0built for sm_75 sm_80\0", []),
+        (b"\0sm_75 sm_80\0sm_90 sm_100\0", []),
+    ],
+)
+def test_torch_declares_its_architectures_in_one_text(library: bytes, declared: list[str]) -> None:
+    """A text of its own, which a zero ends; with two different ones it is not known which counts."""
+    assert architectures_in(library) == declared
 
 
 def test_unreadable_device_code_stops_the_measurement() -> None:
