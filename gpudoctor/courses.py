@@ -177,7 +177,8 @@ def _precisions(card: Subject, tables: Tables) -> tuple[str, ...]:
     capability, table = _value(card, "gpu.compute_capability"), tables.get("precisions")
     if table is None or not isinstance(capability, str):
         return ()
-    return tuple(str(row["precision"]) for row in table.rows
+    tried = (row for row in table.rows if row.get("tried") is not False)
+    return tuple(str(row["precision"]) for row in tried
                  if versions.parse(str(row["first_compute_capability"])) <= versions.parse(capability))
 
 

@@ -125,4 +125,8 @@ Common wrong advice: {fill_in}
 ## How to check
 
 {fill_in}
+
+## Versions it applies to
+
+{fill_in}: which systems, drivers, frameworks and releases; "every release" where it is true
 '''

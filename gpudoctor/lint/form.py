@@ -9,18 +9,18 @@ from collections.abc import Generator, Iterator
 from gpudoctor.assume import ALIASES
 from gpudoctor.engine import placeholders
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED, FactType
+from gpudoctor.lint.sections import section_problems
 from gpudoctor.model import (
     Case, Certainty, Condition, Effect, Operand, Rule, RuleDatabase, Scope, Severity, Table, Value,
 )
 from gpudoctor.skeleton import UNFINISHED
 
-SECTIONS = ("What was seen", "Why it breaks", "What to do", "How to check")
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
 DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
-# All but the first two are about gpudoctor itself: what it foretold did not come true, its rules are old.
-_NO_FAULT_OF_THE_MACHINE = ("framework-not-installed", "unknown-card", "loader-trace-differs",
-                            "rules-older-than-machine", "rules-package-refused")
+# All but the first three are about gpudoctor itself: what it foretold did not come true, its rules are old.
+_NO_FAULT_OF_THE_MACHINE = ("framework-not-installed", "unknown-card", "other-accelerator",
+                            "loader-trace-differs", "rules-older-than-machine", "rules-package-refused")
 # facts that list ids of symptoms: an id that is renamed would silently stop to count
 _OF_SYMPTOMS = ("text.symptoms", "framework.symptoms")
 _VISIBLE = {
@@ -35,6 +35,7 @@ def form_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     yield from _blocks(rule, database)
     yield from _fixes(rule, database)
     yield from _words(rule)
+    yield from section_problems(rule)
     yield from _sources(rule)
     if places := repr(rule).count(UNFINISHED):
         yield f"places that are still to be filled in: {places}; they say {UNFINISHED!r}"
@@ -229,9 +230,6 @@ def _words(rule: Rule) -> Iterator[str]:
         parts = re.findall(r"\[\?([^\[\]]*)\]", text)
         if len(parts) != text.count("[?") or not all(placeholders(part) for part in parts):
             yield f"{text!r}: a part that may be left out is written [?...] and names a fact"
-    for section in SECTIONS:
-        if not re.search(rf"^## {section}$", rule.page, re.MULTILINE):
-            yield f"the page lacks the section \"## {section}\""
 
 
 def _sources(rule: Rule) -> Iterator[str]:

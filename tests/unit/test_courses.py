@@ -52,7 +52,7 @@ def test_of_each_model_the_card_with_the_most_room_is_run_on(database: RuleDatab
     single = [course for course in planned(database, snapshot) if course.stages != ("all-reduce",)]
     assert [(c.card, c.visible) for c in single] == [("1", "GPU-10000000"), ("2", "GPU-20000000")]
     assert all(course.stages == STAGES[:-1] for course in single)
-    assert set(single[0].precisions) == {"float16", "bfloat16", "tf32"}
+    assert set(single[0].precisions) == {"float16", "bfloat16", "tf32"}  # float8 is known, and not tried
 
 
 def test_all_cards_of_one_model_are_summed_over_together(database: RuleDatabase) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -12,6 +13,7 @@ from gpudoctor import ruledb
 from gpudoctor.lint import lint
 from gpudoctor.lint.form import form_problems
 from gpudoctor.lint.proofs import proof_problems
+from gpudoctor.lint.sections import WITHOUT_ADVICE, section_problems
 from gpudoctor.lint.tabled import table_problems
 from gpudoctor.model import (
     Case, Certainty, Condition, Effect, Fix, Operand, Rule, RuleDatabase, Source, Table, Value,
@@ -121,6 +123,12 @@ FORMS: dict[str, tuple[Rule, str]] = {
     "an undated source": (limit(source=(Source(url="https://example.org"),)), "lacks the day it was read"),
     "a source that is none": (limit(source=(Source(url="somebody"),)), "neither https:// nor pypi:"),
     "a section": (limit(page=page("GPD1070").page.replace("## How to check", "")), "\"## How to check\""),
+    "a section of nothing": (
+        limit(page=re.sub(r"(## Versions it applies to\n).*", r"\1", page("GPD1070").page, flags=re.DOTALL)),
+        "\"## Versions it applies to\", or the section is empty"),
+    "no wrong advice": (
+        limit(page=page("GPD1070").page.replace("Common wrong advice:", "By the way:")),
+        "the page names no wrong advice"),
     "a name in braces": (limit(summary="{system.colour}"), "there is no fact system.colour"),
     "a name of another scope": (limit(summary="{gpu.name}"), "not visible in scope 'host'"),
     "likely without a question": (limit(ask=()), "no [[ask]] says what would decide"),
@@ -139,6 +147,23 @@ def test_a_page_of_a_wrong_form(kind: str) -> None:
     assert list(form_problems(page("GPD1070"), database())) == []
     problems = list(form_problems(broken, with_rule(broken)))
     assert [problem for problem in problems if said in problem] != [], problems
+
+
+def test_a_page_without_wrong_advice_has_its_reason() -> None:
+    """Every page names some, or its cause stands there; an entry that is not needed is a problem."""
+    for rule in database().rules:
+        assert list(section_problems(rule)) == [], rule.id
+        excused = [cause for cause in WITHOUT_ADVICE if cause == rule.cause]
+        assert excused == [] or "wrong advice" not in rule.page.lower()
+    assert set(WITHOUT_ADVICE) <= {rule.cause for rule in database().rules}
+    needless = replace(page("GPD9010"), page=page("GPD9010").page + "\nCommon wrong advice: guessing.\n")
+    assert [problem for problem in section_problems(needless) if "has no place in WITHOUT_ADVICE" in problem]
+
+
+def test_a_page_of_a_site_needs_no_wrong_advice() -> None:
+    """Nothing circulates about what only one place has."""
+    silent = page("GPD1070").page.replace("Common wrong advice:", "By the way:")
+    assert list(section_problems(limit(id="GPDX0001", page=silent))) == []
 
 
 def test_an_id_of_two_pages_is_found() -> None:
