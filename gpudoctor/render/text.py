@@ -41,8 +41,9 @@ def render(report: Report, *, width: int | None, colour: bool, verbose: bool = F
                       color_system="standard" if colour else None)
     _head(console, report)
     quoted: set[str] = set()
+    ranks = told.ranks(report)
     for finding in report.findings:
-        _finding(console, finding, quoted)
+        _finding(console, finding, quoted, ranks.get(finding.rule, ""))
     _undecided(console, report.undecided)
     if verbose:
         _details(console, report.snapshot)
@@ -82,10 +83,10 @@ def _paragraph(console: Console, text: str | Text, indent: int) -> None:
     console.print(Padding(text, (0, 0, 0, indent)))
 
 
-def _finding(console: Console, finding: Finding, quoted: set[str]) -> None:
+def _finding(console: Console, finding: Finding, quoted: set[str], rank: str) -> None:
     """Print a finding; a line of a text that an earlier one (in `quoted`) showed is only pointed at."""
     console.print()
-    likely = "" if finding.certainty.value == "certain" else " (likely)"
+    likely = "" if finding.certainty.value == "certain" else f" (likely{rank})"
     title = Text(f"{finding.severity.value.upper()}{likely}", style=_COLOURS[finding.severity])
     title.append(f"  {finding.cause}", style="bold")
     title.append(f"  [{printable(finding.subject)}]")

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import show
-from gpudoctor.model import Certainty, Evidence, Facts, Known, Report, Severity, Snapshot, Value, Verdict
+from gpudoctor.model import (
+    Certainty, Evidence, Facts, Finding, Known, Report, Severity, Snapshot, Value, Verdict,
+)
 
 # What is said of a text that is not judged, by the name of the open question.
 OPEN = {
@@ -72,15 +74,24 @@ def quoted(evidence: Evidence, before: set[str]) -> str | None:
     """Return a line that was read, as it is quoted the first time and later; None for any other evidence."""
     if evidence.fact != "text.symptoms":
         return None
-    if evidence.source in before:
+    line = evidence.source.rpartition(", ")[0] or evidence.source  # one line may hold several messages
+    if line in before:
         return f"the same line  ({evidence.source})"
-    before.add(evidence.source)
+    before.add(line)
     return f"{evidence.saw}  ({evidence.source})"
+
+
+def ranks(report: Report) -> dict[str, str]:
+    """Return the place of each candidate among several, by its rule: ", 2 of 3"."""
+    candidates = [f.rule for f in _faults(report) if f.certainty is not Certainty.CERTAIN]
+    if not is_of_text(report.snapshot) or len(set(candidates)) < 2:
+        return {}
+    return {rule: f", {place} of {len(candidates)}" for place, rule in enumerate(candidates, 1)}
 
 
 def last_words(report: Report) -> str:
     """Return what it all comes to."""
-    faults = [f for f in report.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
+    faults = _faults(report)
     if report.verdict is Verdict.UNDECIDED:
         if any(question.cause == _NO_FAULT for question in report.undecided):
             return "Undecided: nothing in this text speaks of a fault"
@@ -95,3 +106,7 @@ def last_words(report: Report) -> str:
     if len(faults) == 1:
         return f"The cause is probably {first.cause}; the question above decides"
     return f"Not certain: {len(faults)} candidates, the most probable first; the questions above decide"
+
+
+def _faults(report: Report) -> list[Finding]:
+    return [f for f in report.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
