@@ -31,6 +31,9 @@ def main() -> NoReturn:
     sys.unraisablehook = say_nothing_of_memory
     try:
         code = run()
+    except KeyboardInterrupt:  # also while something else is being described
+        print("gpudoctor: interrupted", file=sys.stderr)
+        code = EXIT_INTERRUPTED
     except (MemoryError, SystemError):  # without memory CPython also forgets which error it was
         _spare_memory.clear()
         print(f"gpudoctor: {NO_MEMORY}", file=sys.stderr)
@@ -52,9 +55,6 @@ def run() -> int:
             return 0
         code = _plain_check()
         return _command() if code is None else code
-    except KeyboardInterrupt:
-        print("gpudoctor: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
     except SystemExit as ended:  # a reader that has gone, a signal that ends us
         return ended.code if isinstance(ended.code, int) else 0
     except Exception as error:  # the outermost line: whatever it is becomes one line and an exit code
