@@ -15,13 +15,13 @@ from gpudoctor.facts import CATALOGUE
 from tests.faults.doctor import FAULT_FILE, ROOT, compiled, doctor_machine
 from tests.faults.fault import Fault, Promise, keeps
 from tests.faults.probes import PROBES, UNDECIDED
-from tests.faults.scene import Scene, Seen, Stage
+from tests.faults.scene import FRAMEWORKS, Scene, Seen, Stage
 from tests.harness.machine import Machine
 from tests.hosts.looking import of_probe
 
 WHOLE = Scene(key="unbroken static", machine=doctor_machine)
 STRANGER = 54321  # a user without a line in /etc/passwd, whose processes nobody else's are counted with
-ALL = frozenset(of_probe(*{spec.probe for spec in CATALOGUE.values()}))
+ALL = frozenset(of_probe(*{spec.probe for spec in CATALOGUE.values()}) | {FRAMEWORKS})
 UNUSABLE, OWN_FAILURE = 4, 5
 ADDRESSES = "system.address_space_limit_bytes"
 EPERM, ENOSYS = 1, 38
