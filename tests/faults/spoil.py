@@ -79,6 +79,8 @@ def spoilt(line: str, kind: str, collector: str) -> str:
     whole = json.loads(line)
     if not isinstance(whole, dict) or "answer" not in whole:
         return SPOILERS[kind](whole)
+    if collector == "series":
+        return SPOILERS[kind](whole)
     if whole["collector"] != collector:
         return line
     inner = SPOILERS[kind](whole.pop("answer"))
@@ -90,7 +92,8 @@ def main() -> None:
     kind, collector, real, *arguments = sys.argv[1:]
     reading, writing = os.pipe()
     descriptor, arguments[-2] = int(arguments[-2]), str(writing)
-    with subprocess.Popen([sys.executable, *arguments], executable=real, pass_fds=(writing,)):
+    payload = [int(word.rpartition("/")[2]) for word in arguments if word.startswith("/proc/self/fd/")]
+    with subprocess.Popen([sys.executable, *arguments], executable=real, pass_fds=(writing, *payload)):
         os.close(writing)
         with os.fdopen(reading, encoding="utf-8", errors="surrogateescape") as answer:
             lines = answer.read().splitlines()

@@ -13,7 +13,7 @@ from tests.machines.catalogue import r580
 
 CODES = (805, 806, 807, 808, 809)
 REMOVE, RESTART = "Remove the pipe folder", "Restart the MPS daemon"
-# With the variable, going without it is tried first, and this libcuda is not impressed: that fix is not shown.
+# With the variable, going without it is tried first, and as this libcuda fails again, it is not shown.
 WAYS = [("/tmp/nvidia-mps-42", code, RESTART) for code in CODES]
 WAYS += [("", code, REMOVE if code == 805 else RESTART) for code in CODES]
 
