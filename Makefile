@@ -5,7 +5,7 @@ WORKERS ?= 2
 export PYTHON
 RUN = .venv/bin/python
 
-.PHONY: help check test lint types rules rules-wheel mutants tables matrix benchmark constraints clean
+.PHONY: help check test lint types rules rules-wheel mutants tables matrix benchmark benchmark-job constraints clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -40,8 +40,11 @@ tables: test-environment  ## write the generated tables again from the published
 matrix: test-environment  ## write docs/matrix again from the rules (minutes); ARGS=--check compares
 	@$(RUN) -m tools.sweep $(ARGS)
 
-benchmark: test-environment  ## measure the speed and hold it against what was committed
+benchmark: test-environment  ## measure the speed and hold it against what was committed and promised
 	@$(RUN) -m benchmarks --check $(ARGS)
+
+benchmark-job: test-environment  ## the part of it that needs no framework: some minutes, for continuous integration
+	@$(RUN) -m benchmarks --check own-libraries cuda-doctor folder distributions path explain $(ARGS)
 
 constraints: test-environment  ## pin the newest versions of what development needs
 	@UV_PYTHON_DOWNLOADS=never $(RUN) -m uv --quiet pip compile pyproject.toml --upgrade --universal --python-version 3.10 \

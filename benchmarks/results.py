@@ -66,6 +66,15 @@ def is_worse(result: Result, committed: Mapping[str, Result]) -> bool:
     return before is not None and result.ratio > before.ratio * WORSE_AT_MOST
 
 
+def fault(result: Result, committed: Mapping[str, Result], at_most: float) -> str:
+    """Return in a line what is wrong with a ratio, nothing where it is within what is promised."""
+    if is_worse(result, committed):
+        return f"{result.name}: {result.ratio:.3f}, committed is {committed[result.name].ratio:.3f}"
+    if result.ratio > at_most:
+        return f"{result.name}: {result.ratio:.3f}, promised is {at_most:g}"
+    return ""
+
+
 def better(one: Result, other: Result) -> Result:
     """Return the result with the smaller ratio: noise makes a ratio worse more easily than better."""
     return min(one, other, key=lambda result: result.ratio)

@@ -25,7 +25,7 @@ def _make_package(folder):
 def _absolute(path):
     try:
         return os.path.abspath(path)
-    except OSError:  # a relative one, and the current folder was removed
+    except (OSError, TypeError):  # a relative one, and the current folder was removed; or no text at all
         return None
 
 

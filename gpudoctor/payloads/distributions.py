@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Distribution = Dict[str, Any]  # name, version, folder, path
     Entry = Dict[str, Any]  # sha256 (hex or None), size_bytes (or None)
 
-DISTRIBUTIONS_LIMIT = 5000
+DISTRIBUTIONS_LIMIT = 1000000  # beyond it nothing is said of any: no list is ever cut short without a word
 RECORD_BYTES_LIMIT = 16 << 20
 METADATA_BYTES_LIMIT = 1 << 20
 REQUIREMENTS_LIMIT = 500
@@ -35,12 +35,21 @@ def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def find(folders: "Iterable[str]") -> "List[Distribution]":
-    """List the distributions in `folders`, in their order: of one name, the first is the one Python sees."""
+class TooMany(Exception):
+    """More distributions than are read: whether a certain one is among them cannot be told."""
+
+
+def find(folders: "Iterable[str]", limit: int = DISTRIBUTIONS_LIMIT) -> "List[Distribution]":
+    """List the distributions in `folders`, in their order: of one name, the first is the one Python sees.
+
+    Raises TooMany where there are more than `limit`.
+    """
     found: List[Distribution] = []
     for folder in folders:
-        for name in files.list_folder(folder, wanted=_is_information).get("names", []):
+        for name in files.list_folder(folder, limit + 1, _is_information).get("names", []):
             _add(found, folder, name, os.path.join(folder, name))
+        if len(found) > limit:
+            raise TooMany("more than %d distributions on sys.path" % limit)
         if folder.endswith(".egg"):
             _add(found, folder, os.path.basename(folder), os.path.join(folder, "EGG-INFO"))
     return found
@@ -52,7 +61,7 @@ def _is_information(name: str) -> bool:
 
 def _add(found: "List[Distribution]", folder: str, name: str, path: str) -> None:
     match = _FOLDER.match(name)
-    if match is None or len(found) >= DISTRIBUTIONS_LIMIT:
+    if match is None:
         return
     found.append(
         {

@@ -24,8 +24,32 @@ COLLISION_FAMILIES = ("nvidia-", "jax-cuda", "jax-rocm")
 def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
     """Return python, installed, distributions, frameworks, files, collisions, gone and shadowing."""
     python = _guarded(interpreter.describe)
-    folders = python.get("path", [])
-    installed = distributions.find(folders)
+    answer = {
+        "because": request.get("because"),
+        "python": python,
+        "shadowing": _guarded(_shadowing, request, python.get("standard_library", "")),
+    }
+    installed = _guarded(_installed, python)
+    if isinstance(installed, dict):  # what is there cannot be told, and so nothing may be said to be missing
+        parts = ("installed", "distributions", "frameworks", "collisions", "gone")
+        files = _guarded(_library_files, python.get("path", []), [], [])
+        return dict(answer, files=files, **dict.fromkeys(parts, installed))
+    return dict(answer, **_examined(request, python["path"], installed))
+
+
+def _installed(python: "Dict[str, Any]") -> "List[Dict[str, Any]]":
+    """List the distributions; raises where it is not known which there are."""
+    if "error" in python:
+        raise RuntimeError("the interpreter did not say its sys.path: %s" % python["error"])
+    if not python["path"]:
+        raise RuntimeError("sys.path names no folder that exists: no module can be imported there")
+    return distributions.find(python["path"])
+
+
+def _examined(
+    request: "Dict[str, Any]", folders: "List[str]", installed: "List[Dict[str, Any]]"
+) -> "Dict[str, Any]":
+    """Return what follows from the distributions that are installed."""
     records = packages.Records()
     frameworks = []
     for name in packages.FRAMEWORKS:
@@ -33,12 +57,9 @@ def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
         if described is not None:
             frameworks.append(dict(described, name=name))
     answer = {
-        "because": request.get("because"),
-        "python": python,
         "installed": [[d["name"], d["version"], d["folder"]] for d in installed],
         "distributions": _guarded(_describe_family, installed),
         "frameworks": frameworks,
-        "shadowing": _guarded(_shadowing, request, python.get("standard_library", "")),
     }
     claims = _claims(installed, records)
     for framework in frameworks:

@@ -11,8 +11,8 @@ TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
     from typing import Any, Dict, List
 
-CONDA_PACKAGES_LIMIT = 5000
-PATH_LIMIT = 200
+CONDA_PACKAGES_LIMIT = 1000000
+PATH_LIMIT = 100000  # beyond it nothing is said of any folder
 
 
 def describe() -> "Dict[str, Any]":
@@ -42,12 +42,14 @@ def describe() -> "Dict[str, Any]":
 
 
 def folders() -> "List[str]":
-    """Return the folders of sys.path in order, without this payload's own and without repetition."""
-    found: List[str] = []
-    for entry in sys.path[:PATH_LIMIT]:
-        if entry and entry not in found and os.path.isdir(entry):
-            found.append(entry)
-    return found
+    """Return the folders of sys.path in order, without this payload's own and without repetition.
+
+    What is no text is passed over, as Python does.
+    """
+    if len(sys.path) > PATH_LIMIT:
+        raise ValueError("sys.path has %d entries" % len(sys.path))
+    entries = dict.fromkeys(entry for entry in sys.path if entry and isinstance(entry, str))
+    return [entry for entry in entries if os.path.isdir(entry)]
 
 
 def markers() -> "Dict[str, str]":

@@ -142,6 +142,9 @@ def _site_packages(data: Data) -> Fact:
     python = mapping(data.get("python"))
     if not isinstance(python.get("path"), list):
         return part_error(data, "python") or Unknown(reason="the interpreter did not say its path")
+    failed = part_error(data, "installed")
+    if failed is not None:
+        return failed
     holding = {text(folder) for folder in {row[2] for row in _installed(data) if isinstance(row[2], str)}}
     folders = [
         folder

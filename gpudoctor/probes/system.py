@@ -124,8 +124,9 @@ def _jetson(data: Data) -> Fact:
 
 def _cpu_flags(data: Data) -> Fact:
     text = text_at(data.get("cpuinfo"), "text")
-    if text is None:
-        return failure(data.get("cpuinfo"), "/proc/cpuinfo")
+    if text is None:  # every Linux has it: where it is not there, the processor's flags cannot be told
+        why = failure(data.get("cpuinfo"), "/proc/cpuinfo")
+        return why if isinstance(why, Unknown) else Unknown(reason="/proc/cpuinfo is not there")
     found = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
     if not found:
         return Unknown(reason="/proc/cpuinfo lists no flags")

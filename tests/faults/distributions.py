@@ -6,23 +6,43 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.faults.fault import Fault
-from tests.faults.patients import HANG, OF_PATIENT, SECONDS, row
-from tests.faults.probes import FOUND, UNDECIDED, of_framework
+from tests.faults.patients import HANG, SECONDS, WITHOUT_ENVIRONMENT, row
+from tests.faults.probes import UNDECIDED
 from tests.harness.machine import File
 
-OF_TORCH_FILES = of_framework("frameworks")
 METADATA = "torch-2.10.0+cpu.dist-info/METADATA"
 RECORD = "torch-2.10.0+cpu.dist-info/RECORD"
 JUNK = bytes(range(256)) * 400
-OF_TORCH = [
-    f"torch {name}" for name in ("framework.version", "framework.distribution", "framework.installer")
-]
+WITHOUT_METADATA: dict[str, Any] = {
+    "may_lose": frozenset({"torch framework.requires_nvidia", "torch framework.extra_requires_nvidia"}),
+    "says": "METADATA: not a regular file",
+}
+# Without version.py it is not known that this is a CPU build, in which nobody looks for device code.
+WITHOUT_BUILD: dict[str, Any] = {
+    "may_lose": frozenset({"torch framework.build", "torch framework.cuda", "torch framework.cudnn"}),
+    "changed": ["torch framework.code"],
+    "codes": (UNDECIDED,),
+    "says": "version.py",
+}
+# Their names come before those of torch and of NVIDIA's packages, so that a list cut short loses those first.
+MANY = (
+    "os.makedirs({folder!r}, exist_ok=True)\n"
+    "for n in range({number}):\n"
+    "    made = {folder!r} + '/aaa%05d-1.0.dist-info' % n\n"
+    "    os.mkdir(made)\n"
+    "    if n % 10 == 0:\n"
+    "        with open(made + '/METADATA', 'w') as out: out.write('Name: aaa%05d\\nVersion: 1.0\\n' % n)\n"
+)
+BEFORE_IT: dict[str, Any] = {
+    "environment": {"PYTHONPATH": "/opt/many"},
+    "command": WITHOUT_ENVIRONMENT,
+    "changed": ["environment.PYTHONPATH", "python.site_packages"],
+}
 DISTRIBUTIONS: dict[str, dict[str, Any]] = {
     "METADATA has terminal escapes": {
         "files": {METADATA: "Name: torch\x1b[2J\x1b]0;x\x07\nVersion: 2.10.0\x1b[31m\u202e\n"},
-        "may_lose": frozenset(OF_TORCH),
-        "changed": OF_TORCH,
-        "codes": (FOUND, UNDECIDED),
+        "may_lose": frozenset({"torch framework.version"}),
+        "says": "is no version",
     },
     "METADATA is junk": {"files": {METADATA: JUNK}},
     "METADATA is empty": {"files": {METADATA: ""}},
@@ -36,27 +56,22 @@ DISTRIBUTIONS: dict[str, dict[str, Any]] = {
     "METADATA is a folder": {
         "script": "os.remove('torch-2.10.0+cpu.dist-info/METADATA')\n"
         "os.mkdir('torch-2.10.0+cpu.dist-info/METADATA')\ngo_on()",
-        "may_lose": frozenset(OF_TORCH_FILES),
-        "changed": OF_TORCH_FILES,
+        **WITHOUT_METADATA,
     },
     "METADATA is a pipe": {
         "script": "os.remove('torch-2.10.0+cpu.dist-info/METADATA')\n"
         "os.mkfifo('torch-2.10.0+cpu.dist-info/METADATA')\ngo_on()",
-        "may_lose": frozenset(OF_TORCH_FILES),
-        "changed": OF_TORCH_FILES,
+        **WITHOUT_METADATA,
     },
     "METADATA may not be read": {
         "files": {METADATA: File(content="Name: torch\n", mode=0)},
-        "changed": OF_TORCH_FILES,
     },
     "RECORD has a million lines": {
         "script": "f = open('torch-2.10.0+cpu.dist-info/RECORD', 'a')\n"
         "for n in range(1000000): f.write('torch/x%07d.py,,\\n' % n)\n"
         "f.close()\ngo_on()",
-        "may_lose": OF_PATIENT,
-        "changed": OF_PATIENT,
     },
-    "RECORD is junk": {"files": {RECORD: JUNK}, "changed": OF_TORCH_FILES},
+    "RECORD is junk": {"files": {RECORD: JUNK}},
     "RECORD leads out of the environment": {
         "files": {
             RECORD: "torch/version.py,,\n../../../../../../etc/shadow,,\n/dev/zero,,\n/proc/self/mem,,\n"
@@ -67,20 +82,19 @@ DISTRIBUTIONS: dict[str, dict[str, Any]] = {
     "RECORD is a pipe": {
         "script": "os.remove('torch-2.10.0+cpu.dist-info/RECORD')\n"
         "os.mkfifo('torch-2.10.0+cpu.dist-info/RECORD')\ngo_on()",
-        "may_lose": OF_PATIENT,
-        "changed": OF_PATIENT,
     },
     "RECORD is an endless file": {
         "script": "os.remove('torch-2.10.0+cpu.dist-info/RECORD')\n"
         "os.symlink('/dev/zero', 'torch-2.10.0+cpu.dist-info/RECORD')\ngo_on()",
-        "may_lose": OF_PATIENT,
-        "changed": OF_PATIENT,
     },
-    "50 000 distributions": {
-        "script": "for n in range(50000): os.mkdir('package%05d-1.0.dist-info' % n)\ngo_on()",
-        "may_lose": OF_PATIENT,
-        "changed": OF_PATIENT,
-        "codes": (0, FOUND, UNDECIDED),
+    "50 000 distributions": {"script": MANY.format(number=50_000, folder=".") + "go_on()"},
+    "50 000 distributions in a folder before it": {
+        "script": MANY.format(number=50_000, folder="/opt/many") + "go_on()",
+        **BEFORE_IT,
+    },
+    "6 000 distributions in a folder before it": {
+        "script": MANY.format(number=6_000, folder="/opt/many") + "go_on()",
+        **BEFORE_IT,
     },
     "50 000 other files": {"script": "for n in range(50000): open('file%05d.py' % n, 'w').close()\ngo_on()"},
     "links that lead to themselves": {
@@ -127,15 +141,11 @@ DISTRIBUTIONS: dict[str, dict[str, Any]] = {
     "a .pth file of 100 000 lines": {"files": {"long.pth": "/nowhere\n" * 100_000}},
     "version.py that is junk": {
         "files": {"torch/version.py": JUNK},
-        "may_lose": OF_PATIENT,
-        "changed": OF_TORCH_FILES,
-        "codes": (0, FOUND, UNDECIDED),
+        **WITHOUT_BUILD,
     },
     "version.py that is nested deeply": {
         "files": {"torch/version.py": "__version__ = " + "(" * 5000 + ")" * 5000},
-        "may_lose": OF_PATIENT,
-        "changed": OF_TORCH_FILES,
-        "codes": (0, FOUND, UNDECIDED),
+        **WITHOUT_BUILD,
     },
     "version.py that would do harm": {
         "files": {"torch/version.py": "import os; os._exit(9)\n__version__ = '2.10.0+cpu'\ncuda = None\n"}

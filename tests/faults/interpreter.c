@@ -1,8 +1,12 @@
 /* A Python interpreter that misbehaves while one collector of gpudoctor runs, and is the real one otherwise.
 
-   It is called as `python .../payloads/__main__.py COLLECTOR ANSWER_DESCRIPTOR REQUEST`. What to do stands in the
-   file FAULT_FILE: COLLECTOR, KIND and a number. KIND names a function below; one that returns lets the real
-   interpreter go on, so that its answer must still arrive. */
+   It is called as `python .../payloads/__main__.py COLLECTOR ANSWER_DESCRIPTOR REQUEST`, as `python PAYLOAD
+   --collect COLLECTOR ANSWER_DESCRIPTOR REQUEST` where an examined process lives, and as `python
+   .../payloads/launch.py ANSWER_DESCRIPTOR` on the way there. What to do stands in the file FAULT_FILE:
+   COLLECTOR (or launch), KIND and a number. KIND names a function below; one that returns lets the real
+   interpreter go on, so that its answer must still arrive.
+
+   As `python --sleep FILE` it is itself a process to be examined, with that file mapped. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +24,7 @@
 #define ANSWER_FLOOD_BYTES (70L * 1000 * 1000)  /* more than an answer may have */
 #define WORD_BYTES 64
 #define SPOILT_WORDS 16
+#define OPTIONS 6  /* the collector is named before this word, the request comes later */
 
 static int answer_descriptor;
 static long number;
@@ -218,17 +224,37 @@ static int is_in_series(const char *collector)
     return 0;
 }
 
-/* Say whether this run is one that the fault file names: argv[at] is the collector, or the series it is in. */
-static int is_the_one(int argc, char **argv, int at, char *collector)
+/* Return where the collector's name stands, 0 for nowhere; that of the launcher is the path of its file. */
+static int name_at(int argc, char **argv)
 {
-    int is_child = argc > at + 2 && strstr(argv[at - 1], "/payloads/__main__.py");
-    FILE *file = is_child ? fopen(FAULT_FILE, "r") : NULL;
+    for (int at = 1; at + 1 < argc && at < OPTIONS; at++) {
+        if (strstr(argv[at], "/payloads/launch.py"))
+            return at;
+        if (at + 3 < argc && (strstr(argv[at], "/payloads/__main__.py") || !strcmp(argv[at], "--collect")))
+            return at + 1;
+    }
+    return 0;
+}
+
+/* Say whether this run is one that the fault file names: argv[at] is the collector, or the series it is in. */
+static int is_the_one(char **argv, int at, char *collector)
+{
+    FILE *file = at ? fopen(FAULT_FILE, "r") : NULL;
     int words = file ? fscanf(file, "%63s %63s %ld", collector, kind, &number) : 0;
     if (file)
         fclose(file);
     if (words != 3)
         return 0;
+    if (strchr(argv[at], '/'))
+        return !strcmp(collector, "launch");
     return !strcmp(collector, argv[at]) || (!strcmp("series", argv[at]) && is_in_series(collector));
+}
+
+static void sleep_with(const char *path)
+{
+    int file = open(path, O_RDONLY);
+    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+    sleep_for_ever();
 }
 
 /* Let a script run the real interpreter and spoil its answer; see spoil.py. */
@@ -243,8 +269,10 @@ static void spoil(char **argv, char *collector)
 int main(int argc, char **argv)
 {
     char collector[WORD_BYTES];
-    int at = argc > 1 && argv[1][0] == '-' ? 3 : 2; /* an option of the interpreter stands in front */
-    if (is_the_one(argc, argv, at, collector)) {
+    int at = name_at(argc, argv);
+    if (argc == 3 && !strcmp(argv[1], "--sleep"))
+        sleep_with(argv[2]);
+    if (is_the_one(argv, at, collector)) {
         answer_descriptor = atoi(argv[at + 1]);
         for (size_t one = 0; one < sizeof kinds / sizeof *kinds; one++)
             if (!strcmp(kinds[one].name, kind)) {

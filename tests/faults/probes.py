@@ -18,7 +18,7 @@ from gpudoctor.facts import promised
 from gpudoctor.model import Scope
 from tests.faults.doctor import FAULT_FILE, ROOT, TORCH, compiled, doctor_machine
 from tests.faults.fault import Fault, Promise, survived_with
-from tests.faults.scene import Scene, Stage
+from tests.faults.scene import FRAMEWORKS, Scene, Stage
 from tests.harness.machine import File, Machine, Node
 from tests.hosts.looking import of_probe
 
@@ -59,7 +59,7 @@ PROBES = {probe.collector: probe for probe in (
     Probe(collector="loader", lost=frozenset(of_probe("loader")), exit_code=HEALTHY),
     Probe(collector="environment", lost=frozenset(of_probe("environment"))),
     Probe(collector="frameworks", torch=True,
-          lost=frozenset(of_probe("python") | of_framework("frameworks") | OF_STAGES)),
+          lost=frozenset(of_probe("python") | of_framework("frameworks") | OF_STAGES | {FRAMEWORKS})),
     Probe(collector="nvml", lost=frozenset(of_probe("nvml"))),
     Probe(collector="cuda", lost=frozenset(of_probe("cuda"))),
     Probe(collector="smoke", lost=frozenset(of_probe("smoke")), depth="smoke"),

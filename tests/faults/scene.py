@@ -19,6 +19,7 @@ LIMITS_IN_ALL = 4  # what `check --help` promises: the whole check ends within s
 AT_ONCE = 3
 # Not the same in two runs of the same machine.
 RESTLESS = frozenset({"framework.import_seconds"})
+FRAMEWORKS = "frameworks"  # which there are; it stands among the facts under this name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +84,10 @@ class Seen:
 
     @cached_property
     def facts(self) -> dict[str, object]:
-        """Every probed fact of the host, of each card ("0 gpu.name") and of each framework ("torch ...")."""
+        """Every probed fact of the host, of each card ("0 gpu.name") and of each framework ("torch ...").
+
+        And which frameworks there are: their facts may only be missing where that is not known.
+        """
         return facts_of(self.looked)
 
 
@@ -130,8 +134,10 @@ def facts_of(look: Looked) -> dict[str, object]:
     """Return the facts of a report under flat names."""
     facts = look.facts()
     frameworks = look.report["snapshot"]["frameworks"]
-    for framework in frameworks if isinstance(frameworks, list) else []:
-        title = framework["framework.name"].get("value", "?")
+    listed = frameworks if isinstance(frameworks, list) else []
+    titles = [framework["framework.name"].get("value", "?") for framework in listed]
+    facts[FRAMEWORKS] = titles if isinstance(frameworks, list) else "unknown"
+    for title, framework in zip(titles, listed, strict=True):
         for name, fact in framework.items():
             if not CATALOGUE[name].derived and name not in RESTLESS:
                 facts[f"{title} {name}"] = fact.get("value", next(key for key in fact if key != "source"))

@@ -1,8 +1,8 @@
 """Run the real collector and spoil its answer: `python spoil.py KIND COLLECTOR REAL_PYTHON ARGUMENTS...`.
 
-ARGUMENTS are those of the child in whose place this runs, in the machine, started by interpreter.c; the last
-two are the descriptor of the answer and the request. Of a child that answers for several collectors, only
-what COLLECTOR says is spoilt.
+ARGUMENTS are those of the child in whose place this runs, in the machine, started by interpreter.c; behind
+the collector's name stand the descriptor of the answer, the request, and the descriptor of a gate if it has
+one. Of a child that answers for several collectors, only what COLLECTOR says is spoilt.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ def spoilt(line: str, kind: str, collector: str) -> str:
     whole = json.loads(line)
     if not isinstance(whole, dict) or "answer" not in whole:
         return SPOILERS[kind](whole)
+    if collector == "series":
+        return SPOILERS[kind](whole)
     if whole["collector"] != collector:
         return line
     inner = SPOILERS[kind](whole.pop("answer"))
@@ -89,8 +91,12 @@ def main() -> None:
     """Ask the real interpreter, under the name that this one has, and pass on what is left of its answer."""
     kind, collector, real, *arguments = sys.argv[1:]
     reading, writing = os.pipe()
-    descriptor, arguments[-2] = int(arguments[-2]), str(writing)
-    with subprocess.Popen([sys.executable, *arguments], executable=real, pass_fds=(writing,)):
+    payload = [int(word.rpartition("/")[2]) for word in arguments if word.startswith("/proc/self/fd/")]
+    at = 2 + next(at for at, word in enumerate(arguments)
+                  if word == "--collect" or word.endswith("/payloads/__main__.py"))
+    gate = [int(word) for word in arguments[at + 2 :]]
+    descriptor, arguments[at] = int(arguments[at]), str(writing)
+    with subprocess.Popen([sys.executable, *arguments], executable=real, pass_fds=(writing, *payload, *gate)):
         os.close(writing)
         with os.fdopen(reading, encoding="utf-8", errors="surrogateescape") as answer:
             lines = answer.read().splitlines()

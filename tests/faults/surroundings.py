@@ -15,14 +15,25 @@ from gpudoctor.facts import CATALOGUE
 from tests.faults.doctor import FAULT_FILE, ROOT, compiled, doctor_machine
 from tests.faults.fault import Fault, Promise, keeps
 from tests.faults.probes import PROBES, UNDECIDED
-from tests.faults.scene import Scene, Seen, Stage
+from tests.faults.scene import FRAMEWORKS, Scene, Seen, Stage
 from tests.harness.machine import Machine
 from tests.hosts.looking import of_probe
 
 WHOLE = Scene(key="unbroken static", machine=doctor_machine)
 STRANGER = 54321  # a user without a line in /etc/passwd, whose processes nobody else's are counted with
-ALL = frozenset(of_probe(*{spec.probe for spec in CATALOGUE.values()}))
+ALL = frozenset(of_probe(*{spec.probe for spec in CATALOGUE.values()}) | {FRAMEWORKS})
 UNUSABLE, OWN_FAILURE = 4, 5
+# What cannot be told without a part of the file system, and what is another answer: that it is not there.
+LOST_WITH = {
+    "/proc": frozenset({"container.runtime", "driver.fabric_manager", "system.cpu_flags"}),
+    "/sys": frozenset({"0 gpu.pci_device_id", "0 gpu.pci_driver"}),
+}
+CHANGED_WITH = {
+    "/proc": frozenset({"container.cgroup_version", "driver.kernel_flavour", "driver.proc_gpus"}),
+    "/sys": frozenset({"system.pci_nvidia"}),
+    "/dev": frozenset({"driver.device_nodes", "driver.gpu_nodes", "driver.uvm_node"}),
+    "/etc": frozenset({"loader.cache", "loader.files"}),
+}
 ADDRESSES = "system.address_space_limit_bytes"
 EPERM, ENOSYS = 1, 38
 OFTEN_UNKNOWN = 14  # so many of the first are also tried as an old kernel has it, which does not know them
@@ -124,23 +135,20 @@ def places() -> Iterator[Fault]:
     group = "a part of the file system"
     yield row(group, "everything", "is read-only", machine=lambda: replace(doctor_machine(), read_only=True))
     hidden = {top: [f"{top}/{name}" for name in os.listdir(top)] for top in ("/proc", "/sys")}
-    lost = frozenset(of_probe("system", "driver", "container", "loader"))
     for top, paths in hidden.items():
-        yield row(group, top, "is empty", lost=lost, changed=lost, codes=(0, UNDECIDED),
-                  machine=partial(without, top, paths))
-        yield row(group, top, "is not mounted", lost=lost, changed=lost, codes=(0, UNDECIDED),
-                  before=in_shell(f"umount -l {top}"))
+        cost: dict[str, Any] = {"lost": LOST_WITH[top], "changed": CHANGED_WITH[top]}
+        yield row(group, top, "is empty", machine=partial(without, top, paths), **cost)
+        yield row(group, top, "is not mounted", before=in_shell(f"umount -l {top}"), **cost)
     yield row(group, "/dev/shm", "is not there", before=in_shell("rmdir /dev/shm"))
     yield row(group, "/dev/shm", "is read-only", before=in_shell("mount -t tmpfs -o ro none /dev/shm"))
     yield row(group, "/dev/null", "is not there", before=in_shell("umount /dev/null && rm /dev/null"))
     yield row(group, "/dev/null", "is an ordinary file that is full of junk", before=in_shell(
         "umount /dev/null && rm /dev/null && cp /bin/true /dev/null"))
-    of_driver = frozenset(of_probe("driver"))
-    yield row(group, "/dev", "is empty", before=in_shell("umount -l /dev"), lost=of_driver, changed=of_driver)
+    yield row(group, "/dev", "is empty", before=in_shell("umount -l /dev"), changed=CHANGED_WITH["/dev"])
     yield row(group, "/dev/urandom", "is not there", before=in_shell(
         "umount /dev/urandom && umount /dev/random && rm /dev/urandom /dev/random"))
-    yield row(group, "/etc", "is empty", before=in_shell("mount -t tmpfs none /etc"), codes=(0, UNDECIDED),
-              lost=lost, changed=lost | of_probe("toolkit", "python"))
+    yield row(group, "/etc", "is empty", before=in_shell("mount -t tmpfs none /etc"),
+              changed=CHANGED_WITH["/etc"])
     yield row(group, "/tmp", "is read-only", machine=partial(elsewhere, "/tmp"),
               before=in_shell("mount -t tmpfs -o ro none /tmp"))
     yield row(group, "/run", "is empty", before=in_shell(

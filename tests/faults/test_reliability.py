@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from gpudoctor.probes.snapshot import COLLECTORS
 from tests.faults import calls
 from tests.faults.calls import in_doctor
 from tests.faults.doctor import COMMAND
-from tests.faults.probes import PROBES
+from tests.faults.others import OTHERS
+from tests.faults.probes import PAYLOADS, PROBES
 from tests.faults.table import PAGE, all_faults, faults_on, line_of
 from tests.harness.nvidia import H100, nvidia_machine
 from tests.hosts.looking import CUDA, DRIVER
 
+# What starts a child: the payload's own door, and the stand-alone payload, which tests/hosts breaks.
+NO_CHILD_OF_CHECK = {"__main__", "standalone"}
 # They say what a code means, are asked of a code and not of a card, and their failure has a test of its own.
 ABOUT_CODES = {"cuGetErrorName", "cuGetErrorString", "nvmlErrorString"}
 
@@ -34,8 +38,11 @@ def test_at_least_100_faults() -> None:
 
 
 def test_every_collector_is_broken() -> None:
-    """A collector that is added to gpudoctor is added to the table."""
-    assert set(COLLECTORS) <= set(PROBES)
+    """A payload module that is run as a child is in the table, whoever runs it."""
+    run = {path.stem for path in PAYLOADS.glob("*.py")
+           if re.search(r"^def (collect|journal|main)\(", path.read_text("utf-8"), re.MULTILINE)}
+    assert set(COLLECTORS) <= run
+    assert run - NO_CHILD_OF_CHECK == {*PROBES, *(other.name for other in OTHERS)}
 
 
 def test_every_call_that_is_made_is_made_to_fail() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frameworks.environments import Environments, NotOffered, Unavailable
+from tests.frameworks.environments import Environments, Unavailable
 from tests.harness import namespace
 from tests.harness.patient import Patient
 
@@ -22,8 +22,6 @@ def environment() -> Callable[[str], Patient]:
     def find(name: str) -> Patient:
         try:
             return environments(name)
-        except NotOffered as error:
-            pytest.skip(str(error))
         except Unavailable as error:
             pytest.skip(str(error))
 

@@ -39,10 +39,6 @@ class Unavailable(Exception):
     """An environment cannot be had here; the message says why."""
 
 
-class NotOffered(Unavailable):
-    """The index has no such build, which no machine can change."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """How an environment is made.
@@ -101,12 +97,12 @@ def ready_made(recipe: Recipe) -> Patient | None:
 
 
 def as_patient(prefix: Path, recipe: Recipe) -> Patient:
-    """Return an environment that exists; raises NotOffered for another build than the recipe's."""
+    """Return an environment that exists; raises Unavailable for another build than the recipe's."""
     site_packages = next(prefix.glob("lib/python3.*/site-packages"))
     major, minor = site_packages.parent.name.removeprefix("python").split(".")
     project = recipe.requirements[0].partition("==")[0]
     if recipe.build and not (site_packages / f"{project}-{recipe.build}.dist-info").is_dir():
-        raise NotOffered(f"this machine has {prefix} with another build than {project} {recipe.build}")
+        raise Unavailable(f"{prefix} holds another build than {project} {recipe.build}")
     return Patient(prefix=prefix, version=(int(major), int(minor)))
 
 
@@ -137,7 +133,9 @@ def make(recipe: Recipe, python: Path, prefix: Path) -> None:
         if recipe.build:
             would_come = installer.install(recipe.requirements, recipe.constraints, dry_run=True)
             if recipe.build not in would_come:
-                raise NotOffered(f"the package index offers no {recipe.build} of {recipe.requirements[0]}")
+                raise Unavailable(
+                    f"the package index offers no {recipe.build} of {recipe.requirements[0]}: name one that "
+                    f"does in PIP_EXTRA_INDEX_URL, or a folder with it in PIP_FIND_LINKS")
         installer.install(recipe.requirements, recipe.constraints)
     except subprocess.CalledProcessError as error:
         shutil.rmtree(prefix, ignore_errors=True)

@@ -8,7 +8,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,6 +116,47 @@ def test_user_namespace_with_the_proc_of_the_machine_around_it() -> None:
     assert seen.fact("system.user_id")["value"] == 0
     assert [r["path"] for r in seen.fact("process.libraries")["value"]] == [LIBCUDA]
     assert seen.fact("container.cgroup_version")["source"] != "/proc/self/cgroup"
+
+
+@contextmanager
+def in_cgroup(number: int, name: str) -> Iterator[None]:
+    """Put a process into a group of this name, in the first hierarchy that lets us make one."""
+    tops = [Path("/sys/fs/cgroup"), *sorted(Path("/sys/fs/cgroup").glob("*"))]
+    top = next((top for top in tops if (top / "cgroup.procs").exists() and os.access(top, os.W_OK)), None)
+    if top is None:
+        pytest.skip("no cgroup can be made here: /sys/fs/cgroup holds none that we may write to")
+    own = top / f"gpudoctor-test-{os.getpid()}"
+    groups = [own]
+    for part in Path(name).parts:
+        groups.append(groups[-1] / part)
+    try:
+        _enter(groups, number)
+        yield
+    finally:
+        with suppress(OSError):
+            (top / "cgroup.procs").write_text(str(number))
+        for group in filter(Path.exists, reversed(groups)):
+            group.rmdir()
+
+
+def _enter(groups: list[Path], number: int) -> None:
+    try:
+        for group in groups:
+            group.mkdir()
+        (groups[-1] / "cgroup.procs").write_text(str(number))
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+
+
+def test_container_is_told_by_the_cgroup_of_the_process() -> None:
+    """A real group with the name that Docker gives; our own process is in none of that name."""
+    with running(HEALTHY, sleeper(need_python("3.11").resolve()), {}) as number:
+        with in_cgroup(number, f"docker/{'0123456789ab' * 5}0123"):
+            inside = report_on(number)
+        outside = report_on(number)
+    assert inside.fact("container.runtime")["value"] == "docker"
+    assert re.fullmatch(r"/proc/\d+/cgroup", inside.fact("container.runtime")["source"])
+    assert outside.fact("container.runtime").get("value") != "docker"
 
 
 def test_limit_on_memory_of_the_process() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from benchmarks.comparisons import COMPARISONS, Unavailable
 from benchmarks.environments import Environments
 from benchmarks.results import Result
 from benchmarks.timing import Command, Failed, Pair
+
+ROOT = Path(__file__).parents[2]
 
 
 def result(name: str = "own-libraries", ratio: float = 1.5) -> Result:
@@ -54,6 +57,32 @@ def test_more_than_a_fifth_is_worse(ratio: float, worse: bool) -> None:
 def test_what_was_never_committed_cannot_be_worse() -> None:
     """A new comparison comes before its first ratio."""
     assert not results.is_worse(result("new", 99.0), {"own-libraries": result()})
+
+
+@pytest.mark.parametrize(("ratio", "at_most", "words"), [
+    (1.5, 2.0, ""),
+    (1.5, 1.4, "own-libraries: 1.500, promised is 1.4"),
+    (1.9, 2.0, "own-libraries: 1.900, committed is 1.500"),
+])
+def test_what_was_promised_holds_whatever_was_committed(ratio: float, at_most: float, words: str) -> None:
+    """A ratio beyond its promise is a fault, also where it was as bad when it was committed."""
+    assert results.fault(result(ratio=ratio), {"own-libraries": result()}, at_most) == words
+
+
+def run_benchmarks(*arguments: str, path: str, scratch: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python -m benchmarks` for the comparison with ripgrep."""
+    command = [sys.executable, "-m", "benchmarks", "--scratch", str(scratch), *arguments]
+    return subprocess.run(command, cwd=ROOT, env={"PATH": path, "HOME": str(scratch)}, capture_output=True,
+                          text=True, check=False)
+
+
+@pytest.mark.parametrize(("check", "code"), [(["--check"], 1), ([], 0)])
+def test_what_cannot_be_measured_is_no_pass(tmp_path: Path, check: list[str], code: int) -> None:
+    """Without ripgrep, the comparison with it is a failure of --check, by its own line."""
+    done = run_benchmarks("log", *check, path=str(tmp_path), scratch=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert "not measured: ripgrep" in done.stdout
+    assert ("--check: log: not measured" in done.stderr) == bool(check)
 
 
 def test_results_are_read_as_they_were_written() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.model import Absent, Facts, Known, Record, Unknown
+from gpudoctor.payloads import distributions
 from gpudoctor.probes import frameworks, python, requirements
 from gpudoctor.probes.raw import Answer
 from tests.harness.patient import Patient
@@ -282,3 +283,28 @@ def test_this_environment(tmp_path: Path) -> None:
     installed = {name: found for name, found, _ in reversed(answer.data["installed"])}
     assert installed["hypothesis"] == version("hypothesis")
     assert installed["pytest"] == version("pytest")
+
+
+def test_a_list_of_distributions_is_never_cut_short(tmp_path: Path) -> None:
+    """Up to the limit all are found; beyond it there is an error instead of a part of them."""
+    for name in ("aaa-1.0", "bbb-2.0", "zzz-3.0"):
+        (tmp_path / f"{name}.dist-info").mkdir()
+    assert [d["name"] for d in distributions.find([str(tmp_path)], limit=3)] == ["aaa", "bbb", "zzz"]
+    with pytest.raises(distributions.TooMany, match="more than 2 distributions"):
+        distributions.find([str(tmp_path)], limit=2)
+
+
+def test_what_needs_a_list_that_is_not_known_is_unknown(tmp_path: Path) -> None:
+    """An interpreter without a sys.path has no frameworks that could be missed: nobody knows which it has."""
+    patient = new_patient(tmp_path)
+    (patient.site_packages / "sitecustomize.py").write_text("import sys; sys.path.clear()\n")
+    answer = examine(patient)
+    reason = "sys.path names no folder that exists"
+    found = frameworks.read_frameworks(answer)
+    host = python.read(answer)
+    unknown = {name: fact.reason for name, fact in host.items() if isinstance(fact, Unknown)}
+    assert isinstance(found, Unknown), found
+    assert reason in found.reason
+    names = ("nvidia_distributions", "incomplete_distributions", "collisions", "site_packages", "numpy")
+    assert [name for name in names if reason not in unknown.get(f"python.{name}", "")] == []
+    assert value(host["python.version"])

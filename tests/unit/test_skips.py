@@ -14,6 +14,8 @@ import pytest
 
 def test_left_out(): pytest.skip("no machine can be built here")
 def test_allowed(): pytest.skip("beside the checkout there is nothing")
+def test_lent_by_the_kernel(): pytest.skip("no file system of our own can be made here: why")
+def test_not_offered(): pytest.skip("the package index offers no 2.13.0+cpu of torch==2.13.0")
 @pytest.mark.skipif(True, reason="not today")
 def test_marked(): pass
 def test_run(): pass
@@ -23,7 +25,7 @@ def test_known(): assert False
 
 
 @pytest.mark.parametrize(("ci", "outcomes"), [
-    ("true", "1 failed, 1 passed, 1 skipped, 1 xfailed, 1 error"), ("", "1 passed, 3 skipped, 1 xfailed"),
+    ("true", "2 failed, 1 passed, 2 skipped, 1 xfailed, 1 error"), ("", "1 passed, 5 skipped, 1 xfailed"),
 ])
 def test_a_skip_is_a_failure_where_it_must_not_be(tmp_path: Path, ci: str, outcomes: str) -> None:
     """Skips in the test and by a marker; what is known to fail is none."""
