@@ -27,7 +27,8 @@ def test_a_sentence_has_one_spelling(written: str, meant: str) -> None:
 def test_a_console_of_eighty_columns_breaks_lines_that_are_joined() -> None:
     """The number is that of the first of them."""
     whole = ("2020-01-02 03:04:05.678901: W tensorflow/stream_executor/platform/default/dso_loader.cc:59] "
-             "Could not load dynamic library 'cudart64_100.dll'; dlerror: cudart64_100.dll not found" + "." * 80)
+             "Could not load dynamic library 'cudart64_100.dll'; dlerror: cudart64_100.dll not found"
+             + "." * 80)
     broken = [whole[start:start + 80] for start in range(0, len(whole), 80)]
     assert [one.text for one in joined([*broken, "next"])] == [whole]
     assert [one.line for one in joined(["before", *broken, "next"])] == [2]
