@@ -9,6 +9,7 @@ from gpudoctor import symptoms
 from gpudoctor.engine import show
 from gpudoctor.explain import Quoted, Reading, Said, explain
 from gpudoctor.explain.answers import answered
+from gpudoctor.explain.wording import joined, retold
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
 from gpudoctor.sources import importers
 from gpudoctor.sources.importers import Stated
@@ -25,7 +26,7 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
     stated = [importers.read(kept.text, kept.file, tables=database.tables, numbers=kept.numbers)
               for kept in seen.kept]
     return Reading(
-        said=(*_said(seen), *_answers(seen, database)), suspicious=tuple(_suspicious(seen)),
+        said=(*_said(seen), *_besides(seen, database)), suspicious=tuple(_suspicious(seen)),
         host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
@@ -52,14 +53,32 @@ def _said(seen: Seen) -> Iterator[Said]:
 
 
 def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
-    """Yield symptoms that only a call and its answer in another line show together."""
+    """Yield symptoms that only several lines show together: a call and its answer, a line that was broken."""
     for kept in seen.kept:
-        found = list(answered(kept.lines))
+        found = [*answered(kept.lines), *joined(kept.lines)]
         for hit in symptoms.read([one.text for one in found], database.symptoms) if found else ():
             one = found[hit.line - 1]
-            if hit.id not in seen.shown:
-                yield Said(id=hit.id, captures=hit.captures, text=_quoted(one.text),
-                           source=f"{kept.file}:{kept.numbers[one.line - 1]}")
+            yield Said(id=hit.id, captures=hit.captures, text=_quoted(one.text),
+                       source=f"{kept.file}:{kept.numbers[one.line - 1]}")
+
+
+def _retold(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
+    """Yield symptoms that lines show in another spelling than the program's."""
+    for kept in seen.kept:
+        for hit, one in retold(kept.lines, database.symptoms):
+            yield Said(id=hit.id, captures=hit.captures, text=_quoted(one.text),
+                       source=f"{kept.file}:{kept.numbers[one.line - 1]}")
+
+
+def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
+    """Yield what no line shows by itself in the program's own words; what is retold, once."""
+    together = [said for said in _answers(seen, database) if said.id not in seen.shown]
+    yield from together
+    known = {*seen.shown, *(said.id for said in together)}
+    for said in _retold(seen, database):
+        if said.id not in known:
+            known.add(said.id)
+            yield said
 
 
 def _suspicious(seen: Seen) -> Iterator[Quoted]:

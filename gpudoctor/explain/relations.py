@@ -97,7 +97,10 @@ def _build_cuda(stated: Stated) -> Fact | None:
     local = _LOCAL_CUDA.search(version.partition("+")[2])
     if local is not None:
         return _computed(f"{local[1][:-1]}.{local[1][-1]}", "text.framework_version")
-    return next((_known(row["cuda"], row) for row in stated.rows if "cuda" in row), None)
+    named = [row for row in stated.rows if "cuda" in row]
+    exact = (row for row in named if str(row["cuda"]).startswith(f"{named[0]['cuda']}."))  # of "10", "10.1"
+    row = next(exact, named[0] if named else None)
+    return _known(row["cuda"], row) if row is not None else None
 
 
 def _build_cudnn(stated: Stated) -> Fact | None:
@@ -151,6 +154,8 @@ def _names_version(number: str, stated: str, *, of_cudnn: bool, library: str) ->
     version = versions.parse(stated)
     if of_cudnn:
         return int(number) == version.major
+    if library.startswith("libnvrtc.so.11."):  # those of 11.2 to 11.8 all bear 11.2
+        return version.major == _FLEXIBLE_MAJOR and library.endswith(f".{min(version.minor, 2)}")
     if not library.lower().startswith(("libcudart", "libcublas", "cudart", "cublas")):
         return True
     minor = re.search(rf"\.so\.{number}\.(\d+)", library)
@@ -228,8 +233,9 @@ def _card_fit(stated: Stated) -> Fact | None:
     row = next((row for row in stated.rows
                 if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
     by_toolkit = [_by_toolkit(stated, one) for one in capabilities]
-    fits: list[str | None] = by_toolkit if row is None else [
-        _by_code(row, one, toolkit) for one, toolkit in zip(capabilities, by_toolkit, strict=True)]
+    fits: list[str | None] = [
+        _by_code(row, one, toolkit) if row is not None else toolkit or _by_all(stated, one)
+        for one, toolkit in zip(capabilities, by_toolkit, strict=True)]
     worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
     return _computed(worst, "text.capabilities", "the build") if worst else None
 
@@ -249,6 +255,16 @@ def _by_code(row: Row, capability: str, by_toolkit: str | None) -> str:
     if kind == "ptx":
         return "too-new" if by_toolkit == "too-new" else "ptx"
     return "too-new" if newer else "too-old"
+
+
+def _by_all(stated: Stated, capability: str) -> str | None:
+    """Return "too-old" for a card that no release has code for, whichever it is that runs."""
+    if stated.text("text.framework_version") is not None:
+        return None
+    table = _TABLES.get(stated.text("text.framework") or "", "")
+    rows = [row for row in stated.rows_of(table) if "code" in row]
+    is_too_old = bool(rows) and all(_by_code(row, capability, None) == "too-old" for row in rows)
+    return "too-old" if is_too_old else None
 
 
 def _list(value: Value | None) -> Sequence[str]:

@@ -137,3 +137,26 @@ def test_what_is_no_version_relates_to_nothing() -> None:
 def test_a_file_name_tells_the_family_of_a_library(library: str, expected: str | None) -> None:
     """Linux and Windows."""
     assert family(library, tables()) == expected
+
+
+@pytest.mark.parametrize(("cuda", "library", "differs"), [
+    ("11.2", "libnvrtc.so.11.1", True),
+    ("11.8", "libnvrtc.so.11.2", False),  # it bears the same name from 11.2 to 11.8
+    ("11.1", "libnvrtc.so.11.1", False),
+])
+def test_nvrtc_bears_its_minor_version_until_11_2(cuda: str, library: str, differs: bool) -> None:
+    """Unlike the other libraries of CUDA 11."""
+    found = related(cuda=cuda, libraries=(library,))
+    assert found["library_other_version_stated"] == differs
+
+
+def test_the_exact_cuda_of_a_release_is_taken_where_one_of_its_wheels_names_it() -> None:
+    """The wheel for Linux of 2.2.0 says 10, that for Windows 10.1."""
+    found = related(framework="tensorflow", framework_version="2.2.0", cuda="10.1")
+    assert (found["build_cuda"], found["cuda_fits_build"]) == ("10.1", True)
+
+
+def test_a_card_that_no_release_has_code_for_is_too_old_for_whichever_runs() -> None:
+    """The release need not be stated for that; for a later card it must be."""
+    assert related(framework="tensorflow", capabilities=("1.2",))["card_fit"] == "too-old"
+    assert related(framework="tensorflow", capabilities=("7.0",))["card_fit"] is None

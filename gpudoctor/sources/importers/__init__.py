@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 
 from gpudoctor.model import Tables
-from gpudoctor.sources import places, shown, statements
+from gpudoctor.sources import named, places, shown, statements
 from gpudoctor.sources.cards import index
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.importers import libraries, packages, system
@@ -38,7 +38,8 @@ MARKS: dict[str, tuple[str, ...]] = {
     "documents": ('"gpudoctor.', '"version":', '"virtual_pkgs"', '"HostConfig"', '"DefaultRuntime"'),
 }
 _ALWAYS: tuple[Importer, ...] = (
-    system.read, libraries.read, packages.read, statements.read, shown.read, places.read)
+    system.read, libraries.read, packages.read, statements.read, shown.read, named.read,
+    places.read)
 
 
 def read(text: str, name: str, *, tables: Tables, numbers: Sequence[int] | None = None) -> Stated:

@@ -1,0 +1,44 @@
+"""What a text names in passing and nothing states: the framework it is about, and that there is no card."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.sources.found import Found
+from gpudoctor.sources.lines import Text
+from gpudoctor.sources.stated import Rank
+
+# text.frameworks calls it so -> any trace of it, and its name as a word of a sentence
+_TRACES = {
+    "tensorflow": "tensorflow", "pytorch": r"\b(?:py)?torch", "jax": r"\bjax", "paddle": r"\bpaddle",
+    "onnxruntime": r"\bonnx ?runtime", "mxnet": r"\bmxnet", "theano": r"\btheano",
+}
+_WORD = (r"(?<![\w/\\.@\"'=-])(?:{trace})(?:-gpu|lib|paddle| \d[\d.]*)?"
+         r"(?=[\s,;!?)`*]|\.(?:\s|$)|$)")
+# A list of the machine's parts has this item. A bare line "No GPU" may be what a program printed.
+_ITEM = re.compile(r"\s{0,8}[-*\u2022]\s{1,4}(?:no (?:nvidia |dedicated |discrete )?(?:gpus?|graphics card)|"
+                   r"cpu[- ]only(?: machine| node| server| system)?|without (?:a |any )?gpus?)"
+                   r"\s{0,4}[.!]?\s{0,4}")
+_MARKS = ("no gpu", "no nvidia", "no dedicated", "no discrete", "no graphics", "cpu only", "cpu-only",
+          "without")
+
+
+def read(text: Text, found: Found) -> None:
+    """Read what no other importer found."""
+    if not any(one.fact == "text.framework" for one in found.statements):
+        _framework(text, found)
+    for mark in _MARKS:
+        for position in text.places(mark, folded=True):
+            index = text.index_at(position)
+            if _ITEM.fullmatch(text.lines[index].lower()[:80]):
+                found.no_cards = found.no_cards or text.source(index)
+
+
+def _framework(text: Text, found: Found) -> None:
+    """Note the one framework that sentences name; where two have traces, nobody knows which it is about."""
+    traced = [name for name, trace in _TRACES.items() if re.search(trace, text.folded)]
+    if len(traced) != 1:
+        return
+    word = re.search(_WORD.format(trace=_TRACES[traced[0]]), text.folded)
+    if word is not None:
+        found.say("text.framework", traced[0], text.source(text.index_at(word.start())), Rank.SHOWN)

@@ -1,0 +1,38 @@
+"""What a text names in passing: the one framework of its sentences, and that there is no card."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sources.stating import of_text, stated
+
+
+@pytest.mark.parametrize(("text", "framework"), [
+    ("Tensorflow can't see my card at all", "tensorflow"),
+    ("My card is not used (PyTorch).", "pytorch"),
+    ("framework: 2.17.0\nwhy does tensorflow not see it?", "tensorflow"),
+    ("tensorflow and pytorch both fail", None),  # nobody knows which it is about
+    ("I tensorflow/compiler/xla/service.cc:176] said by another program", None),
+    ('{"name":"tensorflow","version":"2.1.0"}', None),  # a list is no sentence
+    ("nothing is named", None),
+])
+def test_the_one_framework_that_a_sentence_names(text: str, framework: str | None) -> None:
+    """A path in a log is no sentence, and two names are no answer."""
+    assert of_text(text).get("framework") == framework
+
+
+@pytest.mark.parametrize(("text", "has_card"), [
+    ("- OS: Debian 12\n- No GPU", False),
+    ("* CPU only machine", False),
+    ("No GPU", None),  # a program may have printed that
+    ("- no GPU is found by it", None),
+])
+def test_an_item_of_a_list_says_that_there_is_no_card(text: str, has_card: bool | None) -> None:
+    """Only where it is the whole item."""
+    assert of_text(text).get("nvidia_card") == has_card
+
+
+def test_the_pip_of_a_sentence() -> None:
+    """It decides which wheels are known."""
+    found = stated("it cannot be installed with pip 18.1 here").host["python.pip_version"]
+    assert getattr(found, "value", None) == "18.1"
