@@ -23,7 +23,8 @@ g mib mb mac refresh workstation server passive sff sxm generation
 _NOISE_PATTERN = re.compile(
     r"[0-9]{1,6}(?:gb|mib|mb|gib|g)|sxm[0-9]|nvl[0-9]{0,3}|[0-9]{1,2}[qcab]|[0-9]{1,2}x")
 _GLUED = re.compile(
-    r"\b(rtx|gtx|gts|gt|titan|quadro|tesla|geforce)[ -]?([0-9]{3,4})(ti|super)?\b|\b([0-9]{4})(ti|super)\b")
+    r"\b(rtx|gtx|gts|gt|titan|quadro|tesla|geforce)[ -]?([0-9]{3,4})(ti|super)?\b"
+    r"|\b([0-9]{4})(super)\b|\b([0-9]{3,4})(ti)\b")
 _TOKEN = re.compile(r"[a-z0-9]+")
 _FAMILIES = frozenset({"geforce", "tesla", "quadro", "grid", "jetson", "drive", "tegra"})
 _RANGES = frozenset({"rtx", "gtx"})
@@ -42,6 +43,7 @@ _NO_CARD = frozenset({"none", "no", "no gpu", "cpu", "cpu only", "without gpu", 
 _CAPABILITY = re.compile(
     r"\b(?:sm_|compute_)([0-9]{2,3})[af]?\b|\b(?:capability|cc)[ :=]{1,3}([0-9]{1,2}\.[0-9])\b")
 _COUNT = re.compile(r"\(?([0-9]{1,2}) ?[x\u00d7*]\)? ?(?=[A-Za-z])|(?<=[ )])[x\u00d7*] ?([0-9]{1,2})\b")
+_PLAIN_NUMBER = re.compile(r"[0-9]{3}|[a-z]?[0-9]{4}")
 _SEPARATORS = re.compile(r"[,;&\n]| \+ | and | / | plus ")
 
 
@@ -98,9 +100,11 @@ def _module(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _bare_number(words: Sequence[str]) -> tuple[str, ...]:
-    """Return "3090 ti" of "geforce rtx 3090 ti"; only four digits are plain enough."""
+    """Return "3090 ti" of "geforce rtx 3090 ti", "a6000" of "rtx a6000"; three digits need "ti"."""
     short = _without(words, _FAMILIES | _RANGES)
-    return short if short and len(short[0]) == 4 and short[0].isdigit() else ()
+    if not short or not _PLAIN_NUMBER.fullmatch(short[0]):
+        return ()
+    return short if len(short[0]) > 3 or short[1:2] == ("ti",) else ()
 
 
 def _titan(words: Sequence[str]) -> tuple[str, ...]:
