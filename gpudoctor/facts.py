@@ -337,6 +337,7 @@ framework.stages_failed | texts | derive | | smoke stages that ended with an exc
 framework.stages_crashed | texts | derive | | smoke stages in which the process crashed or ended by itself
 framework.stages_timed_out | texts | derive | | smoke stages that did not end within their limit
 framework.stages_compiling | texts | derive | | of smoke stages without an end, those in which the driver's PTX compiler was at work
+framework.compiling_for | texts | derive | | for how many minutes the driver's PTX compiler was at work in them, and in which
 framework.stages_skipped | texts | derive | | smoke stages that were not run, and why
 framework.stage_words | texts | derive | private | the last words of the first smoke stage that went wrong
 framework.blocked_by | texts | derive | | what is known to keep it from the GPU before it is run

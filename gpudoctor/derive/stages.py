@@ -59,6 +59,18 @@ def _named(stage: Record, records: Sequence[Record]) -> str:
     return f"{name} on GPU {card}" if len(cards) > 1 and card else name
 
 
+def compiling_for(view: View) -> Fact:
+    """Return how long the driver's PTX compiler was at work in the stages that it kept from their end."""
+    records = _records(view)
+    found = (f"{_minutes(r)}in {_named(r, records)}" for r in records if r.get("outcome") == "compiling")
+    return Known(value=tuple(dict.fromkeys(found)), source=_SOURCE)
+
+
+def _minutes(stage: Record) -> str:
+    seconds = stage.get("seconds")
+    return f"for {seconds / 60:.1f} minutes " if isinstance(seconds, int | float) else ""
+
+
 def not_run(view: View) -> Fact:
     """Return the stages that were not run, each with its reason."""
     left = (f"{text_in(r, 'stage')}: {text_in(r, 'reason')}" for r in _records(view)
@@ -178,6 +190,7 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "framework.stages_crashed": ended_with("crashed", "exited"),
     "framework.stages_timed_out": ended_with("timed-out"),
     "framework.stages_compiling": ended_with("compiling"),
+    "framework.compiling_for": compiling_for,
     "framework.stages_skipped": not_run,
     "framework.stage_words": words,
     "framework.blocked_by": blocked_by,

@@ -1,9 +1,9 @@
 """Import one framework and run small checked computations in it; keep a journal that a crash cannot take.
 
 A line of JSON for each event, written at once: "importing", "imported" or "import-failed", "libraries", and
-for each stage "begun", perhaps "compiling", and "ended". A watchdog thread of the interpreter's own, which
-needs no lock, ends the process when the import or a stage outlasts its limit, and writes where it was, as
-plain text. So does the handler for fatal signals.
+for each stage "begun", perhaps "compiling" (as long as it goes on), and "ended". A watchdog thread of the
+interpreter's own, which needs no lock, ends the process when the import or a stage outlasts its limit, and
+writes where it was, as plain text. So does the handler for fatal signals.
 
 A result counts as "passed" only with the driver's word that it lies on a card, and where this process cannot
 read it. The framework's own word for the device only says what it claims.
@@ -94,7 +94,7 @@ def _words(error):
 def _imported(adapter, request, limit, book):
     """Import the framework and let it list its GPUs; return whether the import succeeded."""
     os.environ.update(adapter.variables(request))
-    book.write("importing", limit=limit)
+    book.write("importing", limit=limit, process_seconds=stage_libraries.process_seconds())
     _arm(book.descriptor, limit)
     start = time.monotonic()
     try:
@@ -143,22 +143,21 @@ class _Stages:
         self.precisions = _texts(request.get("precisions"), stage_work.SIGNIFICAND_BITS)
         self.limit = limit
         self.book = book
-        self.stage = ""
         self.unready = None
         self.prepared = False
 
     def run(self):
         """Run one after the other."""
-        watch = stage_libraries.Watch(self._compiling)
+        watch = stage_libraries.Watch(self._compiling, self.limit)
         if self.adapter.cards:  # without a card nothing is compiled for one
             watch.start()
         for name in self.names:
-            self.stage = name
+            watch.begin(name)
             self._staged(name)
         watch.end()
 
-    def _compiling(self, path):
-        self.book.write("compiling", stage=self.stage, library=path)
+    def _compiling(self, stage, path, seconds, busy_seconds):
+        self.book.write("compiling", stage=stage, library=path, seconds=seconds, busy_seconds=busy_seconds)
 
     def _staged(self, name):
         self._announce(name)
