@@ -221,7 +221,7 @@ framework.import_outcome | text | stages | | how its import ended: passed, faile
 framework.import_words | texts | stages | private | the last lines that were said before the import failed
 framework.import_seconds | number | stages | | seconds that the import took
 framework.seen_gpus | integer | stages | | GPUs that the framework itself lists where it was run
-framework.stages | records | stages | private | the smoke stages: stage, card, outcome, device, largest_error, tolerance, seconds, words, reason
+framework.stages | records | stages | private | the smoke stages: stage, card, outcome, memory and ordinal (where the driver says the result lies), device (where the framework does), largest_error, tolerance, seconds, words, reason
 framework.loaded_libraries | records | stages | private | GPU libraries that it had loaded after the stages: path, soname
 framework.resolved_libraries | records | stages | private | the files of the loader trace with links followed: path, real
 framework.log | texts | stages | private | what it said on standard error meanwhile

@@ -21,6 +21,7 @@ EVERY_STAGE = "all"
 _BETWEEN_LINES = " / "  # between the lines in a stage's words
 _LOG_LINES, _LINE_CHARACTERS, _WORDS_LINES, _WORDS_CHARACTERS = 400, 1000, 24, 4000
 _MARK = "gpudoctor: stage "
+_MEMORY_TYPES = {1: "host", 2: "device", 3: "array", 4: "unified"}  # the driver's CU_MEMORYTYPE_...
 _BUSY_SHARE = 0.1  # from which on it counts as work: asleep it is near 0, beside busy neighbours far from 1
 _WATCHDOG = "Timeout ("  # how the interpreter's watchdog begins what it prints
 
@@ -81,8 +82,7 @@ def _import(rounds: Sequence[_Round]) -> dict[str, Fact]:
     names = ("import_outcome", "import_words", "import_seconds", "seen_gpus")
     started = [found for found in rounds if found.journal.events]
     if not started:
-        said = f": {rounds[0].detail}" if rounds and rounds[0].detail else ""
-        return {f"framework.{name}": Unknown(reason=f"no child could be started{said}") for name in names}
+        return dict.fromkeys((f"framework.{name}" for name in names), Unknown(reason=_silence(rounds)))
     found = next((f for f in started if _import_outcome(f) != "passed"), started[0])
     outcome, source = _import_outcome(found), "the import in a child process"
     event = next(iter(found.journal.of("imported") or found.journal.of("import-failed")), {})
@@ -94,6 +94,14 @@ def _import(rounds: Sequence[_Round]) -> dict[str, Fact]:
         "framework.import_seconds": not_imported if seconds is None else Known(value=seconds, source=source),
         "framework.seen_gpus": not_imported if gpus is None else Known(value=gpus, source="its own list"),
     }
+
+
+def _silence(rounds: Sequence[_Round]) -> str:
+    """Return why nothing at all is known of an import."""
+    if not rounds:
+        return "no child could be started"
+    what = "no child could be started" if rounds[0].outcome == "not-started" else "its child kept no journal"
+    return f"{what}: {rounds[0].detail}" if rounds[0].detail else what
 
 
 def _import_outcome(found: _Round) -> str:
@@ -147,8 +155,13 @@ def _ended(card: str, stage: str, event: Data, found: _Round) -> Record:
     said = text(event.get("words"))
     if said is None and outcome in ("failed", "wrong-result", "ran-on-cpu", "no-proof"):
         said = _BETWEEN_LINES.join(_last(_said_during(found, stage)))
+    proof = mapping(event.get("proof"))
+    ordinals = proof.get("ordinals")
+    every = tuple(str(count(one)) for one in ordinals) if isinstance(ordinals, list) else None
     return record(
         stage=stage, card=card, outcome=outcome if outcome in ENDED else "failed",
+        memory=_MEMORY_TYPES.get(count(proof.get("memory_type")) or 0),
+        ordinal=count(proof.get("ordinal")) if every is None else None, ordinals=every,
         device=text(event.get("device")), largest_error=_number(event.get("largest_error")),
         tolerance=_number(event.get("tolerance")), seconds=_number(event.get("seconds")),
         words=said[:_WORDS_CHARACTERS] if said else None, reason=text(event.get("reason")))
@@ -223,8 +236,12 @@ def _libraries(rounds: Sequence[_Round]) -> dict[str, Fact]:
 
 
 def _log(rounds: Sequence[_Round]) -> list[str]:
-    """Return what was said, each line once, the last ones if there are too many."""
-    said = dict.fromkeys(line for found in rounds for line in found.log if not line.startswith(_MARK))
+    """Return what was said, each line once, the last ones if there are too many.
+
+    What a child said that never came to its journal was not the framework's word.
+    """
+    said = dict.fromkeys(line for found in rounds if found.journal.events
+                         for line in found.log if not line.startswith(_MARK))
     return list(said)[-_LOG_LINES:]
 
 
