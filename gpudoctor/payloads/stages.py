@@ -140,6 +140,7 @@ class _Stages:
     def __init__(self, adapter, request, limit, book):
         self.adapter = adapter
         self.names = _texts(request.get("stages"), STAGES)
+        self.visible = _texts(request.get("visible"), ())
         self.precisions = _texts(request.get("precisions"), stage_work.SIGNIFICAND_BITS)
         self.limit = limit
         self.book = book
@@ -223,7 +224,16 @@ class _Stages:
         tensors = self.adapter.all_reduce(*case.inputs)
         if len(tensors) != cards:
             raise RuntimeError("%d results came back from %d GPUs" % (len(tensors), cards))
-        return [self._judged(tensor, case) for tensor in tensors]
+        results = [self._judged(tensor, case, every_card=True) for tensor in tensors]
+        proofs = [result["proof"] for result in results]
+        if all(result["outcome"] == "passed" for result in results):
+            reason = stage_proof.not_on_every_card(proofs, cards)
+            for result in results if reason else ():
+                result.update(outcome="no-proof", reason=reason)
+        ordinals = [proof.get("ordinal") for proof in proofs]
+        for result in results:
+            result["proof"] = dict(result["proof"], ordinals=ordinals)
+        return results
 
     def _reduced(self):
         """Multiply in each precision; what only the CPU cannot do says nothing about a GPU."""
@@ -247,8 +257,8 @@ class _Stages:
             result["words"] = "; ".join(unable)[:_WORDS_LIMIT]
         return results
 
-    def _judged(self, tensor, case):
-        """Compare a result with the reference and say where it lies."""
+    def _judged(self, tensor, case, every_card=False):
+        """Compare a result with the reference and say where it lies; it has to lie on the first card."""
         adapter = self.adapter
         error, wrong = stage_work.compared(adapter.listed(tensor), case.expected, case.tolerance)
         device, _ = _told(adapter.device, tensor)
@@ -259,6 +269,7 @@ class _Stages:
             pointer, words = _told(adapter.pointer, tensor)
             result["proof"] = proof = {"error": words} if words else stage_proof.examined(pointer)
             reason = stage_proof.missing(proof)
+            reason = reason or ("" if every_card else stage_proof.elsewhere(proof, self.visible))
             result.update(outcome="no-proof" if reason else "passed", reason=reason)
         if wrong:
             result.update(outcome="wrong-result", reason="%s: %s" % (case.name, wrong))

@@ -47,7 +47,8 @@ def _skipped(answers, depth):
 def request(course, stages, limit_seconds):
     """Return what the child is asked."""
     return {"framework": course["framework"], "stages": list(stages), "import_only": not stages,
-            "limit_seconds": limit_seconds, "memory_limit_bytes": MEMORY_LIMIT_BYTES}
+            "limit_seconds": limit_seconds, "memory_limit_bytes": MEMORY_LIMIT_BYTES,
+            "visible": [course["visible"]] if course["visible"] else []}
 
 
 def remaining(stages, journal):
