@@ -90,7 +90,7 @@ def test_a_cpu_build_beside_a_card_runs_on_the_cpu_and_says_so(
     assert (checked.exit_code, checked.stderr, checked.leftover) == (1, "", ())
 
 
-# Runs only where torch is run: a sitecustomize.py is read by every Python.
+# Does something only where a framework is run: a sitecustomize.py is read by every Python.
 _IN_A_STAGE = """
 import sys
 if "stages" in getattr(sys, "orig_argv", sys.argv):
@@ -98,8 +98,8 @@ if "stages" in getattr(sys, "orig_argv", sys.argv):
 """
 
 
-def with_broken_torch(text: str) -> Machine:
-    """Return the machine on which a sitecustomize.py changes what torch does, in the child that runs it."""
+def with_changed(text: str) -> Machine:
+    """Return the machine on which a sitecustomize.py changes a framework, in the child that runs it."""
     files = {"/opt/custom/sitecustomize.py": _IN_A_STAGE, "/opt/custom/broken": text}
     return r580(H100).adding(files=files, environment={"PYTHONPATH": "/opt/custom"})
 
@@ -128,7 +128,7 @@ torch.matmul, torch.nn.functional.conv2d = matmul, busy
 def test_compiling_is_told_from_hanging_by_what_the_processor_did(
         environment: Callable[[str], Patient]) -> None:
     """A regression: busy with a compiler that was there before was a hang, asleep with a new one was none."""
-    checked = check(with_broken_torch(COMPILING), environment("torch-cpu"), "--smoke-timeout", "12")
+    checked = check(with_changed(COMPILING), environment("torch-cpu"), "--smoke-timeout", "12")
     stages = checked.stages("torch")
     assert {name: record["outcome"] for name, record in stages.items()} == {
         "matmul": "no-proof", "convolution": "compiling", "compiled": "skipped",
@@ -157,7 +157,7 @@ torch.nn.functional.conv2d = conv2d
 ], ids=["crashes", "hangs"])
 def test_a_stage_that_breaks_is_named_and_the_next_is_run_by_a_fresh_child(
         broken: str, outcome: str, cause: str, environment: Callable[[str], Patient]) -> None:
-    checked = check(with_broken_torch(broken), environment("torch-cpu"), "--smoke-timeout", "12")
+    checked = check(with_changed(broken), environment("torch-cpu"), "--smoke-timeout", "12")
     stages = checked.stages("torch")
     assert {name: record["outcome"] for name, record in stages.items()} == {
         "matmul": "ran-on-cpu", "convolution": outcome, "compiled": "skipped",
@@ -198,8 +198,28 @@ def test_a_card_that_is_full_is_left_alone_and_that_is_not_called_healthy(
     assert checked.report["verdict"] != "healthy"
 
 
+SAYING = """
+import os, sys
+class Saying:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("tensorflow", "jax"):
+            for variable in ("TF_FORCE_GPU_ALLOW_GROWTH", "XLA_PYTHON_CLIENT_MEM_FRACTION"):
+                print("%s: %s=%s" % (name, variable, os.environ.get(variable)), file=sys.stderr)
+sys.meta_path.insert(0, Saying())
+"""
+
+
 def test_memory_is_asked_for_sparingly(environment: Callable[[str], Patient]) -> None:
-    """The scripted driver counts what TensorFlow and torch ask of it: a CPU build asks for nothing at all."""
+    """What the frameworks find at their import, through the whole command, with a card."""
+    checked = check(with_changed(SAYING), environment("cpu"), "--stages", "matmul")
+    assert "tensorflow: TF_FORCE_GPU_ALLOW_GROWTH=true" in checked.framework("tensorflow")["framework.log"]
+    card, = checked.report["snapshot"]["gpus"]
+    share = (512 << 20) / card["gpu.memory_total_bytes"]["value"]
+    assert f"jax: XLA_PYTHON_CLIENT_MEM_FRACTION={share:.6f}" in checked.framework("jax")["framework.log"]
+
+
+def test_the_checked_kernel_asks_for_two_arrays(environment: Callable[[str], Patient]) -> None:
+    """The scripted driver counts what is asked of it: a CPU build asks for nothing at all."""
     result = replace(r580(H100), loader_cache=True).run(
         [sys.executable, "-m", "gpudoctor", "check", "--python", str(environment("torch-cpu").python)],
         timeout=400, cwd=str(ROOT))
