@@ -343,7 +343,7 @@ framework.stage_words | texts | derive | private | the last words of the first s
 framework.blocked_by | texts | derive | | what is known to keep it from the GPU before it is run
 framework.symptoms | texts | derive | | the known messages among what it said
 framework.log_libraries_missing | texts | derive | | libraries that it said it could not load
-framework.trace_differs | texts | derive | | libraries that it loaded from another file than the loader trace said
+framework.trace_differs | texts | derive | | libraries that it loaded from another file than the loader trace said, or of which its log says otherwise
 framework.numpy_unmet | text | derive | | what its release asks of NumPy, where the NumPy installed is of a newer major version
 framework.protobuf_unmet | text | derive | | what its release asks of protobuf, where the protobuf installed is older
 framework.went_wrong | texts | derive | | what did not end well on a GPU when it was run: its import, smoke stages

@@ -98,10 +98,10 @@ if "stages" in getattr(sys, "orig_argv", sys.argv):
 """
 
 
-def with_changed(text: str) -> Machine:
+def with_changed(text: str, machine: Machine | None = None) -> Machine:
     """Return the machine on which a sitecustomize.py changes a framework, in the child that runs it."""
     files = {"/opt/custom/sitecustomize.py": _IN_A_STAGE, "/opt/custom/broken": text}
-    return r580(H100).adding(files=files, environment={"PYTHONPATH": "/opt/custom"})
+    return (machine or r580(H100)).adding(files=files, environment={"PYTHONPATH": "/opt/custom"})
 
 
 # The driver's compiler is mapped by the first product of a child and stays, as it does on a card.
