@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor import derive, ruledb
+from gpudoctor import derive, remedy, ruledb
 from gpudoctor.assume import lay
 from gpudoctor.model import Fact, Known, Record, RuleDatabase, Scope, Value
 
@@ -64,3 +64,17 @@ def test_a_library_that_the_log_says_was_opened_is_a_difference(database: RuleDa
 def test_a_log_that_says_what_was_foretold_is_none(
         database: RuleDatabase, foretold: str, loaded: tuple[str, ...], log: tuple[str, ...]) -> None:
     assert differs(database, foretold, *loaded, log=log) == ()
+
+
+def test_how_long_the_driver_has_compiled_is_said_in_minutes(database: RuleDatabase) -> None:
+    """The finding's words have them."""
+    stages: tuple[Record, ...] = tuple(
+        {"stage": name, "card": "0", "outcome": "compiling", "seconds": seconds}
+        for name, seconds in (("matmul", 600.0), ("convolution", 90)))
+    values: dict[str, Value] = {
+        "release": "torch==2.10.0", "framework.import_outcome": "passed", "framework.stages": stages,
+        "framework.log": (), "framework.import_words": ()}
+    facts: dict[str, Fact] = {name: Known(value=value, source="test") for name, value in values.items()}
+    snapshot = lay(database.base, facts, database.tables, source="test")
+    found = next(f for f in remedy.diagnose(snapshot, database).findings if f.cause == "ptx-jit-slow-start")
+    assert found.message.endswith("for 10.0 minutes in matmul, for 1.5 minutes in convolution")

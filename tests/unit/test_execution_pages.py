@@ -283,12 +283,6 @@ def test_every_way_to_end_badly_is_one_finding(database: RuleDatabase, outcome: 
     assert faults(diagnose(database, TORCH, ran(compiled=outcome))) == [(cause, [])]
 
 
-def test_how_long_the_driver_has_compiled_is_said_in_minutes(database: RuleDatabase) -> None:
-    long = {**stage("matmul", "compiling"), "seconds": 600.0}
-    found = only(diagnose(database, TORCH, observed(1, (), long, {**long, "stage": "convolution"})))
-    assert found.message.endswith("for 10.0 minutes in matmul, for 10.0 minutes in convolution")
-
-
 @pytest.mark.parametrize(("words", "cause"), [
     ("RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "cudnn-sublibrary-mismatch"),
     ("RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH", "cudnn-dropped-gpu"),
