@@ -132,7 +132,8 @@ def _of_framework(name: str, cards: Sequence[Subject], pairs: Sequence[Subject],
     for card in cards[:1] if hidden else cards:
         skip = _skipped(card) or _long_compilation(card, pairs, wish)
         yield Course(framework=name, card=_label(card), stages=() if skip else stages, skip=skip,
-                     visible=None if hidden else _selector(card, host), precisions=_precisions(card, tables))
+                     visible=None if hidden else _selector(card, host), precisions=_precisions(card, tables),
+                     memory_bytes=_memory_bytes([card]))
 
 
 def _together(name: str, cards: Sequence[Subject], pairs: Sequence[Subject], host: Subject,
@@ -142,7 +143,7 @@ def _together(name: str, cards: Sequence[Subject], pairs: Sequence[Subject], hos
             and not _long_compilation(c, pairs, wish)][:_MOST_TOGETHER]
     if _TOGETHER in wish.stages and len(free) > 1 and _value(host, "cuda.visible_count") != 0:
         yield Course(framework=name, card=",".join(_label(c) for c in free), stages=(_TOGETHER,),
-                     visible=",".join(str(_uuid(c)) for c in free))
+                     visible=",".join(str(_uuid(c)) for c in free), memory_bytes=_memory_bytes(free))
 
 
 def _skipped(card: Subject, room_bytes: int = ROOM_BYTES) -> Skip | None:
@@ -201,6 +202,13 @@ def _uuid(card: Subject) -> str | None:
 def _label(card: Subject) -> str:
     index = _value(card, "gpu.index")
     return str(card.gpu if index is None else index)
+
+
+def _memory_bytes(cards: Sequence[Subject]) -> int | None:
+    """Return what the smallest of the cards has, None where nobody says; a MIG instance has less."""
+    totals = [total for card in cards if isinstance(total := _value(card, "gpu.memory_total_bytes"), int)
+              and _value(card, "gpu.mig_mode") is not True]
+    return min(totals) if len(totals) == len(cards) else None
 
 
 def _free_bytes(card: Subject) -> int:

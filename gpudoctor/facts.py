@@ -221,7 +221,7 @@ framework.import_outcome | text | stages | | how its import ended: passed, faile
 framework.import_words | texts | stages | private | the last lines that were said before the import failed
 framework.import_seconds | number | stages | | seconds that the import took
 framework.seen_gpus | integer | stages | | GPUs that the framework itself lists where it was run
-framework.stages | records | stages | private | the smoke stages: stage, card, outcome, device, largest_error, tolerance, seconds, words, reason
+framework.stages | records | stages | private | the smoke stages: stage, card, outcome, memory and ordinal (where the driver says the result lies), device (where the framework does), largest_error, tolerance, seconds, words, reason
 framework.loaded_libraries | records | stages | private | GPU libraries that it had loaded after the stages: path, soname
 framework.resolved_libraries | records | stages | private | the files of the loader trace with links followed: path, real
 framework.log | texts | stages | private | what it said on standard error meanwhile
@@ -337,12 +337,13 @@ framework.stages_failed | texts | derive | | smoke stages that ended with an exc
 framework.stages_crashed | texts | derive | | smoke stages in which the process crashed or ended by itself
 framework.stages_timed_out | texts | derive | | smoke stages that did not end within their limit
 framework.stages_compiling | texts | derive | | of smoke stages without an end, those in which the driver's PTX compiler was at work
+framework.compiling_for | texts | derive | | for how many minutes the driver's PTX compiler was at work in them, and in which
 framework.stages_skipped | texts | derive | | smoke stages that were not run, and why
 framework.stage_words | texts | derive | private | the last words of the first smoke stage that went wrong
 framework.blocked_by | texts | derive | | what is known to keep it from the GPU before it is run
 framework.symptoms | texts | derive | | the known messages among what it said
 framework.log_libraries_missing | texts | derive | | libraries that it said it could not load
-framework.trace_differs | texts | derive | | libraries that it loaded from another file than the loader trace said
+framework.trace_differs | texts | derive | | libraries that it loaded from another file than the loader trace said, or of which its log says otherwise
 framework.numpy_unmet | text | derive | | what its release asks of NumPy, where the NumPy installed is of a newer major version
 framework.protobuf_unmet | text | derive | | what its release asks of protobuf, where the protobuf installed is older
 framework.went_wrong | texts | derive | | what did not end well on a GPU when it was run: its import, smoke stages

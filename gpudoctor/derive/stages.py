@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpudoctor import symptoms
 from gpudoctor.derive.view import View, as_records, as_texts, text_in
@@ -16,6 +16,7 @@ _WENT_WRONG = (  # the worst first
 
 _QUOTED_LINES = 8
 _BETWEEN_LINES = " / "  # as the probe joins them
+_NOT_FOUND, _OPENED = "loader-library-missing", "tf-library-loaded"
 _NOT_LOADED = ("library-missing", "library-not-loaded")  # how the ids of such messages end
 
 
@@ -57,6 +58,18 @@ def _named(stage: Record, records: Sequence[Record]) -> str:
     cards = {text_in(r, "card") for r in records}
     name, card = text_in(stage, "stage"), text_in(stage, "card")
     return f"{name} on GPU {card}" if len(cards) > 1 and card else name
+
+
+def compiling_for(view: View) -> Fact:
+    """Return how long the driver's PTX compiler was at work in the stages that it kept from their end."""
+    records = _records(view)
+    found = (f"{_minutes(r)}in {_named(r, records)}" for r in records if r.get("outcome") == "compiling")
+    return Known(value=tuple(dict.fromkeys(found)), source=_SOURCE)
+
+
+def _minutes(stage: Record) -> str:
+    seconds = stage.get("seconds")
+    return f"for {seconds / 60:.1f} minutes " if isinstance(seconds, int | float) else ""
 
 
 def not_run(view: View) -> Fact:
@@ -146,7 +159,22 @@ def trace_differs(view: View) -> Fact:
         found = [path for path in loaded if _is(path, soname)]  # several where one opens another
         if found and not {predicted, real.get(predicted)}.intersection(found):
             differing.append(f"{soname}: loaded from {found[0]}, foretold {predicted or 'nowhere'}")
-    return Known(value=tuple(differing), source="/proc/self/maps of the child, and the loader trace")
+    differing += _said_otherwise(trace, loaded, view)
+    return Known(value=tuple(differing), source="/proc/self/maps and log of the child, and the loader trace")
+
+
+def _said_otherwise(trace: Sequence[Record], loaded: Sequence[str], view: View) -> Iterator[str]:
+    """Yield where its log contradicts the trace; what is mapped after all says more than the log."""
+    named = {(hit.id, hit.captures.get("library", "")) for hit in view.once("symptoms", _hits)}
+    broken = view.texts("framework.libraries_broken")
+    for entry in trace:
+        soname, predicted = text_in(entry, "soname"), text_in(entry, "path")
+        if any(_is(path, soname) for path in loaded):
+            continue
+        if predicted and soname not in broken and (_NOT_FOUND, soname) in named:
+            yield f"{soname}: its log says that there is none, foretold {predicted}"
+        if not predicted and (_OPENED, soname) in named:
+            yield f"{soname}: its log says that it was opened, foretold nowhere"
 
 
 def _is(path: str, soname: str) -> bool:
@@ -178,6 +206,7 @@ DERIVATIONS: Mapping[str, Derivation] = {
     "framework.stages_crashed": ended_with("crashed", "exited"),
     "framework.stages_timed_out": ended_with("timed-out"),
     "framework.stages_compiling": ended_with("compiling"),
+    "framework.compiling_for": compiling_for,
     "framework.stages_skipped": not_run,
     "framework.stage_words": words,
     "framework.blocked_by": blocked_by,

@@ -18,8 +18,8 @@ class Course:
     """One framework on one card (or on several at once); with `skip`, only its import.
 
     `card` is the card's index in NVML, several separated by commas, "" where there is none. `visible` is what
-    CUDA_VISIBLE_DEVICES is set to; None leaves it as it is. `predicted` are the files of the loader trace,
-    held against what is really loaded.
+    CUDA_VISIBLE_DEVICES is set to; None leaves it as it is. `memory_bytes` is what the smallest of the cards
+    has. `predicted` are the files of the loader trace, held against what is really loaded.
     """
 
     framework: str
@@ -27,5 +27,6 @@ class Course:
     visible: str | None = None
     stages: tuple[str, ...] = ()
     precisions: tuple[str, ...] = ()
+    memory_bytes: int | None = None
     predicted: tuple[str, ...] = ()
     skip: Skip | None = None

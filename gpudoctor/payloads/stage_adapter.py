@@ -49,6 +49,14 @@ def memory_limit_bytes(request):
     return int(min(limit, MEMORY_LIMIT_BYTES))
 
 
+def memory_share(request):
+    """Return the limit as a share of the smallest card of the stages, None where nobody knows its size."""
+    total = request.get("card_memory_bytes")
+    if isinstance(total, bool) or not isinstance(total, int) or total <= 0:
+        return None
+    return min(1.0, float(memory_limit_bytes(request)) / total)
+
+
 class _Tensor(ctypes.Structure):
     """The beginning of DLPack's DLTensor, which a capsule named "dltensor" points to."""
 

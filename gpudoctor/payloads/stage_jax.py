@@ -1,9 +1,11 @@
 """JAX, for the framework stages."""
 
 import importlib
+import os
 
-from .stage_adapter import Adapter, Skipped
+from .stage_adapter import Adapter, Skipped, memory_share
 
+_NEW_SHARE = "XLA_CLIENT_MEM_FRACTION"
 _GPU_PLATFORMS = ("gpu", "cuda", "rocm")
 
 
@@ -11,13 +13,20 @@ class Jax(Adapter):
     """The stages in JAX."""
 
     def variables(self, request):
-        """Take memory only as it is needed, and leave no compiled program on disk.
+        """Take memory only as it is needed, no more than the limit, and leave no compiled program on disk.
 
-        JAX can be held to a share of a card, but not to a number of bytes; without preallocation these inputs
-        take a few MB beside the libraries' own workspaces. The allocator stays the user's: "platform" has
-        crashed (jax-ml/jax#18663), and some releases put one behind it that heeds no other variable (#39145).
+        JAX can be held to a share of a card: without preallocation its allocator grows up to that share. Of a
+        card whose size is not known nothing can be said; then the inputs take a few MB beside the libraries'
+        own workspaces. The allocator stays the user's: "platform", which heeds no share, has crashed
+        (jax-ml/jax#18663), and some releases put one behind it that heeds no other variable (#39145). The
+        variable has two names, and jaxlib refuses to start with both: a user's newer one is set in its place.
         """
-        return {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "JAX_ENABLE_COMPILATION_CACHE": "false"}
+        variables = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "JAX_ENABLE_COMPILATION_CACHE": "false"}
+        share = memory_share(request)
+        if share is not None:
+            name = _NEW_SHARE if os.environ.get(_NEW_SHARE) else "XLA_PYTHON_CLIENT_MEM_FRACTION"
+            variables[name] = "%.6f" % share
+        return variables
 
     def load(self, request):
         """Import JAX."""

@@ -42,17 +42,45 @@ class Paddle(Adapter):
         return self.paddle.nn.functional.conv2d(self._made(image), self._made(window))
 
     def compiled(self, values):
-        """Skip: what `to_static` makes by itself is a graph, no machine code."""
-        has_compiler = getattr(self.paddle, "is_compiled_with_cinn", lambda: False)()
-        raise Skipped("gpudoctor does not try CINN, Paddle's compiler" if has_compiler
-                      else "this Paddle was built without CINN, its compiler")
+        """Compute the curve through CINN; what `to_static` makes by itself is a graph, no machine code."""
+        paddle = self.paddle
+        if not getattr(paddle, "is_compiled_with_cinn", lambda: False)():
+            raise Skipped("this Paddle was built without CINN, its compiler")
+        if not self.cards:
+            raise Skipped("Paddle lists no GPU, and compiling for the CPU would try nothing of a GPU's")
+
+        def curve(x):
+            return paddle.tanh(x) * paddle.exp(-x * x) + 0.5 * paddle.sin(x)
+
+        try:
+            compiled = paddle.jit.to_static(curve, backend="CINN", full_graph=True)
+        except TypeError as error:  # before 2.6
+            raise Skipped("this Paddle's to_static cannot ask for CINN: %s" % error) from error
+        return compiled(self._made(values))
 
     def reduced(self, precision, left, right):
         """Multiply in the precision."""
         if precision == "tf32":
-            raise Skipped("Paddle cannot be told in the program to use TF32")
+            return self._in_tf32(left, right)
         kinds = [self.paddle.cast(self._made(matrix), precision) for matrix in (left, right)]
         return self.paddle.matmul(*kinds)
+
+    def _in_tf32(self, left, right):
+        inner = getattr(self.paddle, "base", None) or getattr(self.paddle, "fluid", None)  # the older
+        core = getattr(inner, "core", None)
+        if core is None or not hasattr(core, "set_cublas_switch"):
+            raise Skipped("this Paddle has no switch for TF32")
+        before = core.get_cublas_switch()
+        core.set_cublas_switch(True)
+        try:
+            return self.matmul(left, right)
+        finally:
+            core.set_cublas_switch(before)
+
+    def all_reduce(self, parts):
+        """Skip: what Paddle has for this takes a process for each card."""
+        raise Skipped("Paddle adds up over cards only between processes, one for each card, and gpudoctor "
+                      "runs a framework in one")
 
     def _made(self, values):
         return self.paddle.to_tensor(values, dtype="float32")

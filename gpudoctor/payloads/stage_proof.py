@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import uuid
 
 from .readable import readable_here
 
@@ -12,7 +13,7 @@ LIBRARY = "libcuda.so.1"
 
 
 def examined(pointer):
-    """Return {"memory_type", "managed", "ordinal", "readable_here"} of an address, or {"error": why not}.
+    """Return "memory_type", "managed", "ordinal", "uuid", "readable_here" of an address, or {"error": why}.
 
     Only a driver library that the framework itself loaded is asked: loading one here would be our doing.
     """
@@ -27,7 +28,19 @@ def examined(pointer):
     if proof.get("code") == _INVALID_CONTEXT and _enter_context(driver):
         proof = _attributes(ask, pointer)
         driver.cuCtxSetCurrent(None)
+    if "ordinal" in proof:
+        proof["uuid"] = _uuid(driver, proof["ordinal"])
     return proof
+
+
+def _uuid(driver, ordinal):
+    """Return the UUID of a device as CUDA_VISIBLE_DEVICES takes it, None where the driver does not say."""
+    device, raw = ctypes.c_int(), (ctypes.c_ubyte * 16)()
+    try:
+        asked = driver.cuDeviceGet(ctypes.byref(device), ordinal) or driver.cuDeviceGetUuid(raw, device)
+    except AttributeError:
+        return None
+    return None if asked != 0 else "GPU-" + str(uuid.UUID(bytes=bytes(raw)))
 
 
 def _attributes(ask, pointer):
@@ -63,4 +76,35 @@ def missing(proof):
     if proof.get("readable_here") is not False:
         managed = ", which the driver moves to and fro" if proof.get("managed") else ""
         return "the result lies in memory that this process itself can read" + managed
+    return ""
+
+
+def elsewhere(proof, visible):
+    """Return why a result does not lie on the first of the visible cards, "" when it does or nobody can say.
+
+    `visible` is what CUDA_VISIBLE_DEVICES was set to for the stage, in order; empty where it was left alone.
+    """
+    ordinal, card = proof.get("ordinal"), proof.get("uuid")
+    if not visible or ordinal is None:
+        return ""
+    if ordinal != 0:
+        return "the result lies on CUDA device %d, and the stage was for device 0" % ordinal
+    if card and _is_whole(visible[0]) and visible[0].lower() != card.lower():
+        return "the result lies on the card %s, and the stage was for %s" % (card, visible[0])
+    return ""
+
+
+def _is_whole(name):
+    """Say whether a card is named by its whole UUID; a number says less, and a MIG instance has another."""
+    return name.startswith("GPU-") and len(name) == len("GPU-") + 36
+
+
+def not_on_every_card(proofs, cards):
+    """Return why the results do not lie on one card each, "" when they do."""
+    ordinals = [proof.get("ordinal") for proof in proofs]
+    if None in ordinals:
+        return "the driver does not say on which card each of the results lies"
+    if len(set(ordinals)) != cards:
+        found = ", ".join(str(ordinal) for ordinal in sorted(ordinals))
+        return "the results lie on the CUDA devices %s, and each of %d must hold one" % (found, cards)
     return ""

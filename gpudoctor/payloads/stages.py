@@ -1,9 +1,9 @@
 """Import one framework and run small checked computations in it; keep a journal that a crash cannot take.
 
 A line of JSON for each event, written at once: "importing", "imported" or "import-failed", "libraries", and
-for each stage "begun", perhaps "compiling", and "ended". A watchdog thread of the interpreter's own, which
-needs no lock, ends the process when the import or a stage outlasts its limit, and writes where it was, as
-plain text. So does the handler for fatal signals.
+for each stage "begun", perhaps "compiling" (as long as it goes on), and "ended". A watchdog thread of the
+interpreter's own, which needs no lock, ends the process when the import or a stage outlasts its limit, and
+writes where it was, as plain text. So does the handler for fatal signals.
 
 A result counts as "passed" only with the driver's word that it lies on a card, and where this process cannot
 read it. The framework's own word for the device only says what it claims.
@@ -94,7 +94,7 @@ def _words(error):
 def _imported(adapter, request, limit, book):
     """Import the framework and let it list its GPUs; return whether the import succeeded."""
     os.environ.update(adapter.variables(request))
-    book.write("importing", limit=limit)
+    book.write("importing", limit=limit, process_seconds=stage_libraries.process_seconds())
     _arm(book.descriptor, limit)
     start = time.monotonic()
     try:
@@ -140,25 +140,25 @@ class _Stages:
     def __init__(self, adapter, request, limit, book):
         self.adapter = adapter
         self.names = _texts(request.get("stages"), STAGES)
+        self.visible = _texts(request.get("visible"), ())
         self.precisions = _texts(request.get("precisions"), stage_work.SIGNIFICAND_BITS)
         self.limit = limit
         self.book = book
-        self.stage = ""
         self.unready = None
         self.prepared = False
 
     def run(self):
         """Run one after the other."""
-        watch = stage_libraries.Watch(self._compiling)
+        watch = stage_libraries.Watch(self._compiling, self.limit)
         if self.adapter.cards:  # without a card nothing is compiled for one
             watch.start()
         for name in self.names:
-            self.stage = name
+            watch.begin(name)
             self._staged(name)
         watch.end()
 
-    def _compiling(self, path):
-        self.book.write("compiling", stage=self.stage, library=path)
+    def _compiling(self, stage, path, seconds, busy_seconds):
+        self.book.write("compiling", stage=stage, library=path, seconds=seconds, busy_seconds=busy_seconds)
 
     def _staged(self, name):
         self._announce(name)
@@ -224,7 +224,16 @@ class _Stages:
         tensors = self.adapter.all_reduce(*case.inputs)
         if len(tensors) != cards:
             raise RuntimeError("%d results came back from %d GPUs" % (len(tensors), cards))
-        return [self._judged(tensor, case) for tensor in tensors]
+        results = [self._judged(tensor, case, every_card=True) for tensor in tensors]
+        proofs = [result["proof"] for result in results]
+        if all(result["outcome"] == "passed" for result in results):
+            reason = stage_proof.not_on_every_card(proofs, cards)
+            for result in results if reason else ():
+                result.update(outcome="no-proof", reason=reason)
+        ordinals = [proof.get("ordinal") for proof in proofs]
+        for result in results:
+            result["proof"] = dict(result["proof"], ordinals=ordinals)
+        return results
 
     def _reduced(self):
         """Multiply in each precision; what only the CPU cannot do says nothing about a GPU."""
@@ -248,8 +257,8 @@ class _Stages:
             result["words"] = "; ".join(unable)[:_WORDS_LIMIT]
         return results
 
-    def _judged(self, tensor, case):
-        """Compare a result with the reference and say where it lies."""
+    def _judged(self, tensor, case, every_card=False):
+        """Compare a result with the reference and say where it lies; it has to lie on the first card."""
         adapter = self.adapter
         error, wrong = stage_work.compared(adapter.listed(tensor), case.expected, case.tolerance)
         device, _ = _told(adapter.device, tensor)
@@ -260,6 +269,7 @@ class _Stages:
             pointer, words = _told(adapter.pointer, tensor)
             result["proof"] = proof = {"error": words} if words else stage_proof.examined(pointer)
             reason = stage_proof.missing(proof)
+            reason = reason or ("" if every_card else stage_proof.elsewhere(proof, self.visible))
             result.update(outcome="no-proof" if reason else "passed", reason=reason)
         if wrong:
             result.update(outcome="wrong-result", reason="%s: %s" % (case.name, wrong))

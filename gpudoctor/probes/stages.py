@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.facts import promised
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Fact, Facts, Known, Record, Scalar, Scope, Unknown
+from gpudoctor.model import Fact, Facts, Known, Record, Scope, Unknown
 from gpudoctor.probes import backtrace, journal
 from gpudoctor.probes.calls import count, mapping, objects, text
 from gpudoctor.probes.journal import Journal
@@ -21,6 +21,8 @@ EVERY_STAGE = "all"
 _BETWEEN_LINES = " / "  # between the lines in a stage's words
 _LOG_LINES, _LINE_CHARACTERS, _WORDS_LINES, _WORDS_CHARACTERS = 400, 1000, 24, 4000
 _MARK = "gpudoctor: stage "
+_MEMORY_TYPES = {1: "host", 2: "device", 3: "array", 4: "unified"}  # the driver's CU_MEMORYTYPE_...
+_BUSY_SHARE = 0.1  # from which on it counts as work: asleep it is near 0, beside busy neighbours far from 1
 _WATCHDOG = "Timeout ("  # how the interpreter's watchdog begins what it prints
 
 
@@ -30,6 +32,7 @@ class _Round:
 
     outcome: str
     detail: str
+    seconds: float | None
     journal: Journal
     log: tuple[str, ...]
 
@@ -52,7 +55,8 @@ def _course(found: Data) -> _Course:
 
 def _round(found: Data) -> _Round:
     return _Round(outcome=text(found.get("outcome")) or "", detail=text(found.get("detail")) or "",
-                  journal=journal.read(found.get("journal")), log=tuple(_lines(text(found.get("log")))))
+                  seconds=_number(found.get("seconds")), journal=journal.read(found.get("journal")),
+                  log=tuple(_lines(text(found.get("log")))))
 
 
 def read_framework(answer: Answer, name: str) -> dict[str, Fact]:
@@ -78,8 +82,7 @@ def _import(rounds: Sequence[_Round]) -> dict[str, Fact]:
     names = ("import_outcome", "import_words", "import_seconds", "seen_gpus")
     started = [found for found in rounds if found.journal.events]
     if not started:
-        said = f": {rounds[0].detail}" if rounds and rounds[0].detail else ""
-        return {f"framework.{name}": Unknown(reason=f"no child could be started{said}") for name in names}
+        return dict.fromkeys((f"framework.{name}" for name in names), Unknown(reason=_silence(rounds)))
     found = next((f for f in started if _import_outcome(f) != "passed"), started[0])
     outcome, source = _import_outcome(found), "the import in a child process"
     event = next(iter(found.journal.of("imported") or found.journal.of("import-failed")), {})
@@ -91,6 +94,14 @@ def _import(rounds: Sequence[_Round]) -> dict[str, Fact]:
         "framework.import_seconds": not_imported if seconds is None else Known(value=seconds, source=source),
         "framework.seen_gpus": not_imported if gpus is None else Known(value=gpus, source="its own list"),
     }
+
+
+def _silence(rounds: Sequence[_Round]) -> str:
+    """Return why nothing at all is known of an import."""
+    if not rounds:
+        return "no child could be started"
+    what = "no child could be started" if rounds[0].outcome == "not-started" else "its child kept no journal"
+    return f"{what}: {rounds[0].detail}" if rounds[0].detail else what
 
 
 def _import_outcome(found: _Round) -> str:
@@ -144,8 +155,13 @@ def _ended(card: str, stage: str, event: Data, found: _Round) -> Record:
     said = text(event.get("words"))
     if said is None and outcome in ("failed", "wrong-result", "ran-on-cpu", "no-proof"):
         said = _BETWEEN_LINES.join(_last(_said_during(found, stage)))
+    proof = mapping(event.get("proof"))
+    ordinals = proof.get("ordinals")
+    every = tuple(str(count(one)) for one in ordinals) if isinstance(ordinals, list) else None
     return record(
         stage=stage, card=card, outcome=outcome if outcome in ENDED else "failed",
+        memory=_MEMORY_TYPES.get(count(proof.get("memory_type")) or 0),
+        ordinal=count(proof.get("ordinal")) if every is None else None, ordinals=every,
         device=text(event.get("device")), largest_error=_number(event.get("largest_error")),
         tolerance=_number(event.get("tolerance")), seconds=_number(event.get("seconds")),
         words=said[:_WORDS_CHARACTERS] if said else None, reason=text(event.get("reason")))
@@ -154,17 +170,53 @@ def _ended(card: str, stage: str, event: Data, found: _Round) -> Record:
 def _broken_off(card: str, stage: str, begun: Data, found: _Round) -> Record:
     """Return the stage in which a child ended; a hang in the driver's PTX compiler is one of its own."""
     outcome = _ending(found)
-    compiler = found.journal.about("compiling", stage)
     limit = _number(begun.get("limit"))
+    seconds = _seconds_until_the_end(begun, found)
     reason = found.detail.partition(": ")[0]  # without its last line, which the words hold
     if outcome == "timed-out":
-        reason = f"no end within {limit:g} s" if isinstance(limit, float) else "no end within its limit"
-    if outcome == "timed-out" and compiler is not None:
-        outcome, reason = "compiling", f"{reason}; {text(compiler.get('library'))}, the compiler, was at work"
+        reason = f"no end within {limit:g} s" if limit is not None else "no end within its limit"
+        at_work = _compiler_at_work(stage, found)
+        if at_work:
+            outcome, reason = "compiling", f"{reason}; {at_work}"
     said = backtrace.before_addresses(_said_during(found, stage))
     words = [*_last(said), *_last(backtrace.gist(_lines(found.journal.rest)))]
-    return record(stage=stage, card=card, outcome=outcome, reason=reason or None,
+    return record(stage=stage, card=card, outcome=outcome, seconds=seconds, reason=reason or None,
                   words=_BETWEEN_LINES.join(words)[-_WORDS_CHARACTERS:] or None)
+
+
+def _seconds_until_the_end(begun: Data, found: _Round) -> float | None:
+    """Return how long a stage took that never ended: until its watchdog, or until its child was gone."""
+    if _WATCHDOG in found.journal.rest:
+        return _number(begun.get("limit"))
+    first, begun_at = found.journal.events[0], _number(begun.get("at"))
+    first_at, whole = _number(first.get("at")), found.seconds
+    if begun_at is None or first_at is None or whole is None:
+        return None
+    before = (_number(first.get("process_seconds")) or 0.0) + begun_at - first_at
+    return round(max(0.0, whole - before), 4)
+
+
+def _compiler_at_work(stage: str, found: _Round) -> str:
+    """Return how the driver's PTX compiler was at work in a stage, "" where it only lay in memory.
+
+    Judged by the later half of the time: before it hung, the stage may have had something to do.
+    """
+    told = [event for event in found.journal.of("compiling") if event.get("stage") == stage]
+    looks = [look for event in told if (look := _look(event)) is not None]
+    if not looks:
+        return ""
+    seconds, busy = looks[-1]
+    half_seconds, half_busy = max((look for look in looks if look[0] <= seconds / 2), default=(0.0, 0.0))
+    if busy - half_busy < _BUSY_SHARE * (seconds - half_seconds):
+        return ""
+    library = text(told[-1].get("library"))
+    return f"{library} is loaded, and the process had {busy:.1f} s of the processor in {seconds:.1f} s"
+
+
+def _look(event: Data) -> tuple[float, float] | None:
+    """Return the seconds since a stage began, and those of the processor."""
+    seconds, busy = _number(event.get("seconds")), _number(event.get("busy_seconds"))
+    return None if seconds is None or busy is None else (seconds, busy)
 
 
 # -- libraries and words ---------------------------------------------------------------------------
@@ -184,8 +236,12 @@ def _libraries(rounds: Sequence[_Round]) -> dict[str, Fact]:
 
 
 def _log(rounds: Sequence[_Round]) -> list[str]:
-    """Return what was said, each line once, the last ones if there are too many."""
-    said = dict.fromkeys(line for found in rounds for line in found.log if not line.startswith(_MARK))
+    """Return what was said, each line once, the last ones if there are too many.
+
+    What a child said that never came to its journal was not the framework's word.
+    """
+    said = dict.fromkeys(line for found in rounds if found.journal.events
+                         for line in found.log if not line.startswith(_MARK))
     return list(said)[-_LOG_LINES:]
 
 
@@ -208,7 +264,7 @@ def _last(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(lines))[-_WORDS_LINES:]
 
 
-def _number(value: Any) -> Scalar | None:
+def _number(value: Any) -> float | None:
     """Return a finite number; JSON written by Python may hold NaN."""
     good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
     return float(value) if good else None

@@ -74,7 +74,9 @@ def _job(visit: Visit, patient: Patient, course: Course, stages: Sequence[str], 
     request = {
         "framework": course.framework, "stages": list(stages), "import_only": not stages,
         "limit_seconds": limit_seconds, "memory_limit_bytes": MEMORY_LIMIT_BYTES,
-        "precisions": list(course.precisions), "predicted": list(course.predicted)}
+        "precisions": list(course.precisions), "predicted": list(course.predicted),
+        "card_memory_bytes": course.memory_bytes,
+        "visible": course.visible.split(",") if course.visible else []}
     variables = dict(visit.environment)
     if course.visible is not None:
         variables["CUDA_VISIBLE_DEVICES"] = course.visible

@@ -70,7 +70,7 @@ def doctor_machine() -> Machine:
 
 
 TORCH: dict[str, str | bytes | File] = {
-    f"{SITE_PACKAGES}/torch/__init__.py": "raise ImportError('a stand-in')\n",
+    f"{SITE_PACKAGES}/torch/__init__.py": (HERE / "standin_torch.py").read_bytes(),
     f"{SITE_PACKAGES}/torch/version.py": "__version__ = '2.10.0+cpu'\ncuda = None\n",
     f"{SITE_PACKAGES}/torch-2.10.0+cpu.dist-info/METADATA": "Name: torch\nVersion: 2.10.0+cpu\n",
     f"{SITE_PACKAGES}/torch-2.10.0+cpu.dist-info/RECORD": "torch/version.py,,\n",

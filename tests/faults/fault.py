@@ -9,8 +9,9 @@ within four times --timeout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tests.faults.scene import Scene, Seen, Stage
 from tests.hosts.looking import Looked
@@ -40,12 +41,16 @@ class Promise:
 
     may_lose: facts that may be unknown. may_change: facts that may be another value or absent, because the
     fault is what they tell of. says: words of the one line about what failed; empty where nothing is lost.
+    follows: of those that may be lost, which nobody asks for then.
+    outcomes: how the import of the framework (torch) and each of its stages end, where it is run.
     """
 
     exit_codes: frozenset[int]
     may_lose: frozenset[str] = frozenset()
     may_change: frozenset[str] = frozenset()
+    follows: frozenset[str] = frozenset()
     says: str = ""
+    outcomes: Mapping[str, str] | None = None
 
 
 def survived_with(promise: Promise, broken: Scene, unbroken: Scene) -> Callable[[Stage], None]:
@@ -64,13 +69,24 @@ def keeps(promise: Promise, seen: Seen, before: Seen) -> None:
     excess = differing - promise.may_lose - promise.may_change
     assert excess == set(), {name: (was.get(name), now.get(name)) for name in excess}
     lost = {name: now.get(name, "unknown") for name in differing - promise.may_change}
-    wrong = {name: (was.get(name), fact) for name, fact in lost.items() if fact != "unknown"}
+    right = {name: {"unknown", *(["not_asked"] if name in promise.follows else [])} for name in lost}
+    wrong = {name: (was.get(name), fact) for name, fact in lost.items()
+             if not isinstance(fact, str) or fact not in right[name]}
     assert wrong == {}, wrong
     said = list(lines(seen.looked))
     crooked = [line for line in said if not is_one_clear_line(line)]
     assert crooked == [], crooked
     assert any(promise.says in line for line in said) or not promise.says, (promise.says, sorted(set(said)))
+    assert promise.outcomes is None or outcomes(seen) == promise.outcomes, seen.facts
     assert seen.exit_code in promise.exit_codes, (seen.exit_code, seen.looked.report["undecided"])
+
+
+def outcomes(seen: Seen) -> dict[str, object]:
+    """Return how torch's import and its stages ended."""
+    stages = seen.facts["torch framework.stages"]
+    assert isinstance(stages, list), stages
+    return {"import": seen.facts["torch framework.import_outcome"],
+            **{stage["stage"]: stage["outcome"] for stage in stages}}
 
 
 def is_one_clear_line(line: str) -> bool:
@@ -79,7 +95,7 @@ def is_one_clear_line(line: str) -> bool:
 
 
 def lines(seen: Looked) -> Iterator[str]:
-    """Yield what a report says about what failed: each probe's end, and why facts are unknown."""
+    """Yield what a report says about what failed: each probe's end, why facts are unknown, and of stages."""
     snapshot = seen.report["snapshot"]
     for probe in snapshot["probes"]:
         if probe["outcome"] != "ok" or probe["detail"]:
@@ -88,7 +104,9 @@ def lines(seen: Looked) -> Iterator[str]:
         for fact in holder.values():
             if "unknown" in fact:
                 yield fact["unknown"]
+            elif isinstance(fact.get("value"), list):
+                yield from (one["reason"] for one in _listed(fact["value"]) if "reason" in one)
 
 
-def _listed(holders: object) -> list[dict[str, dict[str, str]]]:
-    return holders if isinstance(holders, list) else []
+def _listed(holders: object) -> list[dict[str, Any]]:
+    return [one for one in holders if isinstance(one, dict)] if isinstance(holders, list) else []

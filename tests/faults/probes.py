@@ -16,6 +16,7 @@ import pytest
 
 from gpudoctor.facts import promised
 from gpudoctor.model import Scope
+from tests.faults import running
 from tests.faults.doctor import FAULT_FILE, ROOT, TORCH, compiled, doctor_machine
 from tests.faults.fault import Fault, Promise, survived_with
 from tests.faults.scene import FRAMEWORKS, Scene, Stage
@@ -47,7 +48,7 @@ def of_framework(probe: str, title: str = "torch") -> set[str]:
     return {f"{title} {name}" for name in promised(probe, Scope.FRAMEWORK)}
 
 
-# The facts that tell how importing and running a framework went; a torch that cannot be imported is one.
+# The facts that tell how importing and running a framework went.
 OF_STAGES = of_framework("stages")
 
 
@@ -64,7 +65,7 @@ PROBES = {probe.collector: probe for probe in (
     Probe(collector="cuda", lost=frozenset(of_probe("cuda"))),
     Probe(collector="smoke", lost=frozenset(of_probe("smoke")), depth="smoke"),
     Probe(collector="stages", lost=frozenset(OF_STAGES), depth="smoke", torch=True, changes=True,
-          exit_code=FOUND, options=("--smoke-timeout", "1", "--stages", "matmul"), own_seconds=30.0),
+          exit_code=FOUND, options=running.OPTIONS, own_seconds=running.OWN_SECONDS),
 )}
 
 
@@ -199,7 +200,7 @@ def promise(probe: Probe, kind: Kind) -> Promise:
     """Return what is promised for a probe that is broken in a way."""
     normal = FOUND if probe.torch else HEALTHY
     if probe.changes:
-        return Promise(exit_codes=frozenset({probe.exit_code}), may_change=probe.lost)
+        return running.promise(kind.word, may_lose=probe.lost, exit_code=probe.exit_code)
     if not kind.loses:
         return Promise(exit_codes=frozenset({normal}))
     crashed = probe.collector == "cuda" and kind.word in ("crash", "abort")  # which is a finding
@@ -217,23 +218,33 @@ def faults() -> Iterator[Fault]:
     for number, kind in enumerate(KINDS):
         few = {(number + step) % len(probes) for step in (0, 5)}
         for index, probe in enumerate(probes):
-            if kind.everywhere or index in few:
+            if kind.everywhere or index in few or probe.changes:
                 yield fault(probe, kind, broken(probe, kind), unbroken(probe))
-    for probe in map(lost_without_file, (probe for probe in probes if not probe.changes)):
+    for probe in map(lost_without_file, probes):
         yield fault(probe, MISSING, broken(probe, MISSING), unbroken(probe))
         yield fault(probe, FORBIDDEN, by_nobody(broken(probe, FORBIDDEN)), by_nobody(unbroken(probe)))
     yield from in_words()
 
 
 def in_words() -> Iterator[Fault]:
-    """Yield each kind once more, told to a person: on one probe each, as the report is the same."""
+    """Yield each kind once more, told to a person: on one probe each, as the report is the same.
+
+    What became of running a framework stands elsewhere in it: there, a few kinds.
+    """
     probes = [probe for probe in PROBES.values() if not probe.changes]
     for number, kind in enumerate(kind for kind in KINDS if kind.says and kind.word != "list"):
-        probe = probes[number % len(probes)]
-        scene = replace(broken(probe, kind), form="text")
-        scene = replace(scene, key=f"{scene.key} in words")
-        yield Fault(group=GROUP, subject=probe.collector, kind=f"{kind.name} (in words)", scenes=(scene,),
-                    survive=partial(survive_in_words, probe, kind, scene))
+        yield _in_words(probes[number % len(probes)], kind)
+    for probe in PROBES.values():
+        for kind in (*KINDS, MISSING):
+            if probe.changes and kind.word in ("crash", "hang", "junk", "invalid-utf8", "missing"):
+                yield _in_words(probe, kind)
+
+
+def _in_words(probe: Probe, kind: Kind) -> Fault:
+    scene = replace(broken(probe, kind), form="text")
+    scene = replace(scene, key=f"{scene.key} in words")
+    return Fault(group=GROUP, subject=probe.collector, kind=f"{kind.name} (in words)", scenes=(scene,),
+                 survive=partial(survive_in_words, probe, kind, scene))
 
 
 def survive_in_words(probe: Probe, kind: Kind, scene: Scene, stage: Stage) -> None:
@@ -243,6 +254,9 @@ def survive_in_words(probe: Probe, kind: Kind, scene: Scene, stage: Stage) -> No
     said = seen.completed.stdout
     assert (seen.completed.stderr, seen.exit_code in promise(probe, kind).exit_codes) == ("", True), said
     assert [line for line in said.splitlines() if not line.isprintable()] == []
+    if probe.changes:  # how it ended stands with the framework
+        assert running.in_words(kind.word) in " ".join(said.split()), said
+        return
     failed = " ".join(said.partition("PROBES THAT FAILED")[2].split())
     assert f"{probe.collector} " in failed, said
     assert kind.says in failed, said

@@ -141,4 +141,7 @@ def facts_of(look: Looked) -> dict[str, object]:
         for name, fact in framework.items():
             if not CATALOGUE[name].derived and name not in RESTLESS:
                 facts[f"{title} {name}"] = fact.get("value", next(key for key in fact if key != "source"))
+        of_stages = facts.get(f"{title} framework.stages")
+        for stage in of_stages if isinstance(of_stages, list) else []:
+            stage.pop("seconds", None)
     return facts

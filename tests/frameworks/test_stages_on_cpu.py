@@ -30,7 +30,6 @@ BUILDS = {"tensorflow": "cpu", "jax": "cpu", "torch": "torch-cpu", "paddle": "pa
 SKIPPED = {
     ("torch", "compiled"): "PyTorch lists no GPU",
     ("paddle", "compiled"): "this Paddle was built without CINN",
-    ("paddle", "reduced-precision"): "float16: RuntimeError",
     **{(name, "all-reduce"): "it takes two GPUs, and the framework lists none" for name in BUILDS},
 }
 Environment = Callable[[str], Patient]
@@ -169,6 +168,42 @@ def test_a_framework_that_claims_a_gpu_is_not_believed(
     assert [entry["gpus"] for entry in journal.only("imported")] == [1]
     assert journal.outcomes() == dict.fromkeys(request["stages"], "no-proof")
     assert all(entry["reason"] for entry in journal.only("ended"))
+
+
+# Makes Paddle say that it has two GPUs and a compiler, and writes down how that and TF32 are asked for.
+PADDLE_CLAIMING = """
+import json, paddle
+real_static, real_device = paddle.jit.to_static, paddle.set_device
+real_switch = paddle.base.core.set_cublas_switch
+def told(*what):
+    with open({path!r}, "a") as file:
+        file.write(json.dumps(what) + chr(10))
+def to_static(function, **options):
+    told("to_static", options)
+    return real_static(function, **options)
+def set_cublas_switch(value):
+    told("set_cublas_switch", value)
+    real_switch(value)
+paddle.is_compiled_with_cuda = paddle.is_compiled_with_cinn = lambda: True
+paddle.device.cuda.device_count = lambda: 2
+paddle.set_device = lambda name: real_device("cpu")
+paddle.jit.to_static, paddle.base.core.set_cublas_switch = to_static, set_cublas_switch
+"""
+
+
+def test_paddle_is_asked_for_its_compiler_and_for_tf32(environment: Environment, tmp_path: Path) -> None:
+    """Where a card is listed; its sum over cards is skipped for the reason that is true."""
+    path = tmp_path / "told"
+    custom = with_custom(tmp_path, PADDLE_CLAIMING.format(path=str(path)))
+    request = {"framework": "paddle", "stages": ["compiled", "reduced-precision", "all-reduce"],
+               "precisions": ["tf32"]}
+    journal = Child(environment("paddle-cpu"), tmp_path, request, **custom).end()
+    assert journal.outcomes() == {
+        "compiled": "no-proof", "reduced-precision": "no-proof", "all-reduce": "skipped"}
+    assert "between processes" in journal.only("ended")[-1]["reason"]
+    before = [json.loads(line) for line in path.read_text().splitlines()]
+    assert before[:2] == [["to_static", {"backend": "CINN", "full_graph": True}], ["set_cublas_switch", True]]
+    assert [call for call, _ in before[2:]] == ["set_cublas_switch"], "as it was"
 
 
 def test_a_stage_that_hangs_is_ended_and_says_where(environment: Environment, tmp_path: Path) -> None:

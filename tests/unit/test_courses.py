@@ -55,6 +55,16 @@ def test_of_each_model_the_card_with_the_most_room_is_run_on(database: RuleDatab
     assert set(single[0].precisions) == {"float16", "bfloat16", "tf32"}  # float8 is known, and not tried
 
 
+def test_the_memory_of_the_smallest_card_is_known_to_who_limits_it(database: RuleDatabase) -> None:
+    """Not of a card in MIG mode: its instances have less."""
+    smaller = card(1, gpu__memory_total_bytes=40 * GIB)
+    single, together = planned(database, machine(database, card(0), smaller))
+    assert (single.card, single.memory_bytes) == ("0", 80 * GIB)
+    assert together.memory_bytes == 40 * GIB
+    course, = planned(database, machine(database, card(0, gpu__mig_mode=True)))
+    assert course.memory_bytes is None
+
+
 def test_all_cards_of_one_model_are_summed_over_together(database: RuleDatabase) -> None:
     """One of them is run on alone; a display's card beside them takes no part."""
     small = {"gpu__name": "NVIDIA T400", "gpu__compute_capability": "7.5"}

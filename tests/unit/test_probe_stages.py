@@ -78,12 +78,33 @@ def test_a_hang_is_told_from_a_crash_by_the_watchdogs_own_words() -> None:
     assert records(facts(hung, stages=("matmul",)))[0]["outcome"] == "timed-out"
 
 
-def test_a_hang_in_the_drivers_compiler_is_one_of_its_own() -> None:
-    compiling = {"event": "compiling", "stage": "matmul", "library": "/usr/lib/libnvidia-ptxjitcompiler.so.1"}
-    hung = ran(IMPORTED, begun("matmul"), compiling, outcome="timeout")
+@pytest.mark.parametrize(("busy_seconds", "outcome"), [
+    (110.0, "compiling"), (51.0, "timed-out"), (65.0, "compiling"),
+])
+def test_a_hang_in_the_drivers_compiler_is_one_of_its_own(busy_seconds: float, outcome: str) -> None:
+    """As far as there was work towards the end: once loaded, the compiler stays in memory."""
+    told = {"event": "compiling", "stage": "matmul", "library": "/usr/lib/libnvidia-ptxjitcompiler.so.1"}
+    hung = ran(IMPORTED, begun("matmul"), {**told, "seconds": 50.0, "busy_seconds": 50.0},
+               {**told, "seconds": 118.0, "busy_seconds": busy_seconds}, outcome="timeout")
     record, = records(facts(hung, stages=("matmul",)))
-    assert record["outcome"] == "compiling"
-    assert "ptxjitcompiler" in str(record["reason"])
+    assert record["outcome"] == outcome
+    assert ("ptxjitcompiler" in str(record["reason"])) is (outcome == "compiling")
+
+
+def test_the_compiler_at_work_in_one_stage_says_nothing_of_another() -> None:
+    told = {"event": "compiling", "stage": "matmul", "library": "/x", "seconds": 9.0, "busy_seconds": 9.0}
+    hung = ran(IMPORTED, begun("matmul"), told, PASSED, begun("convolution"), outcome="timeout")
+    assert [record["outcome"] for record in records(facts(hung))] == ["passed", "timed-out"]
+
+
+def test_a_stage_without_an_end_has_its_seconds() -> None:
+    """Of the child's time that which came before the stage is no part of it; a watchdog ends at the limit."""
+    importing = {"event": "importing", "at": 100.0, "process_seconds": 0.5}
+    last = {**begun("matmul"), "at": 107.0}
+    crashed = {**ran(importing, IMPORTED, last, outcome="signal"), "seconds": 9.25}
+    hung = {**ran(importing, IMPORTED, last, outcome="exit", rest="Timeout (0:02:00)!"), "seconds": 140.0}
+    for one, seconds in ((crashed, 1.75), (hung, 120.0)):
+        assert records(facts(one, stages=("matmul",)))[0]["seconds"] == seconds
 
 
 def test_an_import_that_fails_leaves_its_words_and_no_stage_is_reached() -> None:

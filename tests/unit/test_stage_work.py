@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.payloads import stage_libraries, stage_proof
 from gpudoctor.payloads import stage_work as work
+from gpudoctor.probes import stages
 from tests.shim import build
 from tests.unit.driver_answers import TWO_CARDS, machine
 
@@ -272,20 +273,46 @@ def test_mapped_gpu_libraries_are_known_by_name(name: str, counts: bool, tmp_pat
     assert str(path) not in stage_libraries.gpu_libraries()
 
 
-def test_the_ptx_compiler_is_told_once_when_it_comes(tmp_path: Path) -> None:
-    """The watch sees it while the rest of the process goes on."""
-    told: list[str] = []
-    watch = stage_libraries.Watch(told.append)
+def test_the_ptx_compiler_is_told_in_every_stage_with_the_work_of_that_stage(tmp_path: Path) -> None:
+    """A regression: it was told once, so that only the stage in which it came could be compiling."""
+    told: list[tuple[str, str, float, float]] = []
+    watch = stage_libraries.Watch(lambda *seen: told.append(seen), limit_seconds=1.0)
     watch.start()
     path = tmp_path / "libnvidia-ptxjitcompiler.so.570.86.15"
     path.write_bytes(bytes(mmap.PAGESIZE))
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
-        until = time.monotonic() + 30
-        while not told and time.monotonic() < until:
+        watch.begin("busy")
+        while not [one for one in told if one[2] > 1]:  # what it does is work
+            pass
+        watch.begin("asleep")
+        while not [one for one in told if one[0] == "asleep" and one[2] > 1]:
             time.sleep(0.05)
-        time.sleep(3 * stage_libraries._LOOK_EVERY_SECONDS)
     watch.end()
-    assert told == [str(path)]
+    assert {one[1] for one in told} == {str(path)}
+    shares = {stage: busy / seconds for stage, _, seconds, busy in told}
+    assert shares["asleep"] < stages._BUSY_SHARE
+    assert shares["busy"] > 2 * shares["asleep"]
+
+
+def test_nothing_is_told_while_no_ptx_compiler_is_there() -> None:
+    """A stage that takes long is not compiling by that alone."""
+    told: list[object] = []
+    watch = stage_libraries.Watch(lambda *seen: told.append(seen), limit_seconds=1.0)
+    watch.start()
+    watch.begin("busy")
+    time.sleep(3 * stage_libraries._LOOK_EVERY_SECONDS)
+    watch.end()
+    assert told == []
+
+
+def test_a_process_knows_for_how_long_it_has_been_there() -> None:
+    """Counted from its start, not from its first line of Python."""
+    script = ("import time; time.sleep(1); from gpudoctor.payloads import stage_libraries;"
+              "print(stage_libraries.process_seconds())")
+    begun = time.monotonic()
+    ran = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True,
+                         check=True)
+    assert 0.9 < float(ran.stdout) < time.monotonic() - begun + 0.1
 
 
 def test_inputs_are_the_same_each_time() -> None:
