@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-<<<<<<< HEAD
-from tests.faults import calls, distributions, midway, others, patients, probes, signals, surroundings
-=======
-from tests.faults import calls, distributions, midway, patients, probes, running, signals, surroundings
->>>>>>> s5-stages
+from tests.faults import (
+    calls, distributions, midway, others, patients, probes, running, signals, surroundings,
+)
 from tests.faults.doctor import ROOT
 from tests.faults.fault import Fault
 
 PAGE = ROOT / "docs" / "reliability.md"
-<<<<<<< HEAD
-MODULES = (probes, midway, others, calls, surroundings, patients, distributions, signals)
-=======
-MODULES = (probes, running, midway, calls, surroundings, patients, distributions, signals)
->>>>>>> s5-stages
+MODULES = (probes, running, midway, others, calls, surroundings, patients, distributions, signals)
 BEGIN, END = "<!-- counted -->", "<!-- end -->"
 # Where a line of the page counts the kinds of one subject, and where the subjects of one kind.
 BY_SUBJECT = ("an NVML call", "a driver API call", "a signal")
