@@ -16,14 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor.child.attempt import attempt
 from gpudoctor.child.crew import Crew, ending_signals_raised
-from gpudoctor.child.gate import Gate
 from gpudoctor.child.values import (
-    ANSWER, ANSWER_LIMIT_BYTES, GATE, OUTPUT_LIMIT_BYTES, REAP_SECONDS, Job, Outcome, Run,
+    ANSWER, ANSWER_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, REAP_SECONDS, Job, Outcome, Run,
 )
 
 __all__ = [
-    "ANSWER", "ANSWER_LIMIT_BYTES", "GATE", "OUTPUT_LIMIT_BYTES", "REAP_SECONDS", "Gate", "Job", "Outcome",
-    "Run", "run", "run_all",
+    "ANSWER", "ANSWER_LIMIT_BYTES", "OUTPUT_LIMIT_BYTES", "REAP_SECONDS", "Job", "Outcome", "Run", "run",
+    "run_all",
 ]
 
 
@@ -49,7 +48,7 @@ def run(
 
 
 def run_all(jobs: Sequence[Job], meanwhile: Callable[[], object] | None = None) -> list[Run]:
-    """Run all jobs at the same time; return their results in the same order.
+    """Run all jobs at the same time; return their results in the same order, then those of what followed.
 
     `meanwhile` is called in the caller's thread, which has nothing else to do, when all are being started.
     An exception in the caller (Ctrl-C; SIGTERM and SIGHUP as SystemExit) ends every child and then goes on.

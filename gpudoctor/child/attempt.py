@@ -12,7 +12,7 @@ from collections.abc import Callable
 from gpudoctor.child.judge import judged, one_line
 from gpudoctor.child.strays import kill_strays, start_ticks
 from gpudoctor.child.streams import Streams
-from gpudoctor.child.values import ANSWER, GATE, REAP_SECONDS, Job, Outcome, Run
+from gpudoctor.child.values import ANSWER, REAP_SECONDS, Job, Outcome, Run
 
 
 def attempt(job: Job, stopping: Callable[[], bool]) -> Run:
@@ -27,36 +27,26 @@ def attempt(job: Job, stopping: Callable[[], bool]) -> Run:
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             seconds = time.monotonic() - begun_at
             return Run(outcome=Outcome.NOT_STARTED, seconds=seconds, detail=one_line(str(error)))
-        in_time = streams.follow(lambda: _has_ended(process), stopping=stopping,
-                                 left_seconds=lambda: job.timeout_seconds - _seconds(job, begun_at))
+        deadline = begun_at + job.timeout_seconds
+        in_time = streams.follow(lambda: _has_ended(process), deadline=deadline, stopping=stopping)
         ticks = start_ticks(process.pid)  # gone with the burial
         buried = _kill_and_bury(process)
         streams.take_the_rest()
         if buried and not streams.at_end():
             kill_strays(streams.open_pipes(), began_after=ticks)
-        seconds = _seconds(job, begun_at)
+        seconds = time.monotonic() - begun_at
     status = process.returncode if buried else None
     return judged(job, streams, status, in_time=in_time, seconds=seconds)
 
 
-def _seconds(job: Job, begun_at: float) -> float:
-    """Return how long the job has had; what it waited at its gate does not count."""
-    now = time.monotonic()
-    if job.gate is None:
-        return now - begun_at
-    return now - max(begun_at, job.gate.opened_at or now)
-
-
 def _started(job: Job, streams: Streams) -> subprocess.Popen[bytes]:
-    inherited = {ANSWER: streams.child_answer.fileno()} if ANSWER in job.argv else {}
-    if job.gate is not None:
-        inherited[GATE] = job.gate.fileno()
+    number = streams.child_answer.fileno()
     process = subprocess.Popen(
-        [str(inherited.get(part, part)) for part in job.argv],
+        [str(number) if part == ANSWER else part for part in job.argv],
         stdin=streams.child_stdin,
         stdout=streams.child_stdout,
         stderr=streams.child_stderr,
-        pass_fds=tuple(inherited.values()),
+        pass_fds=(number,) if ANSWER in job.argv else (),
         start_new_session=True,  # one group to kill, and no terminal whose state it could change
         env=job.environment,
     )

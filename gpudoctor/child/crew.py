@@ -59,15 +59,17 @@ class Crew:
     """One watching thread per job, so that no signal can interrupt the start or the burial of a child.
 
     The caller's thread only waits. It takes no lock that a watcher needs and joins no thread: an exception
-    inside either could leave it in a false state.
+    inside either could leave it in a false state. All it must know is in `_all`, which only grows: a watcher
+    adds the jobs that follow its own before it says that its own has ended.
     """
 
     def __init__(
         self, jobs: Sequence[Job], attempt: Attempt, *, slack_seconds: float = _SLACK_SECONDS
     ) -> None:
+        self._first = list(jobs)
         self._attempt = attempt
         self._slack_seconds = slack_seconds
-        self._all = [_Watched(job) for job in jobs]
+        self._all: list[_Watched] = []
         self._stop = False
         self._news = threading.Lock()  # held until the last watcher has ended
         self._news.acquire()
@@ -75,8 +77,7 @@ class Crew:
     def results(self, meanwhile: Callable[[], object] | None = None) -> list[Run]:
         """Start all, wait for all; what a watcher or `meanwhile` raised is raised here."""
         try:
-            for watched in self._all:
-                self._start_watcher(watched)
+            self._add(self._first)
             if meanwhile is not None:
                 meanwhile()
             while not self._have_all_ended():
@@ -90,6 +91,12 @@ class Crew:
             if isinstance(watched.ended, BaseException):
                 raise watched.ended
         return [watched.ended for watched in self._all if isinstance(watched.ended, Run)]
+
+    def _add(self, jobs: Sequence[Job]) -> None:
+        more = [_Watched(job) for job in jobs]
+        self._all.extend(more)
+        for watched in more:
+            self._start_watcher(watched)
 
     def _have_all_ended(self) -> bool:
         return all(watched.ended for watched in self._all)
@@ -107,8 +114,8 @@ class Crew:
         ended: Run | BaseException
         try:
             ended = self._attempt(watched.job, lambda: self._stop)
-            if watched.job.at_end is not None and not self._stop and watched.ended is None:
-                watched.job.at_end(ended)
+            if watched.job.then is not None and not self._stop and watched.ended is None:
+                self._add(watched.job.then(ended))
         except BaseException as error:  # noqa: BLE001  a fault of ours must not vanish with its thread
             ended = error
         watched.ended = ended
@@ -125,8 +132,6 @@ class Crew:
             if watched.ended is None and overdue:
                 detail = "the system did not come back from starting or ending it"
                 watched.ended = Run(outcome=Outcome.UNKILLABLE, seconds=seconds, detail=detail)
-                if watched.job.at_end is not None:
-                    watched.job.at_end(watched.ended)
 
     def _wait_for_burials(self) -> None:
         """Wait, bounded and deaf to a second Ctrl-C, until every watcher that began has buried its child."""

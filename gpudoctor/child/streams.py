@@ -56,10 +56,10 @@ class Streams:
         self._poller = select.poll()
         self._tick_seconds = _SHORT_TICK_SECONDS
         self._to_send = memoryview(job.stdin or b"")
-        self.child_stdin, self._stdin = pipe(ends)
-        stdout, self.child_stdout = pipe(ends)
-        stderr, self.child_stderr = pipe(ends)
-        answer, self.child_answer = pipe(ends)
+        self.child_stdin, self._stdin = _pipe(ends)
+        stdout, self.child_stdout = _pipe(ends)
+        stderr, self.child_stderr = _pipe(ends)
+        answer, self.child_answer = _pipe(ends)
         self.stdout, self.stderr = Kept(job.output_limit_bytes), Kept(job.output_limit_bytes)
         self.answer = Kept(job.answer_limit_bytes)
         self._kept_from = {stdout: self.stdout, stderr: self.stderr, answer: self.answer}
@@ -78,14 +78,13 @@ class Streams:
             self._poller.register(self._ending, select.POLLIN)
             self._tick_seconds = _TICK_SECONDS
 
-    def follow(self, has_ended: Callable[[], bool], *, left_seconds: Callable[[], float],
-               stopping: Callable[[], bool]) -> bool:
+    def follow(self, has_ended: Callable[[], bool], *, deadline: float, stopping: Callable[[], bool]) -> bool:
         """Drain until the child has ended (True), or its time is over or nobody wants it any more (False)."""
         while not has_ended():
-            seconds = left_seconds()
-            if seconds <= 0 or stopping():
+            left_seconds = deadline - time.monotonic()
+            if left_seconds <= 0 or stopping():
                 return False
-            self._turn(min(seconds, self._tick_seconds))
+            self._turn(min(left_seconds, self._tick_seconds))
         return True
 
     def take_the_rest(self) -> None:
@@ -138,7 +137,7 @@ class Streams:
         end.close()
 
 
-def pipe(ends: contextlib.ExitStack) -> tuple[io.FileIO, io.FileIO]:
+def _pipe(ends: contextlib.ExitStack) -> tuple[io.FileIO, io.FileIO]:
     """Make a pipe (reading end, writing end) whose numbers are never those of the standard streams.
 
     A parent whose standard streams are closed would get 0, 1 and 2, which those of the child overwrite.

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from gpudoctor.frozen import frozen
 
-if TYPE_CHECKING:
-    from gpudoctor.child.gate import Gate
-
-ANSWER, GATE = "{answer}", "{gate}"
+ANSWER = "{answer}"
 ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
 OUTPUT_LIMIT_BYTES = 1024 * 1024
 REAP_SECONDS = 2.0  # from SIGKILL until a child that does not go is left behind
@@ -50,9 +46,8 @@ class Job:
 
     Entries of `argv` that equal `ANSWER` become the number of the answer's descriptor; without one, no answer
     is expected. A `journal` is an answer of many lines that count as soon as they stand there, whatever comes
-    later; `Run.answer` then is its text. Entries that equal `GATE` become the number of the gate's
-    descriptor, and the time until it opens is not the job's. `at_end` is called with how the job ended, by
-    whatever thread saw it, unless the caller was interrupted.
+    later; `Run.answer` then is its text. `then` is asked, in a watcher's thread, what to start when this one
+    has ended so; the runs of that come behind those of the jobs that were given.
     """
 
     argv: Sequence[str]
@@ -62,5 +57,4 @@ class Job:
     answer_limit_bytes: int = ANSWER_LIMIT_BYTES
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES
     journal: bool = False
-    gate: Gate | None = None
-    at_end: Callable[[Run], object] | None = None
+    then: Callable[[Run], Sequence[Job]] | None = None

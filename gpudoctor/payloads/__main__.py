@@ -1,7 +1,6 @@
-"""Run one collector under this interpreter: `python __main__.py COLLECTOR ANSWER_FD REQUEST_JSON [GATE_FD]`.
+"""Run one collector under this interpreter: `python __main__.py COLLECTOR ANSWER_FD REQUEST_JSON`.
 
 A collector answers once, at its end, or (with a function `journal`) writes a line whenever it knows more.
-With a gate it is imported, and then waits for a byte from there; without one at the end it does nothing.
 
 Written for Python 3.6 and newer with nothing but the standard library, because the interpreter is often not
 ours. The folder of this file is taken off `sys.path` at once: its module names must never stand before the
@@ -46,8 +45,6 @@ def main(argv):
     collector = sys.modules[name]
     sys.path[:] = patients
     request = json.loads(argv[3]) if len(argv) > 3 else {}
-    if len(argv) > 4 and not os.read(int(argv[4]), 1):
-        return
     _end_at_last(request)
     if hasattr(collector, "journal"):
         collector.journal(request, int(argv[2]))

@@ -10,12 +10,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudoctor import child
-from gpudoctor.child import Gate, Job, Outcome, Run
+from gpudoctor.child import Job, Outcome, Run
 from gpudoctor.frozen import frozen
 from gpudoctor.patient import NoPatient, Patient
 from gpudoctor.transports import series
@@ -155,35 +154,23 @@ def _look(visit: Visit, requests: Mapping[str, dict[str, Any]], frameworks: Mapp
           asking: Mapping[str, Job], meanwhile: Callable[[], object] | None) -> dict[str, Answer]:
     """Run these: the readers of files in a series, and by itself what that did not answer.
 
-    Who asks the driver is started with them and waits until the series has answered everything, else it is
-    not asked here: first look, then touch.
+    The driver is asked as soon as the series has answered everything, else not here: first look, then touch.
     """
     raw: dict[str, Answer] = {}
     if visit.process is None:
-        with closing(Gate()) as gate:
-            first, *rest = child.run_all([
-                series.job(requests, PAYLOAD, visit.environment, visit.timeout_seconds,
-                           lambda run: _let_through_or_not(gate, run, requests)),
-                *frameworks.values(),
-                *(replace(job, argv=[*job.argv, child.GATE], gate=gate) for job in asking.values()),
-            ], meanwhile)
+        def then(run: Run) -> list[Job]:
+            return list(asking.values()) if len(series.answers(run, requests)) == len(requests) else []
+
+        in_series = series.job(requests, PAYLOAD, visit.environment, visit.timeout_seconds, then)
+        first, *rest = child.run_all([in_series, *frameworks.values()], meanwhile)
         raw.update(series.answers(first, requests))
-        names = [*frameworks] if gate.opened_at is None else [*frameworks, *asking]
-        raw.update(zip(names, map(_answer, rest), strict=False))
+        raw.update(zip([*frameworks, *asking], map(_answer, rest), strict=False))  # the driver's if asked
         meanwhile = None
     left = {name: _job(visit, name, _own(visit), **request)
             for name, request in requests.items() if name not in raw}
     left.update({name: job for name, job in frameworks.items() if name not in raw})
     raw.update(_run(left, meanwhile))
     return raw
-
-
-def _let_through_or_not(gate: Gate, run: Run, requests: series.Requests) -> None:
-    """Let the driver be asked if the series has answered everything."""
-    if len(series.answers(run, requests)) == len(requests):
-        gate.let_through()
-    else:
-        gate.close()
 
 
 def _job(visit: Visit, collector: str, interpreter: str, **request: Any) -> Job:

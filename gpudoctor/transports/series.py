@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpudoctor import child
@@ -24,12 +24,12 @@ Requests = Mapping[str, Mapping[str, Any]]
 
 
 def job(requests: Requests, payload: str, environment: Mapping[str, str], timeout_seconds: float,
-        at_end: Callable[[Run], object]) -> Job:
+        then: Callable[[Run], Sequence[Job]]) -> Job:
     """Return the child that runs these collectors; `timeout_seconds` is the limit that each has alone."""
     # -S: it needs the standard library alone, and what an environment adds at every start can take its time
     argv = [sys.executable, "-S", payload, "series", child.ANSWER, json.dumps({"requests": requests})]
     return Job(argv=argv, timeout_seconds=min(LIMIT_SECONDS, timeout_seconds * LIMIT_SHARE),
-               environment=environment, journal=True, at_end=at_end)
+               environment=environment, journal=True, then=then)
 
 
 def answers(run: Run, requests: Requests) -> dict[str, Answer]:

@@ -1,8 +1,8 @@
 """Run the real collector and spoil its answer: `python spoil.py KIND COLLECTOR REAL_PYTHON ARGUMENTS...`.
 
 ARGUMENTS are those of the child in whose place this runs, in the machine, started by interpreter.c; behind
-the collector's name stand the descriptor of the answer, the request, and the descriptor of a gate if it has
-one. Of a child that answers for several collectors, only what COLLECTOR says is spoilt.
+the collector's name stand the descriptor of the answer and the request. Of a child that answers for several
+collectors, only what COLLECTOR says is spoilt.
 """
 
 from __future__ import annotations
@@ -94,9 +94,8 @@ def main() -> None:
     payload = [int(word.rpartition("/")[2]) for word in arguments if word.startswith("/proc/self/fd/")]
     at = 2 + next(at for at, word in enumerate(arguments)
                   if word == "--collect" or word.endswith("/payloads/__main__.py"))
-    gate = [int(word) for word in arguments[at + 2 :]]
     descriptor, arguments[at] = int(arguments[at]), str(writing)
-    with subprocess.Popen([sys.executable, *arguments], executable=real, pass_fds=(writing, *payload, *gate)):
+    with subprocess.Popen([sys.executable, *arguments], executable=real, pass_fds=(writing, *payload)):
         os.close(writing)
         with os.fdopen(reading, encoding="utf-8", errors="surrogateescape") as answer:
             lines = answer.read().splitlines()

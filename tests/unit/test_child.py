@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -294,3 +295,62 @@ def test_a_fault_in_a_watcher_reaches_the_caller() -> None:
     job = child.Job(argv=[], timeout_seconds=PLENTY_SECONDS, environment={})
     with pytest.raises(ZeroDivisionError, match="ours"):
         Crew([job, job], broken).results()
+
+
+# What follows
+
+
+def shell(line: str, **more: Any) -> child.Job:
+    return child.Job(argv=["/bin/sh", "-c", line], timeout_seconds=PLENTY_SECONDS, environment={}, **more)
+
+
+def test_what_follows_a_job_starts_while_others_still_run(tmp_path: Path) -> None:
+    """The second of the jobs waits for what only the follower writes."""
+    os.mkfifo(tmp_path / "pipe")
+    pipe = tmp_path / "pipe"
+    waiting = shell(f"cat {pipe}")
+    first = shell("echo seen", then=lambda run: [shell(f"echo {run.stdout.decode().strip()} > {pipe}")])
+    runs = child.run_all([first, waiting])
+    assert [run.stdout for run in runs] == [b"seen\n", b"seen\n", b""]
+    assert {run.outcome for run in runs} == {child.Outcome.OK}
+
+
+def test_nothing_follows_unless_it_is_asked_for() -> None:
+    runs = child.run_all([shell("exit 3", then=lambda run: [] if run.exit_status else [shell("true")])])
+    assert [run.exit_status for run in runs] == [3]
+
+
+def test_followers_have_followers_and_keep_their_order() -> None:
+    def then(run: child.Run) -> list[child.Job]:
+        number = int(run.stdout)
+        return [shell(f"echo {number + 1}", then=then)] if number < 4 else []
+
+    runs = child.run_all([shell("echo 1", then=then), shell("echo other")])
+    assert [run.stdout for run in runs] == [b"1\n", b"other\n", b"2\n", b"3\n", b"4\n"]
+
+
+def test_a_fault_in_choosing_what_follows_reaches_the_caller() -> None:
+    with pytest.raises(ZeroDivisionError):
+        child.run_all([shell("true", then=lambda _run: [shell("true")] * (1 // 0))])
+
+
+def test_nothing_follows_a_job_that_was_given_up() -> None:
+    stuck = child.Job(argv=NeverReady(["/bin/sh"]), timeout_seconds=0.1, environment={},
+                      then=lambda _run: [shell("true")])
+    runs = Crew([stuck], attempt, slack_seconds=0.1).results()
+    assert [run.outcome for run in runs] == [child.Outcome.UNKILLABLE]
+
+
+def test_nothing_follows_when_the_caller_is_interrupted() -> None:
+    started: list[child.Run] = []
+
+    def then(run: child.Run) -> list[child.Job]:
+        started.append(run)
+        return []
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        child.run_all([shell("sleep 60", then=then)], interrupted)
+    assert started == []
