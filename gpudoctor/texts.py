@@ -62,20 +62,24 @@ def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
                        source=f"{kept.file}:{kept.numbers[one.line - 1]}")
 
 
-def _retold(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
-    """Yield symptoms that lines show in another spelling than the program's."""
+def _retold(seen: Seen, database: RuleDatabase, *, of_people_alone: bool) -> Iterator[Said]:
+    """Yield symptoms that lines show in another spelling than the program's or people's."""
     for kept in seen.kept:
-        for hit, one in retold(kept.lines, database.symptoms):
+        for hit, one in retold(kept.lines, database.symptoms, of_people_alone=of_people_alone):
             yield Said(id=hit.id, captures=hit.captures, text=_quoted(one.text),
                        source=f"{kept.file}:{kept.numbers[one.line - 1]}")
 
 
 def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
-    """Yield what no line shows by itself in the program's own words; what is retold, once."""
+    """Yield what no line shows by itself in the program's own words; what is retold, once.
+
+    Programs' messages are looked for in other spellings only where none was found that speaks of a fault.
+    """
     together = [said for said in _answers(seen, database) if said.id not in seen.shown]
     yield from together
     known = {*seen.shown, *(said.id for said in together)}
-    for said in _retold(seen, database):
+    has_fault = any(not one.benign for one in database.symptoms if one.id in known)
+    for said in _retold(seen, database, of_people_alone=has_fault):
         if said.id not in known:
             known.add(said.id)
             yield said

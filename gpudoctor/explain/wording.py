@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor import symptoms as patterns
@@ -23,6 +23,7 @@ _BROKEN = 3  # so many lines that all end in one column were broken there
 _LONGEST_JOINED = 1000
 _LONGEST, _FIRST, _LAST = 300, 300, 100
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u00b4": "'", "*": " ", "_": " "})
+_QUOTES = str.maketrans("", "", "`'\"\u00b4\u2018\u2019\u201c\u201d")
 _FILLERS = re.compile(r"\b(?:the|my|an?|our|your|any|this|that|just|still|also|simply|always|even)\b ?")
 _SPELLINGS = (
     (re.compile(r"\b(do|does|did|is|was|are|were|has|have|had|could|would|should) not\b"), r"\1n't"),
@@ -31,8 +32,8 @@ _SPELLINGS = (
     (re.compile(r"\bgpu'?s\b"), "gpu"),
     (re.compile(r"\b(?:graphics? card|video card|gpu card)\b"), "gpu"),
 )
-_Forms = tuple[Sequence[SymptomPattern], Sequence[SymptomPattern]]
-_latest: list[tuple[Sequence[SymptomPattern], _Forms]] = []
+_Make = Callable[[], Sequence[SymptomPattern]]
+_forms: dict[str, tuple[Sequence[SymptomPattern], Sequence[SymptomPattern]]] = {}
 
 
 def joined(lines: Sequence[str]) -> Iterator[Answered]:
@@ -49,21 +50,29 @@ def joined(lines: Sequence[str]) -> Iterator[Answered]:
             start = index if len(line) in widths else None
 
 
-def retold(lines: Sequence[str], symptoms: Sequence[SymptomPattern]) -> Iterator[tuple[Hit, Answered]]:
-    """Yield the symptoms that lines show when nobody minds how they are spelt.
+def retold(
+    lines: Sequence[str], symptoms: Sequence[SymptomPattern], *, of_people_alone: bool,
+) -> Iterator[tuple[Hit, Answered]]:
+    """Yield the symptoms that lines show when nobody minds how they are spelt; programs' only if asked for.
 
     A program's own line stays what it is: "UNKNOWN ERROR (34)" is another message than "unknown error".
     """
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if 0 < len(line) <= _LONGEST]
     if len(numbered) > _FIRST + _LAST:
         numbered = numbered[:_FIRST] + numbered[-_LAST:]
-    spoken, printed = _forms(symptoms)
-    own = {hit.line for hit in patterns.read([line for _, line in numbered], symptoms)}
-    for known, spelt, others in ((spoken, plain, frozenset()), (printed, str.lower, own)):
-        for hit in patterns.read([spelt(line) for _, line in numbered], known):
-            if hit.line not in others:
-                number, line = numbered[hit.line - 1]
-                yield hit, Answered(text=line, line=number)
+    found = [*patterns.read([plain(line) for _, line in numbered], _spoken(symptoms))]
+    if not of_people_alone:
+        own = {hit.line for hit in patterns.read([line for _, line in numbered], symptoms)}
+        folded_lines = [folded(line) for _, line in numbered]
+        found += [hit for hit in patterns.read(folded_lines, _printed(symptoms)) if hit.line not in own]
+    for hit in found:
+        number, line = numbered[hit.line - 1]
+        yield hit, Answered(text=line, line=number)
+
+
+def folded(words: str) -> str:
+    """Return a message without capitals and quotation marks: Markdown and keyboards change both."""
+    return words.translate(_QUOTES).lower()
 
 
 def plain(words: str) -> str:
@@ -74,18 +83,27 @@ def plain(words: str) -> str:
     return _FILLERS.sub("", found)
 
 
-def _forms(symptoms: Sequence[SymptomPattern]) -> _Forms:
-    """Return the symptoms of people and those of programs, with their patterns spelt as lines will be."""
-    if not _latest or _latest[0][0] is not symptoms:
-        with_words = [symptom for symptom in symptoms if symptom.patterns]
-        spoken = tuple(_spelt(one, plain=True) for one in with_words if one.program == PEOPLE)
-        printed = tuple(_spelt(one, plain=False) for one in with_words if one.program != PEOPLE)
-        _latest[:] = [(symptoms, (spoken, printed))]
-    return _latest[0][1]
+def _spoken(symptoms: Sequence[SymptomPattern]) -> Sequence[SymptomPattern]:
+    """Return people's symptoms, with their patterns spelt as `plain` spells lines."""
+    return _latest("spoken", symptoms, lambda: [
+        _spelt(one, _plain_pattern) for one in symptoms if one.patterns and one.program == PEOPLE])
 
 
-def _spelt(symptom: SymptomPattern, *, plain: bool) -> SymptomPattern:
-    spelt = _plain_pattern if plain else str.lower
+def _printed(symptoms: Sequence[SymptomPattern]) -> Sequence[SymptomPattern]:
+    """Return programs' symptoms, with their patterns spelt as `folded` spells lines."""
+    return _latest("printed", symptoms, lambda: [
+        _spelt(one, folded) for one in symptoms if one.patterns and one.program != PEOPLE])
+
+
+def _latest(form: str, symptoms: Sequence[SymptomPattern], made: _Make) -> Sequence[SymptomPattern]:
+    """Return one form of these symptoms, made once as long as the same ones are asked for."""
+    known = _forms.get(form)
+    if known is None or known[0] is not symptoms:
+        known = _forms[form] = (symptoms, tuple(made()))
+    return known[1]
+
+
+def _spelt(symptom: SymptomPattern, spelt: Callable[[str], str]) -> SymptomPattern:
     return replace(symptom, patterns=tuple(dict.fromkeys(spelt(pattern) for pattern in symptom.patterns)))
 
 
