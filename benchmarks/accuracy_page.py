@@ -38,8 +38,8 @@ What to expect of a text that nobody here has seen, as measured on 2026-11-20 be
   same texts, and no labels, named the cause first in all 134 that can be decided (he saw the names of the
   cases too, some of which give theirs away).
 
-What these showed has been learnt from since, of the 168 a part. So all figures below are of cases that the rules know: they say
-that nothing was lost, and no more. The next figure that counts needs new cases.
+What these showed has been learnt from since, of the 168 a part. So all figures below are of cases that the
+rules know: they say that nothing was lost, and no more. The next figure that counts needs new cases.
 """
 
 
