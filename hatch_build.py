@@ -1,8 +1,10 @@
-"""Build hook: the top-level `rules/` goes into the wheel as `gpudoctor/_rules`.
+"""Build hook: the top-level `rules/` is compiled, and goes into the wheel as `gpudoctor/_rules`.
 
-Not into an editable install, whose copy would soon be older than the pages in the checkout beside it.
+An editable install gets no copy, which would soon be older than the pages in the checkout beside it.
 """
 
+import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +12,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class RulesHook(BuildHookInterface[Any]):
-    """Add the rule pages, the tables and the compiled files to a wheel."""
+    """Compile the rule pages; add them, the tables and the compiled files to a wheel."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add `rules/`; refuse to build a wheel without the compiled files, which commands read."""
-        if version == "editable":
-            return
+        """Compile `rules/` where it lies; refuse to build if a page cannot be used."""
         rules = Path(self.root) / "rules"
-        for name in ("db.json", "rules.json", "tables.jsonl", "symptoms.json", "pages.json"):
-            if not (rules / name).is_file():
-                raise FileNotFoundError(f"{rules / name} is missing: run `make rules`")
-        build_data["force_include"][str(rules)] = "gpudoctor/_rules"
+        sys.path.insert(0, self.root)  # the compiler is part of what is being built
+        try:
+            importlib.import_module("tools.compile_rules").compile_rules(rules, rules)
+        finally:
+            sys.path.remove(self.root)
+        if version != "editable":
+            build_data["force_include"][str(rules)] = "gpudoctor/_rules"

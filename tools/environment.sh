@@ -56,9 +56,19 @@ venv_is_ours 2>/dev/null || make_venv
 
 [ "$wanted" = run ] || need_compiler
 
+# Installing compiles the rules (hatch_build.py); afterwards they are compiled again when a page or a table has changed.
+compile_rules() {
+    changed=$(find rules gpudoctor/compiled.py gpudoctor/pages.py ! -path rules ! -name '*.json' \
+        ! -name '*.jsonl' ! -name '*.part' -newer rules/db.json 2>/dev/null | head -n 1)
+    if [ -n "$changed" ] || [ ! -e rules/db.json ]; then .venv/bin/python -m tools.compile_rules >&2; fi
+}
+
 made_from=$(cat pyproject.toml constraints/development.txt gpudoctor/__init__.py tools/environment.sh | cksum)
 for level in "$wanted" test; do
-    if [ "$(cat ".venv/gpudoctor-$level" 2>/dev/null)" = "$made_from" ]; then exit 0; fi
+    if [ "$(cat ".venv/gpudoctor-$level" 2>/dev/null)" = "$made_from" ]; then
+        compile_rules
+        exit 0
+    fi
 done
 say "installing gpudoctor and what it needs into .venv ($wanted)"
 pip() { .venv/bin/python -m pip --disable-pip-version-check --quiet "$@" </dev/null; }
