@@ -2,7 +2,7 @@
 
 `rules.json` and `tables.jsonl` are all that judging a machine needs; of the tables, one a line, only those
 that are asked for are decoded. `symptoms.json` holds what programs say and the rules that only a text can
-show, and `pages.json` the pages themselves and their tests. Each says of which compilation it is: by a digest
+show, `words.json` the words of what they say, and `pages.json` the pages themselves and their tests. Each says of which compilation it is: by a digest
 of all that was compiled. `db.json` is the head of them all: version, schema, the oldest gpudoctor that reads
 them rightly, and the digest of each file.
 """
@@ -17,7 +17,7 @@ from gpudoctor import codec
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import (
     Ask, Case, Certainty, Condition, Detect, Effect, Fix, Operand, Rule, RuleDatabase, Scope, Severity,
-    Source, Suspect, SymptomExample, SymptomPattern, Table, Value,
+    Source, Suspect, SymptomExample, SymptomPattern, Table, Value, WordIndex,
 )
 
 OLDEST_SCHEMA = NEWEST_SCHEMA = 1  # a database of any schema between them is read
@@ -25,8 +25,8 @@ _SCHEMA = "gpudoctor.rules/"
 SCHEMA = f"{_SCHEMA}{NEWEST_SCHEMA}"
 HEAD_NAME = "db.json"
 RULES_NAME, TABLES_NAME = "rules.json", "tables.jsonl"
-SYMPTOMS_NAME, PAGES_NAME = "symptoms.json", "pages.json"
-NAMES = (RULES_NAME, TABLES_NAME, SYMPTOMS_NAME, PAGES_NAME)
+SYMPTOMS_NAME, WORDS_NAME, PAGES_NAME = "symptoms.json", "words.json", "pages.json"
+NAMES = (RULES_NAME, TABLES_NAME, SYMPTOMS_NAME, WORDS_NAME, PAGES_NAME)
 # "judged": what judges a machine; "told": also rules that only a text shows; "whole": also cases and pages
 Extent: TypeAlias = Literal["judged", "told", "whole"]
 _PAGE_KEYS = ("case", "page")
@@ -73,6 +73,7 @@ def encode(database: RuleDatabase) -> dict[str, bytes]:
         SYMPTOMS_NAME: {"symptoms": [_without(_PROOF_KEYS, raw) for raw in symptoms],
                         "rules": [raw for rule, raw in short if not rule.detect],
                         "told": {rule.id: rule.told for rule in database.rules if rule.told is not None}},
+        WORDS_NAME: {"indexes": [_index(words) for words in database.words]},
         PAGES_NAME: {"pages": {rule.id: {key: raw[key] for key in _PAGE_KEYS if key in raw}
                                for rule, raw in rules},
                      "symptoms": [{key: raw[key] for key in _PROOF_KEYS if key in raw} for raw in symptoms]},
@@ -93,6 +94,11 @@ def encode(database: RuleDatabase) -> dict[str, bytes]:
     head = {"schema": SCHEMA, "version": database.version, "engine": database.engine, "sha256": digest,
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in written.items()}}
     return {HEAD_NAME: _line(head), **written}
+
+
+def _index(words: WordIndex) -> dict[str, Any]:
+    return {"symptoms": words.symptoms, "owners": words.owners, "masses": words.masses,
+            "places": words.places}
 
 
 def _without(keys: Sequence[str], raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +129,7 @@ def decode(read: Callable[[str], bytes], extent: Extent) -> RuleDatabase:
             version=raw["version"], sha256=digest, rules=_rules(raw, later, extent),
             engine=raw.get("engine", "0"),
             tables=_LazyTables(raw["tables"], lambda: _table_lines(read(TABLES_NAME), digest)),
-            symptoms=Lazy(lambda: _symptoms(later, extent)),
+            symptoms=Lazy(lambda: _symptoms(later, extent)), words=Lazy(lambda: _words(later)),
             base=codec.decode_snapshot(raw["base"], RULES_NAME))
     except (KeyError, TypeError, AttributeError, codec.CodecError) as error:
         raise _damaged(RULES_NAME, f"is damaged ({error!r})") from None
@@ -151,6 +157,16 @@ def _symptoms(later: _Later, extent: Extent) -> tuple[SymptomPattern, ...]:
         return tuple(_symptom(symptom) for symptom in found)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(SYMPTOMS_NAME, f"is damaged ({error!r})") from None
+
+
+def _words(later: _Later) -> tuple[WordIndex, ...]:
+    try:
+        return tuple(WordIndex(
+            symptoms=tuple(raw["symptoms"]), owners=tuple(raw["owners"]), masses=tuple(raw["masses"]),
+            places={word: tuple(places) for word, places in raw["places"].items()})
+            for raw in later.file(WORDS_NAME)["indexes"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(WORDS_NAME, f"is damaged ({error!r})") from None
 
 
 def _parsed(data: bytes, name: str, digest: str | None = None) -> dict[str, Any]:
