@@ -17,7 +17,10 @@ from gpudoctor.unfamiliar.words import words_of
 
 MOST_LINES = 24  # that are taken for known messages
 LEAST_ALIKE = 0.45  # below it a line resembles nothing
-SPOKEN, ALIKE = 0.75, 0.8  # how far such a line counts as the known message
+# How far such a line counts as the known message: what it speaks of first, and of second; what it resembles.
+SPOKEN, ALIKE = (0.75, 0.35), 0.8
+# What is said in lines without a word such as "error" or "failed".
+_PLAIN_TROUBLES = frozenset({"none", "built without it", "too old", "refused", "not supported", "does not match"})
 _QUOTED_CHARACTERS = 300
 
 
@@ -58,10 +61,12 @@ class _Reader:
 
     def said(self, line: Quoted, *, is_suspicious: bool) -> Iterator[Said]:
         """Yield what a line may mean."""
-        meaning = self._speech.meaning(words_of(line.text))
-        if meaning is not None and meaning.symptom in self._known:
-            yield _said(line, meaning.symptom, SPOKEN, meaning.because)
-        elif is_suspicious:
+        words = words_of(line.text)
+        meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
+                    and (is_suspicious or one.trouble in _PLAIN_TROUBLES)]
+        for meaning, how_far in zip(meanings, SPOKEN, strict=False):
+            yield _said(line, meaning.symptom, how_far, meaning.because)
+        if not meanings and is_suspicious and self._speech.is_of_gpus(words):
             yield from self._resembled(line)
 
     def _resembled(self, line: Quoted) -> Iterator[Said]:

@@ -16,14 +16,16 @@ FARTHEST = 6  # words between a thing and what is said of it
 _NEARER = 0.5  # what a word between them counts against a word that names them
 _BEFORE_NUMBER = frozenset({"error", "code", "returned", "result", "rc", "failed", "errno", "err", "status"})
 _OF_PROCESSES = frozenset({"exit", "exited", "return", "command"})
+_OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
 _LEAST_NUMBER, _MOST_NUMBER = 2, 1000  # a 1 is any program's; none of the interfaces counts farther
 
 
 @frozen
 class Meaning:
-    """The symptom that a line means, and why."""
+    """The symptom that a line means, by which trouble it speaks of (none where by a number), and why."""
 
     symptom: str
+    trouble: str = ""
     because: str
 
 
@@ -35,18 +37,26 @@ class Speech:
         self._things = Phrases(_phrases(things, "thing"))
         self._troubles = Phrases(_phrases(troubles, "trouble"))
         self._special = {str(row["thing"]): place for place, row in enumerate(things)}
+        self._of_anything = frozenset(str(row["thing"]) for row in things if row.get("of_anything"))
         self._errors = {str(row["thing"]): str(row["errors"]) for row in things if "errors" in row}
         self._meanings = {(str(row["thing"]), str(row["trouble"])): str(row["symptom"])
                           for row in tables["spoken_meanings"].rows}
         self._tables = tables
         self._symptoms = symptoms
 
-    def meaning(self, words: Sequence[str]) -> Meaning | None:
-        """Return what a line means, None where it names no thing or says nothing of it."""
+    def meanings(self, words: Sequence[str]) -> Sequence[Meaning]:
+        """Return what a line may mean, the likeliest first; none where it names no thing, or no trouble."""
         things = list(self._things.named(words))
+        if not any(thing.name == _OF_GPUS for thing in things):
+            things = [thing for thing in things if thing.name not in self._of_anything]
         if not things:
-            return None
-        return self._by_number(words, things) or self._by_words(things, list(self._troubles.named(words)))
+            return ()
+        by_number = self._by_number(words, things)
+        return (by_number,) if by_number else self._by_words(things, list(self._troubles.named(words)))
+
+    def is_of_gpus(self, words: Sequence[str]) -> bool:
+        """Say whether a line names what only computing on GPUs has."""
+        return any(thing.name == _OF_GPUS for thing in self._things.named(words))
 
     def _by_number(self, words: Sequence[str], things: Sequence[Named]) -> Meaning | None:
         interfaces = [name for name in self._errors if any(thing.name == name for thing in things)]
@@ -70,14 +80,14 @@ class Speech:
                 return Meaning(symptom=known, because=f"{number} is {name}")
         return None
 
-    def _by_words(self, things: Sequence[Named], troubles: Sequence[Named]) -> Meaning | None:
-        """Return the meaning of the thing and the trouble that are named at most length and nearest."""
-        best = max(self._pairs(things, troubles), default=None)
-        if best is None:
-            return None
-        _, _, thing, trouble = best
-        return Meaning(symptom=self._meanings[thing, trouble],
-                       because=f"it speaks of {thing!r} and of {trouble!r}")
+    def _by_words(self, things: Sequence[Named], troubles: Sequence[Named]) -> Sequence[Meaning]:
+        """Return the meanings of things and troubles, first of those named at most length and nearest."""
+        found: dict[str, Meaning] = {}
+        for _, _, thing, trouble in sorted(self._pairs(things, troubles), reverse=True):
+            symptom = self._meanings[thing, trouble]
+            found.setdefault(symptom, Meaning(
+                symptom=symptom, trouble=trouble, because=f"it speaks of {thing!r} and of {trouble!r}"))
+        return tuple(found.values())
 
     def _pairs(self, things: Sequence[Named], troubles: Sequence[Named]
                ) -> Iterator[tuple[float, int, str, str]]:
