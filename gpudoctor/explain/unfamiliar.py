@@ -6,7 +6,7 @@ counts for less than a known wording, and what is told of it says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from gpudoctor.explain import entries
 from gpudoctor.explain.reading import Quoted, Reading, Said
@@ -17,8 +17,9 @@ from gpudoctor.unfamiliar.words import words_of
 
 MOST_LINES = 24  # that are taken for known messages
 LEAST_ALIKE = 0.45  # below it a line resembles nothing
-# How far such a line counts as the known message: what it speaks of first, and of second; what it resembles.
-SPOKEN, ALIKE = (0.75, 0.35), 0.8
+# How far such a line counts as the known message: what it speaks of first, and second; what it resembles, if it
+# speaks of nothing, and otherwise.
+SPOKEN, ALIKE, ALIKE_BESIDE = (0.75, 0.35), 0.8, 0.4
 # What is said in lines without a word such as "error" or "failed".
 _PLAIN_TROUBLES = frozenset({"none", "built without it", "too old", "refused", "not supported", "does not match"})
 _QUOTED_CHARACTERS = 300
@@ -64,20 +65,22 @@ class _Reader:
         words = words_of(line.text)
         meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
                     and (is_suspicious or one.trouble in _PLAIN_TROUBLES)]
-        for meaning, how_far in zip(meanings, SPOKEN, strict=False):
-            yield _said(line, meaning.symptom, how_far, meaning.because)
-        if not meanings and is_suspicious and self._speech.is_of_gpus(words):
-            yield from self._resembled(line)
+        spoken = [_said(line, meaning.symptom, how_far, meaning.because)
+                  for meaning, how_far in zip(meanings, SPOKEN, strict=False)]
+        yield from spoken
+        if is_suspicious and self._speech.is_of_gpus(words):
+            yield from self._resembled(line, ALIKE_BESIDE if spoken else ALIKE, {one.id for one in spoken})
 
-    def _resembled(self, line: Quoted) -> Iterator[Said]:
+    def _resembled(self, line: Quoted, at_most: float, but: Container[str]) -> Iterator[Said]:
+        """Yield the messages that a line resembles, `but` those that were read in it already."""
         alike = [one for index in self._words for one in likeness.alike(line.text, index, self._known)]
         if not alike or max(alike)[0] < LEAST_ALIKE or self._is_harmless(alike):
             return
         whole = sum(how_far ** 2 for how_far, _ in alike)
         for how_far, symptom in alike:
-            if not self._symptoms[symptom].benign:
+            if symptom not in but and not self._symptoms[symptom].benign:
                 wording = self._symptoms[symptom].patterns[0]
-                yield _said(line, symptom, ALIKE * how_far ** 2 / whole, f"it resembles {wording!r}")
+                yield _said(line, symptom, at_most * how_far ** 2 / whole, f"it resembles {wording!r}")
 
     def _is_harmless(self, alike: Sequence[tuple[float, str]]) -> bool:
         """Say whether a line resembles a harmless message most."""
