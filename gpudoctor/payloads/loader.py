@@ -146,9 +146,9 @@ def expand_library_path(
 
 
 def _platform() -> str:
-    """Return what the loader puts for $PLATFORM: of some releases of glibc a family of processors ("haswell").
+    """Return what the loader puts for $PLATFORM: with some releases of glibc a kind of processor ("haswell").
 
-    It is asked itself, by its search for what this interpreter needs; what says nothing has the machine's name.
+    It is asked itself, by its search for what this interpreter needs; if it says nothing, the machine's name.
     """
     asked = {"LD_DEBUG": "libs", "LD_LIBRARY_PATH": "/$PLATFORM"}
     try:
@@ -160,7 +160,7 @@ def _platform() -> str:
 
 
 def _said_by(argv: "List[str]", environment: "Dict[str, str]") -> str:
-    """Return the first of what a program prints; subprocess is not imported here, where paths are strangers'."""
+    """Return the first of what a program prints; not by subprocess: sys.path is the patient's by now."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
