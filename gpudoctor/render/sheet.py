@@ -44,8 +44,8 @@ class Sheet:
 
     def text(self) -> str:
         """Return all lines, without blanks at their ends."""
-        plain = self._coloured() if self._colour else ["".join(text for text, _ in line) for line in self._lines]
-        return "".join(f"{line.rstrip()}\n" for line in plain)
+        lines = self._coloured() if self._colour else map(_words, self._lines)
+        return "".join(f"{line.rstrip()}\n" for line in lines)
 
     def _coloured(self) -> list[str]:
         from rich.console import Console
@@ -59,8 +59,12 @@ class Sheet:
         return buffer.getvalue().splitlines()
 
 
+def _words(line: Sequence[Piece]) -> str:
+    return "".join(text for text, _ in line)
+
+
 def wrap(text: str, width: int) -> list[str]:
-    """Return the text in lines of at most `width` cells, broken between words, inside one only if it is longer."""
+    """Return the text in lines of at most `width` cells; only a word that is longer is broken."""
     lines = [""]
     for word in _WORD.findall(text):
         if _cells(lines[-1]) + _cells(word.rstrip()) <= width:

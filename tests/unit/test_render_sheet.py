@@ -10,7 +10,8 @@ from rich.text import Text
 from gpudoctor.render.plain import printable
 from gpudoctor.render.sheet import Sheet, wrap
 
-TEXTS = st.text(st.one_of(st.sampled_from("ab /-.,()  "), st.sampled_from("zü日本語한국ﾊ"), st.characters()), max_size=200)
+LETTERS = st.one_of(st.sampled_from("ab /-.,()  "), st.sampled_from("zü日本語한국ﾊ"), st.characters())
+TEXTS = st.text(LETTERS, max_size=200)
 
 
 @given(TEXTS.map(printable), st.integers(2, 60))

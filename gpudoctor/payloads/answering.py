@@ -1,0 +1,49 @@
+"""Write an answer as JSON without the json module, whose reader brings `re`.
+
+Importing it takes as long as asking a library that is not there, and a child that asks a library reads none.
+"""
+
+TYPE_CHECKING = False  # importing typing takes longer than most collectors
+if TYPE_CHECKING:
+    from typing import Any
+
+try:
+    from _json import encode_basestring_ascii as _text
+except ImportError:  # an interpreter without CPython's accelerator
+    from json.encoder import encode_basestring_ascii as _text
+
+_WORDS = {None: "null", True: "true", False: "false"}
+_ENDLESS = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
+
+
+def dumps(value: "Any") -> str:
+    """Return `value` as json.dumps does; what JSON has no word for is written as its text."""
+    if value is None or value is True or value is False:
+        return _WORDS[value]
+    if isinstance(value, str):
+        return str(_text(value))
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return "NaN" if value != value else _ENDLESS.get(value) or float.__repr__(value)
+    if isinstance(value, dict):
+        return "{%s}" % ", ".join("%s: %s" % (_key(key), dumps(one)) for key, one in value.items())
+    if isinstance(value, (list, tuple)):
+        return "[%s]" % ", ".join([dumps(one) for one in value])
+    return str(_text(str(value)))
+
+
+def _key(key: "Any") -> str:
+    return str(_text(key if isinstance(key, str) else dumps(key)))
+
+
+def still(value: "Any") -> "Any":
+    """Return a copy that no other thread writes to; what JSON has no word for as its text.
+
+    Raises RuntimeError where a dictionary grew meanwhile.
+    """
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else dumps(key): still(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [still(one) for one in value]
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
