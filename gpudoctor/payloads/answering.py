@@ -13,7 +13,7 @@ except ImportError:  # an interpreter without CPython's accelerator
     from json.encoder import encode_basestring_ascii as _text
 
 _WORDS = {None: "null", True: "true", False: "false"}
-_ENDLESS = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
+_ENDLESS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def dumps(value: "Any") -> str:
@@ -25,7 +25,7 @@ def dumps(value: "Any") -> str:
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
-        return "NaN" if value != value else _ENDLESS.get(value) or float.__repr__(value)
+        return _ENDLESS.get(repr(value)) or float.__repr__(value)
     if isinstance(value, dict):
         return "{%s}" % ", ".join("%s: %s" % (_key(key), dumps(one)) for key, one in value.items())
     if isinstance(value, (list, tuple)):
