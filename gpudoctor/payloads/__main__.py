@@ -41,7 +41,7 @@ def main(argv):
     package = _make_package(folder)
     collector = _imported(package, argv[1])
     answering = _imported(package, "answering")
-    request = _request(argv[3:])
+    request = answering.request(argv[3:])
     sys.path[:] = patients
     _end_at_last(request)
     if hasattr(collector, "journal"):
@@ -56,18 +56,6 @@ def main(argv):
 def _imported(package, module):
     __import__(package + "." + module)
     return sys.modules[package + "." + module]
-
-
-def _request(words):
-    """Return the request; a mere number is the limit alone, and json, slow to import, is not needed."""
-    if not words:
-        return {}
-    try:
-        return {"answer_within_seconds": float(words[0])}
-    except ValueError:
-        import json
-
-        return json.loads(words[0])
 
 
 def _leave():

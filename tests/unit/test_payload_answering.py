@@ -56,3 +56,10 @@ def test_asking_a_library_that_is_not_there_imports_no_regular_expressions(colle
     assert "ctypes" in imported
     if json.loads(run.stdout)["load"].get("error"):
         assert imported & {"json", "re", "enum", "typing"} == set()
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    ([], {}), (["16.0"], {"answer_within_seconds": 16.0}), (['{"executable": "/x"}'], {"executable": "/x"})])
+def test_a_request_is_json_or_the_limit_alone(words: list[str], expected: object) -> None:
+    """A number needs no json module."""
+    assert answering.request(words) == expected
