@@ -1,4 +1,4 @@
-"""How often `explain` names the cause of a text whose wordings were taken away: `python -m benchmarks.explain_unseen`.
+"""How often `explain` is right without a text's own wordings: `python -m benchmarks.explain_unseen`.
 
 For each case, the wordings of every symptom that it shows are removed (`symptom`), or those of every program
 that speaks in it (`program`): what a text is to rules that nobody wrote for it. The symptoms themselves stay,
@@ -100,9 +100,10 @@ def main(arguments: Sequence[str]) -> int:
              "single lines": of_lines(database)}
     for name, outcomes in parts.items():
         sys.stdout.write(f"== {name}: {figures(outcomes)}\n")
-        wrong = [one for one in outcomes if not one.is_right(1)] if options.show else []
-        sys.stdout.writelines(f"{one.case['id']}: {one.case['cause']} <- {', '.join(one.answers) or 'nothing'}"
-                              f" | {one.case['log'][:160]!r}\n" for one in wrong)
+        for one in outcomes if options.show else ():
+            if not one.is_right(1):
+                sys.stdout.write(f"{one.case['id']}: {one.case['cause']} <- "
+                                 f"{', '.join(one.answers) or 'nothing'} | {one.case['log'][:160]!r}\n")
     return 0
 
 

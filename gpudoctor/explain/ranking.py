@@ -47,7 +47,7 @@ def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject
            tables: Tables) -> tuple[Candidate, ...]:
     """Return the causes that symptoms suspect, the best supported first.
 
-    Of a line that only resembles a symptom, the weights count as far as it does, and it speaks against nothing.
+    Of a line that only resembles a symptom, weights count as far as it does, and it speaks against nothing.
     """
     likeness: dict[str, float] = {}
     for line in said:

@@ -13,8 +13,9 @@ from gpudoctor.model import Evidence, Facts
 class Said:
     """A line that shows a symptom: what the pattern took out of it, the line itself, and where it stands.
 
-    `is_trouble` says that its words speak of an error or a warning, whatever the symptom is. Where the wording
-    is not known, `likeness` (0 to 1) is how far the line may be taken for one, and `because` says why.
+    `is_trouble` says that its words speak of an error or a warning, whatever the symptom is. Where the
+    wording is unknown, `likeness` (0 to 1) is how far the line may be taken for the symptom, and `because`
+    says why.
     """
 
     id: str

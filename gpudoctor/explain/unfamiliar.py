@@ -17,11 +17,9 @@ from gpudoctor.unfamiliar.words import words_of
 
 MOST_LINES = 24  # that are taken for known messages
 LEAST_ALIKE = 0.45  # below it a line resembles nothing
-# How far such a line counts as the known message: what it speaks of first, and second; what it resembles, if it
-# speaks of nothing, and otherwise.
+# How far such a line counts as the known message: what it speaks of first, and second; what it resembles, if
+# it speaks of nothing, and if it does.
 SPOKEN, ALIKE, ALIKE_BESIDE = (0.75, 0.35), 0.8, 0.4
-# What is said in lines without a word such as "error" or "failed".
-_PLAIN_TROUBLES = frozenset({"none", "built without it", "too old", "refused", "not supported", "does not match"})
 _QUOTED_CHARACTERS = 300
 
 
@@ -64,7 +62,7 @@ class _Reader:
         """Yield what a line may mean."""
         words = words_of(line.text)
         meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
-                    and (is_suspicious or one.trouble in _PLAIN_TROUBLES)]
+                    and (is_suspicious or one.is_plain)]
         spoken = [_said(line, meaning.symptom, how_far, meaning.because)
                   for meaning, how_far in zip(meanings, SPOKEN, strict=False)]
         yield from spoken

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
 
 from gpudoctor.model import SymptomPattern, WordIndex
 from gpudoctor.unfamiliar.words import words_of
@@ -39,6 +41,19 @@ def index(symptoms: Sequence[SymptomPattern]) -> WordIndex:
                      places={feature: tuple(where) for feature, where in sorted(places.items())})
 
 
+def as_raw(index: WordIndex) -> dict[str, Any]:
+    """Return an index as it is compiled."""
+    return {"symptoms": index.symptoms, "owners": index.owners, "masses": index.masses,
+            "places": index.places}
+
+
+def of_raw(raw: Mapping[str, Any]) -> WordIndex:
+    """Return a compiled index."""
+    return WordIndex(symptoms=tuple(raw["symptoms"]), owners=tuple(raw["owners"]),
+                     masses=tuple(raw["masses"]),
+                     places={word: tuple(places) for word, places in raw["places"].items()})
+
+
 def _texts(symptom: SymptomPattern) -> Iterator[str]:
     yield from (_HOLE.sub(" ", pattern) for pattern in symptom.patterns)
     yield from (example.line for example in symptom.examples if not example.filled)
@@ -48,11 +63,11 @@ def _texts(symptom: SymptomPattern) -> Iterator[str]:
 def features(text: str) -> frozenset[str]:
     """Return the words of a text, and each two that stand together."""
     words = [word for word in words_of(text) if len(word) > 1]
-    return frozenset((*words, *(f"{one} {other}" for one, other in zip(words, words[1:], strict=False))))
+    return frozenset((*words, *(f"{one} {other}" for one, other in pairwise(words))))
 
 
 def _weight(feature: str, messages: int, of_all: int) -> float:
-    rarity = math.log(1 + of_all / messages) ** _RARITY
+    rarity = math.pow(math.log(1 + of_all / messages), _RARITY)
     return rarity * _PAIR if " " in feature else rarity
 
 

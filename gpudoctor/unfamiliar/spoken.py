@@ -17,15 +17,16 @@ _NEARER = 0.5  # what a word between them counts against a word that names them
 _BEFORE_NUMBER = frozenset({"error", "code", "returned", "result", "rc", "failed", "errno", "err", "status"})
 _OF_PROCESSES = frozenset({"exit", "exited", "return", "command"})
 _OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
+_DIGITS = 6
 _LEAST_NUMBER, _MOST_NUMBER = 2, 1000  # a 1 is any program's; none of the interfaces counts farther
 
 
 @frozen
 class Meaning:
-    """The symptom that a line means, by which trouble it speaks of (none where by a number), and why."""
+    """The symptom that a line means, and why; where it `is_plain`, without such a word as "error" too."""
 
     symptom: str
-    trouble: str = ""
+    is_plain: bool = False
     because: str
 
 
@@ -36,6 +37,7 @@ class Speech:
         things, troubles = tables["spoken_things"].rows, tables["spoken_troubles"].rows
         self._things = Phrases(_phrases(things, "thing"))
         self._troubles = Phrases(_phrases(troubles, "trouble"))
+        self._plain = frozenset(str(row["trouble"]) for row in troubles if row.get("plain"))
         self._special = {str(row["thing"]): place for place, row in enumerate(things)}
         self._of_anything = frozenset(str(row["thing"]) for row in things if row.get("of_anything"))
         self._errors = {str(row["thing"]): str(row["errors"]) for row in things if "errors" in row}
@@ -61,12 +63,11 @@ class Speech:
     def _by_number(self, words: Sequence[str], things: Sequence[Named]) -> Meaning | None:
         interfaces = [name for name in self._errors if any(thing.name == name for thing in things)]
         for index, word in enumerate(words[:-1]):
-            number = words[index + 1]
-            if word not in _BEFORE_NUMBER or not number.isdecimal() or words[max(index - 1, 0)] in _OF_PROCESSES:
-                continue
-            for interface in interfaces:
-                if found := self._numbered(self._errors[interface], int(number[:6])):
-                    return found
+            number, before = words[index + 1], words[max(index - 1, 0)]
+            if word in _BEFORE_NUMBER and number.isdecimal() and before not in _OF_PROCESSES:
+                for interface in interfaces:
+                    if found := self._numbered(self._errors[interface], int(number[:_DIGITS])):
+                        return found
         return None
 
     def _numbered(self, table: str, number: int) -> Meaning | None:
@@ -86,7 +87,8 @@ class Speech:
         for _, _, thing, trouble in sorted(self._pairs(things, troubles), reverse=True):
             symptom = self._meanings[thing, trouble]
             found.setdefault(symptom, Meaning(
-                symptom=symptom, trouble=trouble, because=f"it speaks of {thing!r} and of {trouble!r}"))
+                symptom=symptom, is_plain=trouble in self._plain,
+                because=f"it speaks of {thing!r} and of {trouble!r}"))
         return tuple(found.values())
 
     def _pairs(self, things: Sequence[Named], troubles: Sequence[Named]

@@ -12,14 +12,14 @@ LONGEST = 1024  # characters of a line that are read
 MOST_WORDS = 160
 # cuDNN and cuBLAS are one word each; so are GPUs. Other capitals begin a word.
 _PIECES = re.compile(
-    r"cu[A-Z]{3,}|[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[<>=]=?")
+    r"cu[A-Z]{3,}|[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[<>]")
 _CONTRACTED = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
 _LEFT_OUT = frozenset(
     "a an the any your my our this that these its it of in for on with by from at as and or please you i we "
     "be been is are was were while when".split())
 _DENIED = frozenset(
-    "do does did has have had would should need needs don doesn didn isn wasn aren weren hasn haven hadn wouldn "
-    "shouldn needn".split())
+    "do does did has have had would should need needs don doesn didn isn wasn aren weren hasn haven hadn "
+    "wouldn shouldn needn".split())
 _UNABLE = frozenset("can could able unable cannot couldn couldnt cant impossible".split())
 _ABLE = frozenset({"can", "could", "able", "couldn"})
 _FAILED = frozenset("fail fails failed failing failure failures unsuccessful".split())
