@@ -156,14 +156,16 @@ def parse_table(text: str, name: str, path: str) -> Table:
     if not (isinstance(head, dict) and isinstance(columns, dict) and isinstance(rows, list)
             and all(isinstance(row, dict) for row in rows)):
         raise PageError(f"{path}: a table has [table], [columns] and any number of [[row]]")
-    columns = {**columns, "source": "text", "accessed": "text"}
+    is_sourced = head.get("vocabulary") is not True  # our own choice of words is no fact
+    if is_sourced:
+        columns = {**columns, "source": "text", "accessed": "text"}
     problems = [f"{path}: column {column} has the unknown type {kind!r}" for column, kind in columns.items()
                 if kind not in {t.value for t in FactType}]
     key = tuple(head.get("key", ()))
     problems += [f"{path}: the key names {column}, which is no column"
                  for column in key if column not in columns]
     for index, row in enumerate(rows):
-        missing = [column for column in (*key, "source") if column not in row]
+        missing = [column for column in (*key, *(["source"] if is_sourced else [])) if column not in row]
         surplus = [column for column in row if column not in columns]
         problems += [f"{path}: row {index + 1} lacks {column}" for column in missing]
         problems += [f"{path}: row {index + 1} has {column}, which is no column" for column in surplus]
