@@ -269,6 +269,7 @@ require.wanted_otherwise | texts | derive | | what is asked for beside releases 
 python.frameworks | texts | derive | | the frameworks installed in the patient
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
 cuda.visible_count | integer | derive | | CUDA devices that stay visible
+cuda.serves | flag | derive | | whether CUDA starts and lists at least one device (without CUDA_VISIBLE_DEVICES)
 cuda.hides_every_device | flag | derive | | whether CUDA_VISIBLE_DEVICES alone keeps every device from programs
 cuda.library_kind | text | derive | | where the loaded libcuda came from: driver, compat, stub or other
 framework.has_gpu_build | flag | derive | | whether the installed build can use an NVIDIA GPU at all
@@ -280,6 +281,7 @@ framework.last_driver | driver_version | derive | | last driver branch that serv
 framework.ceiling_suffices | flag | derive | | whether the driver's CUDA ceiling alone says that it runs this build
 framework.minimum_driver | driver_version | derive | | oldest driver for that floor
 framework.sufficient_driver | driver_version | derive | | oldest driver that also compiles what the cards here need compiled
+framework.served_devices | text | derive | | the visible devices it has code for, where it has none for others, as CUDA_VISIBLE_DEVICES takes them
 framework.libraries | records | derive | | the loader trace: soname, path, why, version
 framework.driver_libraries | texts | derive | | libraries of the driver that it opens (libcuda.so.1, libnvidia-ml.so.1)
 framework.libraries_missing | texts | derive | | CUDA libraries that the trace does not find

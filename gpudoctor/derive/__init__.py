@@ -35,7 +35,9 @@ def subjects(snapshot: Snapshot, database: RuleDatabase) -> Subjects:
     host = LazyFacts({**_LATER_OF_HOST, **snapshot.host}, {}, _with_scopes(snapshot), database, _NOT_PROBED)
     cards, blind_cards = _scope(snapshot.gpus)
     patients, blind_patients = _scope(snapshot.frameworks)
-    of_framework = framework_derivations.derivations(() if blind_cards else cards, blind_cards)
+    of_framework = {
+        **framework_derivations.derivations(() if blind_cards else cards, blind_cards),
+        "framework.served_devices": lambda view: visible.served_devices(view, snapshot)}
     gpus, frameworks, pairs = [], [], []
     for number, card in enumerate(cards):
         facts = LazyFacts(card, host, _of_card(card, snapshot), database, blind_cards or _NOT_PROBED)

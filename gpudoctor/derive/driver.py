@@ -60,6 +60,14 @@ def init_answer(view: View) -> Fact:
     return Known(value=str(view.need("cuda.init_code")), source=f"cuInit of {library}")
 
 
+def cuda_serves(view: View) -> Fact:
+    """Return whether CUDA starts and lists a device, so that a trouble with one card is not the machine's."""
+    if view.need("driver.works") is False:
+        return Known(value=False, source="CUDA does not start")
+    count = view.need("cuda.device_count")
+    return Known(value=bool(count), source=f"devices that libcuda lists: {count}")
+
+
 def withheld_capabilities(view: View) -> Fact:
     """Return which of compute and utility NVIDIA_DRIVER_CAPABILITIES withholds; unset withholds none."""
     if isinstance(view.fact("container.runtime"), Absent):
@@ -103,6 +111,7 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "driver.libcuda_off_path_folder": libcuda_off_path_folder,
     "driver.libcuda_search_path": libcuda_search_path,
     "cuda.init_answer": init_answer,
+    "cuda.serves": cuda_serves,
     "cuda.library_maintained_driver": branches.for_fact(branches.maintained_driver, "cuda.library_version"),
     "cuda.library_driver_command": branches.for_fact(branches.branch_command, "cuda.library_version"),
     "cuda.library_path_clean": library_path_clean,
