@@ -203,7 +203,7 @@ framework.distribution | text | frameworks | | the distribution that provides it
 framework.version | package_version | frameworks | | version of that distribution
 framework.location | path | frameworks | private | the package folder it lies in
 framework.installer | text | frameworks | | who installed it (pip, uv, conda)
-framework.build | text | frameworks | | cuda, cpu or rocm, as the build information on disk says
+framework.build | text | frameworks | | cuda, cpu, rocm or xpu, as the build information on disk says
 framework.cuda | cuda_version | frameworks | | CUDA it was built for, as the files on disk say
 framework.cudnn | cudnn_version | frameworks | | cuDNN it was built for, as the files on disk say
 framework.tags | texts | frameworks | | wheel tags
@@ -267,6 +267,7 @@ require.unmet | texts | derive | | what of it is not met
 require.python_beyond_tables | flag | derive | | whether the patient's Python is newer than any in the release tables
 require.wanted_otherwise | texts | derive | | what is asked for beside releases without a wheel for the patient's Python
 python.frameworks | texts | derive | | the frameworks installed in the patient
+python.built_for_others | texts | derive | | frameworks built for an accelerator of another maker that is here: torch (rocm)
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
 cuda.visible_count | integer | derive | | CUDA devices that stay visible
 cuda.serves | flag | derive | | whether CUDA starts and lists at least one device (without CUDA_VISIBLE_DEVICES)

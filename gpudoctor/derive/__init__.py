@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive import frameworks as framework_derivations
-from gpudoctor.derive import moves, packages, requirements, stale, visible
+from gpudoctor.derive import accelerators, moves, packages, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts, Narrowed
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
@@ -165,6 +165,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "python.frameworks": lambda _: _installed(snapshot),
         "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),
         "python.colliding_reinstall": lambda view: packages.colliding_reinstall(view, asked),
+        "python.built_for_others": lambda view: accelerators.served(view, snapshot.frameworks),
         **moves.derivations(installed),
         **requirements.derivations(snapshot),
         "rules.behind": lambda view: stale.behind(view, snapshot),
