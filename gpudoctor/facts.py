@@ -99,6 +99,8 @@ system.other_accelerators | texts | system | | vendors of other accelerators see
 system.user_id | integer | system | private | numeric id of the user
 system.address_space_limit_bytes | integer | system | | RLIMIT_AS; absent when unlimited
 system.gpu_kernel_log | texts | system | private | last kernel log lines about NVRM, Xid or nouveau, where readable
+system.gpu_switched_off | text | system | | file in which a laptop's switch (prime-select, bbswitch, envycontrol) says that NVIDIA's card is off
+system.slurm | flag | system | | whether Slurm is set up here (slurm.conf)
 driver.kernel_version | driver_version | driver | | version of the loaded nvidia kernel module
 driver.kernel_flavour | text | driver | | "open" or "proprietary" kernel module
 driver.module_kernels | texts | driver | | kernel releases for which an nvidia module lies on disk
@@ -167,6 +169,13 @@ container.cgroup_version | integer | container | informative | 1 or 2
 container.compat_folders | paths | container | | cuda-compat folders on disk
 container.cdi_specs | paths | container | informative | CDI specifications on disk
 container.driver_mounts | texts | container | informative | driver files that a container runtime mounted in
+container.cdi_drivers | texts | container | | driver versions whose libraries the CDI specifications name
+container.engines | texts | container | | container engines on PATH: docker, podman
+container.toolkit | path | container | | a program of the NVIDIA container toolkit on PATH
+container.toolkit_no_cgroups | flag | container | | whether its configuration says no-cgroups = true
+container.docker_socket | flag | container | | whether the socket of a rootful Docker daemon is there
+container.security_label | text | container | | what a security module (SELinux, AppArmor) calls this process
+container.shared_memory_bytes | integer | container | | size of /dev/shm
 gpu.index | integer | nvml | | NVML's index
 gpu.name | text | nvml | | product name
 gpu.uuid | text | nvml | private | UUID
@@ -268,6 +277,11 @@ require.python_beyond_tables | flag | derive | | whether the patient's Python is
 require.wanted_otherwise | texts | derive | | what is asked for beside releases without a wheel for the patient's Python
 python.frameworks | texts | derive | | the frameworks installed in the patient
 python.built_for_others | texts | derive | | frameworks built for an accelerator of another maker that is here: torch (rocm)
+system.card_elsewhere | text | derive | | what says that the card is to be asked for or switched on: colab, kaggle, slurm, switched-off
+driver.module_refusal | text | derive | | why the kernel module says that it does not take a card, where the kernel log was read and says so
+system.kernel_version | package_version | derive | | the numbers in the kernel release
+container.selinux_confined | flag | derive | | whether SELinux confines this container (container_t)
+container.cdi_is_stale | flag | derive | | whether the CDI specifications name other driver versions than the one in use
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
 cuda.visible_count | integer | derive | | CUDA devices that stay visible
 cuda.serves | flag | derive | | whether CUDA starts and lists at least one device (without CUDA_VISIBLE_DEVICES)

@@ -23,7 +23,12 @@ from gpudoctor.model import Absent, Fact, Facts, Known, RuleDatabase, Scope, Sna
 _NOT_PROBED = Unknown(reason="no probe answered for it")
 # What was first asked after snapshots were: one without these facts is older than the question.
 _OLDER = Unknown(reason="the snapshot was made before this was asked", asked=False)
-_LATER_OF_HOST: Facts = dict.fromkeys(("python.numpy", "python.protobuf"), _OLDER)
+_LATER_OF_HOST: Facts = dict.fromkeys((
+    "python.numpy", "python.protobuf", "system.gpu_switched_off", "system.slurm", "container.cdi_drivers",
+    "container.engines", "container.toolkit", "container.toolkit_no_cgroups", "container.docker_socket",
+    "container.security_label", "container.shared_memory_bytes", "environment.COLAB_RELEASE_TAG",
+    "environment.KAGGLE_KERNEL_RUN_TYPE", "environment.SLURM_GPUS_ON_NODE", "environment.SLURM_JOB_GPUS",
+    "environment.SLURM_JOB_ID", "environment.SLURM_STEP_GPUS"), _OLDER)
 _LATER_OF_FRAMEWORK: Facts = dict.fromkeys(promised("stages", Scope.FRAMEWORK), _OLDER)
 
 

@@ -23,8 +23,9 @@ def served(view: View, frameworks: Sequence[Facts] | Unknown) -> Fact:
         return frameworks
     kinds = [(facts.get("framework.name", _MISSING), facts.get("framework.build", _MISSING))
              for facts in frameworks]
-    found = tuple(f"{name.value} ({kind.value})" for name, kind in kinds
-                  if isinstance(name, Known) and isinstance(kind, Known) and _MAKERS.get(str(kind.value)) in here)
+    known = [(name.value, str(kind.value)) for name, kind in kinds
+             if isinstance(name, Known) and isinstance(kind, Known)]
+    found = tuple(f"{name} ({kind})" for name, kind in known if _MAKERS.get(kind) in here)
     if found:
         return Known(value=found, source="build information of the installed frameworks")
     unread = next((kind for _, kind in kinds if isinstance(kind, Unknown)), None)

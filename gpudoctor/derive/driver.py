@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
-from gpudoctor.derive import branches
+from gpudoctor.derive import branches, elsewhere
 from gpudoctor.derive.view import View, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Known
+from gpudoctor.model import Absent, Fact, Known, Unknown
 
 Derivation = Callable[[View], Fact]
 _LIBCUDA = "libcuda.so.1"
 _CAPABILITIES = ("compute", "utility")
+_KERNEL_NUMBER = re.compile(r"\d+(\.\d+)*")
+_CONFINED = re.compile(r":container(_\w+)?_t(:|$)")
 
 
 def _command(column: str) -> Derivation:
@@ -95,6 +98,41 @@ def kernel_log_signs(view: View) -> Fact:
     return Known(value=tuple(sorted(signs)), source=source)
 
 
+def module_refusal(view: View) -> Fact:
+    """Return why the module leaves a card out, in its own words; absent where nobody heard it say so.
+
+    It tells a module that was not loaded from one that ended because it serves no card here.
+    """
+    signs = [sign for sign in view.texts("system.kernel_log_signs") if sign.startswith("needs-")]
+    if not signs:
+        return Absent(source="the kernel log does not say so, or cannot be read")
+    return Known(value=signs[0], source=view.source("system.kernel_log_signs"))
+
+
+def kernel_number(view: View) -> Fact:
+    """Return the version in the kernel release: 5.10.16 of 5.10.16.3-microsoft-standard-WSL2."""
+    release = view.need_text("system.kernel")
+    number = _KERNEL_NUMBER.match(release)
+    if number is None:
+        return Unknown(reason=f"the kernel release {release} does not begin with numbers")
+    return Known(value=number[0], source=release)
+
+
+def selinux_confined(view: View) -> Fact:
+    """Return whether SELinux confines this process as it does containers."""
+    if isinstance(view.fact("container.security_label"), Absent):
+        return Known(value=False, source="no security module names this process")
+    label = view.need_text("container.security_label")
+    return Known(value=_CONFINED.search(label) is not None, source=label)
+
+
+def cdi_is_stale(view: View) -> Fact:
+    """Return whether no CDI specification here is for the driver in use."""
+    named = as_texts(view.need("container.cdi_drivers"))
+    version = view.need_text("driver.version")
+    return Known(value=version not in named, source=f"specified: {', '.join(named)}; driver {version}")
+
+
 DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "system.driver_command": branches.package_command,
     "system.driver_package_version": lambda view: branches.cell(view, "driver"),
@@ -105,6 +143,11 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "system.branch_command": branches.for_cards(branches.branch_command),
     "system.kernel_headers_command": _command("headers_command"),
     "system.kernel_log_signs": kernel_log_signs,
+    "system.card_elsewhere": elsewhere.card_elsewhere,
+    "system.kernel_version": kernel_number,
+    "driver.module_refusal": module_refusal,
+    "container.selinux_confined": selinux_confined,
+    "container.cdi_is_stale": cdi_is_stale,
     "driver.libcuda_command": _command("libcuda_command"),
     "driver.flavour_command": _command("flavour_command"),
     "driver.fabric_manager_command": _command("fabric_manager_command"),

@@ -17,7 +17,7 @@ def records(text: str, width: int) -> str:
 
 
 def page(text: str, width: int) -> str:
-    """Return a page with its paragraphs and list items filled anew; tables and fenced commands as they stand."""
+    """Return a page, its paragraphs and list items filled anew; tables and fenced commands as they stand."""
     return "".join(f"{line}\n" for block, fills in _blocks(text)
                    for line in (_filled(block, width, _hang(block)) if fills else [block]))
 

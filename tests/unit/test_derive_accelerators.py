@@ -1,4 +1,4 @@
-"""A machine with another maker's card and a build for it is recognised, and not blamed for lacking NVIDIA's."""
+"""Another maker's card and a build for it are recognised, and not blamed for lacking NVIDIA's."""
 
 from __future__ import annotations
 
