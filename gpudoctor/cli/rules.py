@@ -145,7 +145,7 @@ def diff(before: Annotated[str, typer.Argument(metavar="A", help="A folder of pa
 
 @app.command("lint", cls=Command)
 def lint_(folder: Annotated[str | None, typer.Argument(
-              metavar="[DIR]", help="The folder of rule pages; else the rules that a check would use.")] = None,
+              metavar="[DIR]", help="The folder of pages; else the rules that a check would use.")] = None,
           rules: Folder = None) -> None:
     """Prove every rule and symptom.
 

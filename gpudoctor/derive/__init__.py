@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
+from gpudoctor.derive import accelerators
 from gpudoctor.derive import frameworks as framework_derivations
-from gpudoctor.derive import accelerators, moves, packages, requirements, stale, visible
+from gpudoctor.derive import moves, packages, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts, Narrowed
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
