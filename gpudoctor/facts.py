@@ -222,6 +222,7 @@ framework.requires_nvidia | texts | frameworks | | nvidia-* distributions it alw
 framework.extra_requires_nvidia | texts | frameworks | | nvidia-* distributions its CUDA extra requires
 framework.other_distributions | texts | frameworks | | further distributions installed over the same package folder
 framework.plugins | records | frameworks | | JAX's CUDA plugins and jaxlib: name, version
+framework.horovod | records | frameworks | private | Horovod's extensions for it: path, gpu and nccl (whether compiled in), runtime (libcudart that it needs)
 framework.loader | path | frameworks | private | the library of it that opens the CUDA libraries
 framework.loader_runpath | texts | frameworks | | that library's RUNPATH, as written
 framework.loader_rpath | texts | frameworks | | that library's RPATH, as written
@@ -296,6 +297,7 @@ framework.last_driver | driver_version | derive | | last driver branch that serv
 framework.ceiling_suffices | flag | derive | | whether the driver's CUDA ceiling alone says that it runs this build
 framework.minimum_driver | driver_version | derive | | oldest driver for that floor
 framework.sufficient_driver | driver_version | derive | | oldest driver that also compiles what the cards here need compiled
+framework.horovod_lacks | text | derive | | what Horovod was compiled without: this "framework", "GPU" or "NCCL"
 framework.served_devices | text | derive | | the visible devices it has code for, where it has none for others, as CUDA_VISIBLE_DEVICES takes them
 framework.libraries | records | derive | | the loader trace: soname, path, why, version
 framework.driver_libraries | texts | derive | | libraries of the driver that it opens (libcuda.so.1, libnvidia-ml.so.1)

@@ -30,7 +30,8 @@ _LATER_OF_HOST: Facts = dict.fromkeys((
     "container.security_label", "container.shared_memory_bytes", "environment.COLAB_RELEASE_TAG",
     "environment.KAGGLE_KERNEL_RUN_TYPE", "environment.SLURM_GPUS_ON_NODE", "environment.SLURM_JOB_GPUS",
     "environment.SLURM_JOB_ID", "environment.SLURM_STEP_GPUS"), _OLDER)
-_LATER_OF_FRAMEWORK: Facts = dict.fromkeys(promised("stages", Scope.FRAMEWORK), _OLDER)
+_LATER_OF_FRAMEWORK: Facts = dict.fromkeys(
+    (*promised("stages", Scope.FRAMEWORK), "framework.horovod"), _OLDER)
 
 
 def subjects(snapshot: Snapshot, database: RuleDatabase) -> Subjects:
