@@ -1,7 +1,7 @@
 """Look at Horovod's extension for each framework: whether it is there, and what was compiled into it.
 
-Horovod is compiled where it is installed. `horovodrun --check-build` says how, but has to import it. The
-names of the C++ classes that do the work on a GPU and through NCCL stand in the extension if they were compiled
+Horovod is compiled where it is installed. `horovodrun --check-build` says how, but has to import it.
+The names of the C++ classes that work on a GPU and through NCCL stand in the extension if they were compiled
 into it, also when it is stripped, and when NCCL is linked statically, as it is by default.
 """
 

@@ -13,8 +13,8 @@ from gpudoctor.model import Absent, Fact, Known, Scope, Unknown, Value
 from gpudoctor.payloads import horovod as payload
 from gpudoctor.probes import horovod
 
-# What g++ writes for typeid of a class with virtual functions: so it stands in the object of Horovod 0.28.1's own
-# nccl_operations.cc and gpu_operations.cc, compiled with HAVE_NCCL and HAVE_GPU (2026-11-23), stripped or not.
+# What g++ writes for typeid of a class with virtual functions: so it stands in what it makes of Horovod
+# 0.28.1, its nccl_operations.cc and gpu_operations.cc (HAVE_NCCL, HAVE_GPU; 2026-11-23), also stripped.
 TYPE_NAME = 'const char name_%d[] __attribute__((used)) = "N7horovod6common%d%sE";\n'
 
 
