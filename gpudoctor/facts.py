@@ -170,7 +170,6 @@ container.compat_folders | paths | container | | cuda-compat folders on disk
 container.cdi_specs | paths | container | informative | CDI specifications on disk
 container.driver_mounts | texts | container | informative | driver files that a container runtime mounted in
 container.cdi_drivers | texts | container | | driver versions whose libraries the CDI specifications name
-container.engines | texts | container | | container engines on PATH: docker, podman
 container.toolkit | path | container | | a program of the NVIDIA container toolkit on PATH
 container.toolkit_no_cgroups | flag | container | | whether its configuration says no-cgroups = true
 container.docker_socket | flag | container | | whether the socket of a rootful Docker daemon is there

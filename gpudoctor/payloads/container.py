@@ -34,7 +34,7 @@ COMPAT_PATTERNS = (
 )
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 CDI_LIBRARY = re.compile(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)")
-PROGRAMS = ("docker", "podman", "nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
+PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
 TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
 DOCKER_SOCKET = "/var/run/docker.sock"
 SHARED_MEMORY = "/dev/shm"

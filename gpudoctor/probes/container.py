@@ -216,25 +216,12 @@ def _cdi_drivers(data: Data) -> Fact:
                 if isinstance(specs.value, tuple) else specs.source)
 
 
-def _programs(data: Data, names: tuple[str, ...]) -> dict[str, str] | None:
-    """Return which of these programs are on PATH, each with its place; None where nobody looked."""
-    if not isinstance(data.get("programs"), Mapping):
-        return None
-    return {name: path for name in names if (path := text_at(data["programs"], name))}
-
-
-def _engines(data: Data) -> Fact:
-    found = _programs(data, ("docker", "podman"))
-    if found is None:
-        return Unknown(reason="the container engines were not collected")
-    return some(tuple(found), ", ".join(found.values()) or "PATH")
-
-
 def _toolkit(data: Data) -> Fact:
-    found = _programs(data, ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli"))
-    if found is None:
+    if not isinstance(data.get("programs"), Mapping):
         return Unknown(reason="the container toolkit was not collected")
-    return Known(value=next(iter(found.values())), source="PATH") if found else Absent(source="PATH")
+    names = ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
+    found = [path for name in names if (path := text_at(data["programs"], name))]
+    return Known(value=found[0], source="PATH") if found else Absent(source="PATH")
 
 
 def _no_cgroups(data: Data) -> Fact:
@@ -279,7 +266,6 @@ _READERS = {
     "container.cdi_specs": _cdi_specs,
     "container.driver_mounts": _driver_mounts,
     "container.cdi_drivers": _cdi_drivers,
-    "container.engines": _engines,
     "container.toolkit": _toolkit,
     "container.toolkit_no_cgroups": _no_cgroups,
     "container.docker_socket": _docker_socket,

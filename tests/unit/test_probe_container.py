@@ -45,7 +45,7 @@ PLAIN: dict[str, Any] = {
     "mounts": {"lines": [ROOT]},
     "compat": [],
     "cdi": [{"path": "/etc/cdi", "missing": True}, {"path": "/var/run/cdi", "missing": True}],
-    "programs": {"docker": None, "podman": None, "nvidia-ctk": None},
+    "programs": {"nvidia-ctk": None},
     "toolkit_config": {"missing": True}, "docker_socket": False,
     "security_label": {"error": "OSError: Invalid argument"}, "shared_memory": {"bytes": 1 << 33},
 }
@@ -56,7 +56,7 @@ FULL: dict[str, Any] = {
                 "libcuda": ["libcuda.so.1"], "error": None}],
     "cdi": [{"path": "/etc/cdi", "names": ["nvidia.yaml", "notes.txt"],
              "drivers": {"nvidia.yaml": ["580.95.05"], "notes.txt": []}}],
-    "programs": {"docker": "/usr/bin/docker", "nvidia-ctk": "/usr/bin/nvidia-ctk"},
+    "programs": {"nvidia-ctk": "/usr/bin/nvidia-ctk"},
     "toolkit_config": {"text": "[nvidia-container-cli]\n#no-cgroups = false\nno-cgroups = true\n"},
     "docker_socket": True, "security_label": {"text": "system_u:system_r:container_t:s0:c1,c2\u0000"},
     "shared_memory": {"bytes": 1 << 26},
@@ -144,7 +144,6 @@ def test_driver_files_that_were_mounted_in() -> None:
 def test_the_engines_of_a_machine_and_their_toolkit() -> None:
     """Programs on PATH, the toolkit's own setting, and which driver the CDI specifications are for."""
     facts = container.read(good(FULL))
-    assert value(facts["container.engines"]) == ("docker",)
     assert value(facts["container.toolkit"]) == "/usr/bin/nvidia-ctk"
     assert value(facts["container.toolkit_no_cgroups"]) is True
     assert value(facts["container.docker_socket"]) is True
@@ -153,7 +152,7 @@ def test_the_engines_of_a_machine_and_their_toolkit() -> None:
     assert value(facts["container.shared_memory_bytes"]) == 1 << 26
     nothing = read()
     assert {name for name, fact in nothing.items() if isinstance(fact, Absent)} >= {
-        "container.engines", "container.toolkit", "container.toolkit_no_cgroups", "container.cdi_drivers",
+        "container.toolkit", "container.toolkit_no_cgroups", "container.cdi_drivers",
         "container.security_label"}
 
 
@@ -166,7 +165,7 @@ def test_the_setting_no_cgroups(text: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(("name", "told"), [
-    ("programs", "engines"), ("programs", "toolkit"), ("toolkit_config", "toolkit_no_cgroups"),
+    ("programs", "toolkit"), ("toolkit_config", "toolkit_no_cgroups"),
     ("docker_socket", "docker_socket"), ("security_label", "security_label"),
     ("shared_memory", "shared_memory_bytes")])
 def test_what_was_not_collected_is_unknown(name: str, told: str) -> None:
