@@ -27,11 +27,12 @@ facts = { cc = "9.0" }
 
 
 @pytest.mark.parametrize(("place", "line"), [
-    ("$.id", 1), ("$.severity", 2), ("$.detect[0]", 4), ("$.detect[0].when[1].op", 6), ("$.detect[1].name", 9),
+    ("$.id", 1), ("$.severity", 2), ("$.detect[0]", 4), ("$.detect[0].when[1].op", 6),
+    ("$.detect[1].name", 9),
     ("$.detect[1].when[0].op", 11), ("$.detect[1].when[1].op", 12), ("$.detect[1].when[1].gone", 12),
     ("$.case[0].facts", 17), ("$.case[3].facts", 1), ("$", 1), ("$.nothing", 1)])
 def test_a_place_has_its_line(place: str, line: int) -> None:
-    """Of what is not there the line of what it belongs to; names of another block do not count."""
+    """Of what is not there the line of what it belongs to; other blocks do not count."""
     assert line_of(TEXT, steps(place)) == line
 
 
