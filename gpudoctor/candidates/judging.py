@@ -1,0 +1,217 @@
+"""Judge stacks on a machine: only what they add counts, and safe fixes are taken as the pages give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpudoctor import derive, remedy, versions
+from gpudoctor.assume import AssumptionError, lay
+from gpudoctor.candidates import together
+from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive import planned
+from gpudoctor.derive.view import as_texts
+from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds
+from gpudoctor.frozen import frozen
+from gpudoctor.model import (
+    Absent, Condition, Fact, Finding, Judgement, Known, Rejection, Remedy, RuleDatabase, Scope, Severity, Snapshot,
+    Undecided,
+)
+
+_PLANNED = "python.planned_distributions"
+_SAFE_CURES = ("environment", "pip")
+_MOST_CURES = 4
+_NO_WHEEL = "python-version-unsupported"
+_SOURCE = "a candidate"
+
+
+@frozen
+class Judged:
+    """What the rules say of stacks that are installed together: `objections` is empty where they are offered.
+
+    `remedies` are the safe fixes that were taken, with the findings that they cure; `subjects` the machine
+    with all of it laid over, None where the engine was not asked.
+    """
+
+    stacks: tuple[Stack, ...]
+    objections: tuple[Rejection, ...] = ()
+    remedies: tuple[tuple[Finding, Remedy], ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    errors: tuple[Finding, ...] = ()
+    pins: tuple[str, ...] = ()
+    pin_reasons: tuple[str, ...] = ()
+    subjects: Subjects | None = None
+    snapshot: Snapshot | None = None
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Return the variables that the fixes set; one that is taken away is empty."""
+        return {name: value for _, taken in self.remedies for name, value in taken.env.items()}
+
+
+class Judge:
+    """A machine and the rules; of stacks that differ in nothing that is read, one is judged by every rule."""
+
+    def __init__(self, base: Ground) -> None:
+        self.base = base
+        self._rules: dict[tuple[str, ...], RuleDatabase] = {}
+
+    def of(self, stacks: Sequence[Stack]) -> Judged:
+        """Return the verdict on stacks that are to live in one environment."""
+        database = self.base.database
+        refused = [objection for stack in stacks for objection in _unpublished(stack, self.base)]
+        if not refused and len(stacks) > 1 and (found := together.clash(stacks, database)) is not None:
+            refused = [found]
+        if refused:
+            return Judged(stacks=tuple(stacks), objections=tuple(refused))
+        key = tuple(stack.alike for stack in stacks)
+        judged, spoke = _judged(stacks, self.base, self._rules.get(key, database))
+        if key not in self._rules:
+            self._rules[key] = replace(database, rules=tuple(r for r in database.rules if r.id in spoke))
+        return judged
+
+
+# -- what no snapshot shows ----------------------------------------------------------------------------------
+
+
+def _unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
+    """Yield why pip cannot install it with this Python: there is no wheel, or its extra asks in vain."""
+    python, rule = base.place.python, together.rule_of(_NO_WHEEL, base.database)
+    name = f"{stack.framework} {stack.version}"
+    abi = base.fact("python.abi")
+    if isinstance(abi, Known) and str(abi.value).endswith("t"):
+        yield Rejection(rule=rule, message=f"could not be judged: the tables do not say which wheels of "
+                                           f"{name} are for a free-threaded Python ({abi.value})")
+    elif not stack.pythons:
+        yield Rejection(rule=rule, message=f"could not be judged: the tables do not say which Python {name} "
+                                           "has wheels for")
+    elif python not in stack.pythons:
+        ends = sorted(stack.pythons, key=versions.parse)
+        yield Rejection(rule=rule, message=f"no wheel of {name} for Python {python}: there are some for "
+                                           f"{ends[0]} to {ends[-1]}")
+    table = base.database.tables.get("broken_extras")
+    for row in table.rows if table else ():
+        mine = (row["framework"], row["version"]) == (stack.framework, stack.version) and stack.extra
+        if mine and python in as_texts(row["python"]):
+            yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {row['reason']}")
+
+
+def _later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:
+    """Yield (pin, reason) for packages that came later and break what was built before, where pip would take them."""
+    table = base.database.tables.get("dependency_breaks")
+    for row in table.rows if table else ():
+        if versions.parse(base.place.python) < versions.parse(str(row["python"])):
+            continue
+        for stack in stacks:
+            asked = [r for r in planned.parse(as_texts(stack.row.get("requires")))
+                     if r.name == row["distribution"]]
+            older = str(stack.row.get("uploaded", "9999")) < str(row["released"])
+            if older and any(r.specifier.contains(str(row["version"])) for r in asked):
+                yield str(row["pin"]), f"{row['pin']}: {row['reason']} ({stack.framework} {stack.version})"
+
+
+# -- what the rules say --------------------------------------------------------------------------------------
+
+
+def _judged(stacks: Sequence[Stack], base: Ground, database: RuleDatabase) -> tuple[Judged, frozenset[str]]:
+    """Return the verdict, and the ids of the rules that spoke at any time."""
+    spoke: set[str] = set()
+    remedies: list[tuple[Finding, Remedy]] = []
+    breaks = tuple(dict.fromkeys(_later_breaks(stacks, base)))
+    pins = [pin for pin, _ in breaks]
+    try:
+        snapshot = _installed(stacks, base)
+    except AssumptionError as error:
+        rule = together.rule_of(_NO_WHEEL, base.database)
+        refused = Rejection(rule=rule, message=f"could not be judged: {error}")
+        return Judged(stacks=tuple(stacks), objections=(refused,)), frozenset()
+    while True:
+        subjects = derive.subjects(snapshot, database)
+        found = evaluate(subjects, database.rules, database.tables)
+        added = [f for f in found.findings if (f.rule, f.subject) not in base.had]
+        unseen = [u for u in found.undecided if (u.rule, u.subject) not in base.had]
+        spoke |= {one.rule for one in (*added, *unseen)}
+        errors = [f for f in added if f.severity is Severity.ERROR]
+        objections = _blind(subjects, base) or [Rejection(rule=f.rule, message=f.message) for f in errors]
+        if not errors or len(remedies) == _MOST_CURES or _blind(subjects, base):
+            break
+        cure = _cure(errors, found, subjects, snapshot, database)
+        if cure is None:
+            break
+        finding, taken, effect = cure
+        remedies.append((finding, taken))
+        before = snapshot.host.get(_PLANNED)
+        snapshot = lay(snapshot, effect, database.tables, source=_SOURCE)
+        pins += _new_words(before, snapshot.host.get(_PLANNED))
+    judged = Judged(
+        stacks=tuple(stacks), remedies=tuple(remedies), errors=tuple(errors), subjects=subjects,
+        objections=tuple(objections or _not_judged(unseen)), snapshot=snapshot,
+        warnings=tuple(f for f in added if f.severity is Severity.WARNING),
+        pins=tuple(dict.fromkeys(pins)), pin_reasons=tuple(reason for _, reason in breaks))
+    return judged, frozenset(spoke)
+
+
+def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
+    """Return the machine with the releases installed, as pip would resolve what they ask for together."""
+    releases = tuple(stack.release for stack in stacks)
+    tables = base.database.tables
+    snapshot = lay(base.snapshot, {"release": Known(value=releases, source=_SOURCE)}, tables, source=_SOURCE)
+    if len(stacks) == 1:
+        return snapshot
+    fact = snapshot.host[_PLANNED]
+    asked = together.merged(as_texts(fact.value) if isinstance(fact, Known) else ())
+    return lay(snapshot, {_PLANNED: Known(value=asked, source=_SOURCE)}, tables, source=_SOURCE)
+
+
+def _blind(subjects: Subjects, base: Ground) -> list[Rejection]:
+    """Return why no card can be judged with the build, the host's own faults first; empty where one can."""
+    pairs = [subject.fact("pair.ready") for subject in subjects[Scope.PAIR]]
+    if any(isinstance(fact, Known) and fact.value is True for fact in pairs):
+        return []
+    faults = [Rejection(rule=f.rule, message=f.message) for f in base.before.findings
+              if f.severity is Severity.ERROR]
+    open_ = [] if faults else list(_not_judged(base.before.undecided))
+    said = next((fact.source if not hasattr(fact, "reason") else fact.reason for fact in pairs),
+                "there is no NVIDIA card")
+    return faults or open_ or [Rejection(rule=together.rule_of("no-nvidia-gpu", base.database), message=said)]
+
+
+def _not_judged(undecided: Sequence[Undecided]) -> Iterator[Rejection]:
+    for one in undecided:
+        if one.asked and one.severity is Severity.ERROR:
+            why = "; ".join(dict.fromkeys(reason.source for reason in one.reasons))
+            yield Rejection(rule=one.rule, message=f"could not be judged ({one.cause}): {why}")
+
+
+Cure = tuple[Finding, Remedy, dict[str, Fact]]
+
+
+def _cure(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
+          database: RuleDatabase) -> Cure | None:
+    """Return the first safe fix that is proven, with what it changes, for the first error that has one."""
+    rules = {rule.id: rule for rule in database.rules}
+    for finding in errors:
+        rule = rules[finding.rule]
+        subject = next(s for s in subjects[rule.scope] if s.name == finding.subject)
+        for fix in rule.fix:
+            if fix.risk != "safe" or fix.kind not in _SAFE_CURES or not _applies(fix.when, subject, database):
+                continue
+            proof = remedy.prove(fix, subject, finding, found, snapshot, database)
+            if proof is not None:
+                effect = {name: Absent(source=_SOURCE) if value is None else Known(value=value, source=_SOURCE)
+                          for name, value in proof.remedy.effect.items()}
+                return finding, proof.remedy, effect
+    return None
+
+
+def _applies(conditions: Sequence[Condition], subject: Subject, database: RuleDatabase) -> bool:
+    return all(holds(condition, subject, database.tables).truth is Truth.TRUE
+               for condition in conditions)
+
+
+def _new_words(before: Fact | None, after: Fact | None) -> list[str]:
+    """Return the requirements that a fix added."""
+    had = as_texts(before.value) if isinstance(before, Known) else ()
+    has = as_texts(after.value) if isinstance(after, Known) else ()
+    return [text for text in has if text not in had]

@@ -1,0 +1,117 @@
+"""The stacks that the tables have: releases of a framework with CUDA, from the default index or another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from gpudoctor import versions
+from gpudoctor.derive import published
+from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Tables, Value
+
+Row = Mapping[str, Value]
+FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
+_PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
+# What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike.
+_NOT_READ = frozenset({
+    "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
+    "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
+    "cudnn_from", "extras", "python"})
+
+
+@frozen
+class Stack:
+    """A release as pip installs it: what `--assume release=` is told, what pip is told, and its table row.
+
+    `version` has no local label; `index` is named where it is not the default one.
+    """
+
+    framework: str
+    version: str
+    release: str
+    requirement: str
+    row: Row
+    extra: str = ""
+
+    @property
+    def index(self) -> str | None:
+        """Return the index to name, None for the default one."""
+        return str(self.row["index"]) if "index" in self.row else None
+
+    @property
+    def cuda(self) -> str | None:
+        """Return the CUDA that it was built for, None where no table says."""
+        return str(self.row["cuda"]) if "cuda" in self.row else None
+
+    @property
+    def pythons(self) -> tuple[str, ...]:
+        """Return the Python versions that have its wheel."""
+        return as_texts(self.row.get("python"))
+
+    @property
+    def alike(self) -> str:
+        """Return what it has in common with the stacks that the engine cannot tell from it."""
+        own = sorted((name, value) for name, value in self.row.items() if name not in _NOT_READ)
+        return f"{self.framework} {self.extra} {own!r}"
+
+    @property
+    def is_measured(self) -> bool:
+        """Return whether its device code is known."""
+        return "code" in self.row
+
+    @property
+    def is_prerelease(self) -> bool:
+        """Return whether pip takes it only when told to."""
+        return versions.parse(self.version).is_prerelease
+
+    @property
+    def newness(self) -> tuple[object, ...]:
+        """Return what to sort by: version, then the default index, then the newer CUDA."""
+        return (versions.parse(self.version), self.index is None, versions.parse(self.cuda or "0"))
+
+
+def stacks(framework: str, platform: str, tables: Tables) -> list[Stack]:
+    """Return the stacks of a framework for a platform, the newest first."""
+    listed = _jax(platform, tables) if framework == "jax" else _wheels(framework, platform, tables)
+    return sorted(listed, key=lambda stack: stack.newness, reverse=True)
+
+
+def known_versions(framework: str, tables: Tables) -> list[str]:
+    """Return every version of a framework that the tables know, for whatever platform, the newest first."""
+    table = tables.get("jax_distributions") if framework == "jax" else None
+    listed = (published.rows(framework, tables) if table is None else
+              [row for row in table.rows if row["distribution"] == "jax"])
+    return sorted({str(row["version"]) for row in listed}, key=versions.parse, reverse=True)
+
+
+def _wheels(framework: str, platform: str, tables: Tables) -> Iterator[Stack]:
+    name = published.distribution(framework)
+    own = [row for row in published.rows(framework, tables)
+           if row["platform"] == platform and row.get("build", "cuda") == "cuda"]
+    for row in (*own, *published.indexed_rows(framework, platform, tables)):
+        labelled = str(row["version"])
+        version = labelled.partition("+")[0]
+        extra = "and-cuda" if framework == "tensorflow" and row.get("requires_nvidia") else ""
+        yield Stack(framework=framework, version=version, release=f"{framework}=={labelled}", row=row,
+                    requirement=f"{name}{f'[{extra}]' if extra else ''}=={version}", extra=extra)
+
+
+def _jax(platform: str, tables: Tables) -> Iterator[Stack]:
+    """Yield JAX with the plugin of each CUDA, where JAX of that version has the extra that brings it."""
+    if "jax_distributions" not in tables:
+        return
+    extras = {str(row["version"]): {text.partition(":")[0] for text in as_texts(row.get("extras"))}
+              for row in tables["jax_distributions"].rows if row["distribution"] == "jax"}
+    for row in published.jax_rows(platform, tables):
+        match, version = _PLUGIN.match(str(row["distribution"])), str(row["version"])
+        extra = f"cuda{match[1]}" if match else ""
+        if match is None or extra not in extras.get(version, ()):
+            continue
+        plugin = published.jax_part(f"jax-cuda{match[1]}-plugin", version, platform, tables)
+        if plugin is not None:
+            own = {name: plugin[name] for name in ("python", "requires_nvidia") if name in plugin}
+            whole = f"jax[{extra}]=={version}"
+            yield Stack(framework="jax", version=version, release=whole, requirement=whole, extra=extra,
+                        row={**row, **own})
