@@ -6,20 +6,23 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.ground import Ground, capabilities, ground, with_facts
+from gpudoctor.candidates.ground import capabilities, ground_of, with_facts
 from gpudoctor.candidates.judging import Judge
+from gpudoctor.candidates.sets import judged_sets
 from gpudoctor.candidates.stacks import Stack
+from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive import branches
 from gpudoctor.derive.view import View
-from gpudoctor.engine import Subjects
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Change, Known, RuleDatabase, Scope, Snapshot
 
 DRIVER, PYTHON = "driver", "python"
 KINDS = (DRIVER, PYTHON)
-_MOST_PYTHONS = 3  # of a framework's newest releases, when driver and Python are changed together
+_MOST_PYTHONS = 4  # that are tried together with each driver, or for a set
 
-Newest = dict[str, Stack | None]
+Stacks = Mapping[str, Sequence[Stack]]
+Group = tuple[str, ...]  # frameworks that must live in one environment; mostly one
+Reached = dict[Group, tuple[Stack, ...]]
 
 
 @frozen
@@ -33,49 +36,65 @@ class Variant:
 class Changes:
     """Tries changes from the nearest on; what a nearer one made possible is no gain of a farther one."""
 
-    def __init__(self, snapshot: Snapshot, base: Ground, database: RuleDatabase,
-                 stacks: Mapping[str, Sequence[Stack]], newest: Newest) -> None:
-        self._snapshot, self._base, self._database = snapshot, base, database
-        self._stacks, self._newest = stacks, dict(newest)
-        self._judges: dict[Variant, Judge] = {}
+    def __init__(self, snapshot: Snapshot, database: RuleDatabase, judge: Judge, stacks: Stacks, *,
+                 is_set: bool) -> None:
+        self._snapshot, self._database, self._base = snapshot, database, judge.base
+        cards = capabilities(judge.base)  # no driver and no Python brings code for them
+        self._stacks = {name: [one for one in some if one.serves(cards)] for name, some in stacks.items()}
+        self._groups: list[Group] = [tuple(stacks)] if is_set else [(name,) for name in stacks]
+        self._judges: dict[Variant, Judge] = {Variant(): judge}
 
     def worth(self, kinds: Sequence[str]) -> list[Change]:
         """Return the changes that make something possible, the smallest first."""
         drivers = [Variant(driver=driver) for driver in self._drivers()] if DRIVER in kinds else []
         pythons = [Variant(python=python) for python in self._pythons()] if PYTHON in kinds else []
-        singly, found = dict(self._newest), []
+        now: Reached = {group: best for group in self._groups
+                        if (best := self._newest(Variant(), group, ()))}
+        singly, changes = dict(now), list[Change]()
         for variants in (drivers, pythons):
-            reached = dict(self._newest)
+            reached = dict(now)
             for variant in variants:
-                found += self._gain(variant, reached)
-            singly = {name: _newer(singly[name], reached[name]) for name in singly}
+                changes += self._gain(variant, reached)
+            singly.update({group: max(stacks, singly.get(group, ()), key=_newness)
+                           for group, stacks in reached.items()})
         for one, other in itertools.product(drivers, pythons[:_MOST_PYTHONS]):
-            found += self._gain(Variant(driver=one.driver, python=other.python), singly)
-        return found
+            changes += self._gain(Variant(driver=one.driver, python=other.python), singly)
+        return changes
 
-    def _gain(self, variant: Variant, reached: Newest) -> list[Change]:
+    def _gain(self, variant: Variant, reached: Reached) -> list[Change]:
         """Return the change if it makes a newer release possible than what was reached, which it adds to."""
         gains = []
-        for name, stacks in self._stacks.items():
-            better = next(self._fitting(variant, stacks, reached[name]), None)
-            if better is not None:
-                reached[name] = better
-                gains.append(f"{name} {better.version}")
+        for group in self._groups:
+            better = self._newest(variant, group, reached.get(group, ()))
+            if better:
+                reached[group] = better
+                gains.append(" with ".join(f"{stack.framework} {stack.version}" for stack in better))
         return [Change(change=self._words(variant), gains=tuple(gains))] if gains else []
 
-    def _fitting(self, variant: Variant, stacks: Sequence[Stack], above: Stack | None) -> Iterator[Stack]:
+    def _newest(self, variant: Variant, group: Group, above: tuple[Stack, ...]) -> tuple[Stack, ...]:
+        """Return the newest of a group that fits a variant and is newer than `above`; nothing, if none is."""
         judge = self._judge(variant)
-        for stack in stacks:
-            if above is not None and versions.parse(stack.version) <= versions.parse(above.version):
+        if len(group) == 1:
+            return next(self._fitting(judge, group[0], above), ())
+        fitting = {name: [one for one, in self._fitting(judge, name, ())] for name in group}
+        if not all(fitting.values()):
+            return ()
+        sets = judged_sets([Wish(framework=name) for name in group], fitting, judge)
+        best = next((one.stacks for one in sets if not one.objections), ())
+        return best if _newness(best) > _newness(above) else ()
+
+    def _fitting(self, judge: Judge, name: str, above: tuple[Stack, ...]) -> Iterator[tuple[Stack]]:
+        for stack in self._stacks[name]:
+            if above and versions.parse(stack.version) <= versions.parse(above[0].version):
                 return
             if not judge.of((stack,)).objections:
-                yield stack
+                yield (stack,)
 
     def _judge(self, variant: Variant) -> Judge:
         if variant not in self._judges:
             base = self._base
             if variant.python is not None:
-                base = ground(self._snapshot, self._database, variant.python)
+                base = ground_of(self._snapshot, self._database, variant.python)
             if variant.driver is not None:
                 base = with_facts(base, {"driver": Known(value=variant.driver, source="a change")})
             self._judges[variant] = Judge(base)
@@ -92,8 +111,7 @@ class Changes:
 
     def _drivers(self) -> list[str]:
         """Return the drivers that a command may name and that serve the cards, newer than the one here."""
-        subjects: Subjects = self._base.subjects
-        view = View(facts=subjects[Scope.HOST][0].facts, database=self._database)
+        view = View(facts=self._base.subjects[Scope.HOST][0].facts, database=self._database)
         served, here = branches.served(view), self._base.fact("driver.version")
         table = self._database.tables.get("driver_lifecycle")
         listed = [row for row in (table.rows if table else ()) if capabilities(self._base)
@@ -102,7 +120,7 @@ class Changes:
         first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)
         if not isinstance(here, Known):
             return first
-        return [driver for driver in first if branches.major(driver) > branches.major(here.value)]
+        return [driver for driver in first if versions.parse(driver) > versions.parse(str(here.value))]
 
     def _pythons(self) -> list[str]:
         """Return the Pythons that some release has wheels for, the nearest first, of two the newer."""
@@ -111,9 +129,9 @@ class Changes:
         others = [version for version in map(versions.parse, listed) if version != here]
         ordered = sorted(others, key=lambda other: (other.major != here.major, abs(other.minor - here.minor),
                                                     -other.minor))
-        return [str(version) for version in ordered]
+        is_set = len(self._groups[0]) > 1
+        return [str(version) for version in ordered][:_MOST_PYTHONS if is_set else None]
 
 
-def _newer(one: Stack | None, other: Stack | None) -> Stack | None:
-    known = [stack for stack in (one, other) if stack is not None]
-    return max(known, key=lambda stack: stack.newness, default=None)
+def _newness(stacks: tuple[Stack, ...]) -> tuple[object, ...]:
+    return tuple(versions.parse(stack.version) for stack in stacks)

@@ -47,8 +47,8 @@ class Place:
     def in_words(self) -> str:
         """Return which environment it is."""
         if self.maker is None:
-            return f"that of {self.executable}, which holds no framework yet"
-        return f"a new one, {NEW_ENVIRONMENT}"
+            return f"the environment of {self.executable}, which holds no framework yet"
+        return f"a new environment, {NEW_ENVIRONMENT}"
 
 
 @frozen
@@ -65,15 +65,15 @@ class Ground:
     @property
     def had(self) -> frozenset[Key]:
         """Return the findings that were there before, and what could not be judged."""
-        said = (*self.before.findings, *self.before.undecided)
-        return frozenset((one.rule, one.subject) for one in said)
+        return frozenset((*((f.rule, f.subject) for f in self.before.findings),
+                          *((u.rule, u.subject) for u in self.before.undecided)))
 
     def fact(self, name: str) -> Fact:
         """Return a fact of the host."""
         return self.subjects[Scope.HOST][0].fact(name)
 
 
-def ground(snapshot: Snapshot, database: RuleDatabase, python: str | None = None) -> Ground:
+def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = None) -> Ground:
     """Return the machine without what is installed in its Python, or in one of the version `python`.
 
     Only rules that can make a candidate wrong or worth a note are kept.
@@ -81,7 +81,7 @@ def ground(snapshot: Snapshot, database: RuleDatabase, python: str | None = None
     judged = replace(database, rules=tuple(rule for rule in database.rules if rule.detect
                                            and rule.withdrawn is None and rule.severity in _JUDGED))
     place = _place(snapshot, python)
-    facts = {**_of_environment(place), **_of_loader(snapshot, place)}
+    facts = {**_of_environment(place, python), **_of_loader(snapshot)}
     bare = replace(unobserved(snapshot, tuple(facts), framework=None), frameworks=())
     bare = lay(bare, facts, database.tables, source=_SOURCE)
     subjects = derive.subjects(bare, judged)
@@ -134,17 +134,18 @@ def _is_empty(snapshot: Snapshot) -> bool:
             and _value(snapshot, "python.nvidia_distributions") == ())
 
 
-def _of_environment(place: Place) -> dict[str, Fact]:
-    version = place.python if place.python.count(".") > 1 else f"{place.python}.0"
+def _of_environment(place: Place, wanted: str | None) -> dict[str, Fact]:
+    """Return the facts of an environment without packages; its Python is the one wanted, or as it is."""
     values: dict[str, Value] = {
-        "python": version, "python.executable": place.executable, "python.environment": "venv",
+        **({} if wanted is None else {"python": f"{place.python}.0"}),
+        "python.executable": place.executable, "python.environment": "venv",
         "python.site_packages": (place.site_packages,), **dict.fromkeys(_EMPTY, ())}
     known: dict[str, Fact] = {name: Known(value=value, source=_SOURCE) for name, value in values.items()}
     not_made = Unknown(reason="the environment is not made yet", asked=False)
     return {**known, "python.pip_version": not_made, **{name: Absent(source=_SOURCE) for name in _GONE}}
 
 
-def _of_loader(snapshot: Snapshot, place: Place) -> dict[str, Fact]:
+def _of_loader(snapshot: Snapshot) -> dict[str, Fact]:
     """Return the GPU libraries that there are, without those of the packages that are left out."""
     fact = snapshot.host.get("loader.files")
     if not isinstance(fact, Known):

@@ -1,35 +1,40 @@
-"""Images with a framework in them, as overlays: what the tables have of them, and nothing installed beside."""
+"""Images with a framework in them, as overlays: what the tables have of them, nothing installed beside."""
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import derive, versions
 from gpudoctor.assume import AssumptionError, lay
 from gpudoctor.candidates import together
 from gpudoctor.candidates.ground import Ground, capabilities
-from gpudoctor.candidates.stacks import Row, Stack, stacks
+from gpudoctor.candidates.stacks import Row, Stack, stacks_of
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import evaluate
-from gpudoctor.model import (
-    Absent, Candidate, Fact, Fit, Known, Rejection, Severity,
-)
+from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Severity
 
 _SOURCE = "an image"
 _CUDNN = "libcudnn.so."
 _OF_IMAGE = {"pytorch": "torch"}  # what images call a framework, where that is another name
+_TAG = re.compile(r"(\d\d\.\d\d)-")
 _OWN_BUILD = "nvcr.io/"  # NVIDIA's builds of a framework are not those of the tables
 
 
-def images(wish: Wish, base: Ground) -> list[Candidate]:
+def images_of(wish: Wish, base: Ground) -> list[Candidate]:
     """Return the images for a wish, those with the newest release first."""
     table = base.database.tables.get("container_images")
     found = [_judged(row, wish.framework, base) for row in (table.rows if table else ())
              if _framework(row) == wish.framework and _admits(wish, row)]
-    return sorted(found, key=lambda one: (one.offered, versions.parse(one.version.partition("-")[0] or "0")),
-                  reverse=True)
+    return sorted(found, key=_newness, reverse=True)
+
+
+def _newness(one: Candidate) -> tuple[bool, object]:
+    """Return what to sort by; a tag that stands for a release is a year and a month, and comes after."""
+    known = _TAG.match(one.version)
+    return known is None, versions.parse(known[1] if known else one.version)
 
 
 def _framework(row: Row) -> str:
@@ -76,7 +81,7 @@ def _notes(row: Row, *, is_own_build: bool) -> Iterator[str]:
 
 def _laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
     """Yield what the rules say of a release with the CUDA libraries of its image, and with no package."""
-    stack = next((s for s in stacks(framework, base.platform, base.database.tables)
+    stack = next((s for s in stacks_of(framework, base.platform, base.database.tables)
                   if s.version == row.get("framework")), None)
     if stack is None:
         yield _unknown("the tables do not have the release that is in it", base)
@@ -85,7 +90,8 @@ def _laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
     facts: dict[str, Fact] = {
         "release": _told((stack.release,)), "python.planned_distributions": _told(()),
         "loader.cache": _told(tuple(_library(name) for name in _libraries(stack, row))),
-        "loader.files": _told(()), "loader.library_path": _told(()), "toolkit.installs": Absent(source=_SOURCE),
+        "loader.files": _told(()), "loader.library_path": _told(()),
+        "toolkit.installs": Absent(source=_SOURCE),
         "system.glibc": Absent(source=_SOURCE), "container.runtime": _told("docker")}
     try:
         snapshot = lay(base.snapshot, facts, tables, source=_SOURCE)
@@ -96,8 +102,8 @@ def _laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
     errors = [f for f in found.findings if f.severity is Severity.ERROR]
     yield from (Rejection(rule=f.rule, message=f.message) for f in errors)
     if not errors:
-        yield from (Rejection(rule=u.rule, message=f"could not be judged ({u.cause})") for u in found.undecided
-                    if u.asked and u.severity is Severity.ERROR)
+        open_ = (u for u in found.undecided if u.asked and u.severity is Severity.ERROR)
+        yield from (Rejection(rule=u.rule, message=f"could not be judged ({u.cause})") for u in open_)
 
 
 def _told(value: str | tuple[str, ...] | tuple[dict[str, str], ...]) -> Fact:
@@ -152,5 +158,5 @@ def _against(row: Row, driver: str, here: Sequence[str], base: Ground) -> Iterat
 
 
 def _unknown(why: str, base: Ground) -> Rejection:
-    return Rejection(rule=together.rule_of("docker-image-without-cuda", base.database),
+    return Rejection(rule=together.rule_of("driver-too-old", base.database),
                      message=f"could not be judged: {why}")

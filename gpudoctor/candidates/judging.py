@@ -15,8 +15,8 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Condition, Fact, Finding, Judgement, Known, Rejection, Remedy, RuleDatabase, Scope, Severity, Snapshot,
-    Undecided,
+    Fact, Finding, Judgement, Known, Rejection, Remedy, Rule, RuleDatabase, Scope, Severity, Snapshot,
+    Undecided, Unknown,
 )
 
 _PLANNED = "python.planned_distributions"
@@ -50,12 +50,23 @@ class Judged:
         return {name: value for _, taken in self.remedies for name, value in taken.env.items()}
 
 
+@frozen
+class Course:
+    """How judging went: the rules that spoke at any time, the fixes that were proven, by rule and place."""
+
+    rules: tuple[Rule, ...]
+    fixes: tuple[tuple[str, int], ...] = ()
+
+
 class Judge:
-    """A machine and the rules; of stacks that differ in nothing that is read, one is judged by every rule."""
+    """A machine and the rules. Of stacks that differ in nothing that is read, one is judged by every rule.
+
+    With the others the rules that spoke say the same in their words, and the fixes that held hold again.
+    """
 
     def __init__(self, base: Ground) -> None:
         self.base = base
-        self._rules: dict[tuple[str, ...], RuleDatabase] = {}
+        self._courses: dict[tuple[str, ...], Course] = {}
 
     def of(self, stacks: Sequence[Stack]) -> Judged:
         """Return the verdict on stacks that are to live in one environment."""
@@ -66,9 +77,8 @@ class Judge:
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
         key = tuple(stack.alike for stack in stacks)
-        judged, spoke = _judged(stacks, self.base, self._rules.get(key, database))
-        if key not in self._rules:
-            self._rules[key] = replace(database, rules=tuple(r for r in database.rules if r.id in spoke))
+        judged, course = _judged(stacks, self.base, self._courses.get(key))
+        self._courses.setdefault(key, course)
         return judged
 
 
@@ -98,7 +108,7 @@ def _unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
 
 
 def _later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:
-    """Yield (pin, reason) for packages that came later and break what was built before, where pip would take them."""
+    """Yield (pin, reason) for later packages that pip would take and that break what was built before."""
     table = base.database.tables.get("dependency_breaks")
     for row in table.rows if table else ():
         if versions.parse(base.place.python) < versions.parse(str(row["python"])):
@@ -114,42 +124,43 @@ def _later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, 
 # -- what the rules say --------------------------------------------------------------------------------------
 
 
-def _judged(stacks: Sequence[Stack], base: Ground, database: RuleDatabase) -> tuple[Judged, frozenset[str]]:
-    """Return the verdict, and the ids of the rules that spoke at any time."""
-    spoke: set[str] = set()
-    remedies: list[tuple[Finding, Remedy]] = []
+def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tuple[Judged, Course]:
+    """Return the verdict and how it was reached; where that is known of one alike, it is followed."""
     breaks = tuple(dict.fromkeys(_later_breaks(stacks, base)))
-    pins = [pin for pin, _ in breaks]
+    pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[Cure]()
+    database = base.database if known is None else replace(base.database, rules=known.rules)
     try:
         snapshot = _installed(stacks, base)
     except AssumptionError as error:
         rule = together.rule_of(_NO_WHEEL, base.database)
         refused = Rejection(rule=rule, message=f"could not be judged: {error}")
-        return Judged(stacks=tuple(stacks), objections=(refused,)), frozenset()
+        return Judged(stacks=tuple(stacks), objections=(refused,)), Course(rules=())
     while True:
         subjects = derive.subjects(snapshot, database)
         found = evaluate(subjects, database.rules, database.tables)
         added = [f for f in found.findings if (f.rule, f.subject) not in base.had]
         unseen = [u for u in found.undecided if (u.rule, u.subject) not in base.had]
-        spoke |= {one.rule for one in (*added, *unseen)}
+        spoke |= {*(f.rule for f in added), *(u.rule for u in unseen)}
         errors = [f for f in added if f.severity is Severity.ERROR]
-        objections = _blind(subjects, base) or [Rejection(rule=f.rule, message=f.message) for f in errors]
-        if not errors or len(remedies) == _MOST_CURES or _blind(subjects, base):
+        blind = _blind(subjects, base)
+        if not errors or blind or len(taken) == _MOST_CURES:
             break
-        cure = _cure(errors, found, subjects, snapshot, database)
+        cure = (_proven(errors, found, subjects, snapshot, base.database) if known is None else
+                _known(errors, known.fixes[len(taken):], subjects, base.database))
         if cure is None:
             break
-        finding, taken, effect = cure
-        remedies.append((finding, taken))
+        taken.append(cure)
         before = snapshot.host.get(_PLANNED)
-        snapshot = lay(snapshot, effect, database.tables, source=_SOURCE)
+        snapshot = lay(snapshot, cure.effect, database.tables, source=_SOURCE)
         pins += _new_words(before, snapshot.host.get(_PLANNED))
+    said = blind or [Rejection(rule=f.rule, message=f.message) for f in errors] or [*_not_judged(unseen)]
     judged = Judged(
-        stacks=tuple(stacks), remedies=tuple(remedies), errors=tuple(errors), subjects=subjects,
-        objections=tuple(objections or _not_judged(unseen)), snapshot=snapshot,
+        stacks=tuple(stacks), remedies=tuple((cure.finding, cure.remedy) for cure in taken),
+        errors=tuple(errors), objections=tuple(said), subjects=subjects, snapshot=snapshot,
         warnings=tuple(f for f in added if f.severity is Severity.WARNING),
         pins=tuple(dict.fromkeys(pins)), pin_reasons=tuple(reason for _, reason in breaks))
-    return judged, frozenset(spoke)
+    return judged, Course(rules=tuple(rule for rule in database.rules if rule.id in spoke),
+                          fixes=tuple((cure.finding.rule, cure.place) for cure in taken))
 
 
 def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
@@ -172,7 +183,7 @@ def _blind(subjects: Subjects, base: Ground) -> list[Rejection]:
     faults = [Rejection(rule=f.rule, message=f.message) for f in base.before.findings
               if f.severity is Severity.ERROR]
     open_ = [] if faults else list(_not_judged(base.before.undecided))
-    said = next((fact.source if not hasattr(fact, "reason") else fact.reason for fact in pairs),
+    said = next((fact.reason if isinstance(fact, Unknown) else fact.source for fact in pairs),
                 "there is no NVIDIA card")
     return faults or open_ or [Rejection(rule=together.rule_of("no-nvidia-gpu", base.database), message=said)]
 
@@ -184,30 +195,51 @@ def _not_judged(undecided: Sequence[Undecided]) -> Iterator[Rejection]:
             yield Rejection(rule=one.rule, message=f"could not be judged ({one.cause}): {why}")
 
 
-Cure = tuple[Finding, Remedy, dict[str, Fact]]
+@frozen
+class Cure:
+    """A safe fix for an error that was found: where it stands on the rule's page, and what it changes."""
+
+    finding: Finding
+    place: int
+    remedy: Remedy
+    effect: dict[str, Fact]
 
 
-def _cure(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
-          database: RuleDatabase) -> Cure | None:
-    """Return the first safe fix that is proven, with what it changes, for the first error that has one."""
-    rules = {rule.id: rule for rule in database.rules}
+def _proven(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
+            database: RuleDatabase) -> Cure | None:
+    """Return the first safe fix that is proven by every rule, for the first error that has one."""
     for finding in errors:
-        rule = rules[finding.rule]
-        subject = next(s for s in subjects[rule.scope] if s.name == finding.subject)
-        for fix in rule.fix:
-            if fix.risk != "safe" or fix.kind not in _SAFE_CURES or not _applies(fix.when, subject, database):
+        rule, subject = _where(finding, subjects, database)
+        for place, fix in enumerate(rule.fix):
+            if fix.risk != "safe" or fix.kind not in _SAFE_CURES or not all(
+                    holds(condition, subject, database.tables).truth is Truth.TRUE for condition in fix.when):
                 continue
-            proof = remedy.prove(fix, subject, finding, found, snapshot, database)
-            if proof is not None:
-                effect = {name: Absent(source=_SOURCE) if value is None else Known(value=value, source=_SOURCE)
-                          for name, value in proof.remedy.effect.items()}
-                return finding, proof.remedy, effect
+            if remedy.prove(fix, subject, finding, found, snapshot, database) is not None:
+                return _cure(finding, place, subjects, database)
     return None
 
 
-def _applies(conditions: Sequence[Condition], subject: Subject, database: RuleDatabase) -> bool:
-    return all(holds(condition, subject, database.tables).truth is Truth.TRUE
-               for condition in conditions)
+def _known(errors: Sequence[Finding], fixes: Sequence[tuple[str, int]], subjects: Subjects,
+           database: RuleDatabase) -> Cure | None:
+    """Return the fix that was proven next for a stack that is alike."""
+    for rule, place in fixes[:1]:
+        finding = next((error for error in errors if error.rule == rule), None)
+        return None if finding is None else _cure(finding, place, subjects, database)
+    return None
+
+
+def _cure(finding: Finding, place: int, subjects: Subjects, database: RuleDatabase) -> Cure | None:
+    rule, subject = _where(finding, subjects, database)
+    concrete = remedy.concretise(rule.fix[place], subject)
+    effect = remedy.resolve_effect(rule.fix[place].effect, subject, database)
+    if concrete is None or effect is None:
+        return None
+    return Cure(finding=finding, place=place, remedy=concrete, effect=effect)
+
+
+def _where(finding: Finding, subjects: Subjects, database: RuleDatabase) -> tuple[Rule, Subject]:
+    rule = next(rule for rule in database.rules if rule.id == finding.rule)
+    return rule, next(s for s in subjects[rule.scope] if s.name == finding.subject)
 
 
 def _new_words(before: Fact | None, after: Fact | None) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import published
-from gpudoctor.derive.view import as_texts
+from gpudoctor.derive import device_code, published
+from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables, Value
 
@@ -62,6 +62,21 @@ class Stack:
         return "code" in self.row
 
     @property
+    def is_told(self) -> bool:
+        """Return whether it is told of unasked: its device code is known, or where else it lies."""
+        return self.is_measured or self.index is not None
+
+    @property
+    def lacks_libraries(self) -> bool:
+        """Return whether it brings no CUDA libraries, and no table says which of the system's it opens."""
+        return not self.row.get("requires_nvidia") and "loads" not in self.row
+
+    def serves(self, capabilities: Iterable[str]) -> bool:
+        """Return whether it is known to have code of any kind for each card."""
+        return self.is_measured and all(
+            device_code.coverage(as_records(self.row["code"]), card).kind != "none" for card in capabilities)
+
+    @property
     def is_prerelease(self) -> bool:
         """Return whether pip takes it only when told to."""
         return versions.parse(self.version).is_prerelease
@@ -72,7 +87,7 @@ class Stack:
         return (versions.parse(self.version), self.index is None, versions.parse(self.cuda or "0"))
 
 
-def stacks(framework: str, platform: str, tables: Tables) -> list[Stack]:
+def stacks_of(framework: str, platform: str, tables: Tables) -> list[Stack]:
     """Return the stacks of a framework for a platform, the newest first."""
     listed = _jax(platform, tables) if framework == "jax" else _wheels(framework, platform, tables)
     return sorted(listed, key=lambda stack: stack.newness, reverse=True)
@@ -83,19 +98,28 @@ def known_versions(framework: str, tables: Tables) -> list[str]:
     table = tables.get("jax_distributions") if framework == "jax" else None
     listed = (published.rows(framework, tables) if table is None else
               [row for row in table.rows if row["distribution"] == "jax"])
-    return sorted({str(row["version"]) for row in listed}, key=versions.parse, reverse=True)
+    own = {str(row["version"]) for row in (*listed, *_of_paddle(framework, tables))}
+    return sorted(own, key=versions.parse, reverse=True)
 
 
 def _wheels(framework: str, platform: str, tables: Tables) -> Iterator[Stack]:
     name = published.distribution(framework)
     own = [row for row in published.rows(framework, tables)
            if row["platform"] == platform and row.get("build", "cuda") == "cuda"]
-    for row in (*own, *published.indexed_rows(framework, platform, tables)):
+    others = [row for row in _of_paddle(framework, tables) if row["platform"] == platform and "index" in row]
+    for row in (*own, *published.indexed_rows(framework, platform, tables), *others):
         labelled = str(row["version"])
         version = labelled.partition("+")[0]
         extra = "and-cuda" if framework == "tensorflow" and row.get("requires_nvidia") else ""
         yield Stack(framework=framework, version=version, release=f"{framework}=={labelled}", row=row,
                     requirement=f"{name}{f'[{extra}]' if extra else ''}=={version}", extra=extra)
+
+
+def _of_paddle(framework: str, tables: Tables) -> Sequence[Row]:
+    """Return Paddle's builds on its own index; neither their device code nor their Pythons are known."""
+    table = tables.get("paddle_builds") if framework == "paddle" else None
+    kept = ("version", "platform", "cuda", "cudnn", "index", "source")
+    return [{name: row[name] for name in kept if name in row} for row in (table.rows if table else ())]
 
 
 def _jax(platform: str, tables: Tables) -> Iterator[Stack]:

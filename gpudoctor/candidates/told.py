@@ -10,8 +10,8 @@ from gpudoctor.candidates.judging import Judged
 from gpudoctor.candidates.stacks import Stack
 from gpudoctor.engine import Subject, show_fact
 from gpudoctor.model import (
-    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope, Tables,
-    Unknown,
+    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope,
+    Tables, Unknown,
 )
 from gpudoctor.versions import parse
 
@@ -79,15 +79,13 @@ def _indexes(judged: Judged) -> Iterator[str]:
 
 
 def _without_libraries(judged: Judged) -> Iterator[str]:
-    """Yield that nobody knows which libraries a build takes from the system, where it brings none."""
-    subjects = judged.subjects[Scope.FRAMEWORK] if judged.subjects is not None else ()
-    for subject in subjects:
-        asks, trace = subject.fact("framework.asks_packages"), subject.fact("framework.libraries_missing")
-        cuda, cudnn = subject.fact("framework.cuda"), subject.fact("framework.cudnn")
-        if isinstance(asks, Known) and asks.value is False and isinstance(trace, Unknown):
-            with_cudnn = f" and cuDNN {cudnn.value}" if isinstance(cudnn, Known) else ""
-            yield (f"{subject.name} brings no CUDA libraries: it needs CUDA {show_fact(cuda)}{with_cudnn} on "
-                   f"the system, and which of their files it opens is not known ({trace.reason})")
+    """Yield what the system must have for a build that brings no CUDA libraries."""
+    for stack in judged.stacks:
+        if stack.lacks_libraries:
+            cudnn = f" and cuDNN {stack.row['cudnn']}" if "cudnn" in stack.row else ""
+            yield (f"{stack.framework} {stack.version} brings no CUDA libraries: install CUDA "
+                   f"{stack.cuda or 'of its build'}{cudnn}, and name their folders in LD_LIBRARY_PATH; which "
+                   "of their files it opens is in no table, so this was not judged")
 
 
 # -- reasons -------------------------------------------------------------------------------------------------
@@ -97,7 +95,7 @@ def _chain(judged: Judged, base: Ground) -> Iterator[str]:
     """Yield the chain of reasons: the index, what was laid over what, the rules that spoke, the verdict."""
     for stack in judged.stacks:
         has = base.place.python in stack.pythons
-        yield (f"{stack.framework} {stack.version} {'has' if has else 'has no'} wheel for Python "
+        yield (f"{stack.framework} {stack.version} {'has a' if has else 'has no'} wheel for Python "
                f"{base.place.python} on {base.platform} (there are some for "
                f"{', '.join(stack.pythons) or 'none that is known'}; {stack.row.get('source', 'no source')})")
     if judged.subjects is not None:
@@ -142,8 +140,8 @@ def _card(card: Facts, position: int, tables: Tables) -> CardSummary:
                   if parse(str(row["first_compute_capability"])) <= parse(known))
     return CardSummary(
         subject=f"GPU {index.value if isinstance(index, Known) else position}",
-        name=str(name.value) if isinstance(name, Known) else "NVIDIA GPU", compute_capability=known or "unknown",
-        data_types=types)
+        name=str(name.value) if isinstance(name, Known) else "NVIDIA GPU",
+        compute_capability=known or "unknown", data_types=types)
 
 
 def faults(base: Ground) -> tuple[Rejection, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from gpudoctor import versions
 from gpudoctor.candidates.stacks import FRAMEWORKS, Stack, known_versions
+from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables
 
@@ -20,7 +21,7 @@ _NEAREST = 3
 _LONGEST = 80
 
 
-class WishError(ValueError):
+class WishError(RequirementError):
     """A wish cannot be fulfilled by anything that is known; one line that says why and what would do."""
 
 
@@ -82,7 +83,8 @@ def _parse_one(text: str) -> Wish:
         try:
             versions.within("1", bound)
         except versions.Incomparable:
-            raise WishError(f"{shown!r}: {bound!r} is no bound on a version; write ==2.15.* or >=2.14") from None
+            raise WishError(f"{shown!r}: {bound!r} is no bound on a version; write ==2.15.* or >=2.14"
+                            ) from None
     return Wish(framework=framework, bounds=bounds, extra=match[2] or "")
 
 
