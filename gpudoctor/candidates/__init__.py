@@ -54,12 +54,12 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
              for wish in wanted}
     fitting = {name: [one.stacks[0] for one in some if not one.objections] for name, some in alone.items()}
     is_set = len(asked.frameworks) > 1 and len(wishes) > 1 and not asked.image
-    found = [one for some in alone.values() for one in some]
+    found = [one for name, some in alone.items() for one in some if not is_set or not fitting[name]]
     if is_set and all(fitting.values()):
         found = list(judged_sets(wishes, fitting, judge))
     listed = [told.candidate(one, judge.base, why=False) for one in found if not asked.image]
     listed += [image for wish in wanted if not is_set for image in images_of(wish, judge.base)]
-    offered = any(one.offered and (one.beside or not is_set) for one in listed)
+    offered = any(one.offered for one in listed)
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         exit_code=EXIT_SOMETHING if offered else EXIT_NOTHING, assumptions=asked.assumptions,

@@ -87,17 +87,18 @@ class Changes:
         for stack in self._stacks[name]:
             if above and versions.parse(stack.version) <= versions.parse(above[0].version):
                 return
-            if not judge.of((stack,)).objections:
+            if judge.fits(stack):
                 yield (stack,)
 
     def _judge(self, variant: Variant) -> Judge:
         if variant not in self._judges:
-            base = self._base
+            base, alike = self._base, None
             if variant.python is not None:
                 base = ground_of(self._snapshot, self._database, variant.python)
+                alike = self._judge(Variant(driver=variant.driver))
             if variant.driver is not None:
                 base = with_facts(base, {"driver": Known(value=variant.driver, source="a change")})
-            self._judges[variant] = Judge(base)
+            self._judges[variant] = Judge(base, alike)
         return self._judges[variant]
 
     def _words(self, variant: Variant) -> str:

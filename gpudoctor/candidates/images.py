@@ -6,17 +6,18 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-from gpudoctor import derive, versions
+from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, lay
 from gpudoctor.candidates import together
 from gpudoctor.candidates.ground import Ground, capabilities
+from gpudoctor.candidates.judging import faults, objections
 from gpudoctor.candidates.stacks import Row, Stack, stacks_of
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import evaluate
-from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Severity
+from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection
 
 _SOURCE = "an image"
+_PLATFORM = "linux_x86_64"  # of which the table of images speaks
 _CUDNN = "libcudnn.so."
 _OF_IMAGE = {"pytorch": "torch"}  # what images call a framework, where that is another name
 _TAG = re.compile(r"(\d\d\.\d\d)-")
@@ -59,7 +60,9 @@ def _admits(wish: Wish, row: Row) -> bool:
 def _judged(row: Row, framework: str, base: Ground) -> Candidate:
     name = f"{row['image']}:{row['tag']}"
     is_own_build = str(row["image"]).startswith(_OWN_BUILD)
-    objections = list(_stated(row, base) if is_own_build else _laid(row, framework, base))
+    said = _stated(row, base) if is_own_build else _laid(row, framework, base)
+    objections = list(said) if base.platform == _PLATFORM else [
+        _unknown(f"the tables do not say whether there is one for {base.platform}", base)]
     notes = () if objections else tuple(_notes(row, is_own_build=is_own_build))
     verdict = Fit.REJECTED if objections else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
@@ -92,18 +95,13 @@ def _laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
         "loader.cache": _told(tuple(_library(name) for name in _libraries(stack, row))),
         "loader.files": _told(()), "loader.library_path": _told(()),
         "toolkit.installs": Absent(source=_SOURCE),
-        "system.glibc": Absent(source=_SOURCE), "container.runtime": _told("docker")}
+        "system.glibc": Absent(source=_SOURCE)}
     try:
         snapshot = lay(base.snapshot, facts, tables, source=_SOURCE)
     except AssumptionError as error:
         yield _unknown(str(error), base)
         return
-    found = evaluate(derive.subjects(snapshot, base.database), base.database.rules, tables)
-    errors = [f for f in found.findings if f.severity is Severity.ERROR]
-    yield from (Rejection(rule=f.rule, message=f.message) for f in errors)
-    if not errors:
-        open_ = (u for u in found.undecided if u.asked and u.severity is Severity.ERROR)
-        yield from (Rejection(rule=u.rule, message=f"could not be judged ({u.cause})") for u in open_)
+    yield from objections(snapshot, base)
 
 
 def _told(value: str | tuple[str, ...] | tuple[dict[str, str], ...]) -> Fact:
@@ -126,8 +124,8 @@ def _libraries(stack: Stack, row: Row) -> Sequence[str]:
 
 def _stated(row: Row, base: Ground) -> Iterator[Rejection]:
     """Yield what NVIDIA's release notes say against an image on this machine, or that they say too little."""
-    if faults := [f for f in base.before.findings if f.severity is Severity.ERROR]:
-        yield from (Rejection(rule=f.rule, message=f.message) for f in faults)
+    if unready := [*faults(base)]:
+        yield from unready
         return
     driver, here = base.fact("driver.version"), capabilities(base)
     if "driver" not in row or "oldest_card" not in row or "cuda" not in row:

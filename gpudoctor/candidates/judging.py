@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpudoctor import derive, remedy, versions
+from gpudoctor import derive, remedy
 from gpudoctor.assume import AssumptionError, lay
 from gpudoctor.candidates import together
 from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
 from gpudoctor.candidates.stacks import Stack
-from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds
 from gpudoctor.frozen import frozen
@@ -22,7 +22,6 @@ from gpudoctor.model import (
 _PLANNED = "python.planned_distributions"
 _SAFE_CURES = ("environment", "pip")
 _MOST_CURES = 4
-_NO_WHEEL = "python-version-unsupported"
 _SOURCE = "a candidate"
 
 
@@ -56,6 +55,7 @@ class Course:
 
     rules: tuple[Rule, ...]
     fixes: tuple[tuple[str, int], ...] = ()
+    fits: bool = False
 
 
 class Judge:
@@ -64,61 +64,30 @@ class Judge:
     With the others the rules that spoke say the same in their words, and the fixes that held hold again.
     """
 
-    def __init__(self, base: Ground) -> None:
+    def __init__(self, base: Ground, alike: Judge | None = None) -> None:
+        """Judge on `base`; `alike` judges on the same machine with another Python, of which no rule asks."""
         self.base = base
-        self._courses: dict[tuple[str, ...], Course] = {}
+        self.courses: dict[tuple[str, ...], Course] = {} if alike is None else alike.courses
 
     def of(self, stacks: Sequence[Stack]) -> Judged:
         """Return the verdict on stacks that are to live in one environment."""
         database = self.base.database
-        refused = [objection for stack in stacks for objection in _unpublished(stack, self.base)]
+        refused = [objection for stack in stacks for objection in unpublished(stack, self.base)]
         if not refused and len(stacks) > 1 and (found := together.clash(stacks, database)) is not None:
             refused = [found]
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
         key = tuple(stack.alike for stack in stacks)
-        judged, course = _judged(stacks, self.base, self._courses.get(key))
-        self._courses.setdefault(key, course)
+        judged, course = _judged(stacks, self.base, self.courses.get(key))
+        self.courses.setdefault(key, course)
         return judged
 
-
-# -- what no snapshot shows ----------------------------------------------------------------------------------
-
-
-def _unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
-    """Yield why pip cannot install it with this Python: there is no wheel, or its extra asks in vain."""
-    python, rule = base.place.python, together.rule_of(_NO_WHEEL, base.database)
-    name = f"{stack.framework} {stack.version}"
-    abi = base.fact("python.abi")
-    if isinstance(abi, Known) and str(abi.value).endswith("t"):
-        yield Rejection(rule=rule, message=f"could not be judged: the tables do not say which wheels of "
-                                           f"{name} are for a free-threaded Python ({abi.value})")
-    elif not stack.pythons:
-        yield Rejection(rule=rule, message=f"could not be judged: the tables do not say which Python {name} "
-                                           "has wheels for")
-    elif python not in stack.pythons:
-        ends = sorted(stack.pythons, key=versions.parse)
-        yield Rejection(rule=rule, message=f"no wheel of {name} for Python {python}: there are some for "
-                                           f"{ends[0]} to {ends[-1]}")
-    table = base.database.tables.get("broken_extras")
-    for row in table.rows if table else ():
-        mine = (row["framework"], row["version"]) == (stack.framework, stack.version) and stack.extra
-        if mine and python in as_texts(row["python"]):
-            yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {row['reason']}")
-
-
-def _later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:
-    """Yield (pin, reason) for later packages that pip would take and that break what was built before."""
-    table = base.database.tables.get("dependency_breaks")
-    for row in table.rows if table else ():
-        if versions.parse(base.place.python) < versions.parse(str(row["python"])):
-            continue
-        for stack in stacks:
-            asked = [r for r in planned.parse(as_texts(stack.row.get("requires")))
-                     if r.name == row["distribution"]]
-            older = str(stack.row.get("uploaded", "9999")) < str(row["released"])
-            if older and any(r.specifier.contains(str(row["version"])) for r in asked):
-                yield str(row["pin"]), f"{row['pin']}: {row['reason']} ({stack.framework} {stack.version})"
+    def fits(self, stack: Stack) -> bool:
+        """Return whether nothing objects to a stack; of stacks that are alike one is judged."""
+        known = self.courses.get((stack.alike,))
+        if known is None or any(True for _ in unpublished(stack, self.base)):
+            return not self.of((stack,)).objections
+        return known.fits
 
 
 # -- what the rules say --------------------------------------------------------------------------------------
@@ -126,26 +95,24 @@ def _later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, 
 
 def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tuple[Judged, Course]:
     """Return the verdict and how it was reached; where that is known of one alike, it is followed."""
-    breaks = tuple(dict.fromkeys(_later_breaks(stacks, base)))
+    breaks = tuple(dict.fromkeys(later_breaks(stacks, base)))
     pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[Cure]()
     database = base.database if known is None else replace(base.database, rules=known.rules)
     try:
         snapshot = _installed(stacks, base)
     except AssumptionError as error:
-        rule = together.rule_of(_NO_WHEEL, base.database)
+        rule = together.rule_of(NO_WHEEL, base.database)
         refused = Rejection(rule=rule, message=f"could not be judged: {error}")
         return Judged(stacks=tuple(stacks), objections=(refused,)), Course(rules=())
     while True:
         subjects = derive.subjects(snapshot, database)
-        found = evaluate(subjects, database.rules, database.tables)
-        added = [f for f in found.findings if (f.rule, f.subject) not in base.had]
-        unseen = [u for u in found.undecided if (u.rule, u.subject) not in base.had]
-        spoke |= {*(f.rule for f in added), *(u.rule for u in unseen)}
-        errors = [f for f in added if f.severity is Severity.ERROR]
-        blind = _blind(subjects, base)
-        if not errors or blind or len(taken) == _MOST_CURES:
+        every = evaluate(subjects, database.rules, database.tables)
+        found = _added(every, base)
+        spoke |= {*(f.rule for f in found.findings), *(u.rule for u in found.undecided)}
+        errors = [f for f in found.findings if f.severity is Severity.ERROR]
+        if not errors or len(taken) == _MOST_CURES or _unready(subjects, base):
             break
-        cure = (_proven(errors, found, subjects, snapshot, base.database) if known is None else
+        cure = (_proven(errors, every, subjects, snapshot, base.database) if known is None else
                 _known(errors, known.fixes[len(taken):], subjects, base.database))
         if cure is None:
             break
@@ -153,14 +120,14 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
         before = snapshot.host.get(_PLANNED)
         snapshot = lay(snapshot, cure.effect, database.tables, source=_SOURCE)
         pins += _new_words(before, snapshot.host.get(_PLANNED))
-    said = blind or [Rejection(rule=f.rule, message=f.message) for f in errors] or [*_not_judged(unseen)]
+    said = _against(found, subjects, base)
     judged = Judged(
         stacks=tuple(stacks), remedies=tuple((cure.finding, cure.remedy) for cure in taken),
         errors=tuple(errors), objections=tuple(said), subjects=subjects, snapshot=snapshot,
-        warnings=tuple(f for f in added if f.severity is Severity.WARNING),
+        warnings=tuple(f for f in found.findings if f.severity is Severity.WARNING),
         pins=tuple(dict.fromkeys(pins)), pin_reasons=tuple(reason for _, reason in breaks))
     return judged, Course(rules=tuple(rule for rule in database.rules if rule.id in spoke),
-                          fixes=tuple((cure.finding.rule, cure.place) for cure in taken))
+                          fixes=tuple((cure.finding.rule, cure.place) for cure in taken), fits=not said)
 
 
 def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
@@ -175,7 +142,36 @@ def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
     return lay(snapshot, {_PLANNED: Known(value=asked, source=_SOURCE)}, tables, source=_SOURCE)
 
 
-def _blind(subjects: Subjects, base: Ground) -> list[Rejection]:
+def objections(snapshot: Snapshot, base: Ground) -> list[Rejection]:
+    """Return what speaks against a snapshot that is the machine with something laid over it."""
+    subjects = derive.subjects(snapshot, base.database)
+    found = _added(evaluate(subjects, base.database.rules, base.database.tables), base)
+    return _against(found, subjects, base)
+
+
+def _added(found: Judgement, base: Ground) -> Judgement:
+    """Return what was not there before."""
+    return Judgement(
+        findings=tuple(f for f in found.findings if (f.rule, f.subject) not in base.had),
+        undecided=tuple(u for u in found.undecided if (u.rule, u.subject) not in base.had))
+
+
+def _against(added: Judgement, subjects: Subjects, base: Ground) -> list[Rejection]:
+    """Return what keeps it from being offered: nothing can be judged, an error, or what was not judged."""
+    errors = [Rejection(rule=f.rule, message=f.message) for f in added.findings
+              if f.severity is Severity.ERROR]
+    return (_unready(subjects, base) or errors or list(_not_judged(added.undecided))
+            or list(_code_unknown(subjects, base)))
+
+
+def faults(base: Ground) -> Iterator[Rejection]:
+    """Yield what is wrong with a machine on which the driver does not work, whatever is installed."""
+    ready = base.fact("driver.ready")
+    if not (isinstance(ready, Known) and ready.value is True):
+        yield from _unready(base.subjects, base)
+
+
+def _unready(subjects: Subjects, base: Ground) -> list[Rejection]:
     """Return why no card can be judged with the build, the host's own faults first; empty where one can."""
     pairs = [subject.fact("pair.ready") for subject in subjects[Scope.PAIR]]
     if any(isinstance(fact, Known) and fact.value is True for fact in pairs):
@@ -186,6 +182,16 @@ def _blind(subjects: Subjects, base: Ground) -> list[Rejection]:
     said = next((fact.reason if isinstance(fact, Unknown) else fact.source for fact in pairs),
                 "there is no NVIDIA card")
     return faults or open_ or [Rejection(rule=together.rule_of("no-nvidia-gpu", base.database), message=said)]
+
+
+def _code_unknown(subjects: Subjects, base: Ground) -> Iterator[Rejection]:
+    """Yield for which cards nobody knows whether there is code: no rule asks of one that tells nothing."""
+    for pair in subjects[Scope.PAIR]:
+        ready, code = pair.fact("pair.ready"), pair.fact("pair.code")
+        if isinstance(ready, Known) and ready.value is True and not isinstance(code, Known):
+            why = code.reason if isinstance(code, Unknown) else code.source
+            yield Rejection(rule=together.rule_of("gpu-too-old-for-build", base.database),
+                            message=f"could not be judged: which code it has for {pair.name}: {why}")
 
 
 def _not_judged(undecided: Sequence[Undecided]) -> Iterator[Rejection]:

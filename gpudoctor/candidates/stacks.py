@@ -53,8 +53,8 @@ class Stack:
     @property
     def alike(self) -> str:
         """Return what it has in common with the stacks that the engine cannot tell from it."""
-        own = sorted((name, value) for name, value in self.row.items() if name not in _NOT_READ)
-        return f"{self.framework} {self.extra} {own!r}"
+        own = [name for name in sorted(self.row) if name not in _NOT_READ]
+        return f"{self.framework} {self.extra} {[(name, self.row[name]) for name in own]!r}"
 
     @property
     def is_measured(self) -> bool:
