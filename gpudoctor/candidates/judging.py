@@ -68,12 +68,12 @@ class Judge:
         """Judge on `base`; `alike` judges on the same machine with another Python, of which no rule asks."""
         self.base = base
         self.courses: dict[tuple[str, ...], Course] = {} if alike is None else alike.courses
+        self.pip = together.Together(base.database)
 
     def of(self, stacks: Sequence[Stack]) -> Judged:
         """Return the verdict on stacks that are to live in one environment."""
-        database = self.base.database
         refused = [objection for stack in stacks for objection in unpublished(stack, self.base)]
-        if not refused and len(stacks) > 1 and (found := together.clash(stacks, database)) is not None:
+        if not refused and len(stacks) > 1 and (found := self.pip.clash(stacks)) is not None:
             refused = [found]
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))

@@ -9,8 +9,7 @@ from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.stacks import Stack
 from gpudoctor.candidates.wishes import Wish
 
-_MOST_TRIED = 400  # sets whose requirements are compared; every one of them is one of stacks that fit alone
-_MOST_JUDGED = 24
+_MOST_JUDGED = 60  # sets that pip can install and that the rules are asked about
 
 Fitting = Mapping[str, Sequence[Stack]]
 
@@ -18,32 +17,31 @@ Fitting = Mapping[str, Sequence[Stack]]
 def judged_sets(wishes: Sequence[Wish], fitting: Fitting, judge: Judge) -> Iterator[Judged]:
     """Yield sets, for each release of the first framework the newest others that go with it.
 
-    Of the newest release that nothing goes with, what spoke against its newest set is yielded, too.
+    Of a release that nothing goes with, what spoke against its newest set is yielded.
     """
     judged = 0
+    choices = [fitting[wish.framework] for wish in wishes[1:]]
     for first in fitting[wishes[0].framework]:
-        best: Judged | None = None
-        for rest in _ordered([fitting[wish.framework] for wish in wishes[1:]]):
-            found = judge.of((first, *rest))
-            judged += found.subjects is not None
-            best = found if best is None else best
-            if not found.objections:
-                best = found
-                break
-            if judged >= _MOST_JUDGED:
-                break
-        if best is not None:
-            yield best
+        best = judge.of((first, *(some[0] for some in choices)))
+        if best.objections:
+            for rest in _ordered(first, choices, judge):
+                found = judge.of((first, *rest))
+                judged += found.subjects is not None
+                if not found.objections:
+                    best = found
+                if not found.objections or judged >= _MOST_JUDGED:
+                    break
+        yield best
         if judged >= _MOST_JUDGED:
             return
 
 
-def _ordered(choices: Sequence[Sequence[Stack]]) -> Iterator[tuple[Stack, ...]]:
-    """Yield one stack of each, those with the newest releases first."""
-    positions = itertools.product(*(range(len(some)) for some in choices))
-    near = sorted(itertools.islice(positions, _MOST_TRIED), key=sum)
-    for chosen in near:
-        yield tuple(some[position] for some, position in zip(choices, chosen, strict=True))
+def _ordered(first: Stack, choices: Sequence[Sequence[Stack]], judge: Judge) -> Iterator[tuple[Stack, ...]]:
+    """Yield one stack of each that pip can install with the first, those with the newest releases first."""
+    left = [[one for one in some if judge.pip.clash((first, one)) is None] for some in choices]
+    positions = itertools.product(*(range(len(some)) for some in left))
+    for chosen in sorted(positions, key=sum):
+        yield tuple(some[position] for some, position in zip(left, chosen, strict=True))
 
 
 def smallest_conflict(wishes: Sequence[Wish], fitting: Fitting, judge: Judge) -> tuple[Wish, ...]:

@@ -1,4 +1,4 @@
-"""What must hold of every recommendation, whatever the driver, the cards, the Python and the C library are."""
+"""What must hold of every recommendation, whatever the driver, the cards, the Python and the glibc are."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def assumptions(one: Candidate) -> dict[str, Value]:
 def as_installed(snapshot: Snapshot, one: Candidate, python: str) -> Snapshot:
     """Return the machine with what was recommended installed, its pins kept and its variables set."""
     folder = f"$PWD/gpu-environment/lib/python{python}/site-packages"
-    there = laid(snapshot, python=f"{python}.0", python__site_packages=(folder,), **assumptions(one))
+    is_new = "gpu-environment" in one.commands[0]
+    packages = {"python__site_packages": (folder,)} if is_new else {}
+    there = laid(snapshot, python=f"{python}.0", **packages, **assumptions(one))
     planned = there.host["python.planned_distributions"]
     before = as_texts(planned.value) if isinstance(planned, Known) else ()
     names = {re.split(r"[<>=!~]", pin)[0] for pin in one.pins}
@@ -86,8 +88,8 @@ def as_installed(snapshot: Snapshot, one: Candidate, python: str) -> Snapshot:
 @given(driver=st.sampled_from(DRIVERS), capabilities=cards, python=st.sampled_from(PYTHONS),
        glibc=st.sampled_from(GLIBCS))
 @settings(max_examples=12)
-def test_what_is_recommended_has_no_error_when_check_is_asked(driver: str, capabilities: list[str], python: str,
-                                                              glibc: str) -> None:
+def test_what_is_recommended_has_no_error_when_check_is_asked(
+        driver: str, capabilities: list[str], python: str, glibc: str) -> None:
     """About that host, with that stack assumed as the printed command and the printed variables make it."""
     snapshot = host(driver, capabilities, glibc)
     for one in offers(asked(snapshot, python)):
@@ -96,7 +98,8 @@ def test_what_is_recommended_has_no_error_when_check_is_asked(driver: str, capab
         assert (wrong, report.exit_code) == ([], 0), one.commands
 
 
-@given(driver=st.sampled_from(DRIVERS), capability=st.sampled_from(CARDS), python=st.sampled_from(PYTHONS[2:6]))
+@given(driver=st.sampled_from(DRIVERS), capability=st.sampled_from(CARDS),
+       python=st.sampled_from(PYTHONS[2:6]))
 @settings(max_examples=5)
 def test_what_is_recommended_together_has_no_error_either(driver: str, capability: str, python: str) -> None:
     """A set that must live in one environment, TensorFlow and torch."""
@@ -158,4 +161,5 @@ def test_every_rejection_names_a_rule_in_one_line(driver: str, capabilities: lis
         assert bool(one.rejected_by) is not one.offered
         for objection in one.rejected_by:
             assert objection.rule in rules
-            assert objection.message and "\n" not in objection.message
+            assert objection.message
+            assert "\n" not in objection.message
