@@ -12,7 +12,7 @@ from gpudoctor.candidates.sets import judged_sets
 from gpudoctor.candidates.stacks import Stack
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive import branches
-from gpudoctor.derive.view import View
+from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Change, Known, RuleDatabase, Scope, Snapshot
 
@@ -104,8 +104,7 @@ class Changes:
     def _words(self, variant: Variant) -> str:
         parts = []
         if variant.driver is not None:
-            here = self._base.fact("driver.version")
-            parts.append(f"driver {here.value if isinstance(here, Known) else 'none'} -> {variant.driver}")
+            parts.append(f"driver {self._base.driver or 'none'} -> {variant.driver}")
         if variant.python is not None:
             parts.append(f"Python {self._base.place.python} -> {variant.python}")
         return " and ".join(parts)
@@ -113,15 +112,16 @@ class Changes:
     def _drivers(self) -> list[str]:
         """Return the drivers that a command may name and that serve the cards, newer than the one here."""
         view = View(facts=self._base.subjects[Scope.HOST][0].facts, database=self._database)
-        served, here = branches.served(view), self._base.fact("driver.version")
+        try:
+            served, here = branches.served(view), self._base.driver
+        except NotKnown:  # a stranger's rules: without a table of what serves which card
+            return []
         table = self._database.tables.get("driver_lifecycle")
         listed = [row for row in (table.rows if table else ()) if capabilities(self._base)
                   and served.allows(branches.major(row["branch"]))
                   and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
         first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)
-        if not isinstance(here, Known):
-            return first
-        return [driver for driver in first if versions.parse(driver) > versions.parse(str(here.value))]
+        return [driver for driver in first if here is None or versions.parse(driver) > versions.parse(here)]
 
     def _pythons(self) -> list[str]:
         """Return the Pythons that some release has wheels for, the nearest first, of two the newer."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpudoctor import derive
+from gpudoctor import derive, versions
 from gpudoctor.assume import lay, unobserved
 from gpudoctor.candidates.wishes import WishError
 from gpudoctor.derive.view import as_records, as_texts, text_in
@@ -67,6 +67,11 @@ class Ground:
         """Return the findings that were there before, and what could not be judged."""
         return frozenset((*((f.rule, f.subject) for f in self.before.findings),
                           *((u.rule, u.subject) for u in self.before.undecided)))
+
+    @property
+    def driver(self) -> str | None:
+        """Return the driver's version, None where there is none."""
+        return version_of(self.fact("driver.version"))
 
     def fact(self, name: str) -> Fact:
         """Return a fact of the host."""
@@ -165,8 +170,19 @@ def cards(base: Ground) -> tuple[Facts, ...]:
 
 def capabilities(base: Ground) -> tuple[str, ...]:
     """Return the compute capabilities that are known of the cards."""
-    facts = (card.get("gpu.compute_capability") for card in cards(base))
-    return tuple(str(fact.value) for fact in facts if isinstance(fact, Known))
+    found = (version_of(card.get("gpu.compute_capability")) for card in cards(base))
+    return tuple(capability for capability in found if capability is not None)
+
+
+def version_of(fact: Fact | None) -> str | None:
+    """Return the version that a fact holds, None where it is not known, or no version."""
+    if not isinstance(fact, Known):
+        return None
+    try:
+        versions.parse(str(fact.value))
+    except versions.Incomparable:
+        return None
+    return str(fact.value)
 
 
 def quoted(path: str) -> str:

@@ -127,13 +127,13 @@ def _stated(row: Row, base: Ground) -> Iterator[Rejection]:
     if unready := [*faults(base)]:
         yield from unready
         return
-    driver, here = base.fact("driver.version"), capabilities(base)
+    driver, here = base.driver, capabilities(base)
     if "driver" not in row or "oldest_card" not in row or "cuda" not in row:
         yield _unknown("the tables do not say which driver and which cards it is for", base)
-    elif not isinstance(driver, Known) or not here:
+    elif driver is None or not here:
         yield _unknown("the driver or the cards here are not known", base)
     else:
-        yield from _against(row, str(driver.value), here, base)
+        yield from _against(row, driver, here, base)
 
 
 def _against(row: Row, driver: str, here: Sequence[str], base: Ground) -> Iterator[Rejection]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.candidates import commands
-from gpudoctor.candidates.ground import Ground, cards
+from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
 from gpudoctor.candidates.stacks import Stack
 from gpudoctor.engine import Subject, show_fact
@@ -17,6 +17,7 @@ from gpudoctor.versions import parse
 
 _CHAIN = ("framework.glibc_floor", "framework.cuda", "framework.cuda_floor", "framework.libraries_missing",
           "framework.cudnn_found")
+_CAPABILITY = "gpu.compute_capability"
 _OF_HOST = ("driver.version", "driver.cuda_ceiling", "system.glibc")
 
 
@@ -133,8 +134,7 @@ def card_summaries(base: Ground) -> tuple[CardSummary, ...]:
 
 
 def _card(card: Facts, position: int, tables: Tables) -> CardSummary:
-    index, name, capability = (card.get(f"gpu.{part}") for part in ("index", "name", "compute_capability"))
-    known = str(capability.value) if isinstance(capability, Known) else ""
+    index, name, known = card.get("gpu.index"), card.get("gpu.name"), version_of(card.get(_CAPABILITY))
     table = tables.get("precisions")
     types = tuple(str(row["precision"]) for row in (table.rows if table and known else ())
                   if parse(str(row["first_compute_capability"])) <= parse(known))

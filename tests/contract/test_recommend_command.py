@@ -128,6 +128,19 @@ def test_no_python_to_recommend_for(tmp_path: Path) -> None:
     assert asked(path, "--python", "3.12").returncode == SOMETHING
 
 
+@pytest.mark.parametrize("value", ["junk", "", "1..2", "9" * 5000])
+def test_what_is_no_version_breaks_nothing(value: str, tmp_path: Path) -> None:
+    """A machine that tells nonsense of its driver and its card is answered all the same."""
+    seen = codec.encode_snapshot(ruledb.load().base)
+    for name in ("driver.kernel_version", "nvml.driver_version", "cuda.library_version"):
+        seen["host"][name] = {"value": value, "source": "a stranger"}
+    seen["gpus"][0]["gpu.compute_capability"] = {"value": value, "source": "a stranger"}
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(seen))
+    assert asked(path, "--may-change", "driver").returncode in (SOMETHING, NOTHING)
+    assert asked(path, "--image").returncode in (SOMETHING, NOTHING)
+
+
 def test_what_is_hostile_in_a_snapshot_is_not_obeyed(tmp_path: Path) -> None:
     """A path with a command in it stays one word of the shell; control characters are spelled out."""
     seen = codec.encode_snapshot(ruledb.load().base)
