@@ -300,7 +300,7 @@ def test_an_image_asks_for_its_driver(database: RuleDatabase) -> None:
     assert (one.rejected_by[0].rule, "525" in one.rejected_by[0].message) == ("GPD2010", True)
 
 
-# -- quickly --------------------------------------------------------------------------------------------------
+# -- quickly -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("words", "wanted"), [
