@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-import io
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation
 from gpudoctor.render.plain import printable
+from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
 _WORDS = {Fit.FITS: "fits", Fit.WITH_NOTES: "fits, with notes", Fit.REJECTED: "not offered"}
 _LABEL_WIDTH = 8
-_AREA_WIDTH = 12
 _MOST_VERSIONS, _MOST_SETS = 6, 2
 _JOINT = " with "
 _MOST_WORDS = 700  # characters of one thing said
-_COLOURS = {"bold": "\x1b[1m", "cyan": "\x1b[36m"}
-_PLAIN = "\x1b[0m"
-
-
-class _Page:
-    """Lines of text; commands are never broken, so that they can be copied."""
-
-    def __init__(self, width: int, *, colour: bool) -> None:
-        self._buffer, self._width, self._colour = io.StringIO(), width, colour
-
-    def line(self, text: str = "", style: str = "") -> None:
-        styled = f"{_COLOURS[style]}{text}{_PLAIN}" if style and self._colour else text
-        self._buffer.write(f"{styled}\n" if text else "\n")
-
-    def row(self, label: str, said: str, indent: int = 4, width: int = _LABEL_WIDTH) -> None:
-        """Write a label and what belongs to it, later lines of it below its beginning."""
-        room = max(20, self._width - indent - width)
-        pieces = textwrap.wrap(printable(said, _MOST_WORDS), room, break_long_words=False,
-                               break_on_hyphens=False) or [""]
-        for number, piece in enumerate(pieces):
-            self.line(" " * indent + (label if number == 0 else "").ljust(width) + piece)
-
-    def command(self, label: str, command: str) -> None:
-        """Write a command on one line."""
-        self.line(" " * 4 + label.ljust(_LABEL_WIDTH) + printable(command, 4000), "cyan")
-
-    def text(self) -> str:
-        """Return all that was written."""
-        return "".join(f"{line.rstrip()}\n" for line in self._buffer.getvalue().splitlines())
 
 
 def render(said: Recommendation, *, width: int, colour: bool) -> str:
     """Return the recommendation as text for so many columns."""
-    page = _Page(width, colour=colour)
-    page.line(f"gpudoctor {said.tool_version}, rules {said.rules_version}")
+    page = Sheet(width=width, colour=colour)
+    page.line((f"gpudoctor {said.tool_version}, rules {said.rules_version}", ""))
     page.line()
     for label, text in _machine(said):
-        page.row(label, text, indent=2, width=_AREA_WIDTH)
+        _row(page, label, text, indent=2, width=LABEL_WIDTH)
     for name, candidates in _by_framework(said.candidates).items():
         for one in _best(candidates):
             _offer(page, one)
@@ -63,6 +32,16 @@ def render(said: Recommendation, *, width: int, colour: bool) -> str:
     _changes(page, said)
     _nothing(page, said)
     return page.text()
+
+
+def _row(page: Sheet, label: str, said: str, indent: int = 4, width: int = _LABEL_WIDTH) -> None:
+    """Add a label and what belongs to it, safe to print."""
+    page.row(label, printable(said, _MOST_WORDS), indent, width)
+
+
+def _said(page: Sheet, text: str, indent: int) -> None:
+    """Add a text without a label, safe to print."""
+    page.paragraph(printable(text, _MOST_WORDS), indent)
 
 
 def _machine(said: Recommendation) -> Iterator[tuple[str, str]]:
@@ -102,25 +81,26 @@ def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
             if one not in [*for_pip[:1], *plain[:1]][:position]]
 
 
-def _offer(page: _Page, one: Candidate) -> None:
+def _offer(page: Sheet, one: Candidate) -> None:
     page.line()
     cuda = f" (CUDA {one.cuda})" if one.cuda else ""
     shown = f"{one.name}{cuda}" if one.kind == "pip" else f"{one.framework}: image {one.image}{cuda}"
-    page.line(f"{printable(shown)}  {_WORDS[one.verdict]}", "bold")
+    page.line((f"{printable(shown)}  {_WORDS[one.verdict]}", "bold"))
     for note in one.notes:
-        page.row("note", note)
+        _row(page, "note", note)
     labels = ("pip", "uv") if one.kind == "pip" else ("run",)
     for position, command in enumerate(one.commands):
-        page.command(labels[position] if position < len(labels) else "", command)
+        label = labels[position] if position < len(labels) else ""
+        page.line((" " * 4 + label.ljust(_LABEL_WIDTH), "bold"), (printable(command, 4000), "cyan"))
 
 
-def _others(page: _Page, name: str, candidates: Sequence[Candidate]) -> None:
+def _others(page: Sheet, name: str, candidates: Sequence[Candidate]) -> None:
     """Write which other releases fit."""
     told = [one.name for one in _best(candidates)]
     more = list(dict.fromkeys(one.name for one in candidates
                               if one.offered and one.kind == "pip" and one.name not in told))
     if more:
-        page.row("also", f"{_list(more, name)} fit as well")
+        _row(page, "also", f"{_list(more, name)} fit as well")
 
 
 def _list(names: Sequence[str], framework: str) -> str:
@@ -134,7 +114,7 @@ def _list(names: Sequence[str], framework: str) -> str:
 # -- what does not -------------------------------------------------------------------------------------------
 
 
-def _rejected(page: _Page, said: Recommendation) -> None:
+def _rejected(page: Sheet, said: Recommendation) -> None:
     """Write by which rule newer releases than those that fit are kept away; all, where none fits."""
     groups: dict[tuple[str, str], list[Candidate]] = {}
     for name, candidates in _by_framework(said.candidates).items():
@@ -142,11 +122,11 @@ def _rejected(page: _Page, said: Recommendation) -> None:
             groups.setdefault((name, one.rejected_by[0].rule), []).append(one)
     if groups:
         page.line()
-        page.line("NOT OFFERED", "bold")
+        page.line(("NOT OFFERED", "bold"))
     for (name, rule), some in groups.items():
         shown = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one in some))
-        page.row("", ("" if _JOINT in name else f"{name} ") + _list(shown, name), indent=2, width=0)
-        page.row(rule, some[0].rejected_by[0].message)
+        _said(page, ("" if _JOINT in name else f"{name} ") + _list(shown, name), indent=2)
+        _row(page, rule, some[0].rejected_by[0].message)
 
 
 def _newer(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -175,32 +155,32 @@ def _is_newer(one: Candidate, fitting: Candidate) -> bool:
         return False
 
 
-def _reasons(page: _Page, said: Recommendation) -> None:
+def _reasons(page: Sheet, said: Recommendation) -> None:
     for one in said.candidates:
         if one.why:
             page.line()
-            page.line(f"WHY {printable(one.name)}  {_WORDS[one.verdict]}", "bold")
+            page.line((f"WHY {printable(one.name)}  {_WORDS[one.verdict]}", "bold"))
             for reason in one.why:
-                page.row("-", reason, width=2)
+                _row(page, "-", reason, width=2)
 
 
-def _changes(page: _Page, said: Recommendation) -> None:
+def _changes(page: Sheet, said: Recommendation) -> None:
     if said.changes:
         page.line()
-        page.line("A CHANGE WOULD HELP", "bold")
+        page.line(("A CHANGE WOULD HELP", "bold"))
     for change in said.changes:
-        page.row("", f"{change.change} makes {' and '.join(change.gains)} possible", width=0)
+        _said(page, f"{change.change} makes {' and '.join(change.gains)} possible", indent=4)
 
 
-def _nothing(page: _Page, said: Recommendation) -> None:
+def _nothing(page: Sheet, said: Recommendation) -> None:
     if said.exit_code == 0:
         return
     page.line()
     if said.conflict:
-        page.row("", f"Nothing fits: {' and '.join(said.conflict)} do not go together.", indent=0, width=0)
+        _said(page, f"Nothing fits: {' and '.join(said.conflict)} do not go together.", indent=0)
     else:
-        page.row("", "Nothing that these rules know fits this machine.", indent=0, width=0)
+        _said(page, "Nothing that these rules know fits this machine.", indent=0)
     for one in said.last:
         cuda = f"CUDA {one.cuda}, " if one.cuda else ""
-        page.row("", f"The last with code for the cards here: {one.framework} {one.version} ({cuda}Python "
-                     f"{', '.join(one.python)}).", indent=0, width=0)
+        _said(page, f"The last with code for the cards here: {one.framework} {one.version} ({cuda}Python "
+                    f"{', '.join(one.python)}).", indent=0)
