@@ -104,7 +104,11 @@ def _latest(form: str, symptoms: Sequence[SymptomPattern], made: _Make) -> Seque
 
 
 def _spelt(symptom: SymptomPattern, spelt: Callable[[str], str]) -> SymptomPattern:
-    return replace(symptom, patterns=tuple(dict.fromkeys(spelt(pattern) for pattern in symptom.patterns)))
+    """Return a symptom in another spelling; what that leaves too short to look for stays as it was."""
+    forms = ((pattern, spelt(pattern)) for pattern in symptom.patterns)
+    return replace(symptom, patterns=tuple(dict.fromkeys(
+        form if len(patterns.anchor_of(form)) >= patterns.MINIMUM_LITERAL else pattern
+        for pattern, form in forms)))
 
 
 def _plain_pattern(pattern: str) -> str:

@@ -10,7 +10,7 @@ from gpudoctor.model.recommendation import (
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
     Ask, Case, Certainty, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
-    RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Tables,
+    RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Tables, WordIndex,
 )
 from gpudoctor.model.snapshot import (
     Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value,
@@ -22,5 +22,5 @@ __all__ = [
     "Judgement", "Known", "LastStack", "Member", "Operand", "Operator", "ProbeRun", "Recommendation",
     "Record", "Rejection", "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity",
     "Skip", "Snapshot", "Source", "Suspect", "SymptomExample", "SymptomPattern", "Table", "Tables",
-    "Undecided", "Unknown", "Value", "Verdict",
+    "Undecided", "Unknown", "Value", "Verdict", "WordIndex",
 ]

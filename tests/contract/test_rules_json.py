@@ -45,7 +45,9 @@ def test_a_file_of_another_compilation_is_refused(name: str, tmp_path: Path) -> 
     digest = ruledb.load_compiled(tmp_path).sha256.encode()
     (tmp_path / name).write_bytes((tmp_path / name).read_bytes().replace(digest, b"0" * 64))
     with pytest.raises(ruledb.RuleDatabaseError, match=rf"{name} is not the one that was compiled"):
-        dict(ruledb.load_compiled(tmp_path, "whole").tables)
+        loaded = ruledb.load_compiled(tmp_path, "whole")
+        dict(loaded.tables)
+        tuple(loaded.words)
 
 
 def test_shipped_rules_prove_themselves() -> None:
