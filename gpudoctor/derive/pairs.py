@@ -34,7 +34,7 @@ def _code_in_words(view: View) -> str:
     for said, kind in (("machine code", "sass"), ("PTX", "ptx")):
         held = {item.partition("@")[0] for record in code_of(view) for item in as_texts(record.get(kind))}
         if held:
-            parts.append(f"{said} for {', '.join(sorted(held, key=_by_capability))}")
+            parts.append(f"{said} for {', '.join(sorted(sorted(held), key=_by_capability))}")
     return "; ".join(parts) or "no device code"
 
 
