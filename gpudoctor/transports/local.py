@@ -201,10 +201,17 @@ def _run(jobs: Mapping[str, Job], meanwhile: Callable[[], object] | None = None)
 
 
 def _answer(run: Run) -> Answer:
-    """Return a child's end as an answer. What it answered counts even if a call then hung or crashed it."""
+    """Return a child's end as an answer. What it answered counts even if a call then hung or crashed it.
+
+    A signal that came before the collector was reached hit the interpreter or its launcher, and tells nothing
+    of what was to be asked.
+    """
     from gpudoctor.probes.raw import ended
 
-    return ended(run.outcome.value, run.seconds, run.detail, run.answer)
+    outcome, detail = run.outcome, run.detail
+    if outcome is Outcome.SIGNAL and not run.was_reached:
+        outcome, detail = Outcome.NOT_STARTED, f"before its collector ran: {detail}"
+    return ended(outcome.value, run.seconds, detail, run.answer)
 
 
 def _unasked(outcome: str, why: str) -> Answer:
