@@ -24,6 +24,7 @@ COMPILING_SECONDS = 600.0  # with a limit from here on, what must first be compi
 _TOGETHER = "all-reduce"
 _MOST_TOGETHER = 8
 _TAKEN = ("exclusive-thread", "exclusive-process")
+_OUT_OF_MEMORY, _UNAVAILABLE = "2", "46"  # what the driver said to the checked kernel
 
 
 @frozen
@@ -168,11 +169,24 @@ def _skipped(card: Subject, room_bytes: int = ROOM_BYTES) -> Skip | None:
     has_room = _value(card, "gpu.driver_kernel") == "passed"  # with MPS there is room beside another process
     if mode in _TAKEN and isinstance(processes, int) and processes > 0 and not has_room:
         return Skip(reason=f"its compute mode is {mode} and {processes} process(es) use it", wanted=True)
+    refused = _refused(card)
+    if refused:
+        return Skip(reason=refused, wanted=True)
     total, free = _value(card, "gpu.memory_total_bytes"), _value(card, "gpu.memory_free_bytes")
     if isinstance(total, int) and isinstance(free, int) and free < room_bytes:
         said = f"{free >> 20} MiB of its {total >> 20} MiB are free"
         return Skip(reason=f"no room on it: {said}, {room_bytes >> 20} MiB are needed", wanted=True)
     return None
+
+
+def _refused(card: Subject) -> str:
+    """Return why the checked kernel got no place on the card: not every NVML tells who uses it, or its room."""
+    if _value(card, "gpu.driver_kernel") != "skipped":
+        return ""
+    answer = _value(card, "gpu.driver_kernel_answer")
+    if answer == _UNAVAILABLE:
+        return f"its compute mode is {_value(card, 'gpu.compute_mode')} and it is taken, as the driver says"
+    return "no room on it, not even for the checked kernel" if answer == _OUT_OF_MEMORY else ""
 
 
 def _long_compilation(card: Subject, pairs: Sequence[Subject], wish: Wish) -> Skip | None:

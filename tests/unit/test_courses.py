@@ -110,6 +110,9 @@ def test_a_machine_with_one_device_shows_the_program_what_it_always_sees(databas
 @pytest.mark.parametrize(("values", "said"), [
     ({"gpu__compute_mode": "exclusive-process", "gpu__compute_processes": 1}, "exclusive-process"),
     ({"gpu__compute_mode": "prohibited"}, "prohibits"),
+    ({"gpu__compute_mode": "exclusive-process", "gpu__driver_kernel": "skipped",
+      "gpu__driver_kernel_answer": "46"}, "exclusive-process and it is taken"),
+    ({"gpu__driver_kernel": "skipped", "gpu__driver_kernel_answer": "2"}, "not even for the checked kernel"),
     ({"gpu__memory_used_bytes": 80 * GIB - (1 << 20)}, "no room on it: 1 MiB of its 81920 MiB are free"),
 ])
 def test_a_neighbours_card_is_left_alone(values: dict[str, Value], said: str, database: RuleDatabase) -> None:
@@ -125,6 +128,13 @@ def test_a_card_that_just_computed_beside_another_process_is_not_taken(database:
     shared: dict[str, Value] = {"gpu__compute_mode": "exclusive-process", "gpu__compute_processes": 1,
               "gpu__driver_kernel": "passed"}
     course, = planned(database, machine(database, card(0, **shared)))
+    assert course.skip is None
+
+
+def test_a_card_for_which_our_kernel_may_not_be_compiled_is_no_taken_one(database: RuleDatabase) -> None:
+    """The kernel is text; a framework brings machine code."""
+    forbidden = card(0, gpu__driver_kernel="skipped", gpu__driver_kernel_answer="223")
+    course, = planned(database, machine(database, forbidden))
     assert course.skip is None
 
 
