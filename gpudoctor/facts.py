@@ -203,6 +203,7 @@ gpu.compute_processes | integer | nvml | | processes with a CUDA context on the 
 gpu.lost | flag | nvml | | NVML said the card is lost, at first or midway
 gpu.nvml_code | integer | nvml | | what NVML returned for the card's handle; 0 is success
 gpu.driver_kernel | text | smoke | | the checked driver-API kernel: passed, wrong-result, failed, no-proof, skipped
+gpu.driver_kernel_answer | text | smoke | | the code that kept the checked kernel from its end, as a text that can stand in lists; 0 where none did
 gpu.memory_free_bytes | integer | derive | | memory on the card that nobody uses
 gpu.architecture | text | derive | | name of the generation that its compute capability belongs to
 gpu.hidden | flag | derive | | whether CUDA_VISIBLE_DEVICES hides the card while others stay visible

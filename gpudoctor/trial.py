@@ -33,7 +33,8 @@ def changes(fix: Remedy) -> dict[str, str | None] | None:
 def try_fixes(report: Report, look: Look, judge: Judge) -> Report:
     """Return the report with every environment fix tried: `proven` becomes "tried", or the fix is gone.
 
-    `look` gives None when no time is left to look again; then the fix stays as the model proved it.
+    `look` gives None when no time is left to look again; then the fix stays as the model proved it. So does
+    one for what was seen by running, as nothing is run again.
     """
     return replace(report, findings=tuple(_tried(finding, look, judge) for finding in report.findings))
 
@@ -44,9 +45,18 @@ def _tried(finding: Finding, look: Look, judge: Judge) -> Finding:
         wanted = changes(fix)
         if wanted is None or (again := look(wanted)) is None:
             fixes.append(fix)
-        elif not _still_there(finding, judge(again)):
+            continue
+        after = judge(again)
+        if not _was_asked(finding, after):
+            fixes.append(fix)
+        elif not _still_there(finding, after):
             fixes.append(replace(fix, proven="tried"))
     return replace(finding, fixes=tuple(fixes))
+
+
+def _was_asked(finding: Finding, after: Report) -> bool:
+    """Return whether looking again could tell; what rests on a run cannot be told without another one."""
+    return (finding.rule, finding.subject) not in {(u.rule, u.subject) for u in after.undecided if not u.asked}
 
 
 def _still_there(finding: Finding, after: Report) -> bool:
