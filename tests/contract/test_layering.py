@@ -17,8 +17,8 @@ PURE = (
     {"facts"},
     {"versions"},
     {"assume", "codec", "compiled", "derive", "engine", "pages", "require", "share", "symptoms"},
-    {"candidates", "compare", "courses", "editions", "examine", "explain", "lint", "proven", "remedy",
-     "skeleton"},
+    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "lint", "planning",
+     "proven", "remedy", "skeleton"},
     {"render"},
 )
 IMPURE = (
