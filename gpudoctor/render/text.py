@@ -5,40 +5,31 @@ Colour only repeats what the words say. Commands are never broken over lines, so
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from gpudoctor.derive.view import as_records, text_in
 from gpudoctor.examine import counts
 from gpudoctor.model import Finding, Known, Remedy, Report, Severity, Snapshot, Undecided, Unknown, Verdict
 from gpudoctor.render import areas, told
+from gpudoctor.render.page import COLOURS, Page, command_line, paragraph, row
 from gpudoctor.render.plain import counted_words, printable
 
-_COLOURS = {
-    Severity.ERROR: "bold red", Severity.WARNING: "bold yellow",
-    Severity.INFO: "bold", Severity.BENIGN: "dim",
-}
 _PROVEN = {
     "model": "proven on what was seen", "tried": "tried in a child process",
     "unproven": "not proven: only a text was read",
 }
-_LABEL_WIDTH = 12
-_LONGEST = 4000  # characters of one thing said; nothing that a person reads is longer
 
 
 def render(report: Report, *, width: int | None, colour: bool, verbose: bool = False) -> str:
     """Return the report as text; `width` in columns (None: as wide as the terminal)."""
-    buffer = io.StringIO()
-    console = Console(file=buffer, width=width, force_terminal=colour, no_color=not colour, highlight=False,
-                      markup=False, emoji=False, legacy_windows=False,
-                      color_system="standard" if colour else None)
+    page = Page(width=width, colour=colour)
+    console = page.console
     _head(console, report)
     quoted: set[str] = set()
     ranks = told.ranks(report)
@@ -50,7 +41,7 @@ def render(report: Report, *, width: int | None, colour: bool, verbose: bool = F
     else:
         _failed_probes(console, report.snapshot)
     _foot(console, report)
-    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
+    return page.text()
 
 
 def _head(console: Console, report: Report) -> None:
@@ -58,57 +49,42 @@ def _head(console: Console, report: Report) -> None:
     if report.assumptions:
         console.print()
         said = f"{', '.join(report.assumptions)} (so what follows is not this machine as it is)"
-        _row(console, "ASSUMED", printable(said, 600))
+        row(console, "ASSUMED", printable(said, 600))
     console.print()
     if told.is_of_text(report.snapshot):
         for label, said in told.lines(report.snapshot):
-            _row(console, label, said)
+            row(console, label, said)
     if told.is_of_machine(report.snapshot):
         for label, said in areas.lines(report.snapshot):
-            _row(console, label, said)
-
-
-def _row(console: Console, label: str, said: str, indent: int = 2, width: int = _LABEL_WIDTH) -> None:
-    """Print a label and its text, later lines of it below its beginning."""
-    label, said = printable(label), printable(said, _LONGEST)
-    line = Text(label.ljust(width), style="bold") if len(label) < width else Text(label + " ", style="bold")
-    room = max(20, console.width - indent - width)
-    wrapped = Text(said).wrap(console, room)
-    for number, piece in enumerate(wrapped or [Text("")]):
-        lead = line if number == 0 else Text(" " * width)
-        console.print(Text(" " * indent) + lead + piece, soft_wrap=True)
-
-
-def _paragraph(console: Console, text: str | Text, indent: int) -> None:
-    console.print(Padding(text, (0, 0, 0, indent)))
+            row(console, label, said)
 
 
 def _finding(console: Console, finding: Finding, quoted: set[str], rank: str) -> None:
     """Print a finding; a line of a text that an earlier one (in `quoted`) showed is only pointed at."""
     console.print()
     likely = "" if finding.certainty.value == "certain" else f" (likely{rank})"
-    title = Text(f"{finding.severity.value.upper()}{likely}", style=_COLOURS[finding.severity])
+    title = Text(f"{finding.severity.value.upper()}{likely}", style=COLOURS[finding.severity])
     title.append(f"  {finding.cause}", style="bold")
     title.append(f"  [{printable(finding.subject)}]")
     console.print(title, soft_wrap=True)
-    _paragraph(console, printable(finding.message, 1200), 2)
+    paragraph(console, printable(finding.message, 1200), 2)
     for evidence in finding.evidence:
         said = f"{evidence.fact} = {printable(evidence.saw, 200)}  ({printable(evidence.source, 160)})"
-        _row(console, "seen", told.quoted(evidence, quoted) or said, indent=4, width=8)
+        row(console, "seen", told.quoted(evidence, quoted) or said, indent=4, width=8)
     for number, fix in enumerate(finding.fixes):
         _fix(console, fix if number else replace(fix, title=_first(fix.title)))
     for ask in finding.asks:
-        _row(console, "decide", printable(ask.question), indent=4, width=8)
-        _command(console, ask.command)
+        row(console, "decide", printable(ask.question), indent=4, width=8)
+        command_line(console, ask.command)
         for answer, meaning in ask.answers.items():
-            _paragraph(console, f"{printable(answer)}: {printable(meaning)}", 12)
+            paragraph(console, f"{printable(answer)}: {printable(meaning)}", 12)
     if finding.consequences and finding.severity is Severity.BENIGN:
         names = ", ".join(one.cause for one in finding.consequences)
-        _row(console, "also", f"harmless: {names}", indent=4, width=8)
+        row(console, "also", f"harmless: {names}", indent=4, width=8)
     elif finding.consequences:
         names = ", ".join(f"{c.cause} [{printable(c.subject)}]" for c in finding.consequences)
-        _row(console, "follows", f"from it: {names}", indent=4, width=8)
-    _row(console, "more", f"gpudoctor rules show {finding.rule}", indent=4, width=8)
+        row(console, "follows", f"from it: {names}", indent=4, width=8)
+    row(console, "more", f"gpudoctor rules show {finding.rule}", indent=4, width=8)
 
 
 def _first(title: str) -> str:
@@ -119,19 +95,15 @@ def _first(title: str) -> str:
 
 def _fix(console: Console, fix: Remedy) -> None:
     proven = _PROVEN[fix.proven]
-    _row(console, "fix", f"{printable(fix.title)} ({fix.risk}; {proven})", indent=4, width=8)
+    row(console, "fix", f"{printable(fix.title)} ({fix.risk}; {proven})", indent=4, width=8)
     for command in fix.commands:
-        _command(console, command)
+        command_line(console, command)
     for name, value in fix.env.items():
-        _command(console, f"export {name}={shlex.quote(value)}")
+        command_line(console, f"export {name}={shlex.quote(value)}")
     if fix.image:
-        _command(console, fix.image)
+        command_line(console, fix.image)
     if fix.undo:
-        _command(console, f"{fix.undo}    # to undo it")
-
-
-def _command(console: Console, command: str) -> None:
-    console.print(Text(" " * 12 + printable(command, 4000), style="cyan"), soft_wrap=True)
+        command_line(console, f"{fix.undo}    # to undo it")
 
 
 def _undecided(console: Console, undecided: Sequence[Undecided]) -> None:
@@ -148,16 +120,16 @@ def _undecided(console: Console, undecided: Sequence[Undecided]) -> None:
         why = "; ".join(dict.fromkeys(_root(reason.source) for reason in verdict.reasons))
         reasons.setdefault(why, {})[f"{verdict.cause} [{verdict.subject}]"] = None
     for why, causes in reasons.items():
-        _paragraph(console, printable(", ".join(causes), 1200), 2)
-        _row(console, "because", printable(why, 600), indent=4, width=9)
+        paragraph(console, printable(", ".join(causes), 1200), 2)
+        row(console, "because", printable(why, 600), indent=4, width=9)
 
 
 def _open_question(console: Console, verdict: Undecided) -> None:
     """Print the lines of a text that nothing explains, or that are all it says, and what helps then."""
-    _paragraph(console, told.OPEN[verdict.cause], 2)
+    paragraph(console, told.OPEN[verdict.cause], 2)
     for reason in verdict.reasons:
-        _row(console, "line", told.quoted(reason, set()) or reason.saw, indent=4, width=8)
-    _row(console, "helps", told.WHAT_HELPS, indent=4, width=8)
+        row(console, "line", told.quoted(reason, set()) or reason.saw, indent=4, width=8)
+    row(console, "helps", told.WHAT_HELPS, indent=4, width=8)
 
 
 _CHAIN = re.compile(r"(?:[a-z_]+(?:\.[A-Za-z0-9_]+)+: )+")
@@ -174,7 +146,7 @@ def _failed_probes(console: Console, snapshot: Snapshot) -> None:
         console.print()
         console.print(Text("PROBES THAT FAILED", style="bold"))
     for probe in failed:
-        _row(console, probe.probe, printable(f"{probe.outcome}, {probe.detail}", 600))
+        row(console, probe.probe, printable(f"{probe.outcome}, {probe.detail}", 600))
 
 
 def _details(console: Console, snapshot: Snapshot) -> None:
@@ -183,7 +155,7 @@ def _details(console: Console, snapshot: Snapshot) -> None:
     for probe in snapshot.probes:
         detail = f", {probe.detail}" if probe.detail else ""
         said = f"{probe.outcome}, {probe.seconds * 1000:.0f} ms{detail}"
-        _row(console, probe.probe, printable(said))
+        row(console, probe.probe, printable(said))
     if isinstance(snapshot.frameworks, Unknown):
         return
     for framework in snapshot.frameworks:
@@ -195,7 +167,7 @@ def _details(console: Console, snapshot: Snapshot) -> None:
                 where = text_in(record, "path") or "nowhere"
                 error = text_in(record, "error")
                 said = f"{where} ({text_in(record, 'why')})" + (f", {error}" if error else "")
-                _row(console, text_in(record, "soname"), printable(said), width=24)
+                row(console, text_in(record, "soname"), printable(said), width=24)
 
 
 def _foot(console: Console, report: Report) -> None:
@@ -215,7 +187,7 @@ def _foot(console: Console, report: Report) -> None:
     said = f" ({', '.join(counted)})" if counted else ""
     if told.is_of_text(report.snapshot):
         verdict = told.last_words(report)
-    _paragraph(console, Text(f"{verdict}{said}.", style="bold"), 0)
+    paragraph(console, Text(f"{verdict}{said}.", style="bold"), 0)
 
 
 def _ran_stages(snapshot: Snapshot) -> bool:
