@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from gpudoctor.consequences import Key, key_of
 from gpudoctor.examine import every_finding
 from gpudoctor.model import Finding, Remedy, Report
 from gpudoctor.probes.raw import RawDocument
@@ -44,12 +45,11 @@ def _tried(finding: Finding, look: Look, judge: Judge) -> Finding:
         wanted = changes(fix)
         if wanted is None or (again := look(wanted)) is None:
             fixes.append(fix)
-        elif not _still_there(finding, judge(again)):
+        elif key_of(finding) not in still_there(judge(again)):
             fixes.append(replace(fix, proven="tried"))
     return replace(finding, fixes=tuple(fixes))
 
 
-def _still_there(finding: Finding, after: Report) -> bool:
-    key = (finding.rule, finding.subject)
-    return key in {(f.rule, f.subject) for f in every_finding(after.findings)} or key in {
-        (u.rule, u.subject) for u in after.undecided}
+def still_there(after: Report) -> set[Key]:
+    """Return what is found, and what can no longer be judged."""
+    return {*map(key_of, every_finding(after.findings)), *map(key_of, after.undecided)}

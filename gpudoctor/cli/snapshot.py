@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudoctor.cli import parameters, streams, visits
-from gpudoctor.cli.check import Depth
+from gpudoctor.cli.parameters import Depth
 from gpudoctor.cli.errors import InputError
 from gpudoctor.transports import local
 

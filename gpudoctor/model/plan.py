@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from gpudoctor.frozen import frozen
 from gpudoctor.model.report import Report
 from gpudoctor.model.rules import FixKind, Risk, Severity
-from gpudoctor.model.snapshot import Value
+from gpudoctor.model.snapshot import Snapshot, Value
 
 DoneBy: TypeAlias = Literal["gpudoctor", "shell", "hand"]
 
@@ -64,13 +64,44 @@ class Step:
 
 @frozen
 class Plan:
-    """Steps that were proven together on what was seen.
+    """Steps for what a report found, proven together on the machine as it was seen.
 
-    `left` are faults that no step cures; `later` are such as nobody could judge before, and that are foreseen
-    on the machine as the steps leave it.
+    `left` are faults that no step cures; `later` are such as are foreseen on the machine as the steps leave
+    it: nobody could judge them before, or they are warnings that come in place of an error.
     """
 
     report: Report
+    machine: Snapshot
     steps: tuple[Step, ...]
     left: tuple[Fault, ...]
     later: tuple[Fault, ...]
+
+
+Outcome: TypeAlias = Literal[
+    "done", "failed", "interrupted", "declined", "not-allowed", "rests-on-another", "not-reached", "shell",
+    "hand", "would-run", "would-ask",
+]
+
+
+@frozen
+class StepEnd:
+    """What became of one step; `detail` says it in words."""
+
+    number: int
+    outcome: Outcome
+    detail: str
+
+
+@frozen
+class Applied:
+    """What was done of a plan: the end of each step, and the plan for what is found afterwards.
+
+    `undo` are the commands that undo what was done, the last step first; a line that begins with # is a note.
+    `after` is None where nothing was run, or where the machine could not be looked at again.
+    """
+
+    ends: tuple[StepEnd, ...]
+    log: str | None
+    undo: tuple[str, ...]
+    after: Plan | None
+    note: str = ""

@@ -2,32 +2,31 @@
 
 Each fix of a report holds by itself. Two that hold may undo one another, change the same variable, or come to
 the same. So a plan is made step by step: a fix is laid over the machine as the steps before it leave it, and
-what is found there is judged anew, its fixes with the values that they then have. A choice that brings back
-what an earlier step cured, or brings about a fault that was not there, is not taken; then the next fix of the
-finding is tried, or the earlier step's.
+all is judged anew there, the fixes with the values that they then have. A choice that brings back what an
+earlier step cured, or brings about an error that was not there, is not taken; then the next fix of the
+finding is tried, or the earlier step's. A warning in place of an error is taken where nothing better is
+found, cured by a further step where one does it, and else named.
 
-Only what was found on the machine itself is cured. What nobody could judge before, and is foreseen behind a
-step, is named and left for another look.
+Nothing else but what was found on the machine is cured. What nobody could judge before, and is foreseen
+behind a step, is named and left for another look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from gpudoctor import derive, remedy
 from gpudoctor.consequences import Key, key_of
 from gpudoctor.examine import every_finding
-from gpudoctor.facts import CATALOGUE
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Fault, Finding, Judgement, Known, Plan, Remedy, Report, RuleDatabase, Severity,
-    Snapshot, Step, Unknown,
+    Absent, Fact, Fault, Finding, Judgement, Known, Plan, Remedy, Report, RuleDatabase, Severity, Snapshot,
+    Step,
 )
 from gpudoctor.planning import steps as steps_of_plan
 from gpudoctor.planning.steps import Choice
 
-LOOKS = 60  # at machines that are not there, before the best plan so far is taken
+LOOKS = 40  # at machines that are not there, before the best plan so far is taken
 _FAULTS = (Severity.ERROR, Severity.WARNING)
 _WEIGHTS = {Severity.ERROR: 1000, Severity.WARNING: 1}
 _NO_FIX = "none of its fixes holds on this machine"
@@ -45,17 +44,22 @@ class State:
     unjudged: frozenset[Key]
 
 
-def make(report: Report, database: RuleDatabase, refused: Refused = frozenset()) -> Plan:
-    """Return the plan for a report; `refused` are fixes not to be used (see `identity`)."""
-    planner = _Planner(report, database, refused)
+def make(report: Report, machine: Snapshot, database: RuleDatabase, refused: Refused = frozenset(),
+         allowed: Callable[[Remedy], bool] = lambda _: True) -> Plan:
+    """Return the plan for a machine and the report on it.
+
+    `refused` are fixes that were tried in vain (`identity`), `allowed` says which others may be used.
+    `machine` is what was examined, without what is computed from it: that is computed anew after each step.
+    """
+    planner = _Planner(report, machine, database, refused, allowed)
     choices, end = planner.search(planner.begin, (), frozenset())
     made = steps_of_plan.ordered(choices, planner.begin.snapshot, database)
-    if not holds(report, database, made, {key_of(choice.finding) for choice in choices}, end):
+    if not holds(machine, database, made, {key_of(choice.finding) for choice in choices}, end):
         made = steps_of_plan.numbered(choices, planner.begin.snapshot, database)
     left = [fault_of(finding, why=planner.reason(key)) for key, finding in planner.begin.faults.items()
             if key in end.faults]
     later = [fault_of(finding) for key, finding in end.faults.items() if key not in planner.begin.faults]
-    return Plan(report=report, steps=made, left=tuple(left), later=tuple(later))
+    return Plan(report=report, machine=machine, steps=made, left=tuple(left), later=tuple(later))
 
 
 def identity(rule: str, subject: str, env: Mapping[str, str], unset: Iterable[str]) -> tuple[str, str, str]:
@@ -63,9 +67,9 @@ def identity(rule: str, subject: str, env: Mapping[str, str], unset: Iterable[st
     return rule, subject, "\0".join((*(f"{name}={value}" for name, value in env.items()), *unset))
 
 
-def after(report: Report, database: RuleDatabase, done: Iterable[Step]) -> State | None:
+def after(machine: Snapshot, database: RuleDatabase, done: Iterable[Step]) -> State | None:
     """Return the machine as these steps leave it, in their order; None where that cannot be told."""
-    snapshot = observed(report.snapshot)
+    snapshot = machine
     for step in done:
         if step.effect:
             changed = _changed(snapshot, step.effect, step.cures[0], database, step.title)
@@ -75,24 +79,11 @@ def after(report: Report, database: RuleDatabase, done: Iterable[Step]) -> State
     return _state(snapshot, remedy.diagnose(snapshot, database))
 
 
-def holds(report: Report, database: RuleDatabase, made: Sequence[Step], cured: Collection[Key],
+def holds(machine: Snapshot, database: RuleDatabase, made: Sequence[Step], cured: Collection[Key],
           end: State) -> bool:
     """Return whether the steps in their order come to the same end."""
-    state = after(report, database, made)
+    state = after(machine, database, made)
     return state is not None and not set(state.faults) & set(cured) and set(state.faults) <= set(end.faults)
-
-
-def observed(snapshot: Snapshot) -> Snapshot:
-    """Return a report's snapshot without what was computed, which is computed anew after each step."""
-    frameworks, gpus = snapshot.frameworks, snapshot.gpus
-    return replace(
-        snapshot, host=_probed(snapshot.host),
-        gpus=gpus if isinstance(gpus, Unknown) else tuple(map(_probed, gpus)),
-        frameworks=frameworks if isinstance(frameworks, Unknown) else tuple(map(_probed, frameworks)))
-
-
-def _probed(facts: Facts) -> dict[str, Fact]:
-    return {name: facts[name] for name in facts if not CATALOGUE[name].derived}
 
 
 def fault_of(finding: Finding, why: str = "") -> Fault:
@@ -129,27 +120,29 @@ def _changed(snapshot: Snapshot, effect: Mapping[str, object], fault: Finding | 
 class _Planner:
     """Looks for the choice of fixes that leaves least."""
 
-    def __init__(self, report: Report, database: RuleDatabase, refused: Refused) -> None:
+    def __init__(self, report: Report, machine: Snapshot, database: RuleDatabase, refused: Refused,
+                 allowed: Callable[[Remedy], bool]) -> None:
+        self._allowed = allowed
         self._database = database
         self._refused = refused
         self.begin = State(
-            snapshot=observed(report.snapshot), findings=report.findings, faults=_faults(report.findings),
+            snapshot=machine, findings=report.findings, faults=_faults(report.findings),
             unjudged=frozenset(key_of(open_) for open_ in report.undecided if open_.asked))
         self._open = {key_of(open_) for open_ in report.undecided}
         self._hopeless = sum(_WEIGHTS[finding.severity] for finding in report.findings
-                             if finding.severity in _FAULTS and not finding.fixes)
+                             if finding.severity in _FAULTS and not any(map(allowed, finding.fixes)))
         self._looks = 0
         self._reasons: dict[Key, dict[str, None]] = {}
 
     def search(self, state: State, chosen: tuple[Choice, ...],
                given_up: frozenset[Key]) -> tuple[tuple[Choice, ...], State]:
         """Return the best continuation of the choices so far, and the machine at its end."""
-        finding = next((f for f in state.findings if key_of(f) in self.begin.faults
-                        and key_of(f) in state.faults and key_of(f) not in given_up), None)
+        ours = self._ours(state)
+        finding = next((f for f in state.findings if key_of(f) in ours and key_of(f) not in given_up), None)
         if finding is None or (chosen and chosen[-1].remedy.kind == "hardware"):
             return chosen, state
         best: tuple[tuple[Choice, ...], State] | None = None
-        for fix in finding.fixes:
+        for fix in filter(self._allowed, finding.fixes):
             following = self._after(state, chosen, finding, fix)
             if following is None:
                 continue
@@ -170,8 +163,11 @@ class _Planner:
         return (fault_of(finding), *others)
 
     def _left(self, state: State) -> int:
-        return sum(_WEIGHTS[finding.severity] for key, finding in state.faults.items()
-                   if key in self.begin.faults)
+        return sum(_WEIGHTS[state.faults[key].severity] for key in self._ours(state))
+
+    def _ours(self, state: State) -> set[Key]:
+        """Return the faults of a machine that were found at the beginning, or that a step brought about."""
+        return {key for key in state.faults if key in self.begin.faults or key not in self._open}
 
     def _after(self, state: State, chosen: Sequence[Choice], finding: Finding, fix: Remedy) -> State | None:
         """Return the machine behind one more step, None where the step may not be taken."""
@@ -190,10 +186,12 @@ class _Planner:
         for key in undone:
             fault = self.begin.faults[key]
             self._note(finding, f"{fix.title!r} would bring back {fault.cause} [{fault.subject}]")
-        added = set(following.faults) - set(self.begin.faults) - self._open
+        added = [key for key in sorted(self._ours(following)) if key not in state.faults
+                 and key not in self.begin.faults
+                 and following.faults[key].severity.rank <= finding.severity.rank]
         if fix.kind == "hardware":  # what another machine shows of this environment was wrong before
-            added = set()
-        for key in sorted(added):
+            added = []
+        for key in added:
             fault = following.faults[key]
             self._note(finding, f"{fix.title!r} would bring about {fault.cause} [{fault.subject}]")
         cured = key_of(finding) not in following.faults and key_of(finding) not in following.unjudged

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from gpudoctor.cli import app, check, checking, plain_words
+from gpudoctor.cli import app, checking, parameters, plain_words
 from gpudoctor.cli.asked import Asked
 
 
@@ -83,7 +83,7 @@ def test_every_option_is_known_to_both() -> None:
 def test_choices_are_those_of_typer() -> None:
     """A choice that is added to the one must be added to the other."""
     kinds: dict[str, Iterable[Enum]] = {
-        "--depth": check.Depth, "--format": check.Format, "--fail-on": check.FailOn}
+        "--depth": parameters.Depth, "--format": parameters.Format, "--fail-on": parameters.FailOn}
     assert {name: choices for name, (_, choices) in plain_words.CHOICES.items()} == {
         name: tuple(member.value for member in kind) for name, kind in kinds.items()}
 

@@ -1,0 +1,141 @@
+"""A plan for a person: steps with what each cures, runs and changes, and how it is undone."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from gpudoctor.model import Change, Fault, Plan, Severity, Step, Verdict
+from gpudoctor.render.page import COLOURS, Page, paragraph, row
+from gpudoctor.render.plain import counted_words, printable
+
+_PROVEN = {"model": "proven on what was seen, all steps together",
+           "tried": "proven on what was seen, all steps together, and tried in a child process"}
+_BY = {"hand": "by hand", "shell": "in your shell"}
+_NAMES = {"driver": "NVIDIA driver", "release": "framework", "python.planned_distributions": "packages",
+          "loader.library_path": "LD_LIBRARY_PATH", "cc": "card", "python": "Python"}
+_LABEL, _INDENT, _LONGEST_VALUE = 9, 4, 300
+
+
+def render(plan: Plan, *, width: int | None, colour: bool, again: str) -> str:
+    """Return the plan as text; `again` is the command that made it."""
+    page = Page(width=width, colour=colour)
+    console = page.console
+    console.print(Text(f"gpudoctor {plan.report.tool_version}, rules {plan.report.rules_version}"))
+    if plan.report.assumptions:
+        console.print()
+        said = f"{', '.join(plan.report.assumptions)} (so what follows is not for this machine as it is)"
+        row(console, "ASSUMED", printable(said, 600))
+    for step in plan.steps:
+        _step(console, step)
+    _faults(console, "NOT CURED", plan.left)
+    _faults(console, "FORESEEN BEHIND THESE STEPS (not judged before; look again then)", plan.later)
+    console.print()
+    paragraph(console, Text(_foot(plan, again), style="bold"), 0)
+    return page.text()
+
+
+def _step(console: Console, step: Step) -> None:
+    console.print()
+    title = Text(f"STEP {step.number}", style="bold")
+    by = f", {_BY[step.done_by]}" if step.done_by in _BY else ""
+    title.append(f"  {printable(step.title, 600)}  ({step.risk}{by})")
+    console.print(title, soft_wrap=True)
+    for number, fault in enumerate(step.cures):
+        named = f"{fault.severity.value.upper()} {fault.cause} [{fault.subject}]"
+        _row(console, "" if number else "cures", named)
+    for command in step.commands:
+        _command(console, "run", command, first=command is step.commands[0])
+    for line in lines_of_shell(step):
+        _command(console, "set", line, first=line is lines_of_shell(step)[0])
+    if step.image:
+        _command(console, "image", step.image)
+    if step.because:
+        _row(console, "by hand", step.because)
+    for label, before, after in _told(step.changes):
+        _row(console, "changes", f"{label}: {before} -> {after}")
+    for command in step.undo:
+        _command(console, "undo", command, first=command is step.undo[0])
+    if step.undo_note:
+        _row(console, "" if step.undo else "undo", step.undo_note)
+    _row(console, "proof", _PROVEN[step.proven])
+
+
+def lines_of_shell(step: Step) -> list[str]:
+    """Return what a POSIX shell is told for the variables of a step."""
+    return [*(f"export {name}={shlex.quote(value)}" for name, value in step.env.items()),
+            *(f"unset {name}" for name in step.unset)]
+
+
+def _row(console: Console, label: str, said: str) -> None:
+    row(console, label, said, indent=_INDENT, width=_LABEL)
+
+
+def _command(console: Console, label: str, command: str, *, first: bool = True) -> None:
+    line = Text(" " * _INDENT) + Text((label if first else "").ljust(_LABEL), style="bold")
+    console.print(line + Text(printable(command, 4000), style="cyan"), soft_wrap=True)
+
+
+def _told(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
+    """Return what changes in a person's words, each once."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for change in changes:
+        label = _NAMES.get(change.fact, change.fact.removeprefix("environment."))
+        nothing = "not set" if label.isupper() else "none"
+        before, after = (printable(nothing if value is None else value or "empty", _LONGEST_VALUE)
+                         for value in (change.before, change.after))
+        found.setdefault(label, (label, before, after))
+    return list(found.values())
+
+
+def _faults(console: Console, title: str, faults: Sequence[Fault]) -> None:
+    if not faults:
+        return
+    console.print()
+    console.print(Text(title, style="bold"))
+    for fault in faults:
+        name = Text(f"  {fault.severity.value.upper()}", style=COLOURS[fault.severity])
+        name.append(f"  {fault.cause}", style="bold").append(f"  [{printable(fault.subject)}]")
+        console.print(name, soft_wrap=True)
+        paragraph(console, printable(fault.message, 1200), 4)
+        if fault.why:
+            _row(console, "because", printable(fault.why, 600))
+            _row(console, "more", f"gpudoctor rules show {fault.rule}")
+
+
+def _foot(plan: Plan, again: str) -> str:
+    if not plan.steps:
+        return _nothing_to_do(plan)
+    cured = {(fault.rule, fault.subject): fault.severity for step in plan.steps for fault in step.cures}
+    counts = [counted_words(number, severity.value) for severity in (Severity.ERROR, Severity.WARNING)
+              if (number := list(cured.values()).count(severity))]
+    said = [f"{counted_words(len(plan.steps), 'step')} for {' and '.join(counts)}; nothing was changed."]
+    runs = [step for step in plan.steps if step.done_by == "gpudoctor"]
+    safe = [step for step in runs if step.risk == "safe"]
+    does = [f"runs {counted_words(len(safe), 'safe step')}"] if safe else []
+    does += [f"asks before {counted_words(len(runs) - len(safe), 'step')}"] if len(runs) > len(safe) else []
+    if does:
+        said.append(f"`{again} --apply` {' and '.join(does)}.")
+    if any(step.done_by == "shell" for step in plan.steps):
+        said.append(f"Variables are for your shell to set: {evaluated(again)}")
+    hands = sum(step.done_by == "hand" for step in plan.steps)
+    if hands:
+        said.append(f"{counted_words(hands, 'step')} to be done by hand.")
+    return " ".join(said)
+
+
+def evaluated(again: str) -> str:
+    """Return what a shell is told to set the variables."""
+    return f'eval "$({again.replace(" fix", " env", 1)})"'
+
+
+def _nothing_to_do(plan: Plan) -> str:
+    if plan.left:
+        return "No step: nothing that is known cures what was found. Nothing was changed."
+    if plan.report.verdict is Verdict.UNDECIDED:
+        return ("No step: nothing was found, but something that matters could not be seen (`gpudoctor check` "
+                "says what).")
+    return "Nothing to fix."

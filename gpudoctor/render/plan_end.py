@@ -1,0 +1,80 @@
+"""What became of a plan, for a person: each step's end, how it is undone, and whether it worked."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from gpudoctor.model import Applied, Fault, Outcome, Plan, Step, Verdict
+from gpudoctor.render.page import Page, command_line, paragraph, row
+from gpudoctor.render.plan import evaluated
+
+_ENDS: dict[Outcome, str] = {
+    "done": "done", "failed": "FAILED", "interrupted": "INTERRUPTED", "declined": "not run: declined",
+    "not-allowed": "not run: not allowed", "rests-on-another": "not run", "not-reached": "not reached",
+    "shell": "for your shell", "hand": "by hand",
+    "would-run": "would be run", "would-ask": "would be asked for",
+}
+_INDENT, _LABEL = 4, 9
+
+
+def render(plan: Plan, applied: Applied, *, width: int | None, colour: bool, again: str) -> str:
+    """Return what became of each step, how it is undone, and whether it worked."""
+    page = Page(width=width, colour=colour)
+    console = page.console
+    console.print()
+    for end in applied.ends:
+        said = _ENDS[end.outcome] + (f": {end.detail}" if end.detail else "")
+        row(console, f"step {end.number}", said, indent=0, width=_LABEL)
+    if applied.undo:
+        console.print()
+        console.print(Text("TO UNDO WHAT WAS DONE, in this order", style="bold"))
+        for command in applied.undo:
+            command_line(console, command, indent=_INDENT)
+    if applied.log:
+        console.print()
+        row(console, "log", applied.log, indent=0, width=_LABEL)
+    console.print()
+    for said in verdict(plan, applied, again):
+        paragraph(console, Text(said, style="bold"), 0)
+    return page.text()
+
+
+def verdict(plan: Plan, applied: Applied, again: str) -> list[str]:
+    """Return whether it worked, sentence by sentence."""
+    said = [applied.note] if applied.note else []
+    if applied.after is None:
+        return said
+    after = applied.after
+    found = {(fault.rule, fault.subject): fault for fault in _found(after)}
+    claimed = {(fault.rule, fault.subject) for step in plan.steps for fault in step.cures
+               if _outcome(applied, step) == "done" and step.done_by == "gpudoctor"}
+    open_ = {(one.rule, one.subject) for one in after.report.undecided if one.asked}
+    failed = [found[key] for key in found if key in claimed]
+    if failed:
+        said.append(f"It did not work: still found are {_names(failed)}.")
+    elif claimed & open_:
+        said.append("Whether it worked cannot be told: what was to be cured can no longer be judged.")
+    elif claimed:
+        said.append("It worked: nothing is found any more of what these steps were to cure.")
+    if found:
+        said.append(f"Looked again, and found: {_names(list(found.values()))}.")
+    elif after.report.verdict is Verdict.HEALTHY:
+        said.append("Looked again: healthy.")
+    else:
+        said.append("Looked again: nothing was found, but something that matters could not be seen.")
+    if found and not after.left and all(step.done_by == "shell" for step in after.steps):
+        said.append("What is left only your shell can set, as no program changes the environment of what "
+                    f"started it: {evaluated(again)}")
+    return said
+
+
+def _names(faults: list[Fault]) -> str:
+    return ", ".join(f"{fault.cause} [{fault.subject}]" for fault in faults)
+
+
+def _outcome(applied: Applied, step: Step) -> Outcome | None:
+    return next((end.outcome for end in applied.ends if end.number == step.number), None)
+
+
+def _found(plan: Plan) -> list[Fault]:
+    return [*(fault for step in plan.steps for fault in step.cures), *plan.left]
