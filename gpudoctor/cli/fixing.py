@@ -118,7 +118,7 @@ def _shown(plan: Plan, applied: Applied | None, asked: Asked, again: str, exit_c
         return json.dumps(document.encode(plan, applied, exit_code), indent=2, ensure_ascii=True) + "\n"
     terminal = sys.stdout.isatty() and asked.output in (None, "-")
     text = plan_text.render(plan, width=showing.width(terminal), colour=terminal and showing.colour(),
-                            again=again)
+                            again=again, is_here=not any(name in asked.given for name in _OTHER_MACHINES))
     if applied is not None:
         text += plan_end.render(plan, applied, width=showing.width(False), colour=False, again=again)
     return text

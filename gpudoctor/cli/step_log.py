@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from gpudoctor import host, share
 from gpudoctor.cli.errors import InputError
 from gpudoctor.model import Plan, Step
-from gpudoctor.render.plain import printable
+from gpudoctor.render.plain import counted_words, printable
 
 FIRST_LINES, LAST_LINES, LINE_CHARACTERS = 100, 200, 500  # of what one command says
 _NAMES_TRIED = 100
@@ -39,26 +39,27 @@ class Log:
         self._undo = undo
         self._lines.append(f"{_now()} $ {command}")
         self._lines.append("  (running; if nothing follows here, it was cut off)")
-        self._write()
+        self.write()
 
     def ended(self, how: str, said: bytes, undo: Sequence[str]) -> None:
         """Write how the command ended and what it said."""
         self._undo = undo
         self._lines[-1:] = [f"  | {line}" for line in _bounded(said)]
         self._lines.append(f"{_now()} {how}")
-        self._write()
+        self.write()
 
     def note(self, text: str) -> None:
         """Write what became of a step that was not run."""
         self._lines += ["", f"{_now()} {printable(text, 1000)}"]
-        self._write()
+        self.write()
 
     def end(self, verdict: Sequence[str]) -> None:
         """Write how it all came out."""
         self._lines += ["", *(f"{_now()} {printable(said, 2000)}" for said in verdict)]
-        self._write()
+        self.write()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the whole file anew."""
         undo = ["", "TO UNDO WHAT WAS DONE, in this order", *(f"  {command}" for command in self._undo)]
         text = "".join(f"{line}\n" for line in (*self._lines, *(undo if self._undo else ())))
         refused = host.write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
@@ -69,10 +70,10 @@ class Log:
 def begin(path: str | None, plan: Plan) -> Log:
     """Return a log in a new file, before anything is done; `path` is where it was asked for."""
     head = [f"gpudoctor {plan.report.tool_version}, rules {plan.report.rules_version}: fix --apply, {_now()}",
-            f"{len(plan.steps)} steps were planned"]
+            f"{counted_words(len(plan.steps), 'step')} planned"]
     made = _create(path) if path is not None else _create_somewhere()
     log = Log(made, head)
-    log.end(())
+    log.write()
     return log
 
 

@@ -168,7 +168,7 @@ def _changes(choice: Choice, database: RuleDatabase) -> Iterator[Change]:
     scopes = derive.subjects(choice.before, database)
     rule = next(rule for rule in database.rules if rule.id == choice.finding.rule)
     subject = next(one for one in scopes[rule.scope] if one.name == choice.finding.subject)
-    for name, value in choice.remedy.effect.items():
+    for name, value in choice.remedy.effect.items() if choice.remedy.kind != "hardware" else ():
         if seen_by_running(name) or name.startswith(_ANSWERS):
             continue
         if name == undoing.PLANNED:

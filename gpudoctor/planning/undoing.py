@@ -16,9 +16,10 @@ _PIP = ("what pip takes along is not known beforehand: `gpudoctor fix --apply` n
         "and after, and prints the commands that bring them back")
 _NOT_KNOWN = "no command is known that undoes it"
 _NOTES = {
-    "driver": "no single command undoes it: install the version that was there before, which the package "
-              "manager's own history names, and restart",
-    "system": _NOT_KNOWN, "hardware": _NOT_KNOWN, "pip": _PIP, "restart": RESTART, "environment": _NEW_SHELL,
+    "driver": "no single command undoes it: have the package manager remove what it installed, or bring back "
+              "the version from before (its own history names both), then restart",
+    "system": _NOT_KNOWN, "hardware": "no command changes anything on this machine", "pip": _PIP,
+    "restart": RESTART, "environment": _NEW_SHELL,
     "container": "start the container as before", "image": "take the image from before",
 }
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.model import Change, Fault, Plan, Severity, Step, Verdict
-from gpudoctor.render.page import COLOURS, Page, paragraph, row
+from gpudoctor.render.page import COLOURS, Page, command_line, paragraph, row
 from gpudoctor.render.plain import counted_words, printable
 
 _PROVEN = {"model": "proven on what was seen, all steps together",
@@ -20,8 +20,8 @@ _NAMES = {"driver": "NVIDIA driver", "release": "framework", "python.planned_dis
 _LABEL, _INDENT, _LONGEST_VALUE = 9, 4, 300
 
 
-def render(plan: Plan, *, width: int | None, colour: bool, again: str) -> str:
-    """Return the plan as text; `again` is the command that made it."""
+def render(plan: Plan, *, width: int | None, colour: bool, again: str, is_here: bool = True) -> str:
+    """Return the plan as text; `again` is the command that made it. `is_here`: it is for this machine."""
     page = Page(width=width, colour=colour)
     console = page.console
     console.print(Text(f"gpudoctor {plan.report.tool_version}, rules {plan.report.rules_version}"))
@@ -34,31 +34,25 @@ def render(plan: Plan, *, width: int | None, colour: bool, again: str) -> str:
     _faults(console, "NOT CURED", plan.left)
     _faults(console, "FORESEEN BEHIND THESE STEPS (not judged before; look again then)", plan.later)
     console.print()
-    paragraph(console, Text(_foot(plan, again), style="bold"), 0)
+    _foot(console, plan, again, is_here=is_here)
     return page.text()
 
 
 def _step(console: Console, step: Step) -> None:
     console.print()
-    title = Text(f"STEP {step.number}", style="bold")
     by = f", {_BY[step.done_by]}" if step.done_by in _BY else ""
-    title.append(f"  {printable(step.title, 600)}  ({step.risk}{by})")
-    console.print(title, soft_wrap=True)
+    row(console, f"STEP {step.number}", f"{printable(step.title, 600)} ({step.risk}{by})", indent=0, width=8)
     for number, fault in enumerate(step.cures):
         named = f"{fault.severity.value.upper()} {fault.cause} [{fault.subject}]"
         _row(console, "" if number else "cures", named)
-    for command in step.commands:
-        _command(console, "run", command, first=command is step.commands[0])
-    for line in lines_of_shell(step):
-        _command(console, "set", line, first=line is lines_of_shell(step)[0])
-    if step.image:
-        _command(console, "image", step.image)
+    _commands(console, "run", step.commands)
+    _commands(console, "set", lines_of_shell(step))
+    _commands(console, "image", [step.image] if step.image else [])
     if step.because:
         _row(console, "by hand", step.because)
     for label, before, after in _told(step.changes):
         _row(console, "changes", f"{label}: {before} -> {after}")
-    for command in step.undo:
-        _command(console, "undo", command, first=command is step.undo[0])
+    _commands(console, "undo", step.undo)
     if step.undo_note:
         _row(console, "" if step.undo else "undo", step.undo_note)
     _row(console, "proof", _PROVEN[step.proven])
@@ -74,9 +68,10 @@ def _row(console: Console, label: str, said: str) -> None:
     row(console, label, said, indent=_INDENT, width=_LABEL)
 
 
-def _command(console: Console, label: str, command: str, *, first: bool = True) -> None:
-    line = Text(" " * _INDENT) + Text((label if first else "").ljust(_LABEL), style="bold")
-    console.print(line + Text(printable(command, 4000), style="cyan"), soft_wrap=True)
+def _commands(console: Console, label: str, commands: Sequence[str]) -> None:
+    for number, command in enumerate(commands):
+        lead = Text(" " * _INDENT) + Text(("" if number else label).ljust(_LABEL), style="bold")
+        console.print(lead + Text(printable(command, 4000), style="cyan"), soft_wrap=True)
 
 
 def _told(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
@@ -106,25 +101,33 @@ def _faults(console: Console, title: str, faults: Sequence[Fault]) -> None:
             _row(console, "more", f"gpudoctor rules show {fault.rule}")
 
 
-def _foot(plan: Plan, again: str) -> str:
+def _foot(console: Console, plan: Plan, again: str, *, is_here: bool) -> None:
+    """Print what the steps come to, and the commands that do them."""
     if not plan.steps:
-        return _nothing_to_do(plan)
+        paragraph(console, Text(_nothing_to_do(plan), style="bold"), 0)
+        return
     cured = {(fault.rule, fault.subject): fault.severity for step in plan.steps for fault in step.cures}
     counts = [counted_words(number, severity.value) for severity in (Severity.ERROR, Severity.WARNING)
               if (number := list(cured.values()).count(severity))]
     said = [f"{counted_words(len(plan.steps), 'step')} for {' and '.join(counts)}; nothing was changed."]
-    runs = [step for step in plan.steps if step.done_by == "gpudoctor"]
-    safe = [step for step in runs if step.risk == "safe"]
-    does = [f"runs {counted_words(len(safe), 'safe step')}"] if safe else []
-    does += [f"asks before {counted_words(len(runs) - len(safe), 'step')}"] if len(runs) > len(safe) else []
-    if does:
-        said.append(f"`{again} --apply` {' and '.join(does)}.")
-    if any(step.done_by == "shell" for step in plan.steps):
-        said.append(f"Variables are for your shell to set: {evaluated(again)}")
     hands = sum(step.done_by == "hand" for step in plan.steps)
-    if hands:
-        said.append(f"{counted_words(hands, 'step')} to be done by hand.")
-    return " ".join(said)
+    said += [f"{counted_words(hands, 'step')} to be done by hand."] if hands else []
+    said += [] if is_here else ["They are for another machine than this one."]
+    paragraph(console, Text(" ".join(said), style="bold"), 0)
+    does = _does(plan)
+    if does and is_here:
+        command_line(console, f"{again} --apply    # {does}", indent=_INDENT)
+    if any(step.done_by == "shell" for step in plan.steps):
+        command_line(console, f"{evaluated(again)}    # sets the variables, which only your shell can",
+                     indent=_INDENT)
+
+
+def _does(plan: Plan) -> str:
+    runs = [step.risk for step in plan.steps if step.done_by == "gpudoctor"]
+    safe = runs.count("safe")
+    does = [f"runs {counted_words(safe, 'safe step')}"] if safe else []
+    does += [f"asks before {counted_words(len(runs) - safe, 'step')}"] if len(runs) > safe else []
+    return ", ".join(does)
 
 
 def evaluated(again: str) -> str:
