@@ -101,8 +101,8 @@ def test_unset_is_no_empty_value(tmp_path: Path) -> None:
         (tmp_path / "lines").write_text(text)
         read = "cat lines | source" if shell == "fish" else ". ./lines"
         environment = {"PATH": os.environ["PATH"], "GPUDOCTOR_B": "", "HOME": str(tmp_path)}
-        run = subprocess.run([need(shell), "-c", f"{read}; env"], cwd=tmp_path, capture_output=True, text=True,
-                             check=True, env=environment)
+        run = subprocess.run([need(shell), "-c", f"{read}; env"], cwd=tmp_path, env=environment, check=True,
+                             capture_output=True, text=True)
         assert "GPUDOCTOR_B" not in run.stdout, shell
 
 
