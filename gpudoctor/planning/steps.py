@@ -185,7 +185,9 @@ def _packages(choice: Choice) -> Change:
     wanted = undoing.newly_planned(choice.before, choice.remedy)
     had = undoing.installed(choice.before)
     there = [f"{name}=={had[name]}" for name in planned.names(wanted) if name in had]
-    return Change(fact=undoing.PLANNED, before=", ".join(there) or None, after=", ".join(wanted) or None)
+    again = undoing.lays_down_again(choice.before, choice.remedy)
+    after = "the same, laid down again" if again else ", ".join(wanted)
+    return Change(fact=undoing.PLANNED, before=", ".join(there) or None, after=after or None)
 
 
 def _shown(fact: Fact) -> str | None:

@@ -14,6 +14,7 @@ RESTART = "a restart has nothing to undo"
 _NEW_SHELL = "or open a new shell: variables are set in one shell alone"
 _PIP = ("what pip takes along is not known beforehand: `gpudoctor fix --apply` notes every version before "
         "and after, and prints the commands that bring them back")
+_AGAIN = "the same versions are laid down again: there is nothing to undo"
 _NOT_KNOWN = "no command is known that undoes it"
 _NOTES = {
     "driver": "no single command undoes it: have the package manager remove what it installed, or bring back "
@@ -37,6 +38,8 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str],
     if fix.undo:
         return (*variables, fix.undo), "" if fix.kind not in ("pip", "driver") else note
     if fix.kind == "pip" and len(pip_commands) == 2:
+        if lays_down_again(before, fix):
+            return variables, _AGAIN
         install, uninstall = pip_commands
         return (*variables, *_packages(before, fix, install, uninstall)), note
     if fix.kind == "system" and fix.risk == "restart":
@@ -73,6 +76,14 @@ def newly_planned(before: Snapshot, fix: Remedy) -> tuple[str, ...]:
     earlier = before.host.get(PLANNED)
     known = as_texts(earlier.value) if isinstance(earlier, Known) else ()
     return tuple(text for text in as_texts(fix.effect.get(PLANNED)) if text not in known)
+
+
+def lays_down_again(before: Snapshot, fix: Remedy) -> bool:
+    """Say whether a fix installs nothing but versions that are installed."""
+    had = installed(before)
+    wanted = newly_planned(before, fix)
+    return bool(wanted) and "release" not in fix.effect and all(
+        text == f"{name}=={had.get(name)}" for text in wanted for name in planned.names((text,)))
 
 
 def _would_be_seen(name: str, before: Snapshot) -> bool:

@@ -163,8 +163,8 @@ def test_variables_that_are_set_twice_change_nothing_more(
 def test_the_environments_drawn_are_repaired_by_many() -> None:
     """A law of variables that never come up would say nothing."""
     rules = working.database()
-    causes = {finding.cause for machine in cases("GPD1") for finding in remedy.diagnose(machine, rules).findings
-              if any(fix.env or unset_by(fix) for fix in finding.fixes)}
+    found = (finding for machine in cases("GPD1") for finding in remedy.diagnose(machine, rules).findings)
+    causes = {finding.cause for finding in found if any(fix.env or unset_by(fix) for fix in finding.fixes)}
     assert len(causes) > 1
     hidden = with_environment(rules.base, {"CUDA_VISIBLE_DEVICES": ""})
     assert variables(plan_of(hidden, rules, of_shell=True).steps) == {"CUDA_VISIBLE_DEVICES": None}
