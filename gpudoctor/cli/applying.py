@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from types import FrameType
 
 from gpudoctor import derive, planning
 from gpudoctor.cli import packages, relay
@@ -16,6 +18,10 @@ from gpudoctor.render.plain import printable
 SHELL = ("/bin/sh", "-c")
 _RESTART = "reboot"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class _Stopped(Exception):
+    """A signal came while we waited for an answer."""
 
 
 @frozen
@@ -35,6 +41,7 @@ class Done:
         self.signal = 0
         self.restarts = False
         self.note = ""
+        self._is_asking = False
         self._undo: dict[int, Sequence[str]] = {}
 
     @property
@@ -50,6 +57,33 @@ class Done:
         """Keep what undoes a step."""
         self._undo[step.number] = undo
 
+    @contextlib.contextmanager
+    def heeding_signals(self) -> Iterator[None]:
+        """Let a signal end the work behind the command that runs, so that log and way back are whole."""
+        def heed(number: int, _: FrameType | None) -> None:
+            self.signal = number
+            if self._is_asking:
+                raise _Stopped
+
+        before = {number: signal.signal(number, heed) for number in _ENDING}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def answer(self, question: str) -> str | None:
+        """Ask, and return the answer; None when a signal came instead."""
+        try:
+            self._is_asking = True
+            sys.stderr.write(question)
+            sys.stderr.flush()
+            return None if self.signal else sys.stdin.readline().strip().lower()
+        except _Stopped:
+            return None
+        finally:
+            self._is_asking = False
+
     def add(self, step: Step, outcome: Outcome, detail: str = "") -> None:
         """Keep what became of a step."""
         self.ends.append(StepEnd(number=step.number, outcome=outcome, detail=detail))
@@ -58,6 +92,16 @@ class Done:
 def apply(plan: Plan, database: RuleDatabase, log: Log | None, permission: Permission) -> Done:
     """Run what is allowed: safe steps, and each other one that is said yes to; stop where one fails."""
     done = Done()
+    with done.heeding_signals():
+        _apply(plan, database, log, permission, done)
+    if done.restarts:
+        done.note = "The machine restarts: look again when it is up (gpudoctor fix)."
+    elif not done.touched:
+        done.note = "Nothing was run."
+    return done
+
+
+def _apply(plan: Plan, database: RuleDatabase, log: Log | None, permission: Permission, done: Done) -> None:
     ran: list[Step] = []
     for step in plan.steps:
         if done.signal or done.restarts or any(end.outcome == "failed" for end in done.ends):
@@ -72,11 +116,6 @@ def apply(plan: Plan, database: RuleDatabase, log: Log | None, permission: Permi
         done.add(step, outcome, detail)
         if log is not None:
             log.note(f"step {step.number} was not run ({outcome}{': ' if detail else ''}{detail})")
-    if done.restarts:
-        done.note = "The machine restarts: look again when it is up (gpudoctor fix)."
-    elif not done.touched:
-        done.note = "Nothing was run."
-    return done
 
 
 def _refused(step: Step, ran: Sequence[Step], plan: Plan, database: RuleDatabase,
@@ -112,12 +151,9 @@ def _declined(step: Step, permission: Permission, done: Done) -> tuple[Outcome, 
     if step.risk == "safe" or not permission.may_ask:
         return None
     lines = "".join(f"    {printable(command, 4000)}\n" for command in step.commands)
-    sys.stderr.write(f"\nstep {step.number} ({step.risk}): {printable(step.title)}\n{lines}Run it? [y/N] ")
-    sys.stderr.flush()
-    try:
-        answer = sys.stdin.readline().strip().lower()
-    except KeyboardInterrupt:
-        done.signal = signal.SIGINT
+    answer = done.answer(
+        f"\nstep {step.number} ({step.risk}): {printable(step.title)}\n{lines}Run it? [y/N] ")
+    if answer is None:
         return "interrupted", "before it was begun"
     return None if answer in ("y", "yes") else ("declined", "")
 
@@ -129,6 +165,9 @@ def _run(step: Step, plan: Plan, database: RuleDatabase, log: Log, done: Done) -
     log.step(step)
     done.will_need(step, _undo(step, ()))
     for command in step.commands:
+        if done.signal:
+            done.add(step, "interrupted", f"before {printable(command)}")
+            return False
         sys.stderr.write(f"$ {command}\n")
         sys.stderr.flush()
         log.begin(command, done.undo())

@@ -30,6 +30,7 @@ LOOKS = 40  # at machines that are not there, before the best plan so far is tak
 _FAULTS = (Severity.ERROR, Severity.WARNING)
 _WEIGHTS = {Severity.ERROR: 1000, Severity.WARNING: 1}
 _NO_FIX = "none of its fixes holds on this machine"
+_CLASH = "each of its fixes would bring back what another step cures, or bring about another fault"
 
 Refused = frozenset[tuple[str, str, str]]  # rule, subject and what was withdrawn after it had been tried
 
@@ -202,4 +203,5 @@ class _Planner:
 
     def reason(self, key: Key) -> str:
         """Return why no step cures a finding."""
-        return "; ".join(self._reasons.get(key, ())) or _NO_FIX
+        held = any(self._allowed(fix) for fix in self.begin.faults[key].fixes)
+        return "; ".join(self._reasons.get(key, ())) or (_CLASH if held else _NO_FIX)

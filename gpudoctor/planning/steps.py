@@ -24,7 +24,7 @@ _ELSEWHERE: Mapping[FixKind, str] = {
     "hardware": "it is done to the hardware",
 }
 _RESTART = "reboot"
-_ANSWERS = ("cuda.", "nvml.")
+_ANSWERS = ("cuda.", "nvml.", "gpu.in_")
 _STANDS_FOR = {"driver": "driver.version", "python": "python.version", "glibc": "system.glibc"}
 # where a shell expects a command: at the beginning, behind an operator, behind a word of the shell's own
 _SUDO = re.compile(r"(?:(?<=[|&;(])|(?<=[|&;(] )|(?<=then )|(?<=else )|(?<=do ))sudo (?=[a-z])")
@@ -168,14 +168,14 @@ def _changes(choice: Choice, database: RuleDatabase) -> Iterator[Change]:
     scopes = derive.subjects(choice.before, database)
     rule = next(rule for rule in database.rules if rule.id == choice.finding.rule)
     subject = next(one for one in scopes[rule.scope] if one.name == choice.finding.subject)
-    for name, value in choice.remedy.effect.items() if choice.remedy.kind != "hardware" else ():
+    for name, value in choice.remedy.effect.items() if choice.remedy.kind not in _ELSEWHERE else ():
         if seen_by_running(name) or name.startswith(_ANSWERS):
             continue
         if name == undoing.PLANNED:
             yield _packages(choice)
             continue
         fact = _release(subject) if name == "release" else subject.fact(_STANDS_FOR.get(name, name))
-        before, after = _shown(fact), None if value is None else show(value)
+        before, after = _shown(fact), None if value is None else _in_short(value)
         if before != after:
             yield Change(fact=name, before=before, after=after)
 
@@ -190,9 +190,16 @@ def _packages(choice: Choice) -> Change:
     return Change(fact=undoing.PLANNED, before=", ".join(there) or None, after=after or None)
 
 
+def _in_short(value: Value) -> str:
+    """Return a value as a person reads it; of records, how many there are."""
+    if isinstance(value, tuple) and value and not isinstance(value[0], str):
+        return str(len(value))
+    return show(value)
+
+
 def _shown(fact: Fact) -> str | None:
     if isinstance(fact, Known):
-        return show(fact.value)
+        return _in_short(fact.value)
     return None if isinstance(fact, Absent) else "not known"
 
 

@@ -36,7 +36,7 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str],
     if fix.kind == "environment" and variables:
         return variables, note
     if fix.undo:
-        return (*variables, fix.undo), "" if fix.kind not in ("pip", "driver") else note
+        return (*variables, fix.undo), note if fix.kind == "pip" else ""
     if fix.kind == "pip" and len(pip_commands) == 2:
         if lays_down_again(before, fix):
             return variables, _AGAIN

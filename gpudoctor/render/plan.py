@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.model import Change, Fault, Plan, Severity, Step, Verdict
+from gpudoctor.model import Change, Fault, FixKind, Plan, Severity, Step, Verdict
 from gpudoctor.render.page import COLOURS, Page, command_line, paragraph, row
 from gpudoctor.render.plain import counted_words, printable
 
@@ -16,7 +16,17 @@ _PROVEN = {"model": "proven on what was seen, all steps together",
            "tried": "proven on what was seen, all steps together, and tried in a child process"}
 _BY = {"hand": "by hand", "shell": "in your shell"}
 _NAMES = {"driver": "NVIDIA driver", "release": "framework", "python.planned_distributions": "packages",
-          "loader.library_path": "LD_LIBRARY_PATH", "cc": "card", "python": "Python"}
+          "loader.library_path": "LD_LIBRARY_PATH", "cc": "card", "python": "Python",
+          "python.collisions": "files that two distributions own", "gpu.mig_mode": "MIG mode",
+          "python.colliding_distributions": "distributions that share files",
+          "python.incomplete_distributions": "distributions of which files are gone",
+          "python.shadowing_files": "files in the way", "gpu.compute_mode": "compute mode"}
+_OF_KIND: Mapping[FixKind, str] = {
+    "environment": "variables of one shell", "pip": "packages of the environment",
+    "driver": "the NVIDIA driver", "system": "files or services of this system",
+    "container": "how the container is started", "image": "the image that the program runs in",
+    "restart": "nothing that stays", "hardware": "the hardware",
+}
 _LABEL, _INDENT, _LONGEST_VALUE = 9, 4, 300
 
 
@@ -50,8 +60,9 @@ def _step(console: Console, step: Step) -> None:
     _commands(console, "image", [step.image] if step.image else [])
     if step.because:
         _row(console, "by hand", step.because)
-    for label, before, after in _told(step.changes):
-        _row(console, "changes", f"{label}: {before} -> {after}")
+    changes = [f"{label}: {before} -> {after}" for label, before, after in _told(step.changes)]
+    for number, said in enumerate(changes or [_OF_KIND[step.kind]]):
+        _row(console, "" if number else "changes", said)
     _commands(console, "undo", step.undo)
     if step.undo_note:
         _row(console, "" if step.undo else "undo", step.undo_note)

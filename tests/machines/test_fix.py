@@ -57,6 +57,12 @@ def planned(name: str, patients: Patients, *options: str) -> dict[str, Any]:
     return plan
 
 
+def log_of(done: Completed) -> str:
+    """Return what was logged in the machine."""
+    assert done.files is not None
+    return done.files[LOG].decode()
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_plan_is_for_what_is_wrong(name: str, patients: Patients) -> None:
     """The machine's own cause is cured first or named as left; a healthy machine has nothing to fix."""
@@ -108,8 +114,8 @@ def test_nothing_is_run_as_root_without_a_yes(patients: Patients) -> None:
     assert done.returncode == 1
     assert "not run: not allowed: admin; there is no terminal to ask on" in done.stdout
     assert done.stderr == ""
-    assert "$ " not in done.files[LOG].decode()
-    assert "step 1 was not run (not-allowed" in done.files[LOG].decode()
+    assert "$ " not in log_of(done)
+    assert "step 1 was not run (not-allowed" in log_of(done)
 
 
 def test_root_is_told_commands_without_sudo(patients: Patients) -> None:
@@ -141,7 +147,7 @@ def test_pip_really_repairs(robbed: tuple[Patients, Patient, Path]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "It worked" in done.stdout
     assert "Looked again: healthy." in done.stdout
-    log = done.files[LOG].decode()
+    log = log_of(done)
     assert "-m pip install --force-reinstall --no-deps nvidia-cudnn-cu12==" in log
     assert "  | Successfully installed nvidia-cudnn-cu12" in log
     assert "ended with exit code 0" in log
@@ -150,8 +156,9 @@ def test_pip_really_repairs(robbed: tuple[Patients, Patient, Path]) -> None:
 def test_pip_that_fails_is_told(robbed: tuple[Patients, Patient, Path], tmp_path: Path) -> None:
     """Without the wheel nothing is repaired, and nothing is called so."""
     patients, _, _ = robbed
-    done = run(ROBBED, patients, *DOCTOR, "fix", *STATIC, "--apply", "--format", "json", "--python", "{python}",
-               "--log", LOG, environment={**OFFLINE, "PIP_FIND_LINKS": str(tmp_path)}, collect=(LOG,))
+    done = run(ROBBED, patients, *DOCTOR, "fix", *STATIC, "--apply", "--format", "json", "--log", LOG,
+               "--python", "{python}", collect=(LOG,),
+               environment={**OFFLINE, "PIP_FIND_LINKS": str(tmp_path)})
     plan = json.loads(done.stdout)
     jsonschema.validate(plan, SCHEMA)
     assert (done.returncode, plan["exit_code"]) == (1, 1)
@@ -160,4 +167,4 @@ def test_pip_that_fails_is_told(robbed: tuple[Patients, Patient, Path], tmp_path
     assert "ended with exit code 1" in end["detail"]
     [found] = plan["applied"]["after"]["steps"]
     assert [fault["cause"] for fault in found["cures"]] == ["wheel-file-collision"]
-    assert "No matching distribution" in done.files[LOG].decode()
+    assert "No matching distribution" in log_of(done)
