@@ -18,6 +18,7 @@ from gpudoctor.render.plain import printable
 SHELL = ("/bin/sh", "-c")
 _RESTART = "reboot"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_STOPPING = ("failed", "interrupted")
 
 
 class _Stopped(Exception):
@@ -56,6 +57,10 @@ class Done:
     def will_need(self, step: Step, undo: Sequence[str]) -> None:
         """Keep what undoes a step."""
         self._undo[step.number] = undo
+
+    def needs_nothing(self, step: Step) -> None:
+        """Forget what would undo a step that was not begun."""
+        del self._undo[step.number]
 
     @contextlib.contextmanager
     def heeding_signals(self) -> Iterator[None]:
@@ -104,7 +109,7 @@ def apply(plan: Plan, database: RuleDatabase, log: Log | None, permission: Permi
 def _apply(plan: Plan, database: RuleDatabase, log: Log | None, permission: Permission, done: Done) -> None:
     ran: list[Step] = []
     for step in plan.steps:
-        if done.signal or done.restarts or any(end.outcome == "failed" for end in done.ends):
+        if done.signal or done.restarts or any(end.outcome in _STOPPING for end in done.ends):
             done.add(step, "not-reached")
             continue
         refused = _refused(step, ran, plan, database, permission) or _declined(step, permission, done)
@@ -165,12 +170,15 @@ def _run(step: Step, plan: Plan, database: RuleDatabase, log: Log, done: Done) -
     log.step(step)
     done.will_need(step, _undo(step, ()))
     for command in step.commands:
-        if done.signal:
-            done.add(step, "interrupted", f"before {printable(command)}")
+        log.begin(command, done.undo())
+        if done.signal or log.failed:
+            if command is step.commands[0]:
+                done.needs_nothing(step)
+            why = f", because nothing is run without a log: {log.failed}" if log.failed else ""
+            done.add(step, "failed" if log.failed else "interrupted", f"before {printable(command)}{why}")
             return False
         sys.stderr.write(f"$ {command}\n")
         sys.stderr.flush()
-        log.begin(command, done.undo())
         ended = relay.run([*SHELL, command], streams=(2, 2), apart=not sys.stdin.isatty())
         if step.kind == "pip":
             done.will_need(step, _undo(step, packages.undo(had, packages.installed(facts), _pip(facts))))

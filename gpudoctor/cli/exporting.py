@@ -30,6 +30,10 @@ def env(asked: Asked, shell: str) -> int:
         _say("the plan for all of it: gpudoctor fix")
     if written.text and shell in shells.PLACES:
         _say(shells.PLACES[shell])
+    elif written.text and asked.kernel is not None:
+        _say("these are for the kernel, not for this shell: --shell kernelspec is for its kernel.json")
+    elif written.text and asked.pid is not None:
+        _say("these are for that process, not for this shell: set them where it gets its environment from")
     sources.write(written.text, asked.output)
     return _exit_code(plan, asked, all_written=not written.refused)
 

@@ -21,10 +21,11 @@ _NAMES_TRIED = 100
 
 
 class Log:
-    """A log that is being written; `path` is where."""
+    """A log that is being written; `path` is where, `failed` says why it cannot be any more."""
 
     def __init__(self, path: str, head: Sequence[str]) -> None:
         self.path = path
+        self.failed = ""
         self._lines = list(head)
         self._undo: Sequence[str] = ()
 
@@ -64,7 +65,7 @@ class Log:
         text = "".join(f"{line}\n" for line in (*self._lines, *(undo if self._undo else ())))
         refused = host.write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
         if refused is not None:
-            raise InputError(f"{self.path}: cannot be written: {refused.reason}; nothing more is run")
+            self.failed = f"{self.path}: cannot be written: {refused.reason}"
 
 
 def begin(path: str | None, plan: Plan) -> Log:
@@ -74,6 +75,8 @@ def begin(path: str | None, plan: Plan) -> Log:
     made = _create(path) if path is not None else _create_somewhere()
     log = Log(made, head)
     log.write()
+    if log.failed:
+        raise InputError(log.failed)
     return log
 
 

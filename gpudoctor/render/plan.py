@@ -129,8 +129,7 @@ def _foot(console: Console, plan: Plan, again: str, *, is_here: bool) -> None:
     if does and is_here:
         command_line(console, f"{again} --apply    # {does}", indent=_INDENT)
     if any(step.done_by == "shell" for step in plan.steps):
-        command_line(console, f"{evaluated(again)}    # sets the variables, which only your shell can",
-                     indent=_INDENT)
+        command_line(console, of_variables(again), indent=_INDENT)
 
 
 def _does(plan: Plan) -> str:
@@ -141,9 +140,14 @@ def _does(plan: Plan) -> str:
     return ", ".join(does)
 
 
-def evaluated(again: str) -> str:
-    """Return what a shell is told to set the variables."""
-    return f'eval "$({again.replace(" fix", " env", 1)})"'
+def of_variables(again: str) -> str:
+    """Return the command that gives the variables of a plan to whoever has to set them."""
+    command = again.replace(" fix", " env", 1)
+    if " --kernel " in again:
+        return f"{command} --shell kernelspec    # what belongs into the kernel.json"
+    if " --pid " in again:
+        return f"{command}    # what belongs to where that process gets its environment from"
+    return f'eval "$({command})"    # sets the variables, which only your shell can'
 
 
 def _nothing_to_do(plan: Plan) -> str:

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from gpudoctor.model import Applied, Fault, Outcome, Plan, Step, Verdict
 from gpudoctor.render.page import Page, command_line, paragraph, row
-from gpudoctor.render.plan import evaluated
+from gpudoctor.render.plan import of_variables
 
 _ENDS: dict[Outcome, str] = {
     "done": "done", "failed": "FAILED", "interrupted": "INTERRUPTED", "declined": "not run: declined",
@@ -64,7 +64,8 @@ def verdict(plan: Plan, applied: Applied, again: str) -> list[str]:
         said.append("Looked again: nothing was found, but something that matters could not be seen.")
     if found and not after.left and all(step.done_by == "shell" for step in after.steps):
         said.append("What is left only your shell can set, as no program changes the environment of what "
-                    f"started it: {evaluated(again)}")
+                    "started it:")
+        said.append(of_variables(again))
     return said
 
 

@@ -235,6 +235,19 @@ def test_without_a_log_nothing_is_run(log: str, place: Place) -> None:
     assert (place.work / "old.log").read_text() == "TO UNDO: x\n"
 
 
+def test_nothing_is_run_that_cannot_be_logged(place: Place) -> None:
+    """The log's folder goes in the middle: what comes later is not begun, and the way back is still said."""
+    folder = place.work / "logs"
+    folder.mkdir()
+    place.log = folder / "fix.log"
+    two_steps(place, [f"rm -r {folder}", "touch one"], ["touch two"])
+    document, _ = place.applied()
+    assert outcomes(document) == ["failed", "not-reached"]
+    assert "nothing is run without a log" in document["applied"]["steps"][0]["detail"]
+    assert document["applied"]["undo"] == ["echo undo 1"]
+    assert [path.name for path in place.work.iterdir()] == ["torch.py"]
+
+
 def test_a_log_is_begun_by_itself(place: Place, tmp_path: Path) -> None:
     """In the user's state folder, under the time; two runs have two."""
     place.page(1, ["true"])

@@ -175,9 +175,9 @@ def test_a_single_restart_stays_with_its_step(database: RuleDatabase) -> None:
 @pytest.mark.parametrize(("made", "facts", "why"), [
     (fix("x", {A: "good"}, "docker run IMAGE", kind="container"), {}, "where the container is started"),
     (fix("x", {A: "good"}, "docker run IMAGE", kind="image"), {}, "where the image"),
-    (replace(fix("x", {A: "good"}, "look"), by_hand=True), {}, "are not all that is to be"),
+    (replace(fix("x", {A: "good"}, "look"), by_hand=True), {}, "belong to another place"),
     (replace(fix("x", {A: "good"}), commands=()), {}, "no command does it"),
-    (fix("x", {A: "good"}, "echo {python.executable}"), {"python.executable": "/a\x1b[2K/python"}, "be shown"),
+    (fix("x", {A: "good"}, "echo {python.executable}"), {"python.executable": "/a\x1b[2K/python"}, "shown"),
     (fix("x", {A: "good"}, "echo {python.executable}"), {"python.executable": "/a\u202e/python"}, "be shown"),
     (fix("x", {A: "good"}, "{python.pip_command} torch", kind="pip"),
      {"python.externally_managed": True, "python.environment": "system"}, "PEP 668"),
@@ -247,8 +247,8 @@ def test_packages_are_brought_back_as_far_as_is_known(database: RuleDatabase) ->
     planned = Operand(value=("nvidia-cudnn-cu12<9", "nvidia-nccl-cu12", "numpy<2"))
     made = Fix(kind="pip", title="x", risk="safe", commands=("pip",), effect=(
         Effect(fact=C, absent=True), Effect(fact="python.planned_distributions", right=planned)))
-    facts = {"python.executable": "/v/bin/python", "python.pip_version": "25.0",
-             "python.nvidia_distributions": HELD}
+    facts: dict[str, Value] = {"python.executable": "/v/bin/python", "python.pip_version": "25.0",
+                               "python.nvidia_distributions": HELD}
     undo, note = undone(database, made, facts, ["python.numpy"])
     assert undo == ("/v/bin/python -m pip uninstall --yes nvidia-nccl-cu12",
                     "/v/bin/python -m pip install nvidia-cudnn-cu12==9.1")
