@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gpudoctor import planning
 from gpudoctor.consequences import Key
-from gpudoctor.model import Plan, Step
+from gpudoctor.model.plan import Plan, Step
 from gpudoctor.planning.exports import variables
 from gpudoctor.trial import Judge, Look, still_there
 
@@ -41,6 +41,6 @@ def _root(step: Step) -> Key:
 
 
 def _marked(step: Step, there: set[Key]) -> Step:
-    if step.done_by != "shell":
+    if step.done_by != "shell" or step.cures[0].why:  # what was not found cannot be seen to go
         return step
     return replace(step, proven="model" if _root(step) in there else "tried")

@@ -117,9 +117,25 @@ def _prove_all(rule: Rule, subject: Subject, finding: Finding, before: Judgement
             yield proof
 
 
+def cures_alone(finding: Finding, snapshot: Snapshot, database: RuleDatabase) -> Iterable[Remedy]:
+    """Yield the fixes whose effect clears a finding, whatever else then shows: others may cure that."""
+    subjects = derive.subjects(snapshot, database)
+    before = tempered(evaluate(subjects, database.rules, database.tables), subjects)
+    rule = next(rule for rule in database.rules if rule.id == finding.rule)
+    subject = next(one for one in subjects[rule.scope] if one.name == finding.subject)
+    for fix in rule.fix:
+        if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
+            proof = prove(fix, subject, finding, before, snapshot, database, alone=False)
+            if proof is not None:
+                yield proof.remedy
+
+
 def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snapshot: Snapshot,
-          database: RuleDatabase) -> Proof | None:
-    """Return the fix made concrete if its effect clears the finding and causes no other; else None."""
+          database: RuleDatabase, *, alone: bool = True) -> Proof | None:
+    """Return the fix made concrete if its effect clears the finding and causes no other; else None.
+
+    If it does not stand `alone`, what it causes is left to others.
+    """
     remedy = concretise(fix, subject)
     effect = resolve_effect(fix.effect, subject, database)
     if remedy is None or effect is None:
@@ -139,7 +155,7 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
     caused = {key_of(f) for f in after.findings
               if f.severity.rank <= min(finding.severity.rank, Severity.WARNING.rank)}
     reveals = fix.kind == "hardware"  # what another machine shows of this environment was wrong before
-    if caused - had - open_before and not reveals:
+    if alone and caused - had - open_before and not reveals:
         return None
     shown = {name: fact.value if isinstance(fact, Known) else None for name, fact in effect.items()}
     others = {other.name for scope in subjects.values() for other in scope if _is_of_another(other, subject)}

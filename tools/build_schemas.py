@@ -13,9 +13,9 @@ from typing import Any, get_args
 from gpudoctor.child.values import Outcome
 from gpudoctor.codec import REPORT_SCHEMA, SNAPSHOT_SCHEMA
 from gpudoctor.facts import CATALOGUE, LISTS, FactSpec, FactType
-from gpudoctor.model import Certainty, DoneBy, FixKind
-from gpudoctor.model import Outcome as StepOutcome
-from gpudoctor.model import Risk, Scope, Severity, Verdict
+from gpudoctor.model import Certainty, FixKind, Risk, Scope, Severity, Verdict
+from gpudoctor.model.plan import DoneBy
+from gpudoctor.model.plan import Outcome as StepOutcome
 from gpudoctor.planning.document import PLAN_SCHEMA
 
 FOLDER = Path(__file__).resolve().parent.parent / "gpudoctor" / "schema"
@@ -130,8 +130,8 @@ def plan_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, "title": PLAN_SCHEMA, "$defs": {"fault": fault, "step": step}, **_object({
         "schema": {"const": PLAN_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
         "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
-        "verdict": verdict, "exit_code": {"type": "integer"}, "assumed": TEXTS, "steps": steps, "left": faults,
-        "later": faults, "applied": {"oneOf": [{"type": "null"}, applied]}})}
+        "verdict": verdict, "exit_code": {"type": "integer"}, "assumed": TEXTS, "steps": steps,
+        "left": faults, "later": faults, "applied": {"oneOf": [{"type": "null"}, applied]}})}
 
 
 SCHEMAS = {"plan-1.json": plan_schema, "report-1.json": report_schema, "snapshot-1.json": snapshot_schema}

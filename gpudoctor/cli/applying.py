@@ -12,7 +12,8 @@ from gpudoctor import derive, planning
 from gpudoctor.cli import packages, relay
 from gpudoctor.cli.step_log import Log
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Facts, Known, Outcome, Plan, RuleDatabase, Scope, Step, StepEnd
+from gpudoctor.model import Facts, Known, RuleDatabase, Scope
+from gpudoctor.model.plan import Outcome, Plan, Step, StepEnd
 from gpudoctor.render.plain import printable
 
 SHELL = ("/bin/sh", "-c")

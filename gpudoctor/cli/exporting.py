@@ -8,7 +8,8 @@ from gpudoctor.cli import checking, sources, visits
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, counts
-from gpudoctor.model import Known, Plan, Severity
+from gpudoctor.model import Known, Severity
+from gpudoctor.model.plan import Plan
 from gpudoctor.planning.exports import is_of_shell, variables
 from gpudoctor.render import shells
 from gpudoctor.render.plain import printable
@@ -18,7 +19,7 @@ def env(asked: Asked, shell: str) -> int:
     """Print the lines and return the exit code: that of a check of the machine as the lines leave it."""
     visits.refuse(asked.given, asked.depth, asked.output)
     judge, report = checking.look(asked, Stopwatch())
-    plan = judge.planned(report, is_of_shell)
+    plan = judge.planned(report, is_of_shell, foreseen=True)  # else the same lines once more would bring more
     python = report.snapshot.host.get("python.executable")
     interpreter = str(python.value) if isinstance(python, Known) else "python"
     written = shells.write(variables(plan.steps), shell, interpreter)

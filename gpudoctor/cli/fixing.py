@@ -12,7 +12,7 @@ from gpudoctor.cli.errors import UsageError
 from gpudoctor.cli.judging import Judge
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Applied, Plan
+from gpudoctor.model.plan import Applied, Plan
 from gpudoctor.planning import document
 from gpudoctor.render import plan as plan_text
 from gpudoctor.render import plan_end

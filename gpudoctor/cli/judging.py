@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpudoctor import looking, trial
 from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
@@ -14,10 +15,13 @@ from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.derive import requirements
 from gpudoctor.examine import Policy, examine, with_wishes
-from gpudoctor.model import Plan, Remedy, Report, Severity, Snapshot
+from gpudoctor.model import Remedy, Report, Severity, Snapshot
 from gpudoctor.probes import snapshot as snapshots
 from gpudoctor.probes.raw import Answer, RawDocument
 from gpudoctor.transports import local
+
+if TYPE_CHECKING:
+    from gpudoctor.model.plan import Plan
 
 LIMITS_IN_ALL = 4  # the whole check ends within so many times the limit of a probe
 LEAST_SECONDS = 0.5  # with less time than this a fix is not tried
@@ -65,7 +69,8 @@ class Judge:
         self._look = _looker(visit, raw, begun + raw["stages"].seconds)
         return trial.try_fixes(report, self._look, self._read)
 
-    def planned(self, report: Report, allowed: Callable[[Remedy], bool] = lambda _: True) -> Plan:
+    def planned(self, report: Report, allowed: Callable[[Remedy], bool] = lambda _: True, *,
+                foreseen: bool = False) -> Plan:
         """Return the plan for the machine that was examined, its variables tried where it is at hand."""
         from gpudoctor import planning, rehearsal  # a check does without them
 
@@ -73,7 +78,7 @@ class Judge:
         machine = self.machine
 
         def make(refused: planning.Refused) -> Plan:
-            return planning.make(report, machine, self.database, refused, allowed)
+            return planning.make(report, machine, self.database, refused, allowed, foreseen=foreseen)
 
         self._watch.begin("planning")
         return make(frozenset()) if self._look is None else rehearsal.try_plan(make, self._look, self._read)

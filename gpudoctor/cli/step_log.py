@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from gpudoctor import host, share
 from gpudoctor.cli.errors import InputError
-from gpudoctor.model import Plan, Step
+from gpudoctor.model.plan import Plan, Step
 from gpudoctor.render.plain import counted_words, printable
 
 FIRST_LINES, LAST_LINES, LINE_CHARACTERS = 100, 200, 500  # of what one command says

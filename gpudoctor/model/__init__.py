@@ -4,7 +4,6 @@ Facts describe a machine; a `Snapshot` holds them; `Rule` pages judge them; a `R
 """
 
 from gpudoctor.model.course import Course, Skip
-from gpudoctor.model.plan import Applied, Change, DoneBy, Fault, Outcome, Plan, Step, StepEnd
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
     Ask, Case, Certainty, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
@@ -15,9 +14,9 @@ from gpudoctor.model.snapshot import (
 )
 
 __all__ = [
-    "Absent", "Applied", "Ask", "Case", "Certainty", "Change", "Condition", "Course", "Detect", "DoneBy",
-    "Effect", "Evidence", "Fact", "Facts", "Fault", "Finding", "Fix", "FixKind", "Judgement", "Known",
-    "Operand", "Operator", "Outcome", "Plan", "ProbeRun", "Record", "Remedy", "Report", "Risk", "Rule",
-    "RuleDatabase", "Scalar", "Scope", "Severity", "Skip", "Snapshot", "Source", "Step", "StepEnd", "Suspect",
-    "SymptomExample", "SymptomPattern", "Table", "Tables", "Undecided", "Unknown", "Value", "Verdict",
+    "Absent", "Ask", "Case", "Certainty", "Condition", "Course", "Detect", "Effect", "Evidence", "Fact",
+    "Facts", "Finding", "Fix", "FixKind", "Judgement", "Known", "Operand", "Operator", "ProbeRun", "Record",
+    "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity", "Skip", "Snapshot",
+    "Source", "Suspect", "SymptomExample", "SymptomPattern", "Table", "Tables", "Undecided", "Unknown",
+    "Value", "Verdict",
 ]

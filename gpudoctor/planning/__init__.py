@@ -3,9 +3,9 @@
 Each fix of a report holds by itself. Two that hold may undo one another, change the same variable, or come to
 the same. So a plan is made step by step: a fix is laid over the machine as the steps before it leave it, and
 all is judged anew there, the fixes with the values that they then have. A choice that brings back what an
-earlier step cured, or brings about an error that was not there, is not taken; then the next fix of the
-finding is tried, or the earlier step's. A warning in place of an error is taken where nothing better is
-found, cured by a further step where one does it, and else named.
+earlier step cured is not taken; then the next fix of the finding is tried, or the earlier step's. An error
+that only shows behind a step (or is brought about by it) has to be cured by a further one, else the step is
+not taken either. A warning in place of an error is taken where nothing better is found, and named.
 
 Nothing else but what was found on the machine is cured. What nobody could judge before, and is foreseen
 behind a step, is named and left for another look.
@@ -20,9 +20,9 @@ from gpudoctor.consequences import Key, key_of
 from gpudoctor.examine import every_finding
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Fault, Finding, Judgement, Known, Plan, Remedy, Report, RuleDatabase, Severity, Snapshot,
-    Step,
+    Absent, Fact, Finding, Judgement, Known, Remedy, Report, RuleDatabase, Severity, Snapshot,
 )
+from gpudoctor.model.plan import Fault, Plan, Step
 from gpudoctor.planning import steps as steps_of_plan
 from gpudoctor.planning.steps import Choice
 
@@ -30,6 +30,7 @@ LOOKS = 40  # at machines that are not there, before the best plan so far is tak
 _FAULTS = (Severity.ERROR, Severity.WARNING)
 _WEIGHTS = {Severity.ERROR: 1000, Severity.WARNING: 1}
 _NO_FIX = "none of its fixes holds on this machine"
+_SHOWS = "it shows behind the steps before"
 _CLASH = "each of its fixes would bring back what another step cures, or bring about another fault"
 
 Refused = frozenset[tuple[str, str, str]]  # rule, subject and what was withdrawn after it had been tried
@@ -46,14 +47,15 @@ class State:
 
 
 def make(report: Report, machine: Snapshot, database: RuleDatabase, refused: Refused = frozenset(),
-         allowed: Callable[[Remedy], bool] = lambda _: True) -> Plan:
+         allowed: Callable[[Remedy], bool] = lambda _: True, *, foreseen: bool = False) -> Plan:
     """Return the plan for a machine and the report on it.
 
     `refused` are fixes that were tried in vain (`identity`), `allowed` says which others may be used.
     `machine` is what was examined, without what is computed from it: that is computed anew after each step.
+    What is `foreseen` behind the steps is cured as well where that is asked for.
     """
-    planner = _Planner(report, machine, database, refused, allowed)
-    choices, end = planner.search(planner.begin, (), frozenset())
+    planner = _Planner(report, machine, database, refused, allowed, foreseen)
+    choices, end = planner.search(planner.begin, (), frozenset()) or ((), planner.begin)
     made = steps_of_plan.ordered(choices, planner.begin.snapshot, database)
     if not holds(machine, database, made, {key_of(choice.finding) for choice in choices}, end):
         made = steps_of_plan.numbered(choices, planner.begin.snapshot, database)
@@ -122,8 +124,9 @@ class _Planner:
     """Looks for the choice of fixes that leaves least."""
 
     def __init__(self, report: Report, machine: Snapshot, database: RuleDatabase, refused: Refused,
-                 allowed: Callable[[Remedy], bool]) -> None:
+                 allowed: Callable[[Remedy], bool], foreseen: bool) -> None:
         self._allowed = allowed
+        self._foreseen = foreseen
         self._database = database
         self._refused = refused
         self.begin = State(
@@ -136,32 +139,44 @@ class _Planner:
         self._reasons: dict[Key, dict[str, None]] = {}
 
     def search(self, state: State, chosen: tuple[Choice, ...],
-               given_up: frozenset[Key]) -> tuple[tuple[Choice, ...], State]:
-        """Return the best continuation of the choices so far, and the machine at its end."""
-        ours = self._ours(state)
+               given_up: frozenset[Key]) -> tuple[tuple[Choice, ...], State] | None:
+        """Return the best continuation of the choices so far, and the machine at its end.
+
+        None where an error is left there that was not found at the beginning.
+        """
+        ours = set(state.faults) if self._foreseen else self._ours(state)
         finding = next((f for f in state.findings if key_of(f) in ours and key_of(f) not in given_up), None)
-        if finding is None or (chosen and chosen[-1].remedy.kind == "hardware"):
-            return chosen, state
+        if chosen and chosen[-1].remedy.kind == "hardware":
+            return chosen, state  # what another machine shows of this environment was wrong before
+        if finding is None:
+            return None if self._brought(state) else (chosen, state)
         best: tuple[tuple[Choice, ...], State] | None = None
-        for fix in filter(self._allowed, finding.fixes):
+        fixes = finding.fixes or remedy.cures_alone(finding, state.snapshot, self._database)
+        for fix in filter(self._allowed, fixes):
             following = self._after(state, chosen, finding, fix)
             if following is None:
                 continue
             cures = self._cures(finding, state, following)
             choice = Choice(finding=finding, remedy=fix, before=state.snapshot, cures=cures)
             found = self.search(following, (*chosen, choice), given_up)
+            if found is None:
+                self._note(finding, self._bringing(fix, following))
+                continue
             if best is None or self._left(found[1]) < self._left(best[1]):
                 best = found
             if self._left(best[1]) <= self._hopeless or self._looks >= LOOKS:
                 return best
         without = self.search(state, chosen, given_up | {key_of(finding)})
-        return without if best is None or self._left(without[1]) < self._left(best[1]) else best
+        if best is None or without is None:
+            return best or without
+        return without if self._left(without[1]) < self._left(best[1]) else best
 
     def _cures(self, finding: Finding, state: State, following: State) -> tuple[Fault, ...]:
         """Return what a step cures, what it was chosen for before the rest."""
         others = [fault_of(fault) for key, fault in self.begin.faults.items()
                   if key in state.faults and key not in following.faults and key != key_of(finding)]
-        return (fault_of(finding), *others)
+        found = key_of(finding) in self.begin.faults
+        return (fault_of(finding, why="" if found else _SHOWS), *others)
 
     def _left(self, state: State) -> int:
         return sum(_WEIGHTS[state.faults[key].severity] for key in self._ours(state))
@@ -177,6 +192,8 @@ class _Planner:
             self._note(finding, "its fix was tried in a child process and did not cure it")
             return None
         self._looks += 1
+        if self._looks > 4 * LOOKS:
+            return None
         snapshot = _changed(state.snapshot, fix.effect, finding, self._database, fix.title)
         if snapshot is None:
             return None
@@ -187,16 +204,17 @@ class _Planner:
         for key in undone:
             fault = self.begin.faults[key]
             self._note(finding, f"{fix.title!r} would bring back {fault.cause} [{fault.subject}]")
-        added = [key for key in sorted(self._ours(following)) if key not in state.faults
-                 and key not in self.begin.faults
-                 and following.faults[key].severity.rank <= finding.severity.rank]
-        if fix.kind == "hardware":  # what another machine shows of this environment was wrong before
-            added = []
-        for key in added:
-            fault = following.faults[key]
-            self._note(finding, f"{fix.title!r} would bring about {fault.cause} [{fault.subject}]")
         cured = key_of(finding) not in following.faults and key_of(finding) not in following.unjudged
-        return following if cured and not undone and not added else None
+        return following if cured and not undone else None
+
+    def _brought(self, state: State) -> list[Finding]:
+        """Return the errors of a machine that were not found at the beginning, nor open then."""
+        return [state.faults[key] for key in sorted(self._ours(state)) if key not in self.begin.faults
+                and state.faults[key].severity is Severity.ERROR]
+
+    def _bringing(self, fix: Remedy, following: State) -> str:
+        names = ", ".join(f"{found.cause} [{found.subject}]" for found in self._brought(following))
+        return f"{fix.title!r} would bring about {names or 'another error'}"
 
     def _note(self, finding: Finding, why: str) -> None:
         self._reasons.setdefault(key_of(finding), {})[why] = None

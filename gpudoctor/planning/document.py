@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudoctor.model import Applied, Fault, Plan, Step
+from gpudoctor.model.plan import Applied, Fault, Plan, Step
 
 PLAN_SCHEMA = "gpudoctor.plan/1"
 

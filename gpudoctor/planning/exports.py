@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudoctor.model import Remedy, Step
+from gpudoctor.model import Remedy
+from gpudoctor.model.plan import Step
 from gpudoctor.planning.steps import unset_by
 
 

@@ -13,9 +13,9 @@ from gpudoctor.derive import planned
 from gpudoctor.engine import Subject, show
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Change, DoneBy, Fact, Fault, Finding, FixKind, Known, Remedy, Risk, RuleDatabase, Scope, Snapshot,
-    Step, Value,
+    Absent, Fact, Finding, FixKind, Known, Remedy, Risk, RuleDatabase, Scope, Snapshot, Value,
 )
+from gpudoctor.model.plan import Change, DoneBy, Fault, Step
 from gpudoctor.planning import undoing
 
 _ELSEWHERE: Mapping[FixKind, str] = {

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.model import Change, Fault, FixKind, Plan, Severity, Step, Verdict
+from gpudoctor.model import FixKind, Severity, Verdict
+from gpudoctor.model.plan import Change, Fault, Plan, Step
 from gpudoctor.render.page import COLOURS, Page, command_line, paragraph, row
 from gpudoctor.render.plain import counted_words, printable
 
@@ -53,7 +54,8 @@ def _step(console: Console, step: Step) -> None:
     by = f", {_BY[step.done_by]}" if step.done_by in _BY else ""
     row(console, f"STEP {step.number}", f"{printable(step.title, 600)} ({step.risk}{by})", indent=0, width=8)
     for number, fault in enumerate(step.cures):
-        named = f"{fault.severity.value.upper()} {fault.cause} [{fault.subject}]"
+        shows = f" ({fault.why})" if fault.why else ""
+        named = f"{fault.severity.value.upper()} {fault.cause} [{fault.subject}]{shows}"
         _row(console, "" if number else "cures", named)
     _commands(console, "run", step.commands)
     _commands(console, "set", lines_of_shell(step))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from gpudoctor.model import Applied, Fault, Outcome, Plan, Step, Verdict
+from gpudoctor.model import Verdict
+from gpudoctor.model.plan import Applied, Fault, Outcome, Plan, Step
 from gpudoctor.render.page import Page, command_line, paragraph, row
 from gpudoctor.render.plan import of_variables
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from gpudoctor import assume, planning, remedy, ruledb
 from gpudoctor.examine import Policy, every_finding, examine, with_wishes
 from gpudoctor.lint.proofs import case_snapshot
-from gpudoctor.model import Absent, Fact, Finding, Known, Plan, RuleDatabase, Severity, Snapshot
+from gpudoctor.model import Absent, Fact, Finding, Known, RuleDatabase, Severity, Snapshot
+from gpudoctor.model.plan import Plan
 from gpudoctor.planning.exports import is_of_shell, variables
 from gpudoctor.planning.steps import unset_by
 from tests.contract.checkout import RULES
@@ -35,7 +36,7 @@ def plan_of(machine: Snapshot, rules: RuleDatabase, *, of_shell: bool = False) -
     """Return the plan for a machine, or the one that `env` makes."""
     report = examine(machine, rules, Policy())
     allowed = is_of_shell if of_shell else lambda _: True
-    return planning.make(report, with_wishes(machine, rules, Policy()), rules, allowed=allowed)
+    return planning.make(report, with_wishes(machine, rules, Policy()), rules, allowed=allowed, foreseen=of_shell)
 
 
 def faults_of(plan: Plan) -> dict[Key, Finding]:

@@ -11,9 +11,10 @@ from gpudoctor import planning, ruledb
 from gpudoctor.assume import lay
 from gpudoctor.examine import Policy, examine, with_wishes
 from gpudoctor.model import (
-    Absent, Condition, Detect, Effect, Fact, Fix, FixKind, Known, Operand, Plan, Risk, Rule, RuleDatabase,
-    Scope, Severity, Value,
+    Absent, Condition, Detect, Effect, Fact, Fix, FixKind, Known, Operand, Risk, Rule, RuleDatabase, Scope,
+    Severity, Value,
 )
+from gpudoctor.model.plan import Plan
 from gpudoctor.planning.exports import variables
 from gpudoctor.planning.steps import without_sudo
 
@@ -100,7 +101,7 @@ def test_what_cannot_be_cured_without_harm_is_left_with_the_reason(database: Rul
     made = plan(database, {A: "bad", B: "bad"}, rule(1, {A: "bad"}, fix("one", {A: "good"})),
                 rule(2, {B: "bad"}, fix("undoes", {B: "good", A: "bad"})))
     assert (titles(made), left(made)) == (["one"], ["fault-2"])
-    assert "would bring back what another step cures" in made.left[0].why
+    assert made.left[0].why == "'undoes' would bring back fault-1 [host]"
 
 
 def test_an_error_is_cured_before_a_warning(database: RuleDatabase) -> None:
@@ -115,6 +116,15 @@ def test_no_step_brings_an_error_about(database: RuleDatabase) -> None:
     """Such a fix holds neither alone nor in a plan."""
     made = plan(database, {A: "bad"}, rule(1, {A: "bad"}, fix("one", {A: "worse"})), rule(2, {A: "worse"}))
     assert (titles(made), left(made)) == ([], ["fault-1"])
+    assert made.left[0].why == "'one' would bring about fault-2 [host]"
+
+
+def test_an_error_that_only_shows_behind_a_step_is_cured_by_a_further_one(database: RuleDatabase) -> None:
+    """A driver that is missing hides that the cards are hidden; neither fix is enough."""
+    made = plan(database, {A: "bad", B: "bad"}, rule(1, {A: "bad"}, fix("one", {A: "good"})),
+                rule(2, {A: "good", B: "bad"}, fix("two", {B: "good"})))
+    assert (titles(made), left(made)) == (["one", "two"], [])
+    assert [step.cures[0].why for step in made.steps] == ["", "it shows behind the steps before"]
 
 
 def test_a_warning_in_place_of_an_error_is_cured_by_a_further_step(database: RuleDatabase) -> None:
