@@ -36,7 +36,8 @@ def plan_of(machine: Snapshot, rules: RuleDatabase, *, of_shell: bool = False) -
     """Return the plan for a machine, or the one that `env` makes."""
     report = examine(machine, rules, Policy())
     allowed = is_of_shell if of_shell else lambda _: True
-    return planning.make(report, with_wishes(machine, rules, Policy()), rules, allowed=allowed, foreseen=of_shell)
+    return planning.make(report, with_wishes(machine, rules, Policy()), rules, allowed=allowed,
+                         foreseen=of_shell)
 
 
 def faults_of(plan: Plan) -> dict[Key, Finding]:
