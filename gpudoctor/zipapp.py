@@ -28,15 +28,16 @@ if __name__ == "__main__":
         standard = os.path.dirname(os.path.abspath(os.__file__))
         sys.path[1:1] = [standard, os.path.join(standard, "lib-dynload")]  # before a json.py on PYTHONPATH
         import importlib
-        import json
+
+        from gpudoctor_payloads import answering
 
         collector = importlib.import_module("gpudoctor_payloads." + sys.argv[2])
+        request = answering.request(sys.argv[4:])
         sys.path[:] = found
-        request = json.loads(sys.argv[4])
         if hasattr(collector, "journal"):
             collector.journal(request, int(sys.argv[3]))
             sys.exit(0)
-        answer = json.dumps(collector.collect(request)).encode("utf-8", "backslashreplace")
+        answer = answering.dumps(collector.collect(request)).encode("utf-8", "backslashreplace")
         with os.fdopen(int(sys.argv[3]), "wb", closefd=False) as out:
             out.write(answer)
     else:

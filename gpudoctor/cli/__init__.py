@@ -53,7 +53,7 @@ def run() -> int:
         if sys.argv[1:] == ["--version"]:
             print(f"gpudoctor {__version__}", flush=True)
             return 0
-        code = _plain_check()
+        code = _plain_command()
         return _command() if code is None else code
     except SystemExit as ended:  # a reader that has gone, a signal that ends us
         return ended.code if isinstance(ended.code, int) else 0
@@ -68,14 +68,26 @@ def run() -> int:
         return exit_code
 
 
-def _plain_check() -> int | None:
-    """Run a check whose words need no typer and return its exit code; None where typer must read them."""
-    if sys.argv[1:2] != ["check"] or _COMPLETION in os.environ:
+def _plain_command() -> int | None:
+    """Run a command whose words need no typer and return its exit code; None where typer must read them."""
+    command, words = sys.argv[1:2], sys.argv[2:]
+    if command not in (["check"], ["explain"]) or _COMPLETION in os.environ:
         return None
-    from gpudoctor.cli import checking, plain_words
+    from gpudoctor.cli import plain_words
 
-    asked = plain_words.read(sys.argv[2:])
-    return None if asked is None else checking.check(asked)
+    if command == ["explain"]:
+        values = plain_words.read(words, plain_words.EXPLAIN)
+        if values is None:
+            return None
+        from gpudoctor.cli import explaining
+
+        return explaining.explain(values.pop("what"), explaining.Wish(**values))
+    asked = plain_words.read_check(words)
+    if asked is None:
+        return None
+    from gpudoctor.cli import checking
+
+    return checking.check(asked)
 
 
 def _describe(error: Exception) -> tuple[str, int]:

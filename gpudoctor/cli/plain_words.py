@@ -1,55 +1,86 @@
-"""Understand the plain command line of a check without typer, whose import takes as long as half a check.
+"""Understand a plain command line without typer, whose import takes as long as half a check.
 
-It knows the options of `check` by their names and kinds, and understands a line only when each word is as
-plain as can be. Anything else (help, a typing error, a value out of its bounds) is left to typer, which finds
-the words for it. A test holds this table and typer's own options against each other.
+It knows the options of `check` and `explain` by their names and kinds, and understands a line only when each
+word is as plain as can be. Anything else (help, a typing error, a value out of its bounds) is left to typer,
+which finds the words for it. A test holds these tables and typer's own options against each other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.cli.asked import Asked
+from gpudoctor.frozen import frozen
 
-TEXTS = {"--python": "python", "--kernel": "kernel", "--from": "recorded", "--rules": "rules",
-         "--output": "output", "-o": "output"}
-LISTS = {"--gpu": "gpu", "--stages": "stages", "--require": "require", "--assume": "assume"}
-CHOICES = {
-    "--depth": ("depth", ("static", "import", "smoke")),
-    "--format": ("format", ("text", "json")),
-    "--fail-on": ("fail_on", ("error", "warning", "info")),
-}
-NUMBERS = {"--timeout": ("timeout", 0.1, 3600), "--smoke-timeout": ("smoke_timeout", 1, 86400)}
-FLAGS = {"--allow-undecided": "allow_undecided"}
-COUNTED = {"-v": ("verbose", 1), "-vv": ("verbose", 2), "--verbose": ("verbose", 1)}
+
+@frozen
+class Grammar:
+    """The options of a command, each with the name of what it sets; `words` is the name of what files are."""
+
+    texts: Mapping[str, str]
+    lists: Mapping[str, str]
+    choices: Mapping[str, tuple[str, tuple[str, ...]]]
+    numbers: Mapping[str, tuple[str, float, float]]  # from the least to the most
+    flags: Mapping[str, str]
+    counted: Mapping[str, tuple[str, int]]
+    words: str | None
+
+
+_FORMAT, _FAIL_ON = ("format", ("text", "json")), ("fail_on", ("error", "warning", "info"))
+CHECK = Grammar(
+    texts={"--python": "python", "--kernel": "kernel", "--from": "recorded", "--rules": "rules",
+           "--output": "output", "-o": "output"},
+    lists={"--gpu": "gpu", "--stages": "stages", "--require": "require", "--assume": "assume"},
+    choices={"--depth": ("depth", ("static", "import", "smoke")), "--format": _FORMAT, "--fail-on": _FAIL_ON},
+    numbers={"--timeout": ("timeout", 0.1, 3600), "--smoke-timeout": ("smoke_timeout", 1, 86400)},
+    flags={"--allow-undecided": "allow_undecided"},
+    counted={"-v": ("verbose", 1), "-vv": ("verbose", 2), "--verbose": ("verbose", 1)},
+    words=None,
+)
+EXPLAIN = Grammar(
+    texts={"--rules": "rules", "--output": "output", "-o": "output"}, lists={},
+    choices={"--format": _FORMAT, "--fail-on": _FAIL_ON}, numbers={},
+    flags={"--here": "here", "--allow-undecided": "allow_undecided"}, counted={},
+    words="what",
+)
 
 
 class _NotPlain(Exception):
     """Some word wants typer."""
 
 
-def read(words: Sequence[str]) -> Asked | None:
+def read_check(words: Sequence[str]) -> Asked | None:
     """Return what the words after `check` ask for, or None where typer must read them."""
+    values = read(words, CHECK)
+    if values is None:
+        return None
+    return Asked(given=frozenset(option for option, _ in _pairs(words, CHECK) if option), **values)
+
+
+def read(words: Sequence[str], grammar: Grammar) -> dict[str, Any] | None:
+    """Return what the words after a command set, or None where typer must read them."""
     values: dict[str, Any] = {}
-    given = set()
     try:
-        for option, value in _pairs(words):
-            _put(option, value, values)
-            given.add(option)
+        for option, value in _pairs(words, grammar):
+            _put(option, value, values, grammar)
     except _NotPlain:
         return None
-    return Asked(given=frozenset(given), **values)
+    if grammar.words is not None and grammar.words not in values:
+        return None
+    return values
 
 
-def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each option with its value, None for one that takes none."""
+def _pairs(words: Sequence[str], grammar: Grammar) -> Iterator[tuple[str, str | None]]:
+    """Yield each option with its value, None for one that takes none; a file has an empty option."""
     rest = iter(words)
     for word in rest:
         option, equals, value = word.partition("=")
-        if word in FLAGS or word in COUNTED:
+        if word in grammar.flags or word in grammar.counted:
             yield word, None
+        elif grammar.words is not None and (word == "-" or not word.startswith("-")):
+            yield "", word
         elif equals and option.startswith("--"):
             yield option, value
         else:
@@ -59,33 +90,34 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
             yield word, after
 
 
-def _put(option: str, value: str | None, values: dict[str, Any]) -> None:
+def _put(option: str, value: str | None, values: dict[str, Any], grammar: Grammar) -> None:
     """Add what an option says; raise `_NotPlain` where it is none, or says something a second time."""
     if value is None:
-        if option in COUNTED:
-            name, count = COUNTED[option]
+        if option in grammar.counted:
+            name, count = grammar.counted[option]
             values[name] = values.get(name, 0) + count
         else:
-            values[FLAGS[option]] = True
+            values[grammar.flags[option]] = True
         return
-    if option in LISTS:
-        values[LISTS[option]] = (*values.get(LISTS[option], ()), value)
+    several = grammar.words if not option else grammar.lists.get(option)
+    if several is not None:
+        values[several] = (*values.get(several, ()), value)
         return
-    name, converted = _single(option, value)
+    name, converted = _single(option, value, grammar)
     if name in values:
         raise _NotPlain
     values[name] = converted
 
 
-def _single(option: str, value: str) -> tuple[str, Any]:
-    if option in TEXTS:
-        return TEXTS[option], value
-    if option in CHOICES:
-        name, choices = CHOICES[option]
+def _single(option: str, value: str, grammar: Grammar) -> tuple[str, Any]:
+    if option in grammar.texts:
+        return grammar.texts[option], value
+    if option in grammar.choices:
+        name, choices = grammar.choices[option]
         if value in choices:
             return name, value
-    if option in NUMBERS:
-        return _number(value, *NUMBERS[option])
+    if option in grammar.numbers:
+        return _number(value, *grammar.numbers[option])
     raise _NotPlain
 
 
@@ -97,4 +129,3 @@ def _number(value: str, name: str, least: float, most: float) -> tuple[str, floa
     if not (math.isfinite(number) and least <= number <= most):
         raise _NotPlain
     return name, number
-

@@ -222,8 +222,8 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
 
 def _python_beyond_tables(view: View) -> Fact:
     """Return whether this Python is so new that the tables, not the index, may lack the wheel."""
-    known = [python for name in FRAMEWORKS if name in view.tables
-             for row in view.tables[name].rows for python in as_texts(row.get("python"))]
+    known = {python for name in FRAMEWORKS if name in view.tables
+             for row in view.tables[name].rows for python in as_texts(row.get("python"))}
     newest = max(known, key=versions.parse, default="0")
     python = ".".join(view.need_text("python.version").split(".")[:2])
     beyond = versions.parse(python) > versions.parse(newest)

@@ -7,7 +7,7 @@ from gpudoctor.model.course import Course, Skip
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
     Ask, Case, Certainty, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
-    RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Tables,
+    RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Tables, WordIndex,
 )
 from gpudoctor.model.snapshot import (
     Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value,
@@ -18,5 +18,5 @@ __all__ = [
     "Facts", "Finding", "Fix", "FixKind", "Judgement", "Known", "Operand", "Operator", "ProbeRun", "Record",
     "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity", "Skip", "Snapshot",
     "Source", "Suspect", "SymptomExample", "SymptomPattern", "Table", "Tables", "Undecided", "Unknown",
-    "Value", "Verdict",
+    "Value", "Verdict", "WordIndex",
 ]

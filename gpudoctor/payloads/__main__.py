@@ -1,4 +1,4 @@
-"""Run one collector under this interpreter: `python __main__.py COLLECTOR ANSWER_FD REQUEST_JSON`.
+"""Run one collector under this interpreter: `python __main__.py COLLECTOR ANSWER_FD REQUEST`.
 
 A collector answers once, at its end, or (with a function `journal`) writes a line whenever it knows more.
 
@@ -38,21 +38,24 @@ def main(argv):
     standard = os.path.dirname(os.path.abspath(os.__file__))
     sys.path[:] = [standard, os.path.join(standard, "lib-dynload")]
     sys.path.extend(patients)  # Python 2 must be able to read this file, so that it can be told its age
-    import json
-
-    name = _make_package(folder) + "." + argv[1]
-    __import__(name)
-    collector = sys.modules[name]
+    package = _make_package(folder)
+    collector = _imported(package, argv[1])
+    answering = _imported(package, "answering")
+    request = answering.request(argv[3:])
     sys.path[:] = patients
-    request = json.loads(argv[3]) if len(argv) > 3 else {}
     _end_at_last(request)
     if hasattr(collector, "journal"):
         collector.journal(request, int(argv[2]))
     else:
         answer = collector.collect(request)
         with os.fdopen(int(argv[2]), "wb", closefd=False) as out:
-            out.write(json.dumps(answer).encode("utf-8", "backslashreplace"))
+            out.write(answering.dumps(answer).encode("utf-8", "backslashreplace"))
     _leave()
+
+
+def _imported(package, module):
+    __import__(package + "." + module)
+    return sys.modules[package + "." + module]
 
 
 def _leave():

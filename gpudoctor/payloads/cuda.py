@@ -8,7 +8,7 @@ import binascii
 import ctypes
 import os
 
-from . import asking, library_version
+from . import asking
 
 LIBRARY = "libcuda.so.1"
 DEVICE_LIMIT = 256
@@ -52,8 +52,13 @@ def opened(notes):
         return None
     path = notes["load"].get("path")
     notes["asking"] = "reading the version of " + LIBRARY
-    notes["library_version"] = library_version.read_version(path) if path else {"error": "no path is known"}
+    notes["library_version"] = _release(path) if path else {"error": "no path is known"}
     return Driver(library, notes)
+
+
+def _release(path):
+    """Return what the bytes of the library say; the regular expressions for that are slow to import."""
+    return asking.imported(__package__ + ".library_version").read_version(path)
 
 
 class Driver:

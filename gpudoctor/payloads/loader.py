@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FILES_LIMIT = 4000
 ENTRIES_LIMIT = 1000
 LOADER_LIMIT_BYTES = 8 << 20
+SAID_LIMIT_BYTES = 64 << 10
 
 GPU_LIBRARY = re.compile(
     r"lib(cuda|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|cufile|cuinj|cutensor|cudss|cudla|cuobj"
@@ -31,6 +32,7 @@ _USUAL_LOADERS = (
     "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1",
 )
 _FOLDER_RUN = re.compile(rb"(?:/[\x21-\x7e]*/\x00){1,8}")
+_SEARCHED = re.compile(r"search path=(?:[^\t\n]*:)?/([^/:\s]+)\t+\(LD_LIBRARY_PATH\)")
 _MUSL_FOLDERS = ["/lib", "/usr/local/lib", "/usr/lib"]
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
@@ -123,7 +125,7 @@ def expand_library_path(
 
     As the GNU loader has it: colons and semicolons part entries, an empty entry is the working folder, a
     wholly empty value is no entry; $ORIGIN is the folder of the program, $LIB the library folder's name,
-    $PLATFORM the machine.
+    $PLATFORM the kind of processor, as this machine's loader has it.
     """
     if value is None:
         return None
@@ -132,14 +134,47 @@ def expand_library_path(
     tokens = {
         "ORIGIN": os.path.dirname(os.path.realpath(program)),
         "LIB": default[0].lstrip("/") if default else "lib64",
-        "PLATFORM": kernel.name().machine,
     }
+    if "PLATFORM" in value:
+        tokens["PLATFORM"] = _platform()
     answer = []
     for written in re.split("[:;]", value):
         folder = _TOKEN.sub(lambda found: tokens[found.group(1) or found.group(2)], written)
         whole = os.path.join(_working_folder(), folder).rstrip("/")  # ".." stays: it may lead through a link
         answer.append({"written": written, "folder": whole or "/"})
     return answer
+
+
+def _platform() -> str:
+    """Return what the loader puts for $PLATFORM: with some releases of glibc a kind of processor ("haswell").
+
+    It is asked itself, by its search for what this interpreter needs; if it says nothing, the machine's name.
+    """
+    asked = {"LD_DEBUG": "libs", "LD_LIBRARY_PATH": "/$PLATFORM"}
+    try:
+        said = _said_by([_own_loader() or "/", "--list", os.path.realpath(sys.executable)], asked)
+    except OSError:
+        said = ""
+    found = _SEARCHED.search(said)
+    return found.group(1) if found else kernel.name().machine
+
+
+def _said_by(argv: "List[str]", environment: "Dict[str, str]") -> str:
+    """Return the first of what a program prints; not by subprocess: sys.path is the patient's by now."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            os.dup2(writing, 1)
+            os.dup2(writing, 2)
+            os.execve(argv[0], argv, environment)
+        finally:
+            os._exit(127)
+    os.close(writing)
+    with open(reading, "rb") as said:
+        text = said.read(SAID_LIMIT_BYTES)
+    os.waitpid(process, 0)
+    return text.decode("utf-8", "replace")
 
 
 def _working_folder() -> str:

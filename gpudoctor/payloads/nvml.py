@@ -6,8 +6,6 @@ before all else, so that a call that hangs later costs little.
 """
 
 import ctypes
-import os
-import sys
 
 from . import asking
 
@@ -32,7 +30,7 @@ def _questions(notes):
     if library is None:
         return  # before the binding is imported, which takes longer than all of this
     try:
-        pynvml = _binding()
+        pynvml = asking.imported("pynvml")
     except BaseException as error:  # noqa: BLE001 - what stands in nvidia-ml-py's place may exit
         notes["binding"] = {"error": "%s: %s" % (type(error).__name__, error)}
         return
@@ -44,19 +42,6 @@ def _questions(notes):
     nvml.ask_newest(notes["calls"], "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion")
     count = nvml.ask(notes["calls"], "nvmlDeviceGetCount") or 0
     _ask_cards(nvml, notes, min(count, CARD_LIMIT))
-
-
-def _binding():
-    """Return nvidia-ml-py; what it imports is the standard library's, whatever PYTHONPATH puts before."""
-    patients = sys.path[:]
-    standard = os.path.dirname(os.path.abspath(os.__file__))
-    sys.path[:0] = [standard, os.path.join(standard, "lib-dynload")]
-    try:
-        import pynvml
-
-        return pynvml
-    finally:
-        sys.path[:] = patients
 
 
 def _initialised(nvml, library):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from rich.console import Console
-from rich.text import Text
-
 from gpudoctor.model import FixKind, Severity, Verdict
 from gpudoctor.model.plan import Change, Fault, Plan, Step
-from gpudoctor.render.page import COLOURS, Page, command_line, paragraph, row
 from gpudoctor.render.plain import counted_words, printable
+from gpudoctor.render.sheet import Sheet
+from gpudoctor.render.text import COLOURS
 
 _PROVEN = {"model": "proven on what was seen, all steps together",
            "tried": "proven on what was seen, all steps together, and tried in a child process"}
@@ -28,47 +26,47 @@ _OF_KIND: Mapping[FixKind, str] = {
     "container": "how the container is started", "image": "the image that the program runs in",
     "restart": "nothing that stays", "hardware": "the hardware",
 }
-_LABEL, _INDENT, _LONGEST_VALUE = 9, 4, 300
+_LABEL, _INDENT, _LONGEST_VALUE, _LONGEST = 9, 4, 300, 4000
 
 
-def render(plan: Plan, *, width: int | None, colour: bool, again: str, is_here: bool = True) -> str:
+def render(plan: Plan, *, width: int, colour: bool, again: str, is_here: bool = True) -> str:
     """Return the plan as text; `again` is the command that made it. `is_here`: it is for this machine."""
-    page = Page(width=width, colour=colour)
-    console = page.console
-    console.print(Text(f"gpudoctor {plan.report.tool_version}, rules {plan.report.rules_version}"))
+    sheet = Sheet(width=width, colour=colour)
+    sheet.line((f"gpudoctor {plan.report.tool_version}, rules {plan.report.rules_version}", ""))
     if plan.report.assumptions:
-        console.print()
+        sheet.line()
         said = f"{', '.join(plan.report.assumptions)} (so what follows is not for this machine as it is)"
-        row(console, "ASSUMED", printable(said, 600))
+        sheet.row("ASSUMED", printable(said, 600))
     for step in plan.steps:
-        _step(console, step)
-    _faults(console, "NOT CURED", plan.left)
-    _faults(console, "FORESEEN BEHIND THESE STEPS (not judged before; look again then)", plan.later)
-    console.print()
-    _foot(console, plan, again, is_here=is_here)
-    return page.text()
+        _step(sheet, step)
+    _faults(sheet, "NOT CURED", plan.left)
+    _faults(sheet, "FORESEEN BEHIND THESE STEPS (not judged before; look again then)", plan.later)
+    sheet.line()
+    _foot(sheet, plan, again, is_here=is_here)
+    return sheet.text()
 
 
-def _step(console: Console, step: Step) -> None:
-    console.print()
+def _step(sheet: Sheet, step: Step) -> None:
+    sheet.line()
     by = f", {_BY[step.done_by]}" if step.done_by in _BY else ""
-    row(console, f"STEP {step.number}", f"{printable(step.title, 600)} ({step.risk}{by})", indent=0, width=8)
+    title = f"{printable(step.title, 600)} ({step.risk}{by})"
+    sheet.row(f"STEP {step.number}", title, indent=0, width=8)
     for number, fault in enumerate(step.cures):
         shows = f" ({fault.why})" if fault.why else ""
         named = f"{fault.severity.value.upper()} {fault.cause} [{fault.subject}]{shows}"
-        _row(console, "" if number else "cures", named)
-    _commands(console, "run", step.commands)
-    _commands(console, "set", lines_of_shell(step))
-    _commands(console, "image", [step.image] if step.image else [])
+        _row(sheet, "" if number else "cures", named)
+    _commands(sheet, "run", step.commands)
+    _commands(sheet, "set", lines_of_shell(step))
+    _commands(sheet, "image", [step.image] if step.image else [])
     if step.because:
-        _row(console, "by hand", step.because)
+        _row(sheet, "by hand", step.because)
     changes = [f"{label}: {before} -> {after}" for label, before, after in _told(step.changes)]
     for number, said in enumerate(changes or [_OF_KIND[step.kind]]):
-        _row(console, "" if number else "changes", said)
-    _commands(console, "undo", step.undo)
+        _row(sheet, "" if number else "changes", said)
+    _commands(sheet, "undo", step.undo)
     if step.undo_note:
-        _row(console, "" if step.undo else "undo", step.undo_note)
-    _row(console, "proof", _PROVEN[step.proven])
+        _row(sheet, "" if step.undo else "undo", step.undo_note)
+    _row(sheet, "proof", _PROVEN[step.proven])
 
 
 def lines_of_shell(step: Step) -> list[str]:
@@ -77,14 +75,14 @@ def lines_of_shell(step: Step) -> list[str]:
             *(f"unset {name}" for name in step.unset)]
 
 
-def _row(console: Console, label: str, said: str) -> None:
-    row(console, label, said, indent=_INDENT, width=_LABEL)
+def _row(sheet: Sheet, label: str, said: str) -> None:
+    sheet.row(label, printable(said, _LONGEST), indent=_INDENT, width=_LABEL)
 
 
-def _commands(console: Console, label: str, commands: Sequence[str]) -> None:
+def _commands(sheet: Sheet, label: str, commands: Sequence[str]) -> None:
     for number, command in enumerate(commands):
-        lead = Text(" " * _INDENT) + Text(("" if number else label).ljust(_LABEL), style="bold")
-        console.print(lead + Text(printable(command, 4000), style="cyan"), soft_wrap=True)
+        lead = ("" if number else label).ljust(_LABEL)
+        sheet.line((" " * _INDENT, ""), (lead, "bold"), (printable(command, _LONGEST), "cyan"))
 
 
 def _told(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
@@ -99,25 +97,24 @@ def _told(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
     return list(found.values())
 
 
-def _faults(console: Console, title: str, faults: Sequence[Fault]) -> None:
+def _faults(sheet: Sheet, title: str, faults: Sequence[Fault]) -> None:
     if not faults:
         return
-    console.print()
-    console.print(Text(title, style="bold"))
+    sheet.line()
+    sheet.line((title, "bold"))
     for fault in faults:
-        name = Text(f"  {fault.severity.value.upper()}", style=COLOURS[fault.severity])
-        name.append(f"  {fault.cause}", style="bold").append(f"  [{printable(fault.subject)}]")
-        console.print(name, soft_wrap=True)
-        paragraph(console, printable(fault.message, 1200), 4)
+        sheet.line(("  ", ""), (fault.severity.value.upper(), COLOURS[fault.severity]),
+                   (f"  {fault.cause}", "bold"), (f"  [{printable(fault.subject)}]", ""))
+        sheet.paragraph(printable(fault.message, 1200), 4)
         if fault.why:
-            _row(console, "because", printable(fault.why, 600))
-            _row(console, "more", f"gpudoctor rules show {fault.rule}")
+            _row(sheet, "because", printable(fault.why, 600))
+            _row(sheet, "more", f"gpudoctor rules show {fault.rule}")
 
 
-def _foot(console: Console, plan: Plan, again: str, *, is_here: bool) -> None:
+def _foot(sheet: Sheet, plan: Plan, again: str, *, is_here: bool) -> None:
     """Print what the steps come to, and the commands that do them."""
     if not plan.steps:
-        paragraph(console, Text(_nothing_to_do(plan), style="bold"), 0)
+        sheet.paragraph(_nothing_to_do(plan), 0, "bold")
         return
     cured = {(fault.rule, fault.subject): fault.severity for step in plan.steps for fault in step.cures}
     counts = [counted_words(number, severity.value) for severity in (Severity.ERROR, Severity.WARNING)
@@ -126,12 +123,17 @@ def _foot(console: Console, plan: Plan, again: str, *, is_here: bool) -> None:
     hands = sum(step.done_by == "hand" for step in plan.steps)
     said += [f"{counted_words(hands, 'step')} to be done by hand."] if hands else []
     said += [] if is_here else ["They are for another machine than this one."]
-    paragraph(console, Text(" ".join(said), style="bold"), 0)
+    sheet.paragraph(" ".join(said), 0, "bold")
     does = _does(plan)
     if does and is_here:
-        command_line(console, f"{again} --apply    # {does}", indent=_INDENT)
+        command_line(sheet, f"{again} --apply    # {does}")
     if any(step.done_by == "shell" for step in plan.steps):
-        command_line(console, of_variables(again), indent=_INDENT)
+        command_line(sheet, of_variables(again))
+
+
+def command_line(sheet: Sheet, command: str) -> None:
+    """Add a command on one line, so that it can be copied."""
+    sheet.line((" " * _INDENT, ""), (printable(command, _LONGEST), "cyan"))
 
 
 def _does(plan: Plan) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rich.text import Text
-
 from gpudoctor.model import Verdict
 from gpudoctor.model.plan import Applied, Fault, Outcome, Plan, Step
-from gpudoctor.render.page import Page, command_line, paragraph, row
-from gpudoctor.render.plan import of_variables
+from gpudoctor.render.plain import printable
+from gpudoctor.render.plan import command_line, of_variables
+from gpudoctor.render.sheet import Sheet
 
 _ENDS: dict[Outcome, str] = {
     "done": "done", "failed": "FAILED", "interrupted": "INTERRUPTED", "declined": "not run: declined",
@@ -15,29 +14,28 @@ _ENDS: dict[Outcome, str] = {
     "shell": "for your shell", "hand": "by hand",
     "would-run": "would be run", "would-ask": "would be asked for",
 }
-_INDENT, _LABEL = 4, 9
+_LABEL = 9
 
 
-def render(plan: Plan, applied: Applied, *, width: int | None, colour: bool, again: str) -> str:
+def render(plan: Plan, applied: Applied, *, width: int, colour: bool, again: str) -> str:
     """Return what became of each step, how it is undone, and whether it worked."""
-    page = Page(width=width, colour=colour)
-    console = page.console
-    console.print()
+    sheet = Sheet(width=width, colour=colour)
+    sheet.line()
     for end in applied.ends:
         said = _ENDS[end.outcome] + (f": {end.detail}" if end.detail else "")
-        row(console, f"step {end.number}", said, indent=0, width=_LABEL)
+        sheet.row(f"step {end.number}", printable(said, 2000), indent=0, width=_LABEL)
     if applied.undo:
-        console.print()
-        console.print(Text("TO UNDO WHAT WAS DONE, in this order", style="bold"))
+        sheet.line()
+        sheet.line(("TO UNDO WHAT WAS DONE, in this order", "bold"))
         for command in applied.undo:
-            command_line(console, command, indent=_INDENT)
+            command_line(sheet, command)
     if applied.log:
-        console.print()
-        row(console, "log", applied.log, indent=0, width=_LABEL)
-    console.print()
+        sheet.line()
+        sheet.row("log", printable(applied.log, 2000), indent=0, width=_LABEL)
+    sheet.line()
     for said in verdict(plan, applied, again):
-        paragraph(console, Text(said, style="bold"), 0)
-    return page.text()
+        sheet.paragraph(printable(said, 4000), 0, "bold")
+    return sheet.text()
 
 
 def verdict(plan: Plan, applied: Applied, again: str) -> list[str]:

@@ -10,81 +10,84 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rich.console import Console
-from rich.text import Text
-
 from gpudoctor.derive.view import as_records, text_in
 from gpudoctor.examine import counts
 from gpudoctor.model import Finding, Known, Remedy, Report, Severity, Snapshot, Undecided, Unknown, Verdict
 from gpudoctor.render import areas, told
-from gpudoctor.render.page import COLOURS, Page, command_line, paragraph, row
 from gpudoctor.render.plain import counted_words, printable
+from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
+COLOURS = {
+    Severity.ERROR: "bold red", Severity.WARNING: "bold yellow",
+    Severity.INFO: "bold", Severity.BENIGN: "dim",
+}
 _PROVEN = {
     "model": "proven on what was seen", "tried": "tried in a child process",
     "unproven": "not proven: only a text was read",
 }
+_LONGEST = 4000  # characters of one thing said; nothing that a person reads is longer
 
 
-def render(report: Report, *, width: int | None, colour: bool, verbose: bool = False) -> str:
-    """Return the report as text; `width` in columns (None: as wide as the terminal)."""
-    page = Page(width=width, colour=colour)
-    console = page.console
-    _head(console, report)
+def render(report: Report, *, width: int, colour: bool, verbose: bool = False) -> str:
+    """Return the report as text; `width` in columns."""
+    sheet = Sheet(width=width, colour=colour)
+    _head(sheet, report)
     quoted: set[str] = set()
     ranks = told.ranks(report)
     for finding in report.findings:
-        _finding(console, finding, quoted, ranks.get(finding.rule, ""))
-    _undecided(console, report.undecided)
+        _finding(sheet, finding, quoted, ranks.get(finding.rule, ""))
+    _undecided(sheet, report.undecided)
     if verbose:
-        _details(console, report.snapshot)
+        _details(sheet, report.snapshot)
     else:
-        _failed_probes(console, report.snapshot)
-    _foot(console, report)
-    return page.text()
+        _failed_probes(sheet, report.snapshot)
+    _foot(sheet, report)
+    return sheet.text()
 
 
-def _head(console: Console, report: Report) -> None:
-    console.print(Text(f"gpudoctor {report.tool_version}, rules {report.rules_version}"))
+def _head(sheet: Sheet, report: Report) -> None:
+    sheet.line((f"gpudoctor {report.tool_version}, rules {report.rules_version}", ""))
     if report.assumptions:
-        console.print()
+        sheet.line()
         said = f"{', '.join(report.assumptions)} (so what follows is not this machine as it is)"
-        row(console, "ASSUMED", printable(said, 600))
-    console.print()
+        _row(sheet, "ASSUMED", printable(said, 600))
+    sheet.line()
     if told.is_of_text(report.snapshot):
         for label, said in told.lines(report.snapshot):
-            row(console, label, said)
+            _row(sheet, label, said)
     if told.is_of_machine(report.snapshot):
         for label, said in areas.lines(report.snapshot):
-            row(console, label, said)
+            _row(sheet, label, said)
 
 
-def _finding(console: Console, finding: Finding, quoted: set[str], rank: str) -> None:
+def _row(sheet: Sheet, label: str, said: str, indent: int = 2, width: int = LABEL_WIDTH) -> None:
+    sheet.row(printable(label), printable(said, _LONGEST), indent, width)
+
+
+def _finding(sheet: Sheet, finding: Finding, quoted: set[str], rank: str) -> None:
     """Print a finding; a line of a text that an earlier one (in `quoted`) showed is only pointed at."""
-    console.print()
+    sheet.line()
     likely = "" if finding.certainty.value == "certain" else f" (likely{rank})"
-    title = Text(f"{finding.severity.value.upper()}{likely}", style=COLOURS[finding.severity])
-    title.append(f"  {finding.cause}", style="bold")
-    title.append(f"  [{printable(finding.subject)}]")
-    console.print(title, soft_wrap=True)
-    paragraph(console, printable(finding.message, 1200), 2)
+    sheet.line((f"{finding.severity.value.upper()}{likely}", COLOURS[finding.severity]),
+               (f"  {finding.cause}", "bold"), (f"  [{printable(finding.subject)}]", ""))
+    sheet.paragraph(printable(finding.message, 1200), 2)
     for evidence in finding.evidence:
         said = f"{evidence.fact} = {printable(evidence.saw, 200)}  ({printable(evidence.source, 160)})"
-        row(console, "seen", told.quoted(evidence, quoted) or said, indent=4, width=8)
+        _row(sheet, "seen", told.quoted(evidence, quoted) or said, indent=4, width=8)
     for number, fix in enumerate(finding.fixes):
-        _fix(console, fix if number else replace(fix, title=_first(fix.title)))
+        _fix(sheet, fix if number else replace(fix, title=_first(fix.title)))
     for ask in finding.asks:
-        row(console, "decide", printable(ask.question), indent=4, width=8)
-        command_line(console, ask.command)
+        _row(sheet, "decide", printable(ask.question), indent=4, width=8)
+        _command(sheet, ask.command)
         for answer, meaning in ask.answers.items():
-            paragraph(console, f"{printable(answer)}: {printable(meaning)}", 12)
+            sheet.paragraph(f"{printable(answer)}: {printable(meaning)}", 12)
     if finding.consequences and finding.severity is Severity.BENIGN:
         names = ", ".join(one.cause for one in finding.consequences)
-        row(console, "also", f"harmless: {names}", indent=4, width=8)
+        _row(sheet, "also", f"harmless: {names}", indent=4, width=8)
     elif finding.consequences:
         names = ", ".join(f"{c.cause} [{printable(c.subject)}]" for c in finding.consequences)
-        row(console, "follows", f"from it: {names}", indent=4, width=8)
-    row(console, "more", f"gpudoctor rules show {finding.rule}", indent=4, width=8)
+        _row(sheet, "follows", f"from it: {names}", indent=4, width=8)
+    _row(sheet, "more", f"gpudoctor rules show {finding.rule}", indent=4, width=8)
 
 
 def _first(title: str) -> str:
@@ -93,43 +96,47 @@ def _first(title: str) -> str:
     return title if rest == title else rest[:1].upper() + rest[1:]
 
 
-def _fix(console: Console, fix: Remedy) -> None:
+def _fix(sheet: Sheet, fix: Remedy) -> None:
     proven = _PROVEN[fix.proven]
-    row(console, "fix", f"{printable(fix.title)} ({fix.risk}; {proven})", indent=4, width=8)
+    _row(sheet, "fix", f"{printable(fix.title)} ({fix.risk}; {proven})", indent=4, width=8)
     for command in fix.commands:
-        command_line(console, command)
+        _command(sheet, command)
     for name, value in fix.env.items():
-        command_line(console, f"export {name}={shlex.quote(value)}")
+        _command(sheet, f"export {name}={shlex.quote(value)}")
     if fix.image:
-        command_line(console, fix.image)
+        _command(sheet, fix.image)
     if fix.undo:
-        command_line(console, f"{fix.undo}    # to undo it")
+        _command(sheet, f"{fix.undo}    # to undo it")
 
 
-def _undecided(console: Console, undecided: Sequence[Undecided]) -> None:
+def _command(sheet: Sheet, command: str) -> None:
+    sheet.line((" " * 12 + printable(command, _LONGEST), "cyan"))
+
+
+def _undecided(sheet: Sheet, undecided: Sequence[Undecided]) -> None:
     blind = [u for u in undecided if counts(u, Severity.WARNING)]
     if not blind:
         return
-    console.print()
-    console.print(Text("COULD NOT BE JUDGED", style="bold"))
+    sheet.line()
+    sheet.line(("COULD NOT BE JUDGED", "bold"))
     reasons: dict[str, dict[str, None]] = {}
     for verdict in blind:
         if verdict.cause in told.OPEN:
-            _open_question(console, verdict)
+            _open_question(sheet, verdict)
             continue
         why = "; ".join(dict.fromkeys(_root(reason.source) for reason in verdict.reasons))
         reasons.setdefault(why, {})[f"{verdict.cause} [{verdict.subject}]"] = None
     for why, causes in reasons.items():
-        paragraph(console, printable(", ".join(causes), 1200), 2)
-        row(console, "because", printable(why, 600), indent=4, width=9)
+        sheet.paragraph(printable(", ".join(causes), 1200), 2)
+        _row(sheet, "because", printable(why, 600), indent=4, width=9)
 
 
-def _open_question(console: Console, verdict: Undecided) -> None:
+def _open_question(sheet: Sheet, verdict: Undecided) -> None:
     """Print the lines of a text that nothing explains, or that are all it says, and what helps then."""
-    paragraph(console, told.OPEN[verdict.cause], 2)
+    sheet.paragraph(told.OPEN[verdict.cause], 2)
     for reason in verdict.reasons:
-        row(console, "line", told.quoted(reason, set()) or reason.saw, indent=4, width=8)
-    row(console, "helps", told.WHAT_HELPS, indent=4, width=8)
+        _row(sheet, "line", told.quoted(reason, set()) or reason.saw, indent=4, width=8)
+    _row(sheet, "helps", told.WHAT_HELPS, indent=4, width=8)
 
 
 _CHAIN = re.compile(r"(?:[a-z_]+(?:\.[A-Za-z0-9_]+)+: )+")
@@ -140,38 +147,38 @@ def _root(reason: str) -> str:
     return _CHAIN.sub("", reason)
 
 
-def _failed_probes(console: Console, snapshot: Snapshot) -> None:
+def _failed_probes(sheet: Sheet, snapshot: Snapshot) -> None:
     failed = [probe for probe in snapshot.probes if probe.outcome not in ("ok", "not-asked")]
     if failed:
-        console.print()
-        console.print(Text("PROBES THAT FAILED", style="bold"))
+        sheet.line()
+        sheet.line(("PROBES THAT FAILED", "bold"))
     for probe in failed:
-        row(console, probe.probe, printable(f"{probe.outcome}, {probe.detail}", 600))
+        _row(sheet, probe.probe, printable(f"{probe.outcome}, {probe.detail}", 600))
 
 
-def _details(console: Console, snapshot: Snapshot) -> None:
-    console.print()
-    console.print(Text("PROBES", style="bold"))
+def _details(sheet: Sheet, snapshot: Snapshot) -> None:
+    sheet.line()
+    sheet.line(("PROBES", "bold"))
     for probe in snapshot.probes:
         detail = f", {probe.detail}" if probe.detail else ""
         said = f"{probe.outcome}, {probe.seconds * 1000:.0f} ms{detail}"
-        row(console, probe.probe, printable(said))
+        _row(sheet, probe.probe, printable(said))
     if isinstance(snapshot.frameworks, Unknown):
         return
     for framework in snapshot.frameworks:
         name, trace = framework.get("framework.name"), framework.get("framework.libraries")
         if isinstance(trace, Known) and isinstance(name, Known):
-            console.print()
-            console.print(Text(f"LOADER TRACE of {printable(str(name.value))}", style="bold"))
+            sheet.line()
+            sheet.line((f"LOADER TRACE of {printable(str(name.value))}", "bold"))
             for record in as_records(trace.value):
                 where = text_in(record, "path") or "nowhere"
                 error = text_in(record, "error")
                 said = f"{where} ({text_in(record, 'why')})" + (f", {error}" if error else "")
-                row(console, text_in(record, "soname"), printable(said), width=24)
+                _row(sheet, text_in(record, "soname"), printable(said), width=24)
 
 
-def _foot(console: Console, report: Report) -> None:
-    console.print()
+def _foot(sheet: Sheet, report: Report) -> None:
+    sheet.line()
     counted = [counted_words(number, _NAMES[severity]) for severity in Severity
                if (number := sum(f.severity is severity for f in report.findings))]
     not_asked = len({u.rule for u in report.undecided if not u.asked})
@@ -187,7 +194,7 @@ def _foot(console: Console, report: Report) -> None:
     said = f" ({', '.join(counted)})" if counted else ""
     if told.is_of_text(report.snapshot):
         verdict = told.last_words(report)
-    paragraph(console, Text(f"{verdict}{said}.", style="bold"), 0)
+    sheet.paragraph(f"{verdict}{said}.", 0, "bold")
 
 
 def _ran_stages(snapshot: Snapshot) -> bool:

@@ -174,13 +174,15 @@ def _look(visit: Visit, requests: Mapping[str, dict[str, Any]], frameworks: Mapp
 
 
 def _job(visit: Visit, collector: str, interpreter: str, **request: Any) -> Job:
-    request["answer_within_seconds"] = visit.timeout_seconds * ANSWER_SHARE
+    limit_seconds = visit.timeout_seconds * ANSWER_SHARE
+    # a mere number is the limit: the child need not import json, whose reader takes long to load
+    said = json.dumps({**request, "answer_within_seconds": limit_seconds}) if request else str(limit_seconds)
     variables = dict(visit.environment)
     if collector in ("cuda", "smoke"):
         for name in HIDING_VARIABLES:
             variables.pop(name, None)
     return placed(visit, Job(
-        argv=[interpreter, PAYLOAD, collector, child.ANSWER, json.dumps(request)],
+        argv=[interpreter, PAYLOAD, collector, child.ANSWER, said],
         timeout_seconds=visit.timeout_seconds, environment=variables))
 
 

@@ -57,12 +57,13 @@ def test_a_heavy_library_would_be_noticed() -> None:
     assert "jsonschema" in loaded & HEAVY
 
 
-def test_a_check_loads_nothing_of_what_explains_texts() -> None:
-    """What reads texts and prints pages waits until somebody brings a text."""
+def test_a_check_loads_nothing_of_what_explains_texts_or_colours_reports() -> None:
+    """What reads texts and prints pages waits until somebody brings a text, rich until there are colours."""
     code = ("import sys; sys.argv = ['gpudoctor', 'check', '--depth', 'static', '-o', '/dev/null']\n"
             "from gpudoctor.cli import run; run()\n"
-            "print(' '.join(name for name in sys.modules if name.startswith('gpudoctor.')))")
+            "print(' '.join(sys.modules))")
     loaded = set(run_python(code).stdout.split())
     assert "gpudoctor.engine" in loaded
-    parts = {name.split(".")[1] for name in loaded}
+    assert loaded & {"rich", "typer", "pydantic"} == set()
+    parts = {name.split(".")[1] for name in loaded if name.startswith("gpudoctor.")}
     assert parts & {"explain", "lint", "pages", "sources", "texts"} == set()

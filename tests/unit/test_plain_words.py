@@ -1,4 +1,4 @@
-"""A check's words mean the same whether typer reads them or not."""
+"""Words mean the same whether typer reads them or not."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import typer
 
-from gpudoctor.cli import app, checking, parameters, plain_words
+from gpudoctor.cli import app, checking, explaining, parameters, plain_words
 from gpudoctor.cli.asked import Asked
+from gpudoctor.cli.plain_words import CHECK, EXPLAIN, Grammar
 
 
 def as_typer_reads(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Asked | str:
@@ -52,7 +53,7 @@ LEFT_TO_TYPER = (
 @pytest.mark.parametrize("line", PLAIN)
 def test_plain_words_ask_for_what_typer_would(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same options, those that were given among them."""
-    asked, by_typer = plain_words.read(line.split()), as_typer_reads(line.split(), monkeypatch)
+    asked, by_typer = plain_words.read_check(line.split()), as_typer_reads(line.split(), monkeypatch)
     assert isinstance(by_typer, Asked), by_typer
     assert asked is not None
     assert _long(asked) == by_typer
@@ -67,31 +68,65 @@ def _long(asked: Asked) -> Asked:
 @pytest.mark.parametrize("line", LEFT_TO_TYPER)
 def test_what_is_not_plain_is_left_to_typer(line: str) -> None:
     """Help, wrong usage, what is unusual."""
-    assert plain_words.read(line.split()) is None
+    assert plain_words.read_check(line.split()) is None
 
 
-def test_every_option_is_known_to_both() -> None:
+PLAIN_EXPLANATIONS = (
+    "a.log", "-", "a.log b.log -", "GPD1001", "a.log --here", "--here a.log --format json", "--format=json a",
+    "-o out a", "--output=- a", "--rules d a --fail-on info --allow-undecided b",
+)
+
+
+@pytest.mark.parametrize("line", PLAIN_EXPLANATIONS)
+def test_plain_words_explain_what_typer_would(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files in their order, and the same options."""
+    heard: list[tuple[tuple[str, ...], explaining.Wish]] = []
+
+    def hear(what: Iterable[str], wish: explaining.Wish) -> int:
+        heard.append((tuple(what), wish))
+        return 0
+
+    monkeypatch.setattr(explaining, "explain", hear)
+    app.application(["explain"])(["explain", *line.split()], standalone_mode=False)
+    values = plain_words.read(line.split(), EXPLAIN)
+    assert values is not None
+    assert [(values.pop("what"), explaining.Wish(**values))] == heard
+
+
+@pytest.mark.parametrize("line", [
+    "", "--help", "--here", "-- a", "-x a", "a --rules", "a --here=yes", "--format yaml a", "-o a -o b c",
+    "a -h"])
+def test_what_is_no_plain_explanation_is_left_to_typer(line: str) -> None:
+    """No file at all is wrong usage, for which typer has the words."""
+    assert plain_words.read(line.split(), EXPLAIN) is None
+
+
+@pytest.mark.parametrize(("command", "grammar", "others"), [
+    ("check", CHECK, {"--pid"}), ("explain", EXPLAIN, set())])
+def test_every_option_is_known_to_both(command: str, grammar: Grammar, others: set[str]) -> None:
     """An option that is added to the one must be added to the other, or be left to typer on purpose."""
     group: Any = typer.main.get_command(app.application([]))
-    names = {name for parameter in group.commands["check"].params for name in parameter.opts}
-    plain = {*plain_words.TEXTS, *plain_words.LISTS, *plain_words.CHOICES, *plain_words.NUMBERS,
-             *plain_words.FLAGS, *plain_words.COUNTED}
-    assert names - plain - {"--help", "-h"} == {"--pid"}
-    assert plain - names == {"-vv"}
+    options = [one for one in group.commands[command].params if one.param_type_name == "option"]
+    names = {name for parameter in options for name in parameter.opts}
+    plain = {*grammar.texts, *grammar.lists, *grammar.choices, *grammar.numbers, *grammar.flags,
+             *grammar.counted}
+    assert names - plain - {"--help", "-h"} == others
+    assert plain - names <= {"-vv"}
 
 
-def test_choices_are_those_of_typer() -> None:
+@pytest.mark.parametrize("grammar", [CHECK, EXPLAIN])
+def test_choices_are_those_of_typer(grammar: Grammar) -> None:
     """A choice that is added to the one must be added to the other."""
     kinds: dict[str, Iterable[Enum]] = {
         "--depth": parameters.Depth, "--format": parameters.Format, "--fail-on": parameters.FailOn}
-    assert {name: choices for name, (_, choices) in plain_words.CHOICES.items()} == {
-        name: tuple(member.value for member in kind) for name, kind in kinds.items()}
+    assert {name: choices for name, (_, choices) in grammar.choices.items()} == {
+        name: tuple(member.value for member in kinds[name]) for name in grammar.choices}
 
 
-@pytest.mark.parametrize("option", plain_words.NUMBERS)
+@pytest.mark.parametrize("option", CHECK.numbers)
 def test_bounds_are_those_of_typer(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The least and the most are taken, a little less and a little more refused."""
-    _, least, most = plain_words.NUMBERS[option]
+    _, least, most = CHECK.numbers[option]
     for number in (least, most):
         assert isinstance(as_typer_reads([option, str(number)], monkeypatch), Asked)
     for number in (least * 0.99, most * 1.01):
