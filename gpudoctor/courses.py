@@ -24,6 +24,7 @@ COMPILING_SECONDS = 600.0  # with a limit from here on, what must first be compi
 _TOGETHER = "all-reduce"
 _MOST_TOGETHER = 8
 _TAKEN = ("exclusive-thread", "exclusive-process")
+_OUT_OF_MEMORY, _UNAVAILABLE = "2", "46"  # what the driver said to the checked kernel
 
 
 @frozen
@@ -46,8 +47,8 @@ def courses(snapshot: Snapshot, database: RuleDatabase, wish: Wish, *, depth: st
     frameworks = [] if isinstance(snapshot.frameworks, Unknown) else subjects[Scope.FRAMEWORK]
     names = dict.fromkeys(str(n) for f in frameworks if (n := _value(f, "framework.name")) in FRAMEWORKS)
     cards = [] if isinstance(snapshot.gpus, Unknown) else subjects[Scope.GPU]
-    named = _named(cards, wish.gpus)
     whole = _skipped_on_every_card(snapshot, host, depth)
+    named = _named(cards, wish.gpus) if whole is None else []  # else the report is on why there is none to name
     found: list[Course] = []
     for name in names:
         if whole is not None:
@@ -138,12 +139,26 @@ def _of_framework(name: str, cards: Sequence[Subject], pairs: Sequence[Subject],
 
 def _together(name: str, cards: Sequence[Subject], pairs: Sequence[Subject], host: Subject,
               wish: Wish) -> Iterator[Course]:
-    """Yield the course over several cards at once, if there are as many that may be used."""
-    free = [c for c in cards if _uuid(c) and not _skipped(c, ROOM_TOGETHER_BYTES)
-            and not _long_compilation(c, pairs, wish)][:_MOST_TOGETHER]
-    if _TOGETHER in wish.stages and len(free) > 1 and _value(host, "cuda.visible_count") != 0:
+    """Yield the course over several cards at once, or why it is left out where there are several."""
+    is_meant = len(cards) > 1 or tuple(wish.stages) != STAGES
+    if _TOGETHER not in wish.stages or not is_meant or _value(host, "cuda.visible_count") == 0:
+        return
+    refused = {_label(c): _skipped_together(c, pairs, wish) for c in cards}
+    free = [c for c in cards if refused[_label(c)] is None][:_MOST_TOGETHER]
+    if len(free) > 1:
         yield Course(framework=name, card=",".join(_label(c) for c in free), stages=(_TOGETHER,),
                      visible=",".join(str(_uuid(c)) for c in free), memory_bytes=_memory_bytes(free))
+        return
+    why = "; ".join([f"it takes two cards of one model, or named by --gpu, and {len(free)} may be used",
+                     *(f"GPU {label}: {skip.reason}" for label, skip in refused.items() if skip)])
+    yield Course(framework=name, skip=Skip(reason=why, wanted=True), left_out=(_TOGETHER,))
+
+
+def _skipped_together(card: Subject, pairs: Sequence[Subject], wish: Wish) -> Skip | None:
+    """Return why a card takes no part in what runs on several, if it takes none."""
+    if not _uuid(card):
+        return Skip(reason="CUDA does not list it, or it is in MIG mode", wanted=True)
+    return _skipped(card, ROOM_TOGETHER_BYTES) or _long_compilation(card, pairs, wish)
 
 
 def _skipped(card: Subject, room_bytes: int = ROOM_BYTES) -> Skip | None:
@@ -154,11 +169,24 @@ def _skipped(card: Subject, room_bytes: int = ROOM_BYTES) -> Skip | None:
     has_room = _value(card, "gpu.driver_kernel") == "passed"  # with MPS there is room beside another process
     if mode in _TAKEN and isinstance(processes, int) and processes > 0 and not has_room:
         return Skip(reason=f"its compute mode is {mode} and {processes} process(es) use it", wanted=True)
+    refused = _refused(card)
+    if refused:
+        return Skip(reason=refused, wanted=True)
     total, free = _value(card, "gpu.memory_total_bytes"), _value(card, "gpu.memory_free_bytes")
     if isinstance(total, int) and isinstance(free, int) and free < room_bytes:
         said = f"{free >> 20} MiB of its {total >> 20} MiB are free"
         return Skip(reason=f"no room on it: {said}, {room_bytes >> 20} MiB are needed", wanted=True)
     return None
+
+
+def _refused(card: Subject) -> str:
+    """Return why the checked kernel got no place on the card: not every NVML tells who uses it, or its room."""
+    if _value(card, "gpu.driver_kernel") != "skipped":
+        return ""
+    answer = _value(card, "gpu.driver_kernel_answer")
+    if answer == _UNAVAILABLE:
+        return f"its compute mode is {_value(card, 'gpu.compute_mode')} and it is taken, as the driver says"
+    return "no room on it, not even for the checked kernel" if answer == _OUT_OF_MEMORY else ""
 
 
 def _long_compilation(card: Subject, pairs: Sequence[Subject], wish: Wish) -> Skip | None:

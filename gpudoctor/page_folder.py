@@ -92,7 +92,8 @@ def _read_head(root: Path) -> tuple[str, str]:
     version, engine = raw.get("version"), raw.get("engine", "0")
     schema = raw.get("schema", compiled.NEWEST_SCHEMA)
     if not isinstance(version, str):
-        raise RuleDatabaseError(f"{head}{_line(text, 'version')}: lacks version = \"YYYY.MM.N\"")
+        line = _line(text, "version") or ":1"
+        raise RuleDatabaseError(f"{head}{line}: lacks version = \"YYYY.MM.N\": add it")
     numbered = isinstance(schema, int) and not isinstance(schema, bool)
     if not numbered or (unread := compiled.unread_schema(schema)) is not None:
         said = unread if numbered else f"schema is no number; write {compiled.NEWEST_SCHEMA}"

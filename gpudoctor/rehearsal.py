@@ -13,7 +13,7 @@ from gpudoctor import planning
 from gpudoctor.consequences import Key
 from gpudoctor.model.plan import Plan, Step
 from gpudoctor.planning.exports import variables
-from gpudoctor.trial import Judge, Look, still_there
+from gpudoctor.trial import Judge, Look, still_there, unasked
 
 ATTEMPTS = 4  # at a plan of which a part was tried in vain
 
@@ -27,8 +27,9 @@ def try_plan(make: Callable[[planning.Refused], Plan], look: Look, judge: Judge)
         again = look(variables(plan.steps)) if shells else None
         if again is None:
             return plan
-        there = still_there(judge(again))
-        failed = [step for step in shells if _root(step) in there]
+        after = judge(again)
+        there = still_there(after)
+        failed = [step for step in shells if _root(step) in there - unasked(after)]
         if not failed or len(shells) < len(plan.steps):
             return replace(plan, steps=tuple(_marked(step, there) for step in plan.steps))
         refused |= {planning.identity(*_root(step), step.env, step.unset) for step in failed}

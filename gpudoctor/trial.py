@@ -34,7 +34,8 @@ def changes(fix: Remedy) -> dict[str, str | None] | None:
 def try_fixes(report: Report, look: Look, judge: Judge) -> Report:
     """Return the report with every environment fix tried: `proven` becomes "tried", or the fix is gone.
 
-    `look` gives None when no time is left to look again; then the fix stays as the model proved it.
+    `look` gives None when no time is left to look again; then the fix stays as the model proved it. So does
+    one for what was seen by running, as nothing is run again.
     """
     return replace(report, findings=tuple(_tried(finding, look, judge) for finding in report.findings))
 
@@ -45,9 +46,18 @@ def _tried(finding: Finding, look: Look, judge: Judge) -> Finding:
         wanted = changes(fix)
         if wanted is None or (again := look(wanted)) is None:
             fixes.append(fix)
-        elif key_of(finding) not in still_there(judge(again)):
+            continue
+        after = judge(again)
+        if key_of(finding) in unasked(after):
+            fixes.append(fix)
+        elif key_of(finding) not in still_there(after):
             fixes.append(replace(fix, proven="tried"))
     return replace(finding, fixes=tuple(fixes))
+
+
+def unasked(after: Report) -> set[Key]:
+    """Return what looking again could not tell: what rests on a run cannot be told without another one."""
+    return {key_of(undecided) for undecided in after.undecided if not undecided.asked}
 
 
 def still_there(after: Report) -> set[Key]:

@@ -37,6 +37,7 @@ if __name__ == "__main__":
         if hasattr(collector, "journal"):
             collector.journal(request, int(sys.argv[3]))
             sys.exit(0)
+        os.write(int(sys.argv[3]), b" ")  # the collector is reached, as payloads/__main__.py says it
         answer = answering.dumps(collector.collect(request)).encode("utf-8", "backslashreplace")
         with os.fdopen(int(sys.argv[3]), "wb", closefd=False) as out:
             out.write(answer)

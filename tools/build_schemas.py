@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of reports, snapshots and plans from the fact catalogue and the model.
+"""Write the JSON Schemas of reports, snapshots, plans and recommendations from the catalogue and the model.
 
     python -m tools.build_schemas
 """
@@ -10,10 +10,11 @@ import json
 from pathlib import Path
 from typing import Any, get_args
 
+from gpudoctor.candidates.document import SCHEMA as RECOMMENDATION_SCHEMA
 from gpudoctor.child.values import Outcome
 from gpudoctor.codec import REPORT_SCHEMA, SNAPSHOT_SCHEMA
 from gpudoctor.facts import CATALOGUE, LISTS, FactSpec, FactType
-from gpudoctor.model import Certainty, FixKind, Risk, Scope, Severity, Verdict
+from gpudoctor.model import Certainty, Fit, FixKind, Risk, Scope, Severity, Verdict
 from gpudoctor.model.plan import DoneBy
 from gpudoctor.model.plan import Outcome as StepOutcome
 from gpudoctor.planning.document import PLAN_SCHEMA
@@ -134,7 +135,39 @@ def plan_schema() -> dict[str, Any]:
         "left": faults, "later": faults, "applied": {"oneOf": [{"type": "null"}, applied]}})}
 
 
-SCHEMAS = {"plan-1.json": plan_schema, "report-1.json": report_schema, "snapshot-1.json": snapshot_schema}
+def recommendation_schema() -> dict[str, Any]:
+    """Return the schema of `gpudoctor.recommendation/1`."""
+    text_or_null = {"type": ["string", "null"]}
+    rejections = {"type": "array", "items": _object({"rule": TEXT, "message": TEXT})}
+    member = _object({"framework": TEXT, "version": TEXT})
+    card = _object({"subject": TEXT, "name": TEXT, "compute_capability": TEXT, "data_types": TEXTS})
+    public = {"type": "string", "pattern": "^[^+]*$", "description": "without a local label"}
+    candidate = _object({
+        "framework": TEXT, "version": public, "kind": {"enum": ["pip", "image"]},
+        "beside": {"type": "array", "items": member, "description": "the rest of a set for one environment"},
+        "cuda": text_or_null, "python": TEXTS,
+        "commands": {**TEXTS, "description": "whole shell lines: pip's, the same with uv, then exports; or "
+                                             "docker's"},
+        "environment": {"type": "object", "additionalProperties": TEXT}, "image": text_or_null,
+        "pins": TEXTS, "notes": TEXTS, "verdict": {"enum": [fit.value for fit in Fit]},
+        "rejected_by": rejections, "why": TEXTS})
+    last = _object({"framework": TEXT, "version": TEXT, "cuda": text_or_null, "python": TEXTS})
+    return {"$schema": DIALECT, "title": RECOMMENDATION_SCHEMA, **_object({
+        "schema": {"const": RECOMMENDATION_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
+        "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
+        "exit_code": {"enum": [0, 1]}, "assumed": TEXTS, "asked": TEXTS,
+        "host": _object({
+            "platform": TEXT, "driver": TEXT, "python": TEXT, "glibc": TEXT, "environment": TEXT,
+            "faults": rejections, "cards": {"type": "array", "items": card}}),
+        "candidates": {"type": "array", "items": candidate},
+        "changes": {"type": "array", "items": _object({"change": TEXT, "gains": TEXTS})},
+        "conflict": {**TEXTS, "description": "the smallest set of what was asked for that nothing fits"},
+        "last": {"type": "array", "items": last,
+                 "description": "where nothing fits: the newest releases with code for the cards"}})}
+
+
+SCHEMAS = {"plan-1.json": plan_schema, "recommendation-1.json": recommendation_schema,
+           "report-1.json": report_schema, "snapshot-1.json": snapshot_schema}
 
 
 def render(name: str) -> str:

@@ -26,6 +26,7 @@ def judged(job: Job, streams: Streams, status: int | None, *, in_time: bool, sec
         stderr=stderr,
         left_out_bytes=streams.stdout.left_out_bytes + streams.stderr.left_out_bytes,
         answer=answer,
+        was_reached=streams.answer.total_bytes > 0,
         detail=": ".join(part for part in (what, _last_line(stderr)) if part) if what else "",
     )
 

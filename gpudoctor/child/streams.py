@@ -22,17 +22,17 @@ _SHORT_TICK_SECONDS = 0.01
 
 
 class Kept:
-    """The first and the last bytes of a stream of any length."""
+    """The first and the last bytes of a stream of any length, `total_bytes`."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._half = max(1, limit_bytes // 2)
         self._head = bytearray()
         self._tail = bytearray()
-        self._total = 0
+        self.total_bytes = 0
 
     def add(self, chunk: bytes) -> None:
         room = self._half - len(self._head)
-        self._total += len(chunk)
+        self.total_bytes += len(chunk)
         self._head += chunk[:room]
         self._tail += chunk[room:]
         if len(self._tail) > 2 * self._half + _CHUNK_BYTES:  # seldom, as cutting moves the whole tail
@@ -40,7 +40,7 @@ class Kept:
 
     @property
     def left_out_bytes(self) -> int:
-        return max(0, self._total - 2 * self._half)
+        return max(0, self.total_bytes - 2 * self._half)
 
     def value(self) -> bytes:
         mark = b"\n[... %d bytes left out ...]\n" % self.left_out_bytes if self.left_out_bytes else b""

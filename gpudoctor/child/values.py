@@ -27,7 +27,11 @@ class Outcome(str, Enum):
 
 @frozen
 class Run:
-    """What became of one job. A whole `answer` is kept whatever the outcome: a crash may come after it."""
+    """What became of one job. A whole `answer` is kept whatever the outcome: a crash may come after it.
+
+    `was_reached`: something came where the answer is expected, be it a blank. Payloads write one when their
+    collector begins; what ended before that ended for reasons of the interpreter, or of what starts it.
+    """
 
     outcome: Outcome
     seconds: float
@@ -37,6 +41,7 @@ class Run:
     stderr: bytes = b""
     left_out_bytes: int = 0  # of stdout and stderr together: the middle of what was longer than its limit
     answer: object | None = None
+    was_reached: bool = False
     detail: str = ""  # one printable line
 
 

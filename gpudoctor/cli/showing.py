@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli.errors import InputError
@@ -22,6 +23,11 @@ def rendered(report: Report, format_: str, output: str | None, *, verbose: bool)
 
     terminal = sys.stdout.isatty() and output is None
     return text.render(report, width=width(terminal), colour=terminal and colour(), verbose=verbose)
+
+
+def fitted(text: str, fit: Callable[[str, int], str]) -> str:
+    """Return text as `fit` lays it out for a terminal's columns; for files and pipes as it is."""
+    return fit(text, width(terminal=True)) if sys.stdout.isatty() else text
 
 
 def refuse_lost_output(output: str | None) -> None:

@@ -18,9 +18,11 @@ from gpudoctor.skeleton import UNFINISHED
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
 DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
-# All but the first three are about gpudoctor itself: what it foretold did not come true, its rules are old.
-_NO_FAULT_OF_THE_MACHINE = ("framework-not-installed", "unknown-card", "other-accelerator",
-                            "loader-trace-differs", "rules-older-than-machine", "rules-package-refused")
+# Some are information, some about gpudoctor itself: what it foretold did not come true, its rules are old.
+# The last two are seen before anything failed: who shares no memory and starts no container never notices.
+_NO_FAULT_OF_THE_MACHINE = (
+    "framework-not-installed", "unknown-card", "other-accelerator", "loader-trace-differs",
+    "rules-older-than-machine", "rules-package-refused", "shm-too-small", "nvidia-container-toolkit-missing")
 # facts that list ids of symptoms: an id that is renamed would silently stop to count
 _OF_SYMPTOMS = ("text.symptoms", "framework.symptoms")
 _VISIBLE = {

@@ -19,7 +19,8 @@ class Course:
 
     `card` is the card's index in NVML, several separated by commas, "" where there is none. `visible` is what
     CUDA_VISIBLE_DEVICES is set to; None leaves it as it is. `memory_bytes` is what the smallest of the cards
-    has. `predicted` are the files of the loader trace, held against what is really loaded.
+    has. `predicted` are the files of the loader trace, held against what is really loaded. `left_out` are the
+    stages that `skip` is about, none of them where it is about all.
     """
 
     framework: str
@@ -30,3 +31,4 @@ class Course:
     memory_bytes: int | None = None
     predicted: tuple[str, ...] = ()
     skip: Skip | None = None
+    left_out: tuple[str, ...] = ()

@@ -222,6 +222,8 @@ def _judged(status: "Optional[int]", late: bool, answer: bytes, noise: bytes,
     if late:
         return _end("unkillable" if status is None else "timeout", begun, detail, None)
     if status is not None and status < 0:
+        if not answer:  # it ended before its collector ran, which tells nothing of what was to be asked
+            return _end("not-started", begun, "before its collector ran: signal %d" % -status, None)
         return _end("signal", begun, "signal %d" % -status, None)
     return _end("exit" if status else "garbled", begun, detail, None)
 

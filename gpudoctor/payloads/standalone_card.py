@@ -7,10 +7,11 @@ _MODES = {1: "exclusive-thread", 2: "prohibited", 3: "exclusive-process"}
 _MEMORY = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMemoryInfo")
 _PROCESSES = ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
 _UUID = ("cuDeviceGetUuid_v2", "cuDeviceGetUuid")
+_NO_PLACE = (2, 46)  # CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_DEVICE_UNAVAILABLE: as the driver said to the kernel
 
 
 def first(answers, hidden_by):
-    """Return {"total", "free", "mode", "processes", "computes"} of it, None for what nobody says.
+    """Return {"total", "free", "mode", "processes", "computes", "refused"} of it, None for what nobody says.
 
     `hidden_by` is what CUDA_VISIBLE_DEVICES says, None where it is not set. A MIG instance is no card:
     nothing is said of it.
@@ -20,11 +21,20 @@ def first(answers, hidden_by):
     memory, processes = _first_value(card, _MEMORY), _first_value(card, _PROCESSES)
     memory = memory if name and isinstance(memory, dict) else {}
     trials = [d.get("trial") for d in _devices(answers, "smoke") if d.get("ordinal") == ordinal]
+    trials = [trial for trial in trials if isinstance(trial, dict)]
     return {
         "total": memory.get("total"), "free": memory.get("free"),
         "mode": _MODES.get(_value(card, "nvmlDeviceGetComputeMode")) if name else None,
         "processes": len(processes) if isinstance(processes, list) else None,
-        "computes": any(isinstance(one, dict) and one.get("outcome") == "passed" for one in trials)}
+        "computes": any(trial.get("outcome") == "passed" for trial in trials),
+        "refused": next((trial.get("reason") for trial in trials if _found_no_place(trial)), None)}
+
+
+def _found_no_place(trial):
+    """Say whether the kernel was turned away: not every NVML tells who uses a card, or its room."""
+    answer = trial.get("answer")
+    code = answer.get("code") if isinstance(answer, dict) else None
+    return trial.get("outcome") == "skipped" and code in _NO_PLACE
 
 
 def left_alone(card):
@@ -33,6 +43,8 @@ def left_alone(card):
         return "its compute mode prohibits computing"
     if card["mode"] and card["processes"] and not card["computes"]:  # with MPS there is room beside another
         return "its compute mode is %s and %d process(es) use it" % (card["mode"], card["processes"])
+    if card["refused"]:
+        return card["refused"]
     total, free = card["total"], card["free"]
     if isinstance(total, int) and isinstance(free, int) and free < ROOM_BYTES:
         return "no room on it: %d MiB of its %d MiB are free, %d MiB are needed" % (

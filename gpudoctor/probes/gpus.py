@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Unknown
 from gpudoctor.probes.calls import Cards
-from gpudoctor.probes.smoke import KERNEL, OUTCOMES
+from gpudoctor.probes.smoke import ANSWER, KERNEL, OUTCOMES
 
 Source: TypeAlias = Literal["nvml", "cuda", "pci", "smoke"]
 _NAMES: Mapping[Source, str] = {
@@ -125,8 +125,8 @@ def _unnamed(listed: Cards) -> Unknown | None:
 
 
 def _fact(card: _Card, name: str, owner: Source, lists: Mapping[Source, Cards]) -> Fact:
-    if name == KERNEL:
-        return _kernel(card, lists["smoke"])
+    if name in (KERNEL, ANSWER):
+        return _of_the_kernel(card, name, lists["smoke"])
     said = list(card.facts(name))
     for fact in said:
         if isinstance(fact, Known):
@@ -148,13 +148,15 @@ def _not_listed(owner: Source, listed: Cards, looked: Fact) -> Fact:
     return listed
 
 
-def _kernel(card: _Card, listed: Cards) -> Fact:
-    """Return the worst that happened on any device of the card."""
-    facts = [facts[KERNEL] for facts in card.said.get("smoke", ()) if KERNEL in facts]
-    for outcome in OUTCOMES:
-        for fact in facts:
-            if isinstance(fact, Known) and fact.value == outcome:
-                return fact
-    if facts:
-        return facts[0]
+def _of_the_kernel(card: _Card, name: str, listed: Cards) -> Fact:
+    """Return a fact of the worst that happened on any device of the card."""
+    devices = [facts for facts in card.said.get("smoke", ()) if name in facts]
+    if devices:
+        return min(devices, key=_badness)[name]
     return _not_listed("smoke", listed, Absent(source="libcuda does not list this card"))
+
+
+def _badness(device: Facts) -> int:
+    """Return how far down in the order of outcomes a device stands; one without any is last."""
+    fact = device.get(KERNEL)
+    return OUTCOMES.index(str(fact.value)) if isinstance(fact, Known) else len(OUTCOMES)

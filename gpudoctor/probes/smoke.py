@@ -11,7 +11,7 @@ from gpudoctor.probes import calls, cuda
 from gpudoctor.probes.calls import Cards, Library
 from gpudoctor.probes.raw import Answer
 
-KERNEL = "gpu.driver_kernel"
+KERNEL, ANSWER = "gpu.driver_kernel", "gpu.driver_kernel_answer"
 OUTCOMES = ("wrong-result", "failed", "no-proof", "skipped", "passed")  # worst first
 
 
@@ -29,14 +29,23 @@ def read_gpus(answer: Answer) -> Cards:
 
 
 def _device(library: Library, entry: Mapping[str, Any]) -> Facts:
-    return cuda.identity(library, entry) | {KERNEL: _kernel(library, calls.mapping(entry.get("trial")))}
+    return cuda.identity(library, entry) | _kernel(library, calls.mapping(entry.get("trial")))
 
 
-def _kernel(library: Library, trial: Mapping[str, Any]) -> Fact:
+def _kernel(library: Library, trial: Mapping[str, Any]) -> Facts:
     outcome = calls.text(trial.get("outcome"))
     if outcome not in OUTCOMES:
-        return Unknown(reason=library.silence("the checked kernel"))
-    return Known(value=outcome, source=f"the checked kernel: {_detail(outcome, trial)}")
+        return dict.fromkeys((KERNEL, ANSWER), Unknown(reason=library.silence("the checked kernel")))
+    source = f"the checked kernel: {_detail(outcome, trial)}"
+    return {KERNEL: Known(value=outcome, source=source), ANSWER: Known(value=_code(trial), source=source)}
+
+
+def _code(trial: Mapping[str, Any]) -> str:
+    """Return the code of the call that the trial ended with, "none" where that gave no code."""
+    if not calls.text(trial.get("call")):
+        return "0"
+    code = calls.integer(calls.mapping(trial.get("answer")).get("code"))
+    return "none" if code is None else str(code)
 
 
 def _detail(outcome: str, trial: Mapping[str, Any]) -> str:

@@ -43,12 +43,14 @@ class _Course:
 
     card: str
     stages: tuple[str, ...]
+    left_out: tuple[str, ...]
     skipped: Data
     rounds: tuple[_Round, ...]
 
 
 def _course(found: Data) -> _Course:
     return _Course(card=text(found.get("card")) or "", stages=texts(found.get("stages")),
+                   left_out=texts(found.get("left_out")),
                    skipped=mapping(found.get("skipped")),
                    rounds=tuple(_round(one) for one in objects(found.get("rounds"))))
 
@@ -131,9 +133,9 @@ def _stages(courses: Sequence[_Course], imported: Fact) -> Fact:
     records: list[Record] = []
     for course in courses:
         if course.skipped:
-            records.append(record(
-                stage=EVERY_STAGE, card=course.card, outcome="skipped",
-                reason=text(course.skipped.get("reason")) or "", wanted=bool(course.skipped.get("wanted"))))
+            records += [record(
+                stage=stage, card=course.card, outcome="skipped", wanted=bool(course.skipped.get("wanted")),
+                reason=text(course.skipped.get("reason")) or "") for stage in course.left_out or (EVERY_STAGE,)]
         records += (_stage(course, stage, imported) for stage in course.stages)
     return Known(value=tuple(records), source="the smoke stages in child processes")
 

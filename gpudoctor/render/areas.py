@@ -181,5 +181,6 @@ def _run(facts: Facts) -> str:
         card = text_in(stage, "card")
         where = f" on GPU {card}" if card and not outcome.startswith(("skipped", "ran-on-cpu")) else ""
         grouped.setdefault(outcome + where, []).append(text_in(stage, "stage"))
-    parts += [f"{outcome}: {', '.join(names)}" for outcome, names in grouped.items()]
-    return "; ".join(parts).replace("): all", ")")
+    parts += [outcome if names == ["all"] else f"{outcome}: {', '.join(names)}"
+              for outcome, names in grouped.items()]
+    return "; ".join(parts)

@@ -94,5 +94,5 @@ def _round(result: Run) -> dict[str, Any]:
 def _described(course: Course) -> dict[str, Any]:
     skip = course.skip
     return {"framework": course.framework, "card": course.card, "visible": course.visible,
-            "stages": list(course.stages),
+            "stages": list(course.stages), "left_out": list(course.left_out),
             "skipped": None if skip is None else {"reason": skip.reason, "wanted": skip.wanted}}

@@ -124,7 +124,10 @@ def with_device_code(visit: Visit, raw: RawDocument, names: Collection[str]) -> 
 
 
 def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | None]) -> RawDocument:
-    """Return the document with what depends on the environment collected anew; None unsets a variable."""
+    """Return the document with what depends on the environment collected anew; None unsets a variable.
+
+    Nothing is run a second time, which could take minutes: what was seen by running is not asked then.
+    """
     environment = {name: value for name, value in visit.environment.items() if name not in variables}
     environment.update({name: value for name, value in variables.items() if value is not None})
     changed = replace(visit, environment=environment)
@@ -132,7 +135,8 @@ def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | Non
     own = _own(visit)
     seen_from = patient.executable if isinstance(patient, Patient) else own
     interpreter = seen_from if _is_python(raw["frameworks"]) else own
-    return {**raw, **_run({
+    not_run = _unasked("not-asked", "nothing was run in the changed environment")
+    return {**raw, "smoke": not_run, "stages": not_run, **_run({
         "loader": _job(changed, "loader", own, executable=seen_from),
         "environment": _job(changed, "environment", own, executable=seen_from,
                             names=list(ENVIRONMENT_VARIABLES)),
@@ -201,10 +205,17 @@ def _run(jobs: Mapping[str, Job], meanwhile: Callable[[], object] | None = None)
 
 
 def _answer(run: Run) -> Answer:
-    """Return a child's end as an answer. What it answered counts even if a call then hung or crashed it."""
+    """Return a child's end as an answer. What it answered counts even if a call then hung or crashed it.
+
+    A signal that came before the collector was reached hit the interpreter or its launcher, and tells nothing
+    of what was to be asked.
+    """
     from gpudoctor.probes.raw import ended
 
-    return ended(run.outcome.value, run.seconds, run.detail, run.answer)
+    outcome, detail = run.outcome, run.detail
+    if outcome is Outcome.SIGNAL and not run.was_reached:
+        outcome, detail = Outcome.NOT_STARTED, f"before its collector ran: {detail}"
+    return ended(outcome.value, run.seconds, detail, run.answer)
 
 
 def _unasked(outcome: str, why: str) -> Answer:

@@ -175,6 +175,9 @@ def test_4_a_card_that_is_not_there(tmp_path: Path) -> None:
     refused = machine.run([*command, "7"], cwd=str(ROOT), timeout=120)
     assert (refused.returncode, refused.stdout) == (INPUT, "")
     assert "--gpu 7: no such card; cards here: 0 (NVIDIA H100" in refused.stderr
+    broken = machine.adding(shim="rc.nvmlInit=999\nrc.cuInit=999")  # nobody numbers the cards there
+    diagnosed = broken.run([*command, "0"], cwd=str(ROOT), timeout=120)
+    assert (diagnosed.returncode, "cuInit returned 999" in diagnosed.stdout) == (FINDINGS, True)
     taken = machine.run([*command, "0"], cwd=str(ROOT), timeout=120)
     assert taken.returncode in (HEALTHY, FINDINGS, UNDECIDED)
 

@@ -15,7 +15,7 @@ PURE = (
     {"frozen"},
     {"compatible", "exhaustive", "lazily", "model", "schema", "variables"},
     {"facts"},
-    {"versions"},
+    {"toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "pages", "require", "share", "symptoms",
      "unfamiliar"},
     {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "lint", "planning",

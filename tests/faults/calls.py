@@ -49,14 +49,14 @@ NVML_OF_A_CARD: dict[str, frozenset[str]] = {function: frozenset(names.split()) 
 NVML_OF_MIG = {"nvmlDeviceGetMaxMigDeviceCount": frozenset({"gpu.mig_instances"}),
                "nvmlDeviceGetMigDeviceHandleByIndex": frozenset({"gpu.mig_instances"})}
 CUDA_OF_A_DEVICE: dict[str, frozenset[str]] = {function: frozenset(names.split()) for function, names in {
-    "cuDeviceGet": "gpu.in_cuda gpu.driver_kernel",
+    "cuDeviceGet": "gpu.in_cuda gpu.driver_kernel gpu.driver_kernel_answer",
     "cuDeviceGetName": "",
-    "cuDeviceGetPCIBusId": "gpu.in_cuda gpu.driver_kernel",
+    "cuDeviceGetPCIBusId": "gpu.in_cuda gpu.driver_kernel gpu.driver_kernel_answer",
     "cuDeviceGetUuid": "",
     "cuDeviceGetAttribute": "",
     "cuDeviceTotalMem": "",
 }.items()}
-KERNEL = frozenset({"gpu.driver_kernel"})
+KERNEL = frozenset({"gpu.driver_kernel", "gpu.driver_kernel_answer"})
 CUDA_OF_THE_KERNEL = dict.fromkeys((
     "cuCtxCreate", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc", "cuMemcpyHtoD", "cuLaunchKernel",
     "cuCtxSynchronize", "cuMemcpyDtoH", "cuPointerGetAttribute"), KERNEL)
@@ -155,7 +155,7 @@ def survive_cell(lot: Lot, index: int, stage: Stage) -> None:
     differing = {name for name in {*was, *now} if was.get(name, "-") != now.get(name, "-")}
     is_lost = cell.function.startswith("nvml") and cell.code == NVML_GPU_IS_LOST
     changed = {"0 gpu.lost"} if is_lost else set()
-    outcome = {"0 gpu.driver_kernel"} if cell.function.startswith("cu") else set()
+    outcome = {f"0 {name}" for name in KERNEL} if cell.function.startswith("cu") else set()
     index_of_it = {"cuda.devices", "0 gpu.nvml_code"}
     excess = differing - {f"0 {name}" for name in cell.lost} - changed - index_of_it
     assert excess == set(), {name: (was.get(name), now.get(name)) for name in excess}

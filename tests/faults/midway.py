@@ -27,7 +27,7 @@ KINDS = {
     "answers half a line": (
         "import os, sys; os.write(int(sys.argv[2]), b'{\"collector\": \"'); os._exit(0)", "no JSON document",
         10.0),
-    "answers what is no JSON": ("return {1, 2}", "TypeError", 10.0),
+    "answers what is no JSON": ("return {1, 2}", "no JSON object", 10.0),
     "floods stdout and stderr": (
         ("import os\n    for _ in range(300): os.write(1, b'x' * 100000); os.write(2, b'x' * 100000)\n"
          "    return _whole(request)"), "", 10.0),

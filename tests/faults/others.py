@@ -111,8 +111,6 @@ def promise(other: Other, kind: Kind) -> Promise:
     if not kind.loses or not other.lost:
         return Promise(exit_codes=frozenset({other.whole}), may_change=changes)
     codes = {other.without, other.whole} if kind.part else {other.without}
-    if other.name == "launch" and kind.word in ("crash", "abort"):  # a child that was to ask libcuda crashed
-        changes, codes = changes | {"cuda.ended"}, {FOUND}
     return Promise(exit_codes=frozenset(codes), may_lose=other.lost, may_change=changes, says=kind.says)
 
 

@@ -98,7 +98,8 @@ KINDS = (
     Kind(name="hangs, deaf to every signal", word="deaf", says=HANG, seconds=HANGING_SECONDS,
          everywhere=True),
     Kind(name="is stopped", word="stopped", says=HANG, seconds=HANGING_SECONDS),
-    Kind(name="hangs in the kernel (vfork)", word="vforked", says=HANG, seconds=HANGING_SECONDS),
+    Kind(name="hangs in the kernel (vfork)", word="vforked", says=HANG, seconds=HANGING_SECONDS,
+         everywhere=True),
     Kind(name="hangs where not even SIGKILL is heard", word="unkillable", says="was killed, but does not go",
          seconds=HANGING_SECONDS + 1),
     Kind(name="hangs and leaves a daemon with its pipes", word="daemon", says=HANG, seconds=HANGING_SECONDS),
@@ -203,13 +204,11 @@ def promise(probe: Probe, kind: Kind) -> Promise:
         return running.promise(kind.word, may_lose=probe.lost, exit_code=probe.exit_code)
     if not kind.loses:
         return Promise(exit_codes=frozenset({normal}))
-    crashed = probe.collector == "cuda" and kind.word in ("crash", "abort")  # which is a finding
-    code = FOUND if crashed else probe.exit_code
     # A record without the member that could not be read is still a record.
     partial_records = {"loader.files", "system.pci_nvidia"} if kind.part else set()
     return Promise(
-        exit_codes=frozenset({code, normal} if kind.part else {code}), may_lose=probe.lost, says=kind.says,
-        may_change=frozenset({"cuda.ended"} if crashed else partial_records & probe.lost))
+        exit_codes=frozenset({probe.exit_code, *([normal] if kind.part else [])}), may_lose=probe.lost,
+        says=kind.says, may_change=frozenset(partial_records & probe.lost))
 
 
 def faults() -> Iterator[Fault]:

@@ -1,6 +1,7 @@
 """SIGINT, SIGTERM, SIGHUP and SIGPIPE at many moments of a check: no process is left, and no half a report.
 
-The moments are drawn once, from a seed, over the time that a check takes; some more while a child hangs.
+The moments are drawn once, from a seed, over the time that a check takes; some more while a child hangs, and
+while a framework that is run does, which has a child of its own.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import random
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
+from tests.faults import running
 from tests.faults.doctor import COMMAND, FAULT_FILE, doctor_machine
 from tests.faults.fault import Fault
 from tests.faults.scene import Stage
-from tests.harness.machine import File
+from tests.harness.machine import File, Machine
 
 MOMENTS, SEED = 8, 20261120
 LONGEST_SECONDS, HUNG_SECONDS = 1.2, 2.5
+RUN_SECONDS = 4.0  # by then, its import hangs
 GONE_WITHIN_SECONDS = 6.0
 OUTPUT = "/tmp/out/report.json"
 # 128 + n is what a shell says of a program that a signal ended; before our own handlers stand, one does.
@@ -36,9 +39,19 @@ def moments(number: signal.Signals) -> list[float]:
     return sorted(round(drawn.uniform(0.0, LONGEST_SECONDS), 3) for _ in range(MOMENTS))
 
 
-def survive(number: signal.Signals, moment: float, hung: bool, _stage: Stage) -> None:
+def with_hung_child() -> Machine:
+    """Return the machine on which the child that asks libcuda hangs."""
+    return doctor_machine().adding(files={FAULT_FILE: File(content="cuda hang 0\n")})
+
+
+def with_hung_framework() -> Machine:
+    """Return the machine with a torch whose import hangs, and a process that it forked."""
+    return running.machine(running.IN_IMPORT.format("os.fork(); time.sleep(600)"))
+
+
+def survive(number: signal.Signals, moment: float, where: Callable[[], Machine], _stage: Stage) -> None:
     """Send the signal at the moment and hold what follows to its promises."""
-    machine = doctor_machine().adding(files={FAULT_FILE: File(content="cuda hang 0\n")} if hung else {})
+    machine, hung = where(), where is not doctor_machine
     argv = ["sh", "-c", SCRIPT, "sh", *COMMAND, "check", "--format", "json", "--timeout", "10", "-o", OUTPUT]
     running = machine.start(argv, collect=(OUTPUT, "/tmp/listed", "/tmp/stdout"))
     while running.output_so_far()[0] != "begun\n" and running.process.poll() is None:
@@ -79,9 +92,11 @@ def faults() -> Iterator[Fault]:
     for number in SIGNALS:
         for moment in moments(number):
             yield Fault(group="a signal", subject=number.name, kind=f"after {moment:g} s", scenes=(),
-                        survive=partial(survive, number, moment, False))
+                        survive=partial(survive, number, moment, doctor_machine))
+        if number is signal.SIGPIPE:  # Python ignores it, so that a check with a hung child goes on
+            continue
         for late in (1.5, HUNG_SECONDS):
-            if number is not signal.SIGPIPE:  # Python ignores it, so that a check with a hung child goes on
-                kind = f"while a child hangs, after {late:g} s"
-                yield Fault(group="a signal", subject=number.name, kind=kind, scenes=(),
-                            survive=partial(survive, number, late, True))
+            yield Fault(group="a signal", subject=number.name, kind=f"while a child hangs, after {late:g} s",
+                        scenes=(), survive=partial(survive, number, late, with_hung_child))
+        yield Fault(group="a signal", subject=number.name, kind="while a framework is run", scenes=(),
+                    survive=partial(survive, number, RUN_SECONDS, with_hung_framework))

@@ -26,6 +26,18 @@ def test_page_counts_the_rows_of_the_table() -> None:
     assert faults_on(PAGE.read_text("utf-8")) == dict(Counter(map(line_of, all_faults())))
 
 
+def test_page_sums_up_its_own_lines() -> None:
+    """The totals of the groups, and the one of all, are those of the lines below them."""
+    page = PAGE.read_text("utf-8")
+    of_groups: Counter[str] = Counter()
+    for (group, _), number in faults_on(page).items():
+        of_groups[group] += number
+    summary = page.partition("<!-- counted -->")[2].partition("###")[0]
+    rows = re.findall(r"^\| (.+) \| (\d+) \| \d+ \| \d+ \|$", summary, re.MULTILINE)
+    assert {group: int(number) for group, number in rows} == dict(of_groups)
+    assert re.findall(r"^Together: (\d+) faults", summary, re.MULTILINE) == [str(of_groups.total())]
+
+
 def test_names_are_unique() -> None:
     """No fault hides another one."""
     names = Counter((fault.group, fault.name) for fault in all_faults())

@@ -151,6 +151,31 @@ def test_shadowed_standard_library_does_not_stop_the_look(patient: Patient) -> N
     assert set(seen.outcomes.values()) == {"ok", "not-asked"}
 
 
+CRASHING = """
+import os, signal, sys
+if "--collect" in getattr(sys, "orig_argv", sys.argv) or not hasattr(sys, "argv"):
+    os.kill(os.getpid(), signal.SIGSEGV)
+"""
+
+
+def test_interpreter_that_crashes_at_its_start_says_nothing_of_libcuda() -> None:
+    """It ends by the signal by which libcuda would end it, and has not come to asking libcuda."""
+    machine = HEALTHY.adding(files={"/opt/site/sitecustomize.py": CRASHING})
+    seen = examined(machine, sleeper(need_python("3.11").resolve()), environment={"PYTHONPATH": "/opt/site"})
+    assert seen.outcomes["cuda"] == "not-started"
+    assert "before its collector ran: SIGSEGV" in seen.fact("cuda.ended")["unknown"]
+    assert (causes(seen), seen.exit_code) == (set(), 3)
+
+
+def test_libcuda_that_crashes_is_named_where_the_process_lives() -> None:
+    """The same signal, from within libcuda."""
+    machine = HEALTHY.adding(shim="crash.cuInit=11")
+    seen = examined(machine, sleeper(need_python("3.11").resolve()))
+    assert seen.outcomes["cuda"] == "signal"
+    assert seen.fact("cuda.ended")["value"] == "crashed"
+    assert "libcuda-no-answer" in causes(seen)
+
+
 SITE = """
 import os
 with open("/tmp/uids", "a") as file:

@@ -18,6 +18,17 @@ WAYS = [("/tmp/nvidia-mps-42", code, RESTART) for code in CODES]
 WAYS += [("", code, REMOVE if code == 805 else RESTART) for code in CODES]
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_the_service_that_turns_only_contexts_away_is_named(code: int) -> None:
+    """cuInit works: then the kernel alone shows it, and the driver is not to blame."""
+    machine = r580(H100).adding(shim=f"rc.cuCtxCreate={code}")
+    command = [sys.executable, "-m", "gpudoctor", "check", "--format", "json"]
+    done = machine.run(command, timeout=60, cwd=str(ROOT))
+    causes = [finding["cause"] for finding in json.loads(done.stdout)["findings"]]
+    assert (done.returncode, causes[0]) == (1, "mps-daemon"), done.stderr
+    assert "driver-bug-regression" not in causes
+
+
 @pytest.mark.parametrize(("folder", "code", "title"), WAYS)
 def test_the_service_is_named_with_the_way_out(folder: str, code: int, title: str) -> None:
     """A folder that was left behind can only be meant by 805, and at its usual place without a variable."""

@@ -75,6 +75,24 @@ def test_all_cards_of_one_model_are_summed_over_together(database: RuleDatabase)
     assert together.visible == "GPU-10000000,GPU-20000000"
 
 
+def test_a_sum_over_cards_that_cannot_be_is_left_out_with_the_reason(database: RuleDatabase) -> None:
+    """Both cards are of one model, and one of them is full."""
+    alone, together = planned(database, machine(database, card(0), card(1, gpu__memory_used_bytes=78 * GIB)))
+    assert (alone.card, alone.stages) == ("0", STAGES[:-1])
+    assert (together.stages, together.left_out) == ((), ("all-reduce",))
+    assert together.skip is not None
+    assert "and 1 may be used; GPU 1: no room on it" in together.skip.reason
+
+
+def test_who_asks_for_a_sum_over_cards_hears_that_there_is_one(database: RuleDatabase) -> None:
+    """Else nothing would be run, and nothing said; who asks for all stages does not mean this one."""
+    alone, together = planned(database, machine(database, card(0)), Wish(stages=("all-reduce",)))
+    assert (alone.stages, together.left_out) == ((), ("all-reduce",))
+    assert together.skip is not None
+    assert together.skip.wanted
+    assert len(planned(database, machine(database, card(0)))) == 1
+
+
 def test_unlike_cards_are_summed_over_only_when_they_are_named(database: RuleDatabase) -> None:
     small = {"gpu__name": "NVIDIA L4", "gpu__compute_capability": "8.9"}
     snapshot = machine(database, card(0), card(1, **small))
@@ -92,6 +110,9 @@ def test_a_machine_with_one_device_shows_the_program_what_it_always_sees(databas
 @pytest.mark.parametrize(("values", "said"), [
     ({"gpu__compute_mode": "exclusive-process", "gpu__compute_processes": 1}, "exclusive-process"),
     ({"gpu__compute_mode": "prohibited"}, "prohibits"),
+    ({"gpu__compute_mode": "exclusive-process", "gpu__driver_kernel": "skipped",
+      "gpu__driver_kernel_answer": "46"}, "exclusive-process and it is taken"),
+    ({"gpu__driver_kernel": "skipped", "gpu__driver_kernel_answer": "2"}, "not even for the checked kernel"),
     ({"gpu__memory_used_bytes": 80 * GIB - (1 << 20)}, "no room on it: 1 MiB of its 81920 MiB are free"),
 ])
 def test_a_neighbours_card_is_left_alone(values: dict[str, Value], said: str, database: RuleDatabase) -> None:
@@ -107,6 +128,13 @@ def test_a_card_that_just_computed_beside_another_process_is_not_taken(database:
     shared: dict[str, Value] = {"gpu__compute_mode": "exclusive-process", "gpu__compute_processes": 1,
               "gpu__driver_kernel": "passed"}
     course, = planned(database, machine(database, card(0, **shared)))
+    assert course.skip is None
+
+
+def test_a_card_for_which_our_kernel_may_not_be_compiled_is_no_taken_one(database: RuleDatabase) -> None:
+    """The kernel is text; a framework brings machine code."""
+    forbidden = card(0, gpu__driver_kernel="skipped", gpu__driver_kernel_answer="223")
+    course, = planned(database, machine(database, forbidden))
     assert course.skip is None
 
 
@@ -179,6 +207,14 @@ def test_a_card_that_is_not_there_is_an_error_that_names_those_that_are(
     with pytest.raises(NoSuchCard, match=r"--gpu") as error:
         planned(database, machine(database, card(0), card(1)), Wish(gpus=(name,)))
     assert said in str(error.value)
+
+
+def test_no_card_is_looked_for_where_nothing_can_be_run(database: RuleDatabase) -> None:
+    """Whoever names a card of a machine whose driver is broken is told of the driver."""
+    broken = machine(database, card(0, gpu__index=None), cuda__init_code=999)
+    course, = planned(database, broken, Wish(gpus=("0",)))
+    assert course.skip is not None
+    assert "driver does not work" in course.skip.reason
 
 
 def test_only_device_code_that_no_table_has_is_walked(database: RuleDatabase) -> None:

@@ -43,12 +43,20 @@ def kernels(answer: Answer) -> list[Known]:
     return [fact for fact in facts if isinstance(fact, Known)]
 
 
+def answers(answer: Answer) -> list[object]:
+    """Return the code that ended the kernel on each device."""
+    cards = smoke.read_gpus(answer)
+    assert isinstance(cards, tuple)
+    return [fact.value for card in cards if isinstance(fact := card["gpu.driver_kernel_answer"], Known)]
+
+
 def test_a_scripted_driver_proves_nothing(tmp_path: Path) -> None:
     """It runs the kernel on the host; whatever it says of its memory, this process can read that itself."""
     answer = ask("smoke", machine(tmp_path, TWO_CARDS))
     trial = answer.data["devices"][0]["trial"]
     assert (trial["wrong_values"], trial["largest_error"], trial["values"]) == (0, 0.0, payload.VALUES)
     assert [fact.value for fact in kernels(answer)] == ["no-proof", "no-proof"]
+    assert answers(answer) == ["0", "0"]
     assert "this process itself can read" in kernels(answer)[0].source
 
 
@@ -83,8 +91,10 @@ def test_a_failing_call_is_named_and_everything_is_given_back(function: str, tmp
     """Whatever was made before the failure is unmade, on each card."""
     log = tmp_path / "log"
     folder = machine(tmp_path / "driver", TWO_CARDS + f"rc.{function}=700\nlog={log}\n")
-    first, second = kernels(ask("smoke", folder))
+    answer = ask("smoke", folder)
+    first, second = kernels(answer)
     assert (first.value, second.value) == ("failed", "failed")
+    assert answers(answer) == ["700", "700"]
     assert first.source.startswith(f"the checked kernel: {function} returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS")
     called = Counter(log.read_text().split())
     assert called[function] == 2

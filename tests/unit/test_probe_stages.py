@@ -129,6 +129,16 @@ def test_a_card_left_alone_keeps_its_reason() -> None:
     assert isinstance(found["framework.import_outcome"], Unknown)
 
 
+def test_one_stage_that_was_left_out_is_named() -> None:
+    """The others of its framework ran elsewhere."""
+    course = {"framework": "tensorflow", "card": "", "stages": [], "rounds": [], "left_out": ["all-reduce"],
+              "skipped": {"reason": "it takes two cards", "wanted": True}}
+    found = stages.read_framework(Answer(outcome="ok", seconds=1.0, data={"courses": [course]}), "tensorflow")
+    record, = records(found)
+    assert (record["stage"], record["outcome"], record["reason"]) == (
+        "all-reduce", "skipped", "it takes two cards")
+
+
 def test_nobody_asked_is_not_could_not() -> None:
     found = stages.read_framework(Answer(outcome="not-asked", seconds=0, detail="static"), "tensorflow")
     assert all(isinstance(fact, Unknown) and not fact.asked for fact in found.values())

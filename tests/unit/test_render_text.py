@@ -97,6 +97,19 @@ def test_a_result_without_proof_of_a_gpu_is_not_called_more() -> None:
     assert "nothing proves that a GPU computed it" in text.render(unproven, width=200, colour=False)
 
 
+def test_stages_that_were_not_run_are_named_with_the_reason() -> None:
+    """All of them together need no name, and all-reduce is not all."""
+    database = ruledb.load_shipped()
+    base = lay(database.base, assumed([("cc", "9.0"), ("driver", "580.95.05"), ("release", "torch==2.10.0")]),
+               database.tables, source="a test")
+    for stage, said in (("all", "skipped (no room)\n"), ("all-reduce", "skipped (no room): all-reduce\n")):
+        left: Record = {"stage": stage, "card": "", "outcome": "skipped", "reason": "no room"}
+        ran = lay(base, {"framework.import_outcome": Known(value="passed", source="a test"),
+                         "framework.stages": Known(value=(left,), source="a test")}, database.tables,
+                  source="a test")
+        assert said in text.render(examine(ran, database, Policy()), width=200, colour=False)
+
+
 def test_at_the_greatest_depth_no_greater_one_is_promised() -> None:
     """An import that failed leaves questions that no other depth would answer."""
     database = ruledb.load_shipped()

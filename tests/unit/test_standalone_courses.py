@@ -34,11 +34,11 @@ def card(name: str, free: int = 40 << 30, mode: int = 0, processes: int = 0) -> 
 
 
 def planned(*cards: dict[str, object], hidden_by: str | None = None,
-            computes: bool = False) -> dict[str, object]:
+            computes: bool = False, trial: dict[str, object] | None = None) -> dict[str, object]:
     """Return the course on a machine with two devices, of which NVML says this."""
     devices = [{"ordinal": number, "calls": {"cuDeviceGetUuid_v2": {"code": 0, "value": UUIDS[number]}}}
                for number in range(2)]
-    trial = {"outcome": "passed" if computes else "skipped"}
+    trial = trial or {"outcome": "passed" if computes else "skipped"}
     answers = {
         "cuda": {"data": {"devices": devices}}, "nvml": {"data": {"cards": list(cards)}},
         "smoke": {"data": {"devices": [{"ordinal": 0, "trial": trial}]}},
@@ -64,6 +64,14 @@ def test_a_card_that_is_taken_closed_or_full_is_left_alone(
     course = planned(first, FREE)
     assert course["skipped"] == (None if reason is None else {"reason": reason, "wanted": True})
     assert course["stages"] == ([] if reason else list(standalone_courses.STAGES))
+
+
+@pytest.mark.parametrize(("code", "is_left_alone"), [(46, True), (2, True), (223, False)])
+def test_a_card_that_turned_the_kernel_away_is_left_alone(code: int, is_left_alone: bool) -> None:
+    """In a container NVML tells of nobody; 223 forbids to compile text, which a framework does not need."""
+    trial: dict[str, object] = {"outcome": "skipped", "reason": "it is taken", "answer": {"code": code}}
+    expected = {"reason": "it is taken", "wanted": True} if is_left_alone else None
+    assert planned(card(NAMES[0], mode=3), FREE, trial=trial)["skipped"] == expected
 
 
 def test_a_card_whose_driver_takes_another_process_is_run_on() -> None:

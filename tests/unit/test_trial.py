@@ -30,7 +30,7 @@ def remedy(effect: Mapping[str, Value | None], kind: FixKind = "environment") ->
     )
 
 
-def report(*fixes: Remedy, found: bool = True, undecided: bool = False) -> Report:
+def report(*fixes: Remedy, found: bool = True, undecided: bool = False, asked: bool = True) -> Report:
     """Return a report with one finding, none, or one that could not be judged."""
     finding = Finding(
         rule="GPD1",
@@ -46,7 +46,7 @@ def report(*fixes: Remedy, found: bool = True, undecided: bool = False) -> Repor
         cause="c",
         severity=Severity.ERROR,
         subject="host",
-        asked=True,
+        asked=asked,
         reasons=(Evidence(fact="f", saw="unknown", source="s"),),
     )
     return Report(
@@ -83,6 +83,11 @@ def test_fix_that_does_not_cure_is_withdrawn() -> None:
     """Still found, or no longer to be judged: neither is a cure."""
     assert tried((remedy(PATH),), report()) == ()
     assert tried((remedy(PATH),), report(found=False, undecided=True)) == ()
+
+
+def test_what_looking_again_does_not_ask_is_not_withdrawn() -> None:
+    """What was seen by running is not run again: nothing was said against the fix, and nothing for it."""
+    assert tried((remedy(PATH),), report(found=False, undecided=True, asked=False)) == (remedy(PATH),)
 
 
 def test_no_time_left() -> None:
