@@ -251,9 +251,9 @@ def _conditions(raw: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
 
 def _fix(raw: Mapping[str, Any]) -> Fix:
     return Fix(
-        kind=raw["kind"], title=raw["title"], risk=raw["risk"], commands=tuple(raw.get("commands", ())),
-        env=raw.get("env", {}), image=raw.get("image"), undo=raw.get("undo"),
-        when=_conditions(raw.get("when", ())),
+        kind=raw["kind"], title=raw["title"], risk=raw["risk"], by_hand=raw.get("by_hand", False),
+        commands=tuple(raw.get("commands", ())), env=raw.get("env", {}), image=raw.get("image"),
+        undo=raw.get("undo"), when=_conditions(raw.get("when", ())),
         effect=tuple(Effect(fact=e["fact"], right=_operand(e.get("right")), absent=e.get("absent", False))
                      for e in raw.get("effect", ())))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor.cli import check
+from gpudoctor.cli import parameters
 
 
 def recommend(
@@ -26,8 +26,8 @@ def recommend(
         "--from", metavar="SNAPSHOT", help="For a recorded machine (- for stdin).")] = None,
     assume: Annotated[list[str] | None, typer.Option(
         metavar="FACT=VALUE", help="As if: driver=570.86.15, cc=9.0 or any fact (repeatable).")] = None,
-    format_: Annotated[check.Format, typer.Option(
-        "--format", help="How to print it.")] = check.Format.TEXT,
+    format_: Annotated[parameters.Format, typer.Option(
+        "--format", help="How to print it.")] = parameters.Format.TEXT,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write it there instead of standard output.")] = None,
     timeout: Annotated[float, typer.Option(

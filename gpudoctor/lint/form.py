@@ -100,10 +100,16 @@ def _told(rule: Rule, database: RuleDatabase) -> Iterator[str]:
         yield "no case with a log that does not show the cause"
 
 
+_BLANK = re.compile(r"(?<![\w$%-])(?:COMMAND|FILE|IMAGE|NAME|PROGRAM)(?![\w=])")
+
+
 def _fixes(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     for fix in rule.fix:
         if not fix.effect and rule.detect:
             yield f"fix {fix.title!r} has no effect, so nothing can prove it"
+        if rule.detect and not fix.by_hand and fix.kind not in ("container", "image"):
+            yield from (f"fix {fix.title!r} has a blank for a person to fill in ({blank[0]}): by_hand = true"
+                        for command in fix.commands if (blank := _BLANK.search(command)))
         for condition in fix.when:
             yield from condition_problems(condition, rule.scope, database)
         for effect in fix.effect:

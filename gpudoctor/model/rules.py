@@ -105,11 +105,15 @@ class Effect:
 
 @frozen
 class Fix:
-    """A remedy as written on a page; `{fact.name}` placeholders are filled in for the machine at hand."""
+    """A remedy as written on a page; `{fact.name}` placeholders are filled in for the machine at hand.
+
+    `by_hand`: its commands only look, or are not all that has to be done, or belong to another place.
+    """
 
     kind: FixKind
     title: str
     risk: Risk
+    by_hand: bool = False
     commands: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     image: str | None = None
