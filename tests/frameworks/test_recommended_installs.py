@@ -26,6 +26,7 @@ from tests.shim.build import cache_folder
 INSTALL_SECONDS = 1500
 IMPORT_SECONDS = 300
 GIB = 1 << 30
+SHARED_CACHE_GIB = 20  # with less room, what was fetched for a case goes with it
 MODULES = {"tensorflow": "tensorflow", "torch": "torch", "jax": "jax"}
 UV_VARIABLES = {
     "index-url": "UV_INDEX_URL", "extra-index-url": "UV_EXTRA_INDEX_URL", "find-links": "UV_FIND_LINKS"}
@@ -59,10 +60,10 @@ CASES = (
     Wanted(python="3.12", frameworks=("tensorflow==2.20.*",), driver="535.104.05"),
     # a cuDNN held back
     Wanted(python="3.11", frameworks=("tensorflow==2.20.*",), card="7.0", driver="550.54.14"),
-    Wanted(python="3.12", frameworks=("tensorflow==2.19.*",), card="9.0", driver="550.54.14"),
+    Wanted(python="3.12", frameworks=("tensorflow==2.19.*",), card="9.0", driver="570.86.15"),
     Wanted(python="3.11", frameworks=("tensorflow==2.15.*",), driver="525.60.13"),
     # NVIDIA's packages one by one, and an older NumPy
-    Wanted(python="3.10", frameworks=("tensorflow==2.12.*",), card="8.6"),
+    Wanted(python="3.10", frameworks=("tensorflow==2.13.*",), card="8.6"),
     Wanted(python="3.9", frameworks=("tensorflow==2.10.*",), card="8.0", driver="470.256.02"),
     Wanted(python="3.12", frameworks=("torch==2.15.*",), card="12.0"),
     Wanted(python="3.11", frameworks=("torch==2.10.*",), driver="535.104.05"),
@@ -87,7 +88,7 @@ def recommended(wanted: Wanted, folder: Path) -> dict[str, Any]:
     return next(one for one in offered if "--index-url" not in one["commands"][0])
 
 
-def surroundings(python: Path) -> dict[str, str]:
+def surroundings(python: Path, folder: Path) -> dict[str, str]:
     """Return the environment in which the lines are typed: this Python found, uv told of pip's index."""
     variables = {name: value for name, value in os.environ.items()
                  if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH")}
@@ -96,6 +97,8 @@ def surroundings(python: Path) -> dict[str, str]:
     variables.update({
         "UV_PYTHON_DOWNLOADS": "never", "UV_INDEX_STRATEGY": "unsafe-best-match", "UV_LINK_MODE": "hardlink",
         "PATH": os.pathsep.join([str(python.parent), str(Path(sys.executable).parent), os.environ["PATH"]])})
+    if shutil.disk_usage(folder).free < SHARED_CACHE_GIB * GIB:
+        variables["UV_CACHE_DIR"] = variables["PIP_CACHE_DIR"] = str(folder / "fetched")
     if "PIP_CERT" in variables:
         variables.setdefault("SSL_CERT_FILE", variables["PIP_CERT"])
     return variables
@@ -104,7 +107,7 @@ def surroundings(python: Path) -> dict[str, str]:
 def typed(lines: list[str], folder: Path, python: Path, seconds: int) -> subprocess.CompletedProcess[str]:
     """Run lines in a shell, as somebody types them."""
     return subprocess.run(
-        ["sh", "-e", "-c", "\n".join(lines)], cwd=folder, env=surroundings(python), text=True,
+        ["sh", "-e", "-c", "\n".join(lines)], cwd=folder, env=surroundings(python, folder), text=True,
         stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
 
 
