@@ -56,7 +56,8 @@ def _tried(finding: Finding, look: Look, judge: Judge) -> Finding:
 
 def _was_asked(finding: Finding, after: Report) -> bool:
     """Return whether looking again could tell; what rests on a run cannot be told without another one."""
-    return (finding.rule, finding.subject) not in {(u.rule, u.subject) for u in after.undecided if not u.asked}
+    unasked = {(undecided.rule, undecided.subject) for undecided in after.undecided if not undecided.asked}
+    return (finding.rule, finding.subject) not in unasked
 
 
 def _still_there(finding: Finding, after: Report) -> bool:

@@ -77,7 +77,8 @@ def check(
     rules: Annotated[str | None, typer.Option(
         metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
     verbose: Annotated[int, typer.Option(
-        "--verbose", "-v", count=True, help="Add the loader trace (-v), and where the time went (-vv).")] = 0,
+        "--verbose", "-v", count=True,
+        help="Add the loader trace and the stages (-v), and where the time went (-vv).")] = 0,
 ) -> None:
     """Find what keeps frameworks off the GPU, and print fixes.
 
