@@ -2,9 +2,10 @@
 
 `rules.json` and `tables.jsonl` are all that judging a machine needs; of the tables, one a line, only those
 that are asked for are decoded. `symptoms.json` holds what programs say and the rules that only a text can
-show, and `pages.json` the pages themselves and their tests. Each says of which compilation it is: by a digest
-of all that was compiled. `db.json` is the head of them all: version, schema, the oldest gpudoctor that reads
-them rightly, and the digest of each file.
+show, `words.json` the words of what they say (older rules have none), and `pages.json` the pages themselves
+and their tests. Each says of which compilation it is: by a digest of all that was compiled. `db.json` is
+the head of them all: version, schema, the oldest gpudoctor that reads them rightly, and the digest of each
+file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gpudoctor import codec
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import (
     Ask, Case, Certainty, Condition, Detect, Effect, Fix, Operand, Rule, RuleDatabase, Scope, Severity,
-    Source, Suspect, SymptomExample, SymptomPattern, Table, Value,
+    Source, Suspect, SymptomExample, SymptomPattern, Table, Value, WordIndex,
 )
 
 OLDEST_SCHEMA = NEWEST_SCHEMA = 1  # a database of any schema between them is read
@@ -25,8 +26,9 @@ _SCHEMA = "gpudoctor.rules/"
 SCHEMA = f"{_SCHEMA}{NEWEST_SCHEMA}"
 HEAD_NAME = "db.json"
 RULES_NAME, TABLES_NAME = "rules.json", "tables.jsonl"
-SYMPTOMS_NAME, PAGES_NAME = "symptoms.json", "pages.json"
-NAMES = (RULES_NAME, TABLES_NAME, SYMPTOMS_NAME, PAGES_NAME)
+SYMPTOMS_NAME, WORDS_NAME, PAGES_NAME = "symptoms.json", "words.json", "pages.json"
+NAMES = (RULES_NAME, TABLES_NAME, SYMPTOMS_NAME, WORDS_NAME, PAGES_NAME)
+LATER_NAMES = (WORDS_NAME,)  # those that rules of schema 1 may lack
 # "judged": what judges a machine; "told": also rules that only a text shows; "whole": also cases and pages
 Extent: TypeAlias = Literal["judged", "told", "whole"]
 _PAGE_KEYS = ("case", "page")
@@ -58,13 +60,12 @@ def unread_schema(stated: object) -> str | None:
     return f"state no schema ({stated!r}), and {read}: reinstall gpudoctor-cli"
 
 
-# -- write -----------------------------------------------------------------------------------------
-
 def encode(database: RuleDatabase) -> dict[str, bytes]:
     """Return a whole database as the contents of its files, deterministic."""
     import hashlib  # slow to import, and only those who write need it
 
     from gpudoctor.pages import unstructure
+    from gpudoctor.unfamiliar.likeness import as_raw
 
     rules = [(rule, unstructure(rule)) for rule in database.rules]
     short = [(rule, _without((*_PAGE_KEYS, _TOLD), raw)) for rule, raw in rules]
@@ -73,6 +74,7 @@ def encode(database: RuleDatabase) -> dict[str, bytes]:
         SYMPTOMS_NAME: {"symptoms": [_without(_PROOF_KEYS, raw) for raw in symptoms],
                         "rules": [raw for rule, raw in short if not rule.detect],
                         "told": {rule.id: rule.told for rule in database.rules if rule.told is not None}},
+        WORDS_NAME: {"indexes": [as_raw(words) for words in database.words]},
         PAGES_NAME: {"pages": {rule.id: {key: raw[key] for key in _PAGE_KEYS if key in raw}
                                for rule, raw in rules},
                      "symptoms": [{key: raw[key] for key in _PROOF_KEYS if key in raw} for raw in symptoms]},
@@ -81,6 +83,7 @@ def encode(database: RuleDatabase) -> dict[str, bytes]:
     judged = {
         "version": database.version, "engine": database.engine, "base": codec.encode_snapshot(database.base),
         "rules": [raw for rule, raw in short if rule.detect], "tables": [name for name, _ in tables],
+        "words": len(database.words),
     }
     lines = [{"summary": table.summary, "key": table.key, "columns": dict(table.columns),
               "rows": [dict(row) for row in table.rows]} for _, table in tables]
@@ -110,8 +113,6 @@ def _line(content: Mapping[str, Any]) -> bytes:
     return text.encode("utf-8") + b"\n"
 
 
-# -- read ------------------------------------------------------------------------------------------
-
 def decode(read: Callable[[str], bytes], extent: Extent) -> RuleDatabase:
     """Return the database in the files that `read` gives by name; raise `RuleDatabaseError`."""
     data = read(RULES_NAME)
@@ -124,6 +125,7 @@ def decode(read: Callable[[str], bytes], extent: Extent) -> RuleDatabase:
             engine=raw.get("engine", "0"),
             tables=_LazyTables(raw["tables"], lambda: _table_lines(read(TABLES_NAME), digest)),
             symptoms=Lazy(lambda: _symptoms(later, extent)),
+            words=Lazy(lambda: _words(later)) if raw.get("words") else (),
             base=codec.decode_snapshot(raw["base"], RULES_NAME))
     except (KeyError, TypeError, AttributeError, codec.CodecError) as error:
         raise _damaged(RULES_NAME, f"is damaged ({error!r})") from None
@@ -151,6 +153,15 @@ def _symptoms(later: _Later, extent: Extent) -> tuple[SymptomPattern, ...]:
         return tuple(_symptom(symptom) for symptom in found)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(SYMPTOMS_NAME, f"is damaged ({error!r})") from None
+
+
+def _words(later: _Later) -> tuple[WordIndex, ...]:
+    from gpudoctor.unfamiliar.likeness import of_raw  # for the few texts that are in no known words
+
+    try:
+        return tuple(of_raw(raw) for raw in later.file(WORDS_NAME)["indexes"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(WORDS_NAME, f"is damaged ({error!r})") from None
 
 
 def _parsed(data: bytes, name: str, digest: str | None = None) -> dict[str, Any]:
@@ -219,8 +230,6 @@ class _LazyTables(Mapping[str, Table]):
         return len(self._names)
 
 
-# -- values ----------------------------------------------------------------------------------------
-
 def value(raw: Any) -> Value:
     """Return a value of JSON or TOML with its lists as tuples."""
     if isinstance(raw, list):
@@ -242,9 +251,9 @@ def _conditions(raw: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
 
 def _fix(raw: Mapping[str, Any]) -> Fix:
     return Fix(
-        kind=raw["kind"], title=raw["title"], risk=raw["risk"], commands=tuple(raw.get("commands", ())),
-        env=raw.get("env", {}), image=raw.get("image"), undo=raw.get("undo"),
-        when=_conditions(raw.get("when", ())),
+        kind=raw["kind"], title=raw["title"], risk=raw["risk"], by_hand=raw.get("by_hand", False),
+        commands=tuple(raw.get("commands", ())), env=raw.get("env", {}), image=raw.get("image"),
+        undo=raw.get("undo"), when=_conditions(raw.get("when", ())),
         effect=tuple(Effect(fact=e["fact"], right=_operand(e.get("right")), absent=e.get("absent", False))
                      for e in raw.get("effect", ())))
 

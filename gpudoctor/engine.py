@@ -226,7 +226,7 @@ def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables) -> Judge
 
 # -- words -----------------------------------------------------------------------------------------
 
-_PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+)\}")
+PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+)\}")
 _OPTIONAL = re.compile(r"\[\?([^\[\]]*)\]")
 
 
@@ -258,7 +258,7 @@ def show_fact(fact: Fact) -> str:
 
 def placeholders(text: str) -> tuple[str, ...]:
     """Return the fact names that stand in braces."""
-    return tuple(_PLACEHOLDER.findall(text))
+    return tuple(PLACEHOLDER.findall(text))
 
 
 def always_said(text: str) -> str:
@@ -274,7 +274,7 @@ def fill(text: str, subject: Subject) -> str:
     text = _OPTIONAL.sub(lambda m: m[1] if _all_said(m[1], subject) else "", text)
     facts = {name: subject.fact(name) for name in placeholders(text)}
     shown = {name: "none" if isinstance(fact, Absent) else show_fact(fact) for name, fact in facts.items()}
-    return _PLACEHOLDER.sub(lambda m: shown[m[1]], text)
+    return PLACEHOLDER.sub(lambda m: shown[m[1]], text)
 
 
 def _all_said(part: str, subject: Subject) -> bool:

@@ -26,9 +26,7 @@ def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy,
             begin: Callable[[str], None] | None = None) -> Report:
     """Return the report on a snapshot; `begin` hears when fixes are proven, and when that is over."""
     begin = begin or (lambda _: None)
-    wanted = Known(value=tuple(r.text for r in policy.requirements), source="--require")
-    refused = Known(value=database.refused, source="packages of rules beside this gpudoctor")
-    snapshot = replace(snapshot, host={**snapshot.host, "require.wanted": wanted, "rules.refused": refused})
+    snapshot = with_wishes(snapshot, database, policy)
     judgement = remedy.diagnose(snapshot, database, lambda: begin("proving fixes"))
     begin("judging")
     failing = [f for f in every_finding(judgement.findings) if f.severity.rank <= policy.fail_on.rank]
@@ -43,6 +41,13 @@ def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy,
         verdict=_verdict(judgement.findings, failing, blind), exit_code=exit_code,
         findings=judgement.findings, undecided=judgement.undecided,
         snapshot=derive.complete(snapshot, database))
+
+
+def with_wishes(snapshot: Snapshot, database: RuleDatabase, policy: Policy) -> Snapshot:
+    """Return the snapshot with what is not seen on a machine: the caller's requirements, rules not taken."""
+    wanted = Known(value=tuple(r.text for r in policy.requirements), source="--require")
+    refused = Known(value=database.refused, source="packages of rules beside this gpudoctor")
+    return replace(snapshot, host={**snapshot.host, "require.wanted": wanted, "rules.refused": refused})
 
 
 def _verdict(findings: Sequence[Finding], failing: Sequence[Finding],

@@ -99,6 +99,8 @@ system.other_accelerators | texts | system | | vendors of other accelerators see
 system.user_id | integer | system | private | numeric id of the user
 system.address_space_limit_bytes | integer | system | | RLIMIT_AS; absent when unlimited
 system.gpu_kernel_log | texts | system | private | last kernel log lines about NVRM, Xid or nouveau, where readable
+system.gpu_switched_off | text | system | | file in which a laptop's switch (prime-select, bbswitch, envycontrol) says that NVIDIA's card is off
+system.slurm | flag | system | | whether Slurm is set up here (slurm.conf)
 driver.kernel_version | driver_version | driver | | version of the loaded nvidia kernel module
 driver.kernel_flavour | text | driver | | "open" or "proprietary" kernel module
 driver.module_kernels | texts | driver | | kernel releases for which an nvidia module lies on disk
@@ -167,6 +169,12 @@ container.cgroup_version | integer | container | informative | 1 or 2
 container.compat_folders | paths | container | | cuda-compat folders on disk
 container.cdi_specs | paths | container | informative | CDI specifications on disk
 container.driver_mounts | texts | container | informative | driver files that a container runtime mounted in
+container.cdi_drivers | texts | container | | driver versions whose libraries the CDI specifications name
+container.toolkit | path | container | | a program of the NVIDIA container toolkit on PATH
+container.toolkit_no_cgroups | flag | container | | whether its configuration says no-cgroups = true
+container.docker_socket | flag | container | | whether the socket of a rootful Docker daemon is there
+container.security_label | text | container | | what a security module (SELinux, AppArmor) calls this process
+container.shared_memory_bytes | integer | container | | size of /dev/shm
 gpu.index | integer | nvml | | NVML's index
 gpu.name | text | nvml | | product name
 gpu.uuid | text | nvml | private | UUID
@@ -204,7 +212,7 @@ framework.distribution | text | frameworks | | the distribution that provides it
 framework.version | package_version | frameworks | | version of that distribution
 framework.location | path | frameworks | private | the package folder it lies in
 framework.installer | text | frameworks | | who installed it (pip, uv, conda)
-framework.build | text | frameworks | | cuda, cpu or rocm, as the build information on disk says
+framework.build | text | frameworks | | cuda, cpu, rocm or xpu, as the build information on disk says
 framework.cuda | cuda_version | frameworks | | CUDA it was built for, as the files on disk say
 framework.cudnn | cudnn_version | frameworks | | cuDNN it was built for, as the files on disk say
 framework.tags | texts | frameworks | | wheel tags
@@ -214,6 +222,7 @@ framework.requires_nvidia | texts | frameworks | | nvidia-* distributions it alw
 framework.extra_requires_nvidia | texts | frameworks | | nvidia-* distributions its CUDA extra requires
 framework.other_distributions | texts | frameworks | | further distributions installed over the same package folder
 framework.plugins | records | frameworks | | JAX's CUDA plugins and jaxlib: name, version
+framework.horovod | records | frameworks | private | Horovod's extensions for it: path, gpu and nccl (whether compiled in), runtime (libcudart that it needs)
 framework.loader | path | frameworks | private | the library of it that opens the CUDA libraries
 framework.loader_runpath | texts | frameworks | | that library's RUNPATH, as written
 framework.loader_rpath | texts | frameworks | | that library's RPATH, as written
@@ -268,8 +277,15 @@ require.unmet | texts | derive | | what of it is not met
 require.python_beyond_tables | flag | derive | | whether the patient's Python is newer than any in the release tables
 require.wanted_otherwise | texts | derive | | what is asked for beside releases without a wheel for the patient's Python
 python.frameworks | texts | derive | | the frameworks installed in the patient
+python.built_for_others | texts | derive | | frameworks built for an accelerator of another maker that is here: torch (rocm)
+system.card_elsewhere | text | derive | | what says that the card is to be asked for or switched on: colab, kaggle, slurm, switched-off
+driver.module_refusal | text | derive | | why the kernel module says that it does not take a card, where the kernel log was read and says so
+system.kernel_version | package_version | derive | | the numbers in the kernel release
+container.selinux_confined | flag | derive | | whether SELinux confines this container (container_t)
+container.cdi_is_stale | flag | derive | | whether the CDI specifications name other driver versions than the one in use
 cuda.visibility | text | derive | | what CUDA_VISIBLE_DEVICES leaves: all, some, none or invalid
 cuda.visible_count | integer | derive | | CUDA devices that stay visible
+cuda.serves | flag | derive | | whether CUDA starts and lists at least one device (without CUDA_VISIBLE_DEVICES)
 cuda.hides_every_device | flag | derive | | whether CUDA_VISIBLE_DEVICES alone keeps every device from programs
 cuda.library_kind | text | derive | | where the loaded libcuda came from: driver, compat, stub or other
 framework.has_gpu_build | flag | derive | | whether the installed build can use an NVIDIA GPU at all
@@ -281,6 +297,8 @@ framework.last_driver | driver_version | derive | | last driver branch that serv
 framework.ceiling_suffices | flag | derive | | whether the driver's CUDA ceiling alone says that it runs this build
 framework.minimum_driver | driver_version | derive | | oldest driver for that floor
 framework.sufficient_driver | driver_version | derive | | oldest driver that also compiles what the cards here need compiled
+framework.horovod_lacks | text | derive | | what Horovod was compiled without: this "framework", "GPU" or "NCCL"
+framework.served_devices | text | derive | | the visible devices it has code for, where it has none for others, as CUDA_VISIBLE_DEVICES takes them
 framework.libraries | records | derive | | the loader trace: soname, path, why, version
 framework.driver_libraries | texts | derive | | libraries of the driver that it opens (libcuda.so.1, libnvidia-ml.so.1)
 framework.libraries_missing | texts | derive | | CUDA libraries that the trace does not find

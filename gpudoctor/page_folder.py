@@ -15,6 +15,7 @@ from gpudoctor.compiled import RuleDatabaseError
 from gpudoctor.model import Fact, Known, Rule, RuleDatabase, Snapshot, SymptomPattern, Table, Tables
 from gpudoctor.pages import PageError, parse_page, parse_symptoms, parse_table
 from gpudoctor.rule_packages import numbers
+from gpudoctor.unfamiliar import likeness
 
 
 def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]) -> RuleDatabase:
@@ -54,7 +55,8 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
     version, engine = _read_head(root)
     base = base if base is not None else _read_base(root, tables, shipped_base)
     database = RuleDatabase(version=version, sha256="", rules=tuple(sorted(rules, key=lambda r: r.id)),
-                            tables=tables, symptoms=tuple(symptoms), base=base, engine=engine)
+                            tables=tables, symptoms=tuple(symptoms), base=base, engine=engine,
+                            words=(likeness.index(symptoms),) if symptoms else ())
     return replace(database, sha256=compiled.digest_of(database))
 
 
@@ -90,7 +92,8 @@ def _read_head(root: Path) -> tuple[str, str]:
     version, engine = raw.get("version"), raw.get("engine", "0")
     schema = raw.get("schema", compiled.NEWEST_SCHEMA)
     if not isinstance(version, str):
-        raise RuleDatabaseError(f"{head}{_line(text, 'version')}: lacks version = \"YYYY.MM.N\"")
+        line = _line(text, "version") or ":1"
+        raise RuleDatabaseError(f"{head}{line}: lacks version = \"YYYY.MM.N\": add it")
     numbered = isinstance(schema, int) and not isinstance(schema, bool)
     if not numbered or (unread := compiled.unread_schema(schema)) is not None:
         said = unread if numbered else f"schema is no number; write {compiled.NEWEST_SCHEMA}"

@@ -15,8 +15,11 @@ from gpudoctor.compatible import tomllib
 from gpudoctor.facts import FactType
 from gpudoctor.model import Rule, Scalar, SymptomPattern, Table, Value
 from gpudoctor.symptoms import pattern_problems
+from gpudoctor.toml_lines import line_of, steps
 
 _FENCE = re.compile(r"\A```toml\n(.*?)\n```\n(.*)\Z", re.DOTALL)
+_NONE_OF = re.compile(r"unknown error \((.*) not in literal typing\.Literal\[(.*)\]\) @ (.*)")
+_SURPLUS = re.compile(r"extra fields found \(([\w-]+)")
 _OPERAND = ("value", "other", "lookup", "key")
 
 
@@ -35,10 +38,11 @@ def parse_page(text: str, path: str) -> Rule:
         raise PageError(_placed(path, str(error), fence_lines=1)) from None
     heading, _, body = match[2].strip().partition("\n")
     if not heading.startswith("# "):
-        raise PageError(f"{path}: after the front matter comes a `# ` title")
+        line = text.count("\n", 0, match.start(2)) + 1
+        raise PageError(f"{path}:{line}: after the front matter comes a `# ` title")
     compiled = compile_front_matter(raw)
     compiled.update(title=heading[2:].strip(), page=body.strip(), path=path)
-    return structure_rule(compiled, path)
+    return structure_rule(compiled, path, match[1])
 
 
 def _placed(path: str, message: str, fence_lines: int) -> str:
@@ -77,21 +81,36 @@ def _gather_operand(item: Any) -> Any:
     return {**rest, "right": right} if right else rest
 
 
-def structure_rule(compiled: Mapping[str, Any], path: str) -> Rule:
-    """Return the typed rule, strictly; raise `PageError` with every problem and its place."""
-    rule = _structure(compiled, Rule, path)
+def structure_rule(compiled: Mapping[str, Any], path: str, front: str = "") -> Rule:
+    """Return the typed rule, strictly; raise `PageError` with every problem and its place in `front`."""
+    rule = _structure(compiled, Rule, path, front)
     assert isinstance(rule, Rule)
     return rule
 
 
-def _structure(compiled: Mapping[str, Any], kind: type, where: str) -> Any:
+def _structure(compiled: Mapping[str, Any], kind: type, where: str, front: str = "") -> Any:
     from cattrs import transform_error
 
     try:
         return _converter().structure(compiled, kind)
     except Exception as error:  # noqa: BLE001 -- cattrs raises groups of many kinds; all become one message
-        problems = "\n".join(f"{where}: {line}" for line in transform_error(error))
-        raise PageError(problems) from None
+        problems = [f"{where}{_line(said, front)}: {_in_words(said)}" for said in transform_error(error)]
+        raise PageError("\n".join(problems)) from None
+
+
+def _in_words(problem: str) -> str:
+    """Return a schema problem without the names of Python's types in it."""
+    found = _NONE_OF.fullmatch(problem)
+    return problem if found is None else f"{found[1]} is none of {found[2]} @ {found[3]}"
+
+
+def _line(problem: str, front: str) -> str:
+    """Return ":N", the line of a page at which a schema problem stands; the fence is the first one."""
+    way = steps(problem.rpartition(" @ ")[2])
+    surplus = _SURPLUS.search(problem)
+    if surplus is not None:
+        way = (*way, (surplus[1], None))
+    return f":{line_of(front, way) + 1}" if front else ""
 
 
 def unstructure(known: Rule | SymptomPattern) -> dict[str, Any]:
@@ -156,31 +175,35 @@ def parse_table(text: str, name: str, path: str) -> Table:
     if not (isinstance(head, dict) and isinstance(columns, dict) and isinstance(rows, list)
             and all(isinstance(row, dict) for row in rows)):
         raise PageError(f"{path}: a table has [table], [columns] and any number of [[row]]")
-    columns = {**columns, "source": "text", "accessed": "text"}
+    is_sourced = head.get("vocabulary") is not True  # our own choice of words is no fact
+    if is_sourced:
+        columns = {**columns, "source": "text", "accessed": "text"}
     problems = [f"{path}: column {column} has the unknown type {kind!r}" for column, kind in columns.items()
                 if kind not in {t.value for t in FactType}]
     key = tuple(head.get("key", ()))
     problems += [f"{path}: the key names {column}, which is no column"
                  for column in key if column not in columns]
     for index, row in enumerate(rows):
-        missing = [column for column in (*key, "source") if column not in row]
+        line = line_of(text, (("row", index),))
+        missing = [column for column in (*key, *(["source"] if is_sourced else [])) if column not in row]
         surplus = [column for column in row if column not in columns]
-        problems += [f"{path}: row {index + 1} lacks {column}" for column in missing]
-        problems += [f"{path}: row {index + 1} has {column}, which is no column" for column in surplus]
+        problems += [f"{path}:{line}: row {index + 1} lacks {column}" for column in missing]
+        problems += [f"{path}:{line}: row {index + 1} has {column}, which is no column" for column in surplus]
     if not key or "summary" not in head:
         problems.append(f"{path}: [table] needs a summary and a key")
     if problems:
         raise PageError("\n".join(problems))
-    typed = tuple({column: _cell(value, f"{path}: row {number}, {column}") for column, value in row.items()}
-                  for number, row in enumerate(rows, start=1))
+    typed = tuple({column: _cell(value, text, path, index, column) for column, value in row.items()}
+                  for index, row in enumerate(rows))
     return Table(name=name, summary=head["summary"], key=key, columns=columns, rows=typed)
 
 
-def _cell(raw: Any, where: str) -> Value:
+def _cell(raw: Any, text: str, path: str, row: int, column: str) -> Value:
     try:
         value = _structure_value(raw, None)
     except ValueError as error:
-        raise PageError(f"{where}: {error}") from None
+        line = line_of(text, (("row", row), (column, None)))
+        raise PageError(f"{path}:{line}: row {row + 1}, {column}: {error}") from None
     assert value is not None, "TOML has no null"
     return value
 
@@ -199,7 +222,7 @@ def parse_symptoms(text: str, path: str) -> tuple[SymptomPattern, ...]:
     assert isinstance(head, dict)
     found, problems = [], []
     for number, entry in enumerate(entries, start=1):
-        where = f"{path}: symptom {number}"
+        where = f"{path}:{line_of(text, (('symptom', number - 1),))}: symptom {number}"
         if isinstance(entry, dict) and isinstance(entry.get("id"), str):
             where += f" ({entry['id']})"
         try:

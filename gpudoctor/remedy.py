@@ -1,10 +1,8 @@
-"""Make fixes concrete, prove them on the snapshot, and fold mere consequences under their causes. Pure.
+"""Make fixes concrete and prove them on the snapshot. Pure.
 
 A fix is given only if laying its effect over the snapshot clears the finding and makes no rule match that was
 clear before and is as bad. (A rule that could not be judged before may be revealed: a fix is not to blame for
 what was hidden.)
-
-A finding is the consequence of another one when the overlay that cures that other clears it as well.
 """
 
 from __future__ import annotations
@@ -15,18 +13,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from gpudoctor import derive
-from gpudoctor.assume import AssumptionError, Place, lay, seen_by_running, unobserved
+from gpudoctor.assume import AssumptionError, Place, lay, unobserved
+from gpudoctor.consequences import Key, fold, key_of, rank_of
 from gpudoctor.derive import planned
-from gpudoctor.engine import Subject, Subjects, Truth, evaluate, fill, holds, placeholders, resolve, show
+from gpudoctor.engine import (
+    PLACEHOLDER, Subject, Subjects, Truth, evaluate, fill, holds, placeholders, resolve, show,
+)
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Certainty, Effect, Fact, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Scope,
-    Severity, Snapshot, Value,
+    Absent, Effect, Fact, Facts, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Scope, Severity,
+    Snapshot, Value,
 )
 from gpudoctor.proven import tempered
 
-Key = tuple[str, str]
 _PLANNED = "python.planned_distributions"
 _CHOSEN = re.compile(r"--(python|kernel) ([^:]+)")
 _KERNEL_FILE = re.compile(r"--kernel [^:]+: (/.*?/kernel\.json)")
@@ -50,19 +50,20 @@ def diagnose(snapshot: Snapshot, database: RuleDatabase,
     subjects = derive.subjects(snapshot, database)
     before = tempered(evaluate(subjects, database.rules, database.tables), subjects)
     rules = {rule.id: rule for rule in database.rules}
-    ranked = sorted(before.findings, key=_rank)
+    ranked = sorted(before.findings, key=rank_of)
     if proving is not None:
         proving()
     proofs: dict[Key, list[Proof]] = {}
     for finding in ranked:
         rule = rules[finding.rule]
         subject = next(s for s in subjects[rule.scope] if s.name == finding.subject)
-        proofs[_key(finding)] = list(_prove_all(rule, subject, finding, before, snapshot, database))
+        proofs[key_of(finding)] = list(_prove_all(rule, subject, finding, before, snapshot, database))
     options, place = _patient_options(subjects), _environments_place(subjects)
-    treated = [replace(f, fixes=tuple(_placed(p.remedy, place) for p in proofs[_key(f)]),
+    treated = [replace(f, fixes=tuple(_placed(p.remedy, place) for p in proofs[key_of(f)]),
                        asks=tuple(replace(ask, command=_of_patient(ask.command, options)) for ask in f.asks))
                for f in ranked]
-    return Judgement(findings=_fold(treated, proofs), undecided=before.undecided)
+    clears = {key: found[0].cleared if found else frozenset() for key, found in proofs.items()}
+    return Judgement(findings=fold(treated, clears), undecided=before.undecided)
 
 
 def _patient_options(subjects: Subjects) -> str:
@@ -96,14 +97,6 @@ def _of_patient(command: str, options: str) -> str:
     return _OWN_COMMAND.sub(lambda own: f"{own[0]} {options}", command) if options else command
 
 
-def _key(finding: Finding) -> Key:
-    return finding.rule, finding.subject
-
-
-def _rank(finding: Finding) -> tuple[int, bool, str, str]:
-    return (finding.severity.rank, finding.certainty is not Certainty.CERTAIN, finding.rule, finding.subject)
-
-
 # -- proving ---------------------------------------------------------------------------------------
 
 def _prove_all(rule: Rule, subject: Subject, finding: Finding, before: Judgement, snapshot: Snapshot,
@@ -124,37 +117,60 @@ def _prove_all(rule: Rule, subject: Subject, finding: Finding, before: Judgement
             yield proof
 
 
+def cures_alone(finding: Finding, snapshot: Snapshot, database: RuleDatabase) -> Iterable[Remedy]:
+    """Yield the fixes whose effect clears a finding, whatever else then shows: others may cure that."""
+    subjects = derive.subjects(snapshot, database)
+    before = tempered(evaluate(subjects, database.rules, database.tables), subjects)
+    rule = next(rule for rule in database.rules if rule.id == finding.rule)
+    subject = next(one for one in subjects[rule.scope] if one.name == finding.subject)
+    for fix in rule.fix:
+        if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
+            proof = prove(fix, subject, finding, before, snapshot, database, alone=False)
+            if proof is not None:
+                yield proof.remedy
+
+
 def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snapshot: Snapshot,
-          database: RuleDatabase) -> Proof | None:
-    """Return the fix made concrete if its effect clears the finding and causes no other; else None."""
+          database: RuleDatabase, *, alone: bool = True) -> Proof | None:
+    """Return the fix made concrete if its effect clears the finding and causes no other; else None.
+
+    If it does not stand `alone`, what it causes is left to others.
+    """
     remedy = concretise(fix, subject)
     effect = resolve_effect(fix.effect, subject, database)
     if remedy is None or effect is None:
         return None
-    try:
-        changed = unobserved(snapshot, effect, framework=subject.framework)
-        after_snapshot = lay(changed, effect, database.tables, source=f"fix: {remedy.title}",
-                             place=Place(gpu=subject.gpu, framework=subject.framework))
-    except AssumptionError:
+    after_snapshot = changed(snapshot, effect, subject, database, source=f"fix: {remedy.title}")
+    if after_snapshot is None:
         return None
     subjects = derive.subjects(after_snapshot, database)
     after = evaluate(subjects, database.rules, database.tables)
-    matched = {_key(f) for f in after.findings}
+    matched = {key_of(f) for f in after.findings}
     unseen = {(u.rule, u.subject) for u in after.undecided}
-    if _key(finding) in matched or _key(finding) in unseen:
+    if key_of(finding) in matched or key_of(finding) in unseen:
         return None
-    had = {_key(f) for f in before.findings}
+    had = {key_of(f) for f in before.findings}
     open_before = {(u.rule, u.subject) for u in before.undecided}
     # a warning in place of an error is still worth printing; what is as bad as the finding is no cure
-    caused = {_key(f) for f in after.findings
+    caused = {key_of(f) for f in after.findings
               if f.severity.rank <= min(finding.severity.rank, Severity.WARNING.rank)}
     reveals = fix.kind == "hardware"  # what another machine shows of this environment was wrong before
-    if caused - had - open_before and not reveals:
+    if alone and caused - had - open_before and not reveals:
         return None
     shown = {name: fact.value if isinstance(fact, Known) else None for name, fact in effect.items()}
     others = {other.name for scope in subjects.values() for other in scope if _is_of_another(other, subject)}
     only_unseen = {key for key in unseen if key[1] in others}  # run anew, another framework may say the same
     return Proof(remedy=replace(remedy, effect=shown), cleared=frozenset(had - matched - only_unseen))
+
+
+def changed(snapshot: Snapshot, effect: Facts, subject: Subject, database: RuleDatabase, *,
+            source: str) -> Snapshot | None:
+    """Return the machine as a fix of this subject leaves it, None where that cannot be told."""
+    try:
+        return lay(unobserved(snapshot, effect, framework=subject.framework), effect, database.tables,
+                   source=source, place=Place(gpu=subject.gpu, framework=subject.framework))
+    except AssumptionError:
+        return None
 
 
 def _is_of_another(other: Subject, subject: Subject) -> bool:
@@ -198,16 +214,19 @@ def concretise(fix: Fix, subject: Subject) -> Remedy | None:
         kind=fix.kind, title=fill(fix.title, subject), risk=fix.risk, commands=tuple(commands),
         env={name: value for name, value in variables.items() if value},
         image=_fill_plain(fix.image, subject) if fix.image else None,
-        undo=_fill_command(fix.undo, subject) if fix.undo else None, effect={}, proven="model")
+        undo=_fill_command(fix.undo, subject) if fix.undo else None, effect={}, proven="model",
+        by_hand=fix.by_hand)
 
 
 def _fill_command(text: str, subject: Subject) -> str:
     """Fill in a shell command: values are quoted, lists become words, derived commands stand as they are."""
-    for name in placeholders(text):
-        fact = subject.fact(name)
-        assert isinstance(fact, Known)
-        text = text.replace("{" + name + "}", _words(name, fact.value))
-    return text
+    return PLACEHOLDER.sub(lambda found: _words(found[1], _known(found[1], subject)), text)
+
+
+def _known(name: str, subject: Subject) -> Value:
+    fact = subject.fact(name)
+    assert isinstance(fact, Known)
+    return fact.value
 
 
 def _words(name: str, value: Value) -> str:
@@ -221,72 +240,8 @@ def _words(name: str, value: Value) -> str:
 
 
 def _fill_plain(text: str, subject: Subject) -> str:
-    for name in placeholders(text):
-        fact = subject.fact(name)
-        assert isinstance(fact, Known)
-        value = fact.value
-        plain = ":".join(str(item) for item in value) if isinstance(value, tuple) else show(value)
-        text = text.replace("{" + name + "}", plain)
-    return text
+    return PLACEHOLDER.sub(lambda found: _plain(_known(found[1], subject)), text)
 
 
-# -- causes and consequences -----------------------------------------------------------------------
-
-def _fold(ranked: Sequence[Finding], proofs: dict[Key, list[Proof]]) -> tuple[Finding, ...]:
-    """Return the causes in rank order, under each the findings that its first fix clears as well."""
-    clears = {key: found[0].cleared if found else frozenset() for key, found in proofs.items()}
-    parents = {_key(f): next((_key(c) for c in ranked if _follows(f, c, clears)), None) for f in ranked}
-    under: dict[Key, list[Finding]] = {}
-    for finding in ranked:
-        root = _root(_key(finding), parents)
-        if root != _key(finding):
-            under.setdefault(root, []).append(replace(finding, fixes=()))
-    return tuple(replace(finding, consequences=tuple(under.get(_key(finding), ())))
-                 for finding in ranked if _root(_key(finding), parents) == _key(finding))
-
-
-def _root(key: Key, parents: dict[Key, Key | None]) -> Key:
-    """Follow causes upwards; findings that cure one another in a ring all stay where they are."""
-    seen = [key]
-    while (parent := parents[seen[-1]]) is not None:
-        if parent in seen:
-            return key
-        seen.append(parent)
-    return seen[-1]
-
-
-def _follows(other: Finding, cause: Finding, clears: dict[Key, frozenset[Key]]) -> bool:
-    """Say whether `other` is a consequence: never a worse one, and of two that cure each other the later.
-
-    A note stands alone: it may say that what is held for the cause is not true.
-    """
-    if _key(other) == _key(cause) or _key(other) not in clears[_key(cause)]:
-        return False
-    if other.severity is Severity.INFO or other.severity.rank < cause.severity.rank:
-        return False
-    if _key(cause) not in clears[_key(other)]:
-        return not (clears[_key(other)] and cause.fixes[0].kind == "image")  # another image cures everything
-    if _contains(cause, other) != _contains(other, cause):
-        return _contains(cause, other)
-    return _rank(cause) < _rank(other)
-
-
-def _contains(one: Finding, other: Finding) -> bool:
-    """Say whether the first cure of one changes the same facts as that of the other, and at least as far.
-
-    To install all of NVIDIA's packages anew contains installing one of them. What a cure foretells of a run
-    does not count.
-    """
-    if not one.fixes or not other.fixes:
-        return False
-    wide, narrow = (
-        {name: value for name, value in finding.fixes[0].effect.items() if not seen_by_running(name)}
-        for finding in (one, other))
-    return bool(narrow) and wide.keys() == narrow.keys() and all(
-        _covers(wide[name], value) for name, value in narrow.items())
-
-
-def _covers(wide: object, narrow: object) -> bool:
-    if isinstance(wide, tuple) and isinstance(narrow, tuple):
-        return set(map(str, narrow)) <= set(map(str, wide))
-    return wide == narrow
+def _plain(value: Value) -> str:
+    return ":".join(str(item) for item in value) if isinstance(value, tuple) else show(value)

@@ -100,6 +100,8 @@ def objection(folder: str, head: dict[str, Any] | None = None) -> str | None:
     files = head.get("files")
     listed = files if isinstance(files, dict) else {}
     for name in compiled.NAMES:
+        if name in compiled.LATER_NAMES and name not in listed:
+            continue
         if (fault := _fault(os.path.join(folder, name), listed.get(name))) is not None:
             return _broken(folder, name, fault)
     return None

@@ -31,6 +31,7 @@ _PUBLIC_FORMS = re.compile(
     r"nvidia[a-z-]*[0-9]*\*?|cuda\*|[0-9.]+)\Z")
 _SWITCH = re.compile(r"(?i:-?[0-9]{1,9}|true|false|yes|no|on|off|lazy|eager)?\Z")  # no secret hides in one
 _UUID = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]{4,}")
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]{1,1000}@")
 _ABSOLUTE = re.compile(r"(?<![\w.])/[^\s:;,'\"()\[\]]+")
 _ANY_PATH = re.compile(r"(?<![\w./~-])[\w.@+~-]*/[^\s:;,'\"()\[\]]*")
 
@@ -53,6 +54,14 @@ def share(snapshot: Snapshot) -> Snapshot:
         snapshot, host=_facts(snapshot.host, names), gpus=_scope(snapshot.gpus, names),
         frameworks=_scope(snapshot.frameworks, names),
         probes=tuple(replace(probe, detail=_text(probe.detail, names)) for probe in snapshot.probes))
+
+
+def without_secrets(text: str) -> str:
+    """Return what a program said without names and passwords in addresses, and without UUIDs of cards.
+
+    Folders stay as they are: it is for a log that its owner alone reads, and that says how to undo things.
+    """
+    return _UUID.sub(lambda found: f"{found[0][:4]}redacted", _CREDENTIALS.sub("[redacted]@", text))
 
 
 def _scope(scope: tuple[Facts, ...] | Unknown, names: _StandIns) -> tuple[Facts, ...] | Unknown:

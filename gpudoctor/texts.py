@@ -10,13 +10,16 @@ from gpudoctor.engine import show
 from gpudoctor.explain import Quoted, Reading, Said, explain
 from gpudoctor.explain.answers import answered
 from gpudoctor.explain.wording import joined, retold
+from gpudoctor.lazily import Lazy
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
 from gpudoctor.sources import importers
 from gpudoctor.sources.importers import Stated
 from gpudoctor.sources.scan import Input, Seen, scan
 from gpudoctor.sources.suspicious import is_fault, is_warning
+from gpudoctor.symptoms import LINE_CHARACTERS
 
 QUOTED_CHARACTERS = 300
+_FIRST_LINES, _LAST_LINES = 300, 100
 Progress = Callable[[str, int], None]
 
 
@@ -27,6 +30,7 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
               for kept in seen.kept]
     return Reading(
         said=(*_said(seen), *_besides(seen, database)), suspicious=tuple(_suspicious(seen)),
+        lines=Lazy(lambda: tuple(_lines(seen))),
         host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
@@ -88,6 +92,16 @@ def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
 def _suspicious(seen: Seen) -> Iterator[Quoted]:
     for line in seen.suspicious:
         yield Quoted(text=_quoted(line.text), source=f"{line.file}:{line.line}")
+
+
+def _lines(seen: Seen) -> Iterator[Quoted]:
+    """Yield the first and the last lines of what was kept of each text."""
+    for kept in seen.kept:
+        numbered = list(zip(kept.numbers, kept.lines, strict=False))
+        if len(numbered) > _FIRST_LINES + _LAST_LINES:
+            numbered = numbered[:_FIRST_LINES] + numbered[-_LAST_LINES:]
+        for number, line in numbered:
+            yield Quoted(text=" ".join(line[:LINE_CHARACTERS].split()), source=f"{kept.file}:{number}")
 
 
 def _quoted(line: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from gpudoctor.consequences import Key, key_of
 from gpudoctor.examine import every_finding
 from gpudoctor.model import Finding, Remedy, Report
 from gpudoctor.probes.raw import RawDocument
@@ -47,20 +48,18 @@ def _tried(finding: Finding, look: Look, judge: Judge) -> Finding:
             fixes.append(fix)
             continue
         after = judge(again)
-        if not _was_asked(finding, after):
+        if key_of(finding) in unasked(after):
             fixes.append(fix)
-        elif not _still_there(finding, after):
+        elif key_of(finding) not in still_there(after):
             fixes.append(replace(fix, proven="tried"))
     return replace(finding, fixes=tuple(fixes))
 
 
-def _was_asked(finding: Finding, after: Report) -> bool:
-    """Return whether looking again could tell; what rests on a run cannot be told without another one."""
-    unasked = {(undecided.rule, undecided.subject) for undecided in after.undecided if not undecided.asked}
-    return (finding.rule, finding.subject) not in unasked
+def unasked(after: Report) -> set[Key]:
+    """Return what looking again could not tell: what rests on a run cannot be told without another one."""
+    return {key_of(undecided) for undecided in after.undecided if not undecided.asked}
 
 
-def _still_there(finding: Finding, after: Report) -> bool:
-    key = (finding.rule, finding.subject)
-    return key in {(f.rule, f.subject) for f in every_finding(after.findings)} or key in {
-        (u.rule, u.subject) for u in after.undecided}
+def still_there(after: Report) -> set[Key]:
+    """Return what is found, and what can no longer be judged."""
+    return {*map(key_of, every_finding(after.findings)), *map(key_of, after.undecided)}

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of reports and snapshots from the fact catalogue and the model.
+"""Write the JSON Schemas of reports, snapshots, plans and recommendations from the catalogue and the model.
 
     python -m tools.build_schemas
 """
@@ -10,10 +10,14 @@ import json
 from pathlib import Path
 from typing import Any, get_args
 
+from gpudoctor.candidates.document import SCHEMA as RECOMMENDATION_SCHEMA
 from gpudoctor.child.values import Outcome
 from gpudoctor.codec import REPORT_SCHEMA, SNAPSHOT_SCHEMA
 from gpudoctor.facts import CATALOGUE, LISTS, FactSpec, FactType
-from gpudoctor.model import Certainty, FixKind, Risk, Scope, Severity, Verdict
+from gpudoctor.model import Certainty, Fit, FixKind, Risk, Scope, Severity, Verdict
+from gpudoctor.model.plan import DoneBy
+from gpudoctor.model.plan import Outcome as StepOutcome
+from gpudoctor.planning.document import PLAN_SCHEMA
 
 FOLDER = Path(__file__).resolve().parent.parent / "gpudoctor" / "schema"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -101,7 +105,69 @@ def report_schema() -> dict[str, Any]:
         "undecided": {"type": "array", "items": undecided}, "snapshot": snapshot})}
 
 
-SCHEMAS = {"report-1.json": report_schema, "snapshot-1.json": snapshot_schema}
+def plan_schema() -> dict[str, Any]:
+    """Return the schema of `gpudoctor.plan/1`."""
+    text_or_null = {"type": ["string", "null"]}
+    fault = _object({
+        "rule": {"type": "string", "pattern": "^GPD"}, "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"},
+        "severity": {"enum": [s.value for s in Severity]}, "subject": TEXT, "message": TEXT, "why": TEXT})
+    faults = {"type": "array", "items": {"$ref": "#/$defs/fault"}}
+    steps = {"type": "array", "items": {"$ref": "#/$defs/step"}}
+    number = {"type": "integer", "minimum": 1}
+    step = _object({
+        "number": number, "title": TEXT, "kind": {"enum": list(get_args(FixKind))},
+        "risk": {"enum": list(get_args(Risk))}, "done_by": {"enum": list(get_args(DoneBy))}, "because": TEXT,
+        "commands": TEXTS, "env": {"type": "object", "additionalProperties": TEXT}, "unset": TEXTS,
+        "image": text_or_null,
+        "changes": {"type": "array", "items": _object({"fact": TEXT, "before": text_or_null,
+                                                       "after": text_or_null})},
+        "undo": _object({"commands": TEXTS, "note": TEXT}), "cures": {**faults, "minItems": 1},
+        "proven": {"enum": ["model", "tried"]}})
+    end = _object({"number": number, "outcome": {"enum": list(get_args(StepOutcome))}, "detail": TEXT})
+    verdict = {"enum": [v.value for v in Verdict]}
+    after = _object({"verdict": verdict, "exit_code": {"enum": [0, 1, 3]}, "steps": steps, "left": faults})
+    applied = _object({"log": text_or_null, "note": TEXT, "steps": {"type": "array", "items": end},
+                       "undo": TEXTS, "after": {"oneOf": [{"type": "null"}, after]}})
+    return {"$schema": DIALECT, "title": PLAN_SCHEMA, "$defs": {"fault": fault, "step": step}, **_object({
+        "schema": {"const": PLAN_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
+        "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
+        "verdict": verdict, "exit_code": {"type": "integer"}, "assumed": TEXTS, "steps": steps,
+        "left": faults, "later": faults, "applied": {"oneOf": [{"type": "null"}, applied]}})}
+
+
+def recommendation_schema() -> dict[str, Any]:
+    """Return the schema of `gpudoctor.recommendation/1`."""
+    text_or_null = {"type": ["string", "null"]}
+    rejections = {"type": "array", "items": _object({"rule": TEXT, "message": TEXT})}
+    member = _object({"framework": TEXT, "version": TEXT})
+    card = _object({"subject": TEXT, "name": TEXT, "compute_capability": TEXT, "data_types": TEXTS})
+    public = {"type": "string", "pattern": "^[^+]*$", "description": "without a local label"}
+    candidate = _object({
+        "framework": TEXT, "version": public, "kind": {"enum": ["pip", "image"]},
+        "beside": {"type": "array", "items": member, "description": "the rest of a set for one environment"},
+        "cuda": text_or_null, "python": TEXTS,
+        "commands": {**TEXTS, "description": "whole shell lines: pip's, the same with uv, then exports; or "
+                                             "docker's"},
+        "environment": {"type": "object", "additionalProperties": TEXT}, "image": text_or_null,
+        "pins": TEXTS, "notes": TEXTS, "verdict": {"enum": [fit.value for fit in Fit]},
+        "rejected_by": rejections, "why": TEXTS})
+    last = _object({"framework": TEXT, "version": TEXT, "cuda": text_or_null, "python": TEXTS})
+    return {"$schema": DIALECT, "title": RECOMMENDATION_SCHEMA, **_object({
+        "schema": {"const": RECOMMENDATION_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
+        "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
+        "exit_code": {"enum": [0, 1]}, "assumed": TEXTS, "asked": TEXTS,
+        "host": _object({
+            "platform": TEXT, "driver": TEXT, "python": TEXT, "glibc": TEXT, "environment": TEXT,
+            "faults": rejections, "cards": {"type": "array", "items": card}}),
+        "candidates": {"type": "array", "items": candidate},
+        "changes": {"type": "array", "items": _object({"change": TEXT, "gains": TEXTS})},
+        "conflict": {**TEXTS, "description": "the smallest set of what was asked for that nothing fits"},
+        "last": {"type": "array", "items": last,
+                 "description": "where nothing fits: the newest releases with code for the cards"}})}
+
+
+SCHEMAS = {"plan-1.json": plan_schema, "recommendation-1.json": recommendation_schema,
+           "report-1.json": report_schema, "snapshot-1.json": snapshot_schema}
 
 
 def render(name: str) -> str:

@@ -39,6 +39,15 @@ need_compiler() {
     fi
 }
 
+# what the lines of `gpudoctor env` are tried in
+need_shells() {
+    missing=
+    for shell in zsh fish; do command -v "$shell" >/dev/null || missing="$missing $shell"; done
+    [ -e /lib/systemd/systemd ] || missing="$missing systemd"
+    # shellcheck disable=SC2086  # several words
+    [ -z "$missing" ] || install_packages $missing || say "the tests of these shells will be skipped"
+}
+
 make_venv() {
     python=$(find_python)
     "$python" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
@@ -54,7 +63,7 @@ venv_is_ours() {
 }
 venv_is_ours 2>/dev/null || make_venv
 
-[ "$wanted" = run ] || need_compiler
+[ "$wanted" = run ] || { need_compiler && need_shells; }
 
 # Installing compiles the rules (hatch_build.py); afterwards they are compiled again when a page or a table has changed.
 compile_rules() {

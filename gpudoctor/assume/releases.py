@@ -1,4 +1,7 @@
-"""Framework releases as assumptions: `release` = "torch==2.15.0", or "jax[cuda12]==0.12.0.1"."""
+"""Framework releases as assumptions: `release` = "torch==2.15.0", or "jax[cuda12]==0.12.0.1".
+
+"torch==2.14.1+cu126" is the build for that CUDA on PyTorch's own index.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +57,9 @@ def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
     name, equals, version = value.partition("==")
     if not equals or not published.is_listed(name, tables):
         raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow, torch or paddle, "
-                              "or jax[cuda12]==VERSION")
-    listed = [row for row in published.rows(name, tables) if row["platform"] == platform]
+                              "torch==VERSION+cu126, or jax[cuda12]==VERSION")
+    listed = (published.indexed_rows(name, platform, tables) if "+" in version else
+              [row for row in published.rows(name, tables) if row["platform"] == platform])
     row = next((row for row in listed if row["version"] == version), None)
     return name, _there(row, value, platform, listed)
 
@@ -84,7 +88,10 @@ def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict
     not_run = Unknown(reason="a release that is assumed cannot be run", asked=False)
     facts.update((spec.name, not_run) for spec in CATALOGUE.values()
                  if spec.scope is Scope.FRAMEWORK and spec.probe in RUNNING_PROBES)
-    if "code" not in row:
+    if "index" in row:  # what is known of such a build is what its row says: no wheel was read
+        facts["framework.code"] = Known(value=row["code"], source=str(row["source"]))
+        facts["framework.tags"] = Known(value=(_manylinux(row),), source=str(row["source"]))
+    elif "code" not in row:
         facts["framework.code"] = Unknown(reason="the rule database has no device code of this release")
     if "cuda" not in row:
         facts["framework.cuda"] = Unknown(reason="the rule database does not say which CUDA it was built for")
@@ -92,6 +99,11 @@ def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict
     folders = as_texts(packages.value) if isinstance(packages, Known) else ()
     facts["framework.location"] = Known(value=folders[0] if folders else "site-packages", source=source)
     return {**facts, **facts_of_row(name, row, source)}
+
+
+def _manylinux(row: Row) -> str:
+    """Return the platform tag of a wheel for the row's glibc."""
+    return "manylinux_" + str(row.get("glibc", "")).replace(".", "_") + "_"
 
 
 def facts_of_row(name: str, row: Row, source: str) -> Facts:

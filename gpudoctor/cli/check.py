@@ -2,80 +2,33 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated
 
 import typer
 
 from gpudoctor.cli import checking, parameters
 from gpudoctor.cli.asked import Asked
-
-
-class Depth(str, Enum):
-    """How far to look."""
-
-    STATIC = "static"
-    IMPORT = "import"
-    SMOKE = "smoke"
-
-
-class Format(str, Enum):
-    """How to say it."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class FailOn(str, Enum):
-    """From which severity on a finding is a failure."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
+from gpudoctor.cli.parameters import SMOKE_SECONDS, Depth, FailOn, Format
 
 
 def check(
     context: typer.Context,
-    python: Annotated[str | None, typer.Option(
-        metavar="PYTHON", help="The interpreter to examine (default: the active environment's).")] = None,
+    python: parameters.Python = None,
     kernel: parameters.KernelName = None,
     pid: parameters.ProcessNumber = None,
-    from_: Annotated[str | None, typer.Option(
-        "--from", metavar="SNAPSHOT",
-        help="Judge a recorded snapshot, report or raw document (- for stdin).")] = None,
-    depth: Annotated[Depth, typer.Option(
-        help="static: ask the driver, import nothing; import: import frameworks too; smoke: run them.",
-    )] = Depth.SMOKE,
-    timeout: Annotated[float, typer.Option(
-        metavar="SECONDS", min=0.1, max=3600,
-        help="Limit of each probe; the whole check ends within four times that, frameworks apart.",
-    )] = 20.0,
-    gpu: Annotated[list[str] | None, typer.Option(
-        metavar="INDEX|UUID", help="Run frameworks on this card (repeatable; default: one of each model).",
-    )] = None,
-    stages: Annotated[list[str] | None, typer.Option(
-        metavar="NAMES", help="Run only these: matmul, convolution, compiled, reduced-precision, all-reduce.",
-    )] = None,
-    smoke_timeout: Annotated[float, typer.Option(
-        metavar="SECONDS", min=1, max=86400, help="Limit of a framework's import and of each stage.",
-    )] = 120.0,  # courses.DEFAULT_LIMIT_SECONDS, whose module would take long to import
+    from_: parameters.Recorded = None,
+    depth: parameters.HowDeep = Depth.SMOKE,
+    timeout: parameters.Timeout = 20.0,
+    gpu: parameters.Cards = None,
+    stages: parameters.Stages = None,
+    smoke_timeout: parameters.SmokeTimeout = SMOKE_SECONDS,
     format_: Annotated[Format, typer.Option("--format", help="How to print the report.")] = Format.TEXT,
-    output: Annotated[str | None, typer.Option(
-        "--output", "-o", metavar="FILE", help="Write the report there instead of standard output.")] = None,
-    fail_on: Annotated[FailOn, typer.Option(
-        help="The severity from which the exit code is 1.")] = FailOn.ERROR,
-    allow_undecided: Annotated[bool, typer.Option(
-        "--allow-undecided", help="Exit 0 even if something that matters could not be judged.")] = False,
-    require_: Annotated[list[str] | None, typer.Option(
-        "--require", metavar="WHAT",
-        help="Require gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 (repeatable).",
-    )] = None,
-    assume: Annotated[list[str] | None, typer.Option(
-        "--assume", metavar="FACT=VALUE",
-        help="Judge as if: driver=570.86.15, cc=9.0, python=3.12, glibc=2.31 or any fact (repeatable).",
-    )] = None,
-    rules: Annotated[str | None, typer.Option(
-        metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
+    output: parameters.Output = None,
+    fail_on: parameters.FailsOn = FailOn.ERROR,
+    allow_undecided: parameters.AllowUndecided = False,
+    require_: parameters.Require = None,
+    assume: parameters.Assume = None,
+    rules: parameters.Rules = None,
     verbose: Annotated[int, typer.Option(
         "--verbose", "-v", count=True,
         help="Add the loader trace and the stages (-v), and where the time went (-vv).")] = 0,

@@ -23,12 +23,17 @@ def check(asked: Asked) -> int:
     """Run a check, print its report and return its exit code."""
     visits.refuse(asked.given, asked.depth, asked.output)
     watch = Stopwatch()
-    report = examine_here(asked, watch) if asked.recorded is None else _examine_recorded(asked, watch)
+    _, report = look(asked, watch)
     _print(report, asked, watch)
     return report.exit_code
 
 
-def examine_here(asked: Asked, watch: Stopwatch) -> Report:
+def look(asked: Asked, watch: Stopwatch) -> tuple[Judge, Report]:
+    """Return the report on what was asked about, and who judged it."""
+    return look_here(asked, watch) if asked.recorded is None else _look_at_recorded(asked, watch)
+
+
+def look_here(asked: Asked, watch: Stopwatch) -> tuple[Judge, Report]:
     """Look at this machine and judge it.
 
     What is needed later is imported while the probes run, which takes about as long.
@@ -52,17 +57,17 @@ def examine_here(asked: Asked, watch: Stopwatch) -> Report:
 
     watch.begin("starting probes")
     raw = local.collect(visit, meanwhile)
-    return judges[0].examined_here(visit, raw, begun)
+    return judges[0], judges[0].examined_here(visit, raw, begun)
 
 
-def _examine_recorded(asked: Asked, watch: Stopwatch) -> Report:
+def _look_at_recorded(asked: Asked, watch: Stopwatch) -> tuple[Judge, Report]:
     watch.begin("importing")
     from gpudoctor.cli import judging, sources
 
     judge = judging.Judge(asked, watch)
     judge.read_rules()
     watch.begin("reading answers")
-    return judge.examined(sources.read_snapshot(str(asked.recorded)))
+    return judge, judge.examined(sources.read_snapshot(str(asked.recorded)))
 
 
 def _print(report: Report, asked: Asked, watch: Stopwatch) -> None:

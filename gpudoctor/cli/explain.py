@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor.cli import check
+from gpudoctor.cli import parameters
 
 
 def explain(
@@ -15,12 +15,12 @@ def explain(
         help="Logs or bug reports (- for stdin); or a rule's id or cause, to print its page.")],
     here: Annotated[bool, typer.Option(
         "--here", help="Look at this machine too: it usually settles what the text leaves open.")] = False,
-    format_: Annotated[check.Format, typer.Option(
-        "--format", help="How to print the report.")] = check.Format.TEXT,
+    format_: Annotated[parameters.Format, typer.Option(
+        "--format", help="How to print the report.")] = parameters.Format.TEXT,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write the report there instead of standard output.")] = None,
-    fail_on: Annotated[check.FailOn, typer.Option(
-        help="The severity from which the exit code is 1.")] = check.FailOn.ERROR,
+    fail_on: Annotated[parameters.FailOn, typer.Option(
+        help="The severity from which the exit code is 1.")] = parameters.FailOn.ERROR,
     allow_undecided: Annotated[bool, typer.Option(
         "--allow-undecided", help="Exit 0 even if the text could not be explained.")] = False,
     rules: Annotated[str | None, typer.Option(

@@ -77,7 +77,7 @@ def _machine(rules: str | None) -> Report:
     from gpudoctor.cli.asked import Asked
     from gpudoctor.cli.stopwatch import Stopwatch
 
-    return checking.examine_here(Asked(rules=rules), Stopwatch())
+    return checking.look_here(Asked(rules=rules), Stopwatch())[1]
 
 
 def _is_page(word: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudoctor.cli import streams
+from gpudoctor.cli import showing, streams
 
 if TYPE_CHECKING:
     from gpudoctor.facts import FactSpec
@@ -16,8 +16,10 @@ def facts() -> None:
     Example: gpudoctor facts | grep cudnn
     """
     from gpudoctor.facts import CATALOGUE
+    from gpudoctor.render import wrapped
 
-    streams.say("".join(f"{_line(spec)}\n" for spec in CATALOGUE.values()))
+    text = "".join(f"{_line(spec)}\n" for spec in CATALOGUE.values())
+    streams.say(showing.fitted(text, wrapped.records))
 
 
 def _line(spec: FactSpec) -> str:

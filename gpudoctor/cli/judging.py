@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpudoctor import looking, trial
 from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
@@ -13,11 +14,14 @@ from gpudoctor.cli import sources, wish
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.derive import requirements
-from gpudoctor.examine import Policy, examine
-from gpudoctor.model import Report, Severity, Snapshot
+from gpudoctor.examine import Policy, examine, with_wishes
+from gpudoctor.model import Remedy, Report, Severity, Snapshot
 from gpudoctor.probes import snapshot as snapshots
 from gpudoctor.probes.raw import Answer, RawDocument
 from gpudoctor.transports import local
+
+if TYPE_CHECKING:
+    from gpudoctor.model.plan import Plan
 
 LIMITS_IN_ALL = 4  # the whole check ends within so many times the limit of a probe
 LEAST_SECONDS = 0.5  # with less time than this a fix is not tried
@@ -33,20 +37,24 @@ class Judge:
         self._wish = wish.parse(asked.gpu, asked.stages, asked.smoke_timeout)
         self._watch = watch
         self._asked = asked
+        self._look: trial.Look | None = None
+        self.machine: Snapshot | None = None
 
     def read_rules(self) -> None:
         """Read the rules; before anything is examined."""
         self._watch.begin("reading the rules")
-        self._database = sources.database(self._asked.rules)
+        self.database = sources.database(self._asked.rules)
 
     def examined(self, snapshot: Snapshot) -> Report:
         """Return the report on a snapshot."""
         self._watch.begin("judging")
         if self._pairs:
             facts = assumed(self._pairs)
-            snapshot = lay(unobserved(snapshot, facts, framework=None), facts, self._database.tables,
+            snapshot = lay(unobserved(snapshot, facts, framework=None), facts, self.database.tables,
                            source="assumed")
-        report = examine(snapshot, self._database, self._policy, self._watch.begin)
+        if self.machine is None:  # what is judged later is this one in other environments
+            self.machine = with_wishes(snapshot, self.database, self._policy)
+        report = examine(snapshot, self.database, self._policy, self._watch.begin)
         return replace(report, assumptions=self._asked.assume)
 
     def examined_here(self, visit: local.Visit, raw: RawDocument, begun: float) -> Report:
@@ -55,10 +63,25 @@ class Judge:
             detail = "nothing is run on a machine that is partly assumed"
             return self._read({**raw, "stages": Answer(outcome="not-asked", seconds=0.0, detail=detail)})
         self._watch.begin("running frameworks")
-        raw = looking.look(visit, raw, self._database, self._wish, wish.told)
+        raw = looking.look(visit, raw, self.database, self._wish, wish.told)
         report = self._read(raw)
         self._watch.begin("trying fixes")
-        return trial.try_fixes(report, _looker(visit, raw, begun + raw["stages"].seconds), self._read)
+        self._look = _looker(visit, raw, begun + raw["stages"].seconds)
+        return trial.try_fixes(report, self._look, self._read)
+
+    def planned(self, report: Report, allowed: Callable[[Remedy], bool] = lambda _: True, *,
+                foreseen: bool = False) -> Plan:
+        """Return the plan for the machine that was examined, its variables tried where it is at hand."""
+        from gpudoctor import planning, rehearsal  # a check does without them
+
+        assert self.machine is not None
+        machine = self.machine
+
+        def make(refused: planning.Refused) -> Plan:
+            return planning.make(report, machine, self.database, refused, allowed, foreseen=foreseen)
+
+        self._watch.begin("planning")
+        return make(frozenset()) if self._look is None else rehearsal.try_plan(make, self._look, self._read)
 
     def _read(self, raw: RawDocument) -> Report:
         self._watch.begin("reading answers")

@@ -2,14 +2,69 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated
 
 import typer
+
+
+class Depth(str, Enum):
+    """How far to look."""
+
+    STATIC = "static"
+    IMPORT = "import"
+    SMOKE = "smoke"
+
+
+class Format(str, Enum):
+    """How to say it."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class FailOn(str, Enum):
+    """From which severity on a finding is a failure."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
 
 KernelName = Annotated[str | None, typer.Option(
     metavar="NAME", help="Examine what this Jupyter kernel starts, with its environment.")]
 ProcessNumber = Annotated[int | None, typer.Option(
     metavar="N", min=1, help="Examine a running process: its interpreter, environment and root.")]
+
+Python = Annotated[str | None, typer.Option(
+    metavar="PYTHON", help="The interpreter to examine (default: the active environment's).")]
+Recorded = Annotated[str | None, typer.Option(
+    "--from", metavar="SNAPSHOT", help="Judge a recorded snapshot, report or raw document (- for stdin).")]
+HowDeep = Annotated[Depth, typer.Option(
+    help="static: ask the driver, import nothing; import: import frameworks too; smoke: run them.")]
+Timeout = Annotated[float, typer.Option(
+    metavar="SECONDS", min=0.1, max=3600,
+    help="Limit of each probe; the whole check ends within four times that, frameworks apart.")]
+Cards = Annotated[list[str] | None, typer.Option(
+    "--gpu", metavar="INDEX|UUID",
+    help="Run frameworks on this card (repeatable; default: one of each model).")]
+Stages = Annotated[list[str] | None, typer.Option(
+    metavar="NAMES", help="Run only these: matmul, convolution, compiled, reduced-precision, all-reduce.")]
+SmokeTimeout = Annotated[float, typer.Option(
+    metavar="SECONDS", min=1, max=86400, help="Limit of a framework's import and of each stage.")]
+SMOKE_SECONDS = 120.0  # courses.DEFAULT_LIMIT_SECONDS, whose module would take long to import
+Output = Annotated[str | None, typer.Option(
+    "--output", "-o", metavar="FILE", help="Write the report there instead of standard output.")]
+FailsOn = Annotated[FailOn, typer.Option(help="The severity from which the exit code is 1.")]
+AllowUndecided = Annotated[bool, typer.Option(
+    "--allow-undecided", help="Exit 0 even if something that matters could not be judged.")]
+Require = Annotated[list[str] | None, typer.Option(
+    "--require", metavar="WHAT", help="Require gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 (repeatable).")]
+Assume = Annotated[list[str] | None, typer.Option(
+    "--assume", metavar="FACT=VALUE",
+    help="Judge as if: driver=570.86.15, cc=9.0, python=3.12, glibc=2.31 or any fact (repeatable).")]
+Rules = Annotated[str | None, typer.Option(
+    metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")]
 
 
 def given(context: typer.Context) -> frozenset[str]:

@@ -15,7 +15,7 @@ import selectors
 import signal
 import subprocess
 import termios
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 
 from gpudoctor.frozen import frozen
@@ -29,10 +29,14 @@ _OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the command gets these from th
 
 @frozen
 class Ended:
-    """How a command ended (a negative code is a signal), and the beginning and the end of what it said."""
+    """How a command ended (a negative code is a signal), and the beginning and the end of what it said.
+
+    `signals` came to us meanwhile and would have ended us.
+    """
 
     code: int
     said: bytes
+    signals: tuple[int, ...] = ()
 
 
 class _Kept:
@@ -55,20 +59,26 @@ class _Kept:
         return bytes(self._head) + (b"\n" if self._cut else b"") + bytes(self._tail)
 
 
-def run(command: Sequence[str]) -> Ended:
-    """Run the command to its end; raise OSError where it cannot be started."""
-    ends = {stream: _ends(stream) for stream in (1, 2)}
-    theirs = [writing for _, writing in ends.values()]
+def run(command: Sequence[str], *, streams: tuple[int, int] = (1, 2), apart: bool = False) -> Ended:
+    """Run the command to its end; raise OSError where it cannot be started.
+
+    Its output and errors go to our `streams`. `apart` from our terminal it reads nothing, and is a session of
+    its own, to all of which the signals are handed on that come to us.
+    """
+    ends = [_ends(stream) for stream in streams]
+    theirs = [writing for _, writing in ends]
     try:
-        process = subprocess.Popen(command, stdout=theirs[0], stderr=theirs[1])
+        process = subprocess.Popen(command, stdout=theirs[0], stderr=theirs[1], start_new_session=apart,
+                                   stdin=subprocess.DEVNULL if apart else None)
     finally:
         for writing in theirs:
             os.close(writing)
     kept = _Kept()
-    with _signals(process, [reading for reading, _ in ends.values()]):
-        _pass_through(process, {reading: stream for stream, (reading, _) in ends.items()}, kept)
+    pairs = {reading: stream for stream, (reading, _) in zip(streams, ends, strict=True)}
+    with _signals(process, pairs, apart) as heard:
+        _pass_through(process, pairs, kept)
         code = process.wait()
-    return Ended(code=code, said=kept.all())
+    return Ended(code=code, said=kept.all(), signals=tuple(heard))
 
 
 def _ends(stream: int) -> tuple[int, int]:
@@ -90,22 +100,31 @@ def _resize(terminal: int, like: int) -> None:
 
 
 @contextlib.contextmanager
-def _signals(process: subprocess.Popen[bytes], readings: Sequence[int]) -> Iterator[None]:
-    """Let the command decide what signals do, and hear of a window's new size."""
+def _signals(process: subprocess.Popen[bytes], pairs: Mapping[int, int], apart: bool) -> Iterator[list[int]]:
+    """Let the command decide what signals do, and hear of a new size; yield what would have ended us."""
+    heard: list[int] = []
+
     def hand_on(number: int, _: FrameType | None) -> None:
+        heard.append(number)
         with contextlib.suppress(OSError):
-            process.send_signal(number)
+            if apart:
+                os.killpg(process.pid, number)
+            else:
+                process.send_signal(number)
+
+    def hear(number: int, _: FrameType | None) -> None:
+        heard.append(number)
 
     def resize(_number: int, _frame: FrameType | None) -> None:
-        for stream, reading in zip((1, 2), readings, strict=True):
-            if os.isatty(stream):
+        for reading, stream in pairs.items():
+            if os.isatty(reading):
                 _resize(reading, stream)
 
     before = {number: signal.signal(number, hand_on) for number in _HANDED_ON}
-    before |= {number: signal.signal(number, lambda *_: None) for number in _OF_TERMINAL}
+    before |= {number: signal.signal(number, hand_on if apart else hear) for number in _OF_TERMINAL}
     before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, resize)
     try:
-        yield
+        yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

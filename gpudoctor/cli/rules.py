@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpudoctor.cli import streams
-from gpudoctor.cli.errors import InputError
+from gpudoctor.cli import showing, streams
+from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.plain_values import Command, Group
+from gpudoctor.render import wrapped
 
 if TYPE_CHECKING:
     from gpudoctor.compiled import Extent
@@ -50,8 +51,9 @@ def list_(format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
                   for r in database.rules]
         streams.say(json.dumps({"rules": listed}, indent=2) + "\n")
         return
-    streams.say("".join(f"{rule.id}  {rule.severity.value:8} {rule.cause:36} {rule.title}\n"
-                        for rule in database.rules))
+    lines = "".join(f"{rule.id}  {rule.severity.value:8} {rule.cause:36} {rule.title}\n"
+                    for rule in database.rules)
+    streams.say(showing.fitted(lines, wrapped.records))
 
 
 @app.command("show", cls=Command)
@@ -65,7 +67,8 @@ def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's 
     found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
     if not found:
         raise InputError(f"there is no rule {identifier}; `gpudoctor rules list` names them all")
-    streams.say("\n".join(page_text(rule) for rule in found) + f"\n{_origin(database)}\n")
+    text = "\n".join(page_text(rule) for rule in found) + f"\n{_origin(database)}\n"
+    streams.say(showing.fitted(text, wrapped.page))
 
 
 def _origin(database: RuleDatabase) -> str:
@@ -94,7 +97,10 @@ def table(name: Annotated[str, typer.Argument(help="A table's name; without a ma
 
     found = rows.table_named(name, _database(rules).tables)
     chosen = rows.chosen(found, where or ())
-    streams.say(rows.as_json(found, chosen) if format_ is Format.JSON else rows.as_text(chosen))
+    if format_ is Format.JSON:
+        streams.say(rows.as_json(found, chosen))
+    else:
+        streams.say(showing.fitted(rows.as_text(chosen), wrapped.records))
 
 
 @app.command("new", cls=Command)
@@ -138,13 +144,19 @@ def diff(before: Annotated[str, typer.Argument(metavar="A", help="A folder of pa
 
 
 @app.command("lint", cls=Command)
-def lint_(rules: Folder = None) -> None:
+def lint_(folder: Annotated[str | None, typer.Argument(
+              metavar="[DIR]", help="The folder of pages; else the rules that a check would use.")] = None,
+          rules: Folder = None) -> None:
     """Prove every rule and symptom.
 
     Form, cases, coverage, blindness, cures, examples.
 
-    Example: gpudoctor rules lint --rules rules/
+    Example: gpudoctor rules lint rules/
     """
+    if folder is not None:
+        if rules is not None:
+            raise UsageError("name the folder once: DIR and --rules are the same")
+        rules = folder
     from gpudoctor import lint, texts
     from gpudoctor.cli import rule_folder
     from gpudoctor.examine import EXIT_FINDINGS

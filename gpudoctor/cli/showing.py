@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli.errors import InputError
@@ -24,6 +25,11 @@ def rendered(report: Report, format_: str, output: str | None, *, verbose: bool)
     return text.render(report, width=width(terminal), colour=terminal and colour(), verbose=verbose)
 
 
+def fitted(text: str, fit: Callable[[str, int], str]) -> str:
+    """Return text as `fit` lays it out for a terminal's columns; for files and pipes as it is."""
+    return fit(text, width(terminal=True)) if sys.stdout.isatty() else text
+
+
 def refuse_lost_output(output: str | None) -> None:
     """Refuse a file that cannot be made."""
     if output in (None, "-"):
@@ -41,8 +47,8 @@ def colour() -> bool:
 
 
 def width(terminal: bool) -> int:
-    """Return the columns to fill: COLUMNS, else the terminal's, else 80; long lines are hard to read."""
+    """Return the columns to fill: COLUMNS, else the terminal's if it knows them, else 80, at most 120."""
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isdigit() and int(wanted) >= 20:
         return min(int(wanted), 200)
-    return min(os.get_terminal_size().columns, 120) if terminal else 80
+    return min(os.get_terminal_size().columns or 80, 120) if terminal else 80

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudoctor.cli import parameters, streams, visits
-from gpudoctor.cli.check import Depth
 from gpudoctor.cli.errors import InputError
+from gpudoctor.cli.parameters import Depth
 from gpudoctor.transports import local
 
 if TYPE_CHECKING:

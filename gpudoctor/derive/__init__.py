@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
+from gpudoctor.derive import accelerators
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import moves, packages, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
@@ -23,8 +24,14 @@ from gpudoctor.model import Absent, Fact, Facts, Known, RuleDatabase, Scope, Sna
 _NOT_PROBED = Unknown(reason="no probe answered for it")
 # What was first asked after snapshots were: one without these facts is older than the question.
 _OLDER = Unknown(reason="the snapshot was made before this was asked", asked=False)
-_LATER_OF_HOST: Facts = dict.fromkeys(("python.numpy", "python.protobuf"), _OLDER)
-_LATER_OF_FRAMEWORK: Facts = dict.fromkeys(promised("stages", Scope.FRAMEWORK), _OLDER)
+_LATER_OF_HOST: Facts = dict.fromkeys((
+    "python.numpy", "python.protobuf", "system.gpu_switched_off", "system.slurm", "container.cdi_drivers",
+    "container.toolkit", "container.toolkit_no_cgroups", "container.docker_socket",
+    "container.security_label", "container.shared_memory_bytes", "environment.COLAB_RELEASE_TAG",
+    "environment.KAGGLE_KERNEL_RUN_TYPE", "environment.SLURM_GPUS_ON_NODE", "environment.SLURM_JOB_GPUS",
+    "environment.SLURM_JOB_ID", "environment.SLURM_STEP_GPUS"), _OLDER)
+_LATER_OF_FRAMEWORK: Facts = dict.fromkeys(
+    (*promised("stages", Scope.FRAMEWORK), "framework.horovod"), _OLDER)
 
 
 def subjects(snapshot: Snapshot, database: RuleDatabase) -> Subjects:
@@ -35,7 +42,9 @@ def subjects(snapshot: Snapshot, database: RuleDatabase) -> Subjects:
     host = LazyFacts({**_LATER_OF_HOST, **snapshot.host}, {}, _with_scopes(snapshot), database, _NOT_PROBED)
     cards, blind_cards = _scope(snapshot.gpus)
     patients, blind_patients = _scope(snapshot.frameworks)
-    of_framework = framework_derivations.derivations(() if blind_cards else cards, blind_cards)
+    of_framework = {
+        **framework_derivations.derivations(() if blind_cards else cards, blind_cards),
+        "framework.served_devices": lambda view: visible.served_devices(view, snapshot)}
     gpus, frameworks, pairs = [], [], []
     for number, card in enumerate(cards):
         facts = LazyFacts(card, host, _of_card(card, snapshot), database, blind_cards or _NOT_PROBED)
@@ -163,6 +172,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "python.frameworks": lambda _: _installed(snapshot),
         "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),
         "python.colliding_reinstall": lambda view: packages.colliding_reinstall(view, asked),
+        "python.built_for_others": lambda view: accelerators.served(view, snapshot.frameworks),
         **moves.derivations(installed),
         **requirements.derivations(snapshot),
         "rules.behind": lambda view: stale.behind(view, snapshot),

@@ -13,6 +13,7 @@ Row = Mapping[str, Value]
 DISPLAY_CLASS = "0x03"
 _OTHERS = "any"
 _JETSON = "jetson"
+_WSL = "wsl"
 _OPEN = "open"
 
 
@@ -87,6 +88,8 @@ def package_row(view: View) -> Row:
 def _families(view: View) -> Sequence[str]:
     if isinstance(view.fact("system.jetson"), Known):
         return (_JETSON,)  # its driver comes with the board's system, whatever the distribution says
+    if isinstance(view.fact("system.wsl"), Known):
+        return (_WSL,)  # its driver is that of Windows: nothing is to be installed inside
     if isinstance(view.fact("system.distribution"), Absent):
         return (_OTHERS,)
     return (view.need_text("system.distribution"), *view.texts("system.distribution_like"), _OTHERS)

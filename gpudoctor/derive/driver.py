@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
-from gpudoctor.derive import branches
+from gpudoctor.derive import branches, elsewhere
 from gpudoctor.derive.view import View, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Known
+from gpudoctor.model import Absent, Fact, Known, Unknown
 
 Derivation = Callable[[View], Fact]
 _LIBCUDA = "libcuda.so.1"
 _CAPABILITIES = ("compute", "utility")
+_KERNEL_NUMBER = re.compile(r"\d+(\.\d+)*")
+_CONFINED = re.compile(r":container(_\w+)?_t(:|$)")
 
 
 def _command(column: str) -> Derivation:
@@ -60,6 +63,14 @@ def init_answer(view: View) -> Fact:
     return Known(value=str(view.need("cuda.init_code")), source=f"cuInit of {library}")
 
 
+def cuda_serves(view: View) -> Fact:
+    """Return whether CUDA starts and lists a device, so that a trouble with one card is not the machine's."""
+    if view.need("driver.works") is False:
+        return Known(value=False, source="CUDA does not start")
+    count = view.need("cuda.device_count")
+    return Known(value=bool(count), source=f"devices that libcuda lists: {count}")
+
+
 def withheld_capabilities(view: View) -> Fact:
     """Return which of compute and utility NVIDIA_DRIVER_CAPABILITIES withholds; unset withholds none."""
     if isinstance(view.fact("container.runtime"), Absent):
@@ -87,6 +98,41 @@ def kernel_log_signs(view: View) -> Fact:
     return Known(value=tuple(sorted(signs)), source=source)
 
 
+def module_refusal(view: View) -> Fact:
+    """Return why the module leaves a card out, in its own words; absent where nobody heard it say so.
+
+    It tells a module that was not loaded from one that ended because it serves no card here.
+    """
+    signs = [sign for sign in view.texts("system.kernel_log_signs") if sign.startswith("needs-")]
+    if not signs:
+        return Absent(source="the kernel log does not say so, or cannot be read")
+    return Known(value=signs[0], source=view.source("system.kernel_log_signs"))
+
+
+def kernel_number(view: View) -> Fact:
+    """Return the version in the kernel release: 5.10.16 of 5.10.16.3-microsoft-standard-WSL2."""
+    release = view.need_text("system.kernel")
+    number = _KERNEL_NUMBER.match(release)
+    if number is None:
+        return Unknown(reason=f"the kernel release {release} does not begin with numbers")
+    return Known(value=number[0], source=release)
+
+
+def selinux_confined(view: View) -> Fact:
+    """Return whether SELinux confines this process as it does containers."""
+    if isinstance(view.fact("container.security_label"), Absent):
+        return Known(value=False, source="no security module names this process")
+    label = view.need_text("container.security_label")
+    return Known(value=_CONFINED.search(label) is not None, source=label)
+
+
+def cdi_is_stale(view: View) -> Fact:
+    """Return whether no CDI specification here is for the driver in use."""
+    named = as_texts(view.need("container.cdi_drivers"))
+    version = view.need_text("driver.version")
+    return Known(value=version not in named, source=f"specified: {', '.join(named)}; driver {version}")
+
+
 DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "system.driver_command": branches.package_command,
     "system.driver_package_version": lambda view: branches.cell(view, "driver"),
@@ -97,12 +143,18 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "system.branch_command": branches.for_cards(branches.branch_command),
     "system.kernel_headers_command": _command("headers_command"),
     "system.kernel_log_signs": kernel_log_signs,
+    "system.card_elsewhere": elsewhere.card_elsewhere,
+    "system.kernel_version": kernel_number,
+    "driver.module_refusal": module_refusal,
+    "container.selinux_confined": selinux_confined,
+    "container.cdi_is_stale": cdi_is_stale,
     "driver.libcuda_command": _command("libcuda_command"),
     "driver.flavour_command": _command("flavour_command"),
     "driver.fabric_manager_command": _command("fabric_manager_command"),
     "driver.libcuda_off_path_folder": libcuda_off_path_folder,
     "driver.libcuda_search_path": libcuda_search_path,
     "cuda.init_answer": init_answer,
+    "cuda.serves": cuda_serves,
     "cuda.library_maintained_driver": branches.for_fact(branches.maintained_driver, "cuda.library_version"),
     "cuda.library_driver_command": branches.for_fact(branches.branch_command, "cuda.library_version"),
     "cuda.library_path_clean": library_path_clean,

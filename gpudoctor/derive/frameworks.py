@@ -186,6 +186,7 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.newest_card": code_span(1),
     "framework.cudnn_floor": packages.cudnn_floor,
     "framework.asks_packages": packages.asks_packages,
+    "framework.horovod_lacks": packages.horovod_lacks,
     "framework.requires_missing": packages.requires_missing,
     "framework.distributions_incomplete": packages.distributions_incomplete,
     "framework.toolkits_fitting": packages.toolkits(fitting=True),

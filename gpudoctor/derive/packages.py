@@ -38,6 +38,17 @@ def _wanted(view: View) -> tuple[str, ...]:
     return wanted
 
 
+def horovod_lacks(view: View) -> Fact:
+    """Return what Horovod was compiled without, the most important first; absent where nothing is missing."""
+    extensions = as_records(view.need("framework.horovod"))
+    if not extensions:
+        return Known(value="framework", source=f"no extension for it in {view.source('framework.horovod')}")
+    for key, said in (("gpu", "GPU"), ("nccl", "NCCL")):
+        if not any(extension.get(key) is True for extension in extensions):
+            return Known(value=said, source=text_in(extensions[0], "path"))
+    return Absent(source="the GPU and NCCL are compiled in")
+
+
 def asks_packages(view: View) -> Fact:
     """Return whether NVIDIA's libraries come as Python packages that the build itself asks for."""
     if view.need("framework.has_gpu_build") is False:

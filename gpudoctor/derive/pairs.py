@@ -34,7 +34,7 @@ def _code_in_words(view: View) -> str:
     for said, kind in (("machine code", "sass"), ("PTX", "ptx")):
         held = {item.partition("@")[0] for record in code_of(view) for item in as_texts(record.get(kind))}
         if held:
-            parts.append(f"{said} for {', '.join(sorted(held, key=_by_capability))}")
+            parts.append(f"{said} for {', '.join(sorted(sorted(held), key=_by_capability))}")
     return "; ".join(parts) or "no device code"
 
 
@@ -91,12 +91,26 @@ def pair_ptx_fails(view: View) -> Fact:
     target = _coverage(view).ptx_target
     if target is None:
         return Absent(source="nothing must be compiled for this card")
-    name, capability = view.need_text("framework.name"), view.need_text("gpu.compute_capability")
+    source = _failure(view, view.need_text("gpu.compute_capability"), target)
+    said = "rules/tables/ptx_failures.toml" if source is None else source
+    return Known(value=source is not None, source=f"PTX for {target}; {said}")
+
+
+def _failure(view: View, capability: str, target: str) -> str | None:
+    """Return the source that says that PTX for `target` of this framework fails on such cards."""
+    name = view.need_text("framework.name")
     for row in view.table("ptx_failures").rows:
         same_cards = row["framework"] == name and row["card_major"] == versions.parse(capability).major
         if same_cards and versions.parse(target) < versions.parse(str(row["code_below"])):
-            return Known(value=True, source=f"PTX for {target}; {row['source']}")
-    return Known(value=False, source=f"PTX for {target}; rules/tables/ptx_failures.toml")
+            return str(row["source"])
+    return None
+
+
+def serves(view: View, capability: str) -> bool:
+    """Return whether the build has code that works on a card of this compute capability."""
+    found = device_code.coverage(code_of(view), capability)
+    fails = found.kind == "ptx" and found.ptx_target and _failure(view, capability, found.ptx_target)
+    return found.kind != "none" and not fails
 
 
 def pair_architecture_note(view: View) -> Fact:

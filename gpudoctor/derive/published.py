@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from gpudoctor import versions
+from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Tables, Value
 
 Row = Mapping[str, Value]
 _DISTRIBUTIONS: Mapping[str, tuple[str, str]] = {"paddle": ("paddle_distributions", "paddlepaddle-gpu")}
 _JAX = "jax_distributions"
+_INDEXES = "torch_indexes"
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9]")
 _PLUGIN = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)\Z")
 
 
@@ -60,6 +63,43 @@ def jax_rows(platform: str, tables: Tables) -> Sequence[Row]:
     listed = tables[_JAX].rows if _JAX in tables else ()
     return [row for row in listed
             if row["platform"] == platform and str(row["distribution"]).endswith("-pjrt")]
+
+
+def indexed_rows(name: str, platform: str, tables: Tables) -> Sequence[Row]:
+    """Return the builds of torch on PyTorch's own indexes, as rows; none of any other framework.
+
+    Python, glibc and what it asks for besides are those of the same version on the default index; its CUDA
+    libraries those that a release of the default index asks for with the same CUDA, without their versions.
+    """
+    if name != "torch" or _INDEXES not in tables:
+        return ()
+    own = [row for row in rows(name, tables) if row["platform"] == platform]
+    return [_indexed(row, build, tables) for row in own for build in tables[_INDEXES].rows
+            if build["platform"] == platform and _is_minor(str(row["version"]), str(build["torch"]))]
+
+
+def _indexed(row: Row, build: Row, tables: Tables) -> Row:
+    alike: Row = max((other for other in rows("torch", tables) if other.get("cuda") == build["cuda"]),
+                     key=lambda other: versions.parse(str(other["version"])), default={})
+    kept = {column: row[column] for column in ("platform", "python", "glibc", "uploaded", "requires")
+            if column in row}
+    stated = {column: build[column] for column in ("cuda", "cudnn", "code", "index", "source")}
+    asked = tuple(_with_cudnn(text, str(build["cudnn"])) for text in as_texts(alike.get("requires_nvidia")))
+    label = str(build["index"]).rstrip("/").rpartition("/")[2]
+    return {**kept, **stated, "build": "cuda", "version": f"{row['version']}+{label}",
+            "requires_nvidia": asked}
+
+
+def _with_cudnn(requirement: str, cudnn: str) -> str:
+    """Return a requirement without its version; that of cuDNN is stated."""
+    name = _DISTRIBUTION.match(requirement)
+    bare = name[0] if name else requirement
+    return f"{bare}=={cudnn}" if bare.startswith("nvidia-cudnn-") else bare
+
+
+def _is_minor(version: str, minor: str) -> bool:
+    found, wanted = versions.parse(version), versions.parse(minor)
+    return found.release[:2] == wanted.release[:2] and not found.is_prerelease
 
 
 def _is_same(one: str, other: str) -> bool:

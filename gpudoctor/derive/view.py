@@ -68,6 +68,11 @@ class View:
         """Return a text value or end the derivation."""
         return str(self.need(name))
 
+    def source(self, name: str) -> str:
+        """Return where a fact was seen, "" when it is not known."""
+        fact = self.fact(name)
+        return fact.source if isinstance(fact, Known) else ""
+
     def bound(self, name: str) -> str | None:
         """Return the value, or what it is at least, None where neither is known."""
         fact = self.fact(name)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from gpudoctor.derive.view import NotKnown, View, text_in
+from gpudoctor.derive.pairs import serves
+from gpudoctor.derive.view import NotKnown, View, as_records, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 
@@ -170,6 +171,29 @@ def _positions_of(card: Facts, view: View, snapshot: Snapshot) -> set[int]:
         if len(found) == 1:
             return found
     raise NotKnown(Unknown(reason="nobody tells which of libcuda's devices this card is"))
+
+
+# -- facts of one framework ----------------------------------------------------------------------------------
+
+
+def served_devices(view: View, snapshot: Snapshot) -> Fact:
+    """Return the visible devices that a build has code for, where it has none for others.
+
+    They are numbers as CUDA_VISIBLE_DEVICES takes them: positions in libcuda's list, in the order that this
+    environment asks for.
+    """
+    devices = as_records(view.need("cuda.devices"))
+    seen = left(view, snapshot)
+    if _HIDDEN_INSTANCE in seen.positions:
+        return Absent(source="the variable names an instance of MIG")
+    visible = seen.positions if seen.kind == "some" else tuple(range(len(devices)))
+    capabilities = {n: text_in(devices[n], "compute_capability") for n in visible if n < len(devices)}
+    if not all(capabilities.values()):
+        return Unknown(reason="libcuda did not tell the compute capability of every device")
+    served = tuple(str(n) for n, capability in capabilities.items() if serves(view, capability))
+    if not served or len(served) == len(capabilities):
+        return Absent(source="the build has code for all devices that are visible, or for none of them")
+    return Known(value=",".join(served), source="device code of the build; libcuda's list")
 
 
 def derivations(snapshot: Snapshot) -> dict[str, Callable[[View], Fact]]:

@@ -12,7 +12,7 @@ from gpudoctor.explain.choosing import INFORMS, Choice, choose, raised
 from gpudoctor.explain.ranking import Candidate, ranked, without_words
 from gpudoctor.explain.reading import Quoted, Reading, Said
 from gpudoctor.explain.stated_findings import completed, joined, stated_findings
-from gpudoctor.explain.undecided import unexplained
+from gpudoctor.explain.undecided import NO_FAULT, UNKNOWN_MESSAGE, unexplained
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern, Undecided,
@@ -34,13 +34,33 @@ class Told:
     snapshot: Snapshot
     contradictions: tuple[Evidence, ...] = ()
 
+    @property
+    def is_unexplained(self) -> bool:
+        """Return whether the text leaves open what its fault is."""
+        return any(question.cause in (UNKNOWN_MESSAGE, NO_FAULT) for question in self.undecided)
+
 
 def explain(reading: Reading, database: RuleDatabase, machine: Report | None = None) -> Told:
     """Return what the texts show, held against a machine where one was looked at.
 
-    The database needs the rules that only a text shows (extent "told").
+    Where known wordings explain no fault and leave a question open, lines in other wordings are read. The
+    database needs the rules that only a text shows (extent "told").
     """
     reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
+    told = _told(reading, database, machine)
+    if not told.is_unexplained:
+        return told
+    from gpudoctor.explain.unfamiliar import said_otherwise  # most texts need none of it
+
+    said = said_otherwise(reading, database)
+    if not said:
+        return told
+    again = _told(replace(reading, said=(*reading.said, *said)), database, machine)
+    return told if again.is_unexplained else again
+
+
+def _told(reading: Reading, database: RuleDatabase, machine: Report | None) -> Told:
+    """Return what the lines show that were read as symptoms."""
     stated = reading.text if machine is None else here.with_machine(reading.text, machine.snapshot)
     facts = subjects.text_facts(replace(reading, text=stated), database)
     snapshot = subjects.told_snapshot(reading, facts, None if machine is None else machine.snapshot)

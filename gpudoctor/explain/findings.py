@@ -52,8 +52,9 @@ class Teller:
         """Yield the lines that speak for it, the weightiest symptom first, and facts that reasons read."""
         order = sorted(candidate.suspicions, key=lambda name: -candidate.suspicions[name].weight)
         first = {line.id: line for line in reversed(self.said)}
-        for name in [name for name in order if name in first][:MOST_LINES]:
-            yield Evidence(fact="text.symptoms", saw=first[name].text, source=f"{first[name].source}, {name}")
+        for line in [first[name] for name in order if name in first][:MOST_LINES]:
+            unknown = f"a wording that is not known: {line.because}, as in " if line.because else ""
+            yield Evidence(fact="text.symptoms", saw=line.text, source=f"{line.source}, {unknown}{line.id}")
         reasons = [condition for name in order for condition in candidate.suspicions[name].when]
         for name in dict.fromkeys(c.fact for c in reasons if c.fact not in _NOT_QUOTED):
             fact = self.subject.fact(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from gpudoctor.engine import Subject, Truth, holds
 from gpudoctor.explain.reading import Said
@@ -44,13 +45,19 @@ def suspicions(symptom: SymptomPattern, subject: Subject, tables: Tables) -> dic
 
 def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject,
            tables: Tables) -> tuple[Candidate, ...]:
-    """Return the causes that symptoms suspect, the best supported first."""
-    shown = [symptoms[name] for name in dict.fromkeys(line.id for line in said)]
+    """Return the causes that symptoms suspect, the best supported first.
+
+    Of a line that only resembles a symptom, weights count as far as it does, and it speaks against nothing.
+    """
+    likeness: dict[str, float] = {}
+    for line in said:
+        likeness[line.id] = max(line.likeness, likeness.get(line.id, 0.0))
     by_cause: dict[str, dict[str, Suspect]] = {}
-    for symptom in shown:
-        for cause, suspect in suspicions(symptom, subject, tables).items():
-            by_cause.setdefault(cause, {})[symptom.id] = suspect
-    return _weighed(by_cause, shown)
+    for name, how_far in likeness.items():
+        for cause, suspect in suspicions(symptoms[name], subject, tables).items():
+            counted = suspect if how_far == 1.0 else replace(suspect, weight=round(suspect.weight * how_far))
+            by_cause.setdefault(cause, {})[name] = counted
+    return _weighed(by_cause, [symptoms[name] for name, how_far in likeness.items() if how_far == 1.0])
 
 
 def without_words(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject,

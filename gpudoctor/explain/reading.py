@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from gpudoctor.frozen import frozen
@@ -13,7 +13,9 @@ from gpudoctor.model import Evidence, Facts
 class Said:
     """A line that shows a symptom: what the pattern took out of it, the line itself, and where it stands.
 
-    `is_trouble` says that its words speak of an error or a warning, whatever the symptom is.
+    `is_trouble` says that its words speak of an error or a warning, whatever the symptom is. Where the
+    wording is unknown, `likeness` (0 to 1) is how far the line may be taken for the symptom, and `because`
+    says why.
     """
 
     id: str
@@ -21,6 +23,8 @@ class Said:
     text: str
     source: str
     is_trouble: bool = True
+    likeness: float = 1.0
+    because: str = ""
 
 
 @frozen
@@ -35,12 +39,14 @@ class Quoted:
 class Reading:
     """All that texts say. `host` holds stated facts of a machine, `text` the stated `text.*` facts.
 
+    `lines` are the first and the last lines, for what is said in words that no symptom has.
     `gpus` and `frameworks` are None where no text lists any. `contradicted` are statements that lost against
     better founded ones, and `notes` what a reader should know of the reading itself.
     """
 
     said: tuple[Said, ...] = ()
     suspicious: tuple[Quoted, ...] = ()
+    lines: Sequence[Quoted] = ()
     host: Facts = field(default_factory=dict)
     text: Facts = field(default_factory=dict)
     gpus: tuple[Facts, ...] | None = None

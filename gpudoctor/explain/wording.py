@@ -104,7 +104,16 @@ def _latest(form: str, symptoms: Sequence[SymptomPattern], made: _Make) -> Seque
 
 
 def _spelt(symptom: SymptomPattern, spelt: Callable[[str], str]) -> SymptomPattern:
-    return replace(symptom, patterns=tuple(dict.fromkeys(spelt(pattern) for pattern in symptom.patterns)))
+    """Return a symptom in another spelling; what that leaves too short to look for stays as it was."""
+    forms = ((pattern, spelt(pattern)) for pattern in symptom.patterns)
+    return replace(symptom, patterns=tuple(dict.fromkeys(
+        form if _is_long_enough(form) else pattern for pattern, form in forms)))
+
+
+def _is_long_enough(pattern: str) -> bool:
+    """Say whether a pattern has a literal part that is worth looking for."""
+    literal = patterns.anchor_of(pattern) if "{" in pattern else pattern
+    return len(literal) >= patterns.MINIMUM_LITERAL
 
 
 def _plain_pattern(pattern: str) -> str:

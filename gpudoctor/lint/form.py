@@ -18,9 +18,11 @@ from gpudoctor.skeleton import UNFINISHED
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
 DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
-# All but the first three are about gpudoctor itself: what it foretold did not come true, its rules are old.
-_NO_FAULT_OF_THE_MACHINE = ("framework-not-installed", "unknown-card", "other-accelerator",
-                            "loader-trace-differs", "rules-older-than-machine", "rules-package-refused")
+# Some are information, some about gpudoctor itself: what it foretold did not come true, its rules are old.
+# The last two are seen before anything failed: who shares no memory and starts no container never notices.
+_NO_FAULT_OF_THE_MACHINE = (
+    "framework-not-installed", "unknown-card", "other-accelerator", "loader-trace-differs",
+    "rules-older-than-machine", "rules-package-refused", "shm-too-small", "nvidia-container-toolkit-missing")
 # facts that list ids of symptoms: an id that is renamed would silently stop to count
 _OF_SYMPTOMS = ("text.symptoms", "framework.symptoms")
 _VISIBLE = {
@@ -98,10 +100,16 @@ def _told(rule: Rule, database: RuleDatabase) -> Iterator[str]:
         yield "no case with a log that does not show the cause"
 
 
+_BLANK = re.compile(r"(?<![\w$%-])(?:COMMAND|FILE|IMAGE|NAME|PROGRAM)(?![\w=])")
+
+
 def _fixes(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     for fix in rule.fix:
         if not fix.effect and rule.detect:
             yield f"fix {fix.title!r} has no effect, so nothing can prove it"
+        if rule.detect and not fix.by_hand and fix.kind not in ("container", "image"):
+            yield from (f"fix {fix.title!r} has a blank for a person to fill in ({blank[0]}): by_hand = true"
+                        for command in fix.commands if (blank := _BLANK.search(command)))
         for condition in fix.when:
             yield from condition_problems(condition, rule.scope, database)
         for effect in fix.effect:

@@ -4,19 +4,23 @@ Facts describe a machine; a `Snapshot` holds them; `Rule` pages judge them; a `R
 """
 
 from gpudoctor.model.course import Course, Skip
+from gpudoctor.model.recommendation import (
+    Candidate, CardSummary, Change, Fit, Ground, LastStack, Member, Recommendation, Rejection,
+)
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
     Ask, Case, Certainty, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
-    RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Tables,
+    RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Tables, WordIndex,
 )
 from gpudoctor.model.snapshot import (
     Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value,
 )
 
 __all__ = [
-    "Absent", "Ask", "Case", "Certainty", "Condition", "Course", "Detect", "Effect", "Evidence", "Fact",
-    "Facts", "Finding", "Fix", "FixKind", "Judgement", "Known", "Operand", "Operator", "ProbeRun", "Record",
-    "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity", "Skip", "Snapshot",
-    "Source", "Suspect", "SymptomExample", "SymptomPattern", "Table", "Tables", "Undecided", "Unknown",
-    "Value", "Verdict",
+    "Absent", "Ask", "Candidate", "CardSummary", "Case", "Certainty", "Change", "Condition", "Course",
+    "Detect", "Effect", "Evidence", "Fact", "Facts", "Finding", "Fit", "Fix", "FixKind", "Ground",
+    "Judgement", "Known", "LastStack", "Member", "Operand", "Operator", "ProbeRun", "Recommendation",
+    "Record", "Rejection", "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity",
+    "Skip", "Snapshot", "Source", "Suspect", "SymptomExample", "SymptomPattern", "Table", "Tables",
+    "Undecided", "Unknown", "Value", "Verdict", "WordIndex",
 ]

@@ -24,7 +24,7 @@ class Evidence:
 class Remedy:
     """A fix made concrete for this machine. `proven`: "model" (its effect, laid over the snapshot, cures the
     finding and causes no other), "tried" (in a child process as well), or "unproven" where only a text was
-    read and there is no machine to prove it on."""
+    read and there is no machine to prove it on. `by_hand`: its commands alone do not do it."""
 
     kind: FixKind
     title: str
@@ -35,6 +35,7 @@ class Remedy:
     risk: Risk
     undo: str | None
     proven: Literal["model", "tried", "unproven"]
+    by_hand: bool = False
 
 
 @frozen

@@ -105,11 +105,15 @@ class Effect:
 
 @frozen
 class Fix:
-    """A remedy as written on a page; `{fact.name}` placeholders are filled in for the machine at hand."""
+    """A remedy as written on a page; `{fact.name}` placeholders are filled in for the machine at hand.
+
+    `by_hand`: its commands only look, or are not all that has to be done, or belong to another place.
+    """
 
     kind: FixKind
     title: str
     risk: Risk
+    by_hand: bool = False
     commands: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     image: str | None = None
@@ -241,10 +245,25 @@ class SymptomPattern:
 
 
 @frozen
+class WordIndex:
+    """The words of known messages: `symptoms` are their ids, and each text about one has a place.
+
+    `owners` says for each place which symptom it is about, `masses` how much its words weigh, and `places`
+    where a word, or two that stand together, is found.
+    """
+
+    symptoms: tuple[str, ...]
+    owners: tuple[int, ...]
+    masses: tuple[float, ...]
+    places: Mapping[str, tuple[int, ...]]
+
+
+@frozen
 class RuleDatabase:
     """All that gpudoctor knows: pages, tables and symptoms, and the machine that cases start from.
 
-    `engine` is the oldest gpudoctor that reads it rightly, `origin` the folder that it was read from.
+    `words` are indexes of what the symptoms say, for lines that show none of them. `engine` is the oldest
+    gpudoctor that reads it rightly, `origin` the folder that it was read from.
     `refused` are newer ones that were found and not taken, each with the reason.
     """
 
@@ -253,6 +272,7 @@ class RuleDatabase:
     rules: tuple[Rule, ...]
     tables: Tables
     symptoms: Sequence[SymptomPattern] = ()
+    words: Sequence[WordIndex] = ()
     base: Snapshot
     engine: str = "0"
     refused: tuple[str, ...] = ()

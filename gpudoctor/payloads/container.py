@@ -33,6 +33,11 @@ COMPAT_PATTERNS = (
     "/usr/local/cuda*/compat/lib.real",
 )
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
+CDI_LIBRARY = re.compile(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)")
+PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
+TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
+DOCKER_SOCKET = "/var/run/docker.sock"
+SHARED_MEMORY = "/dev/shm"
 
 
 def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
@@ -51,6 +56,11 @@ def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
         "mounts": _mounts(folder),
         "compat": _compat_folders(),
         "cdi": _cdi_specs(),
+        "programs": {name: files.which(name) for name in PROGRAMS},
+        "toolkit_config": files.read_text(TOOLKIT_CONFIG, 1 << 16),
+        "docker_socket": os.path.exists(DOCKER_SOCKET),
+        "security_label": files.read_text(folder + "/attr/current", 1024),
+        "shared_memory": _shared_memory(),
     }
 
 
@@ -86,4 +96,21 @@ def _compat_folders() -> "List[Dict[str, Any]]":
 
 
 def _cdi_specs() -> "List[Dict[str, Any]]":
-    return [dict(files.list_folder(folder, FOLDERS_LIMIT), path=folder) for folder in CDI_FOLDERS]
+    """Return the specifications and, of each, the versions of the driver whose libcuda it names."""
+    found = []
+    for folder in CDI_FOLDERS:
+        listing = files.list_folder(folder, FOLDERS_LIMIT)
+        drivers = {}
+        for name in listing.get("names", []):
+            text = files.read_text(folder + "/" + name).get("text", "")
+            drivers[name] = sorted(set(CDI_LIBRARY.findall(text)))[:8]
+        found.append(dict(listing, path=folder, drivers=drivers))
+    return found
+
+
+def _shared_memory() -> "Dict[str, Any]":
+    try:
+        status = os.statvfs(SHARED_MEMORY)
+    except OSError as error:
+        return {"error": "%s: %s" % (type(error).__name__, error.strerror)}
+    return {"bytes": status.f_frsize * status.f_blocks}

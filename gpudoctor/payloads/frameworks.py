@@ -6,7 +6,7 @@ local file could hide a module, beside the current one and PYTHONPATH), `scan_co
 
 import os
 
-from . import collisions, device_code, distributions, interpreter, libraries, packages, shadowing
+from . import collisions, device_code, distributions, horovod, interpreter, libraries, packages, shadowing
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def _examined(
     claims = _claims(installed, records)
     for framework in frameworks:
         framework["shipped"] = _guarded(packages.shipped_libraries, framework, claims)
+        framework["horovod"] = _guarded(horovod.examine, framework["name"], folders)
         if request.get("scan_code"):
             framework["code"] = _guarded(device_code.scan, framework["shipped"])
     claimed = _guarded(collisions.examine, claims)

@@ -25,6 +25,13 @@ KERNEL_LOGS = ("/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
 LOG_TAIL_BYTES = 1 << 20
 LOG_LINES = 200
 LOG_LINE_CHARACTERS = 400
+SWITCHES = (  # by which a laptop's card is left without power: the file, and the word that says so in it
+    ("/etc/prime-discrete", "off"),
+    ("/proc/acpi/bbswitch", "OFF"),
+    ("/lib/udev/rules.d/50-remove-nvidia.rules", "EnvyControl"),
+    ("/etc/udev/rules.d/50-remove-nvidia.rules", "EnvyControl"),
+)
+SLURM_FILES = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf")
 LOG_WANTED = re.compile(r"NVRM|nouveau|nova_core|nvidia-nvswitch|nvidia-uvm|nvidia: |Linux version \d")
 
 
@@ -45,6 +52,8 @@ def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
         "user_id": os.getuid(),
         "address_space_limit": _address_space_limit(),
         "kernel_log": _kernel_log(),
+        "switches": [dict(files.read_text(path, 4096), path=path, off=off) for path, off in SWITCHES],
+        "slurm": [path for path in SLURM_FILES if os.path.exists(path)],
     }
 
 

@@ -33,6 +33,7 @@ _CGROUP_RUNTIMES = (
     ("lxc", re.compile(r"/lxc\.payload|/lxc/")),
     ("containerd", re.compile(r"cri-containerd-[0-9a-f]{12}|/containerd/[0-9a-f]{12}")),
 )
+_NO_CGROUPS = re.compile(r"^[ \t]*no-cgroups[ \t]*=[ \t]*(true|false)", re.MULTILINE)
 _MOUNT_RUNTIMES = (
     ("kubernetes", re.compile(r"/kubelet/pods/|/io\.containerd\.grpc\.v1\.cri/")),
     ("docker", re.compile(r"docker/containers/[0-9a-f]{12}")),
@@ -203,10 +204,71 @@ def _driver_mounts(data: Data) -> Fact:
     return some(tuple(found), _own(data, "mountinfo"))
 
 
+def _cdi_drivers(data: Data) -> Fact:
+    specs = _cdi_specs(data)
+    if not isinstance(specs, Known):
+        return specs
+    found: set[str] = set()
+    for folder in calls.objects(data["cdi"]):
+        drivers = mapping(folder.get("drivers"))
+        found |= {version for name in drivers for version in texts(drivers[name])}
+    return some(tuple(sorted(found)), ", ".join(str(path) for path in specs.value)
+                if isinstance(specs.value, tuple) else specs.source)
+
+
+def _toolkit(data: Data) -> Fact:
+    if not isinstance(data.get("programs"), Mapping):
+        return Unknown(reason="the container toolkit was not collected")
+    names = ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
+    found = [path for name in names if (path := text_at(data["programs"], name))]
+    return Known(value=found[0], source="PATH") if found else Absent(source="PATH")
+
+
+def _no_cgroups(data: Data) -> Fact:
+    text = text_at(data.get("toolkit_config"), "text")
+    path = "/etc/nvidia-container-runtime/config.toml"
+    if text is None:
+        return failure(data.get("toolkit_config"), path)
+    said = _NO_CGROUPS.search(text)
+    source = f"{path}: {said[0].strip()}" if said else path
+    return Known(value=said is not None and said[1] == "true", source=source)
+
+
+def _docker_socket(data: Data) -> Fact:
+    found = data.get("docker_socket")
+    if not isinstance(found, bool):
+        return Unknown(reason="Docker's socket was not looked for")
+    return Known(value=found, source="/var/run/docker.sock")
+
+
+def _security_label(data: Data) -> Fact:
+    """Return the label that a security module gave this process; without such a module there is none."""
+    answer = mapping(data.get("security_label"))
+    said = (text_at(answer, "text") or "").strip("\0\n ")
+    if said:
+        return Known(value=said[:200], source=_own(data, "attr/current"))
+    path = _own(data, "attr/current")
+    without = "text" in answer or "Invalid argument" in (text_at(answer, "error") or "")
+    return Absent(source=path) if without else failure(answer, path)
+
+
+def _shared_memory(data: Data) -> Fact:
+    number = calls.count(mapping(data.get("shared_memory")).get("bytes"))
+    if number is None:
+        return failure(data.get("shared_memory"), "/dev/shm")
+    return Known(value=number, source="/dev/shm")
+
+
 _READERS = {
     "container.runtime": runtime,
     "container.cgroup_version": _cgroup_version,
     "container.compat_folders": _compat_folders,
     "container.cdi_specs": _cdi_specs,
     "container.driver_mounts": _driver_mounts,
+    "container.cdi_drivers": _cdi_drivers,
+    "container.toolkit": _toolkit,
+    "container.toolkit_no_cgroups": _no_cgroups,
+    "container.docker_socket": _docker_socket,
+    "container.security_label": _security_label,
+    "container.shared_memory_bytes": _shared_memory,
 }

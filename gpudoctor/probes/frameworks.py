@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from gpudoctor.facts import promised
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Unknown
-from gpudoctor.probes import build, requirements
+from gpudoctor.probes import build, horovod, requirements
 from gpudoctor.probes.calls import count, mapping, objects
 from gpudoctor.probes.python import part_error, text, version_fact
 from gpudoctor.probes.raw import Answer
@@ -292,6 +292,7 @@ _READERS: Mapping[str, Callable[[_Framework], Fact]] = {
     "framework.extra_requires_nvidia": _extra_requires,
     "framework.other_distributions": _others,
     "framework.plugins": _plugins,
+    "framework.horovod": lambda framework: horovod.read(framework.own),
     "framework.loader": _of_loader(_loader),
     "framework.loader_runpath": _search_path("runpath"),
     "framework.loader_rpath": _search_path("rpath"),

@@ -213,6 +213,28 @@ def _kernel_log(data: Data) -> Fact:
     return some(lines[-LOG_LINES:], text_at(answer, "path") or "kernel log")
 
 
+def _switched_off(data: Data) -> Fact:
+    """Return the file in which a switch for laptops says that NVIDIA's card is off."""
+    if not isinstance(data.get("switches"), list):
+        return Unknown(reason="the switches of laptops were not collected")
+    unread: Fact | None = None
+    for switch in calls.objects(data["switches"]):
+        path, word = text_at(switch, "path") or "", text_at(switch, "off") or ""
+        said = text_at(switch, "text")
+        if said is None:
+            unread = unread or (failure(switch, path) if text_at(switch, "error") else None)
+        elif word and word in said.split():
+            return Known(value=path, source=f"{path}: {said.strip()[:80]}")
+    return unread or Absent(source="no file of prime-select, bbswitch or envycontrol says so")
+
+
+def _slurm(data: Data) -> Fact:
+    if not isinstance(data.get("slurm"), list):
+        return Unknown(reason="Slurm's files were not collected")
+    found = texts(data["slurm"])
+    return Known(value=bool(found), source=found[0] if found else "no slurm.conf in its usual places")
+
+
 _READERS = {
     "system.os": lambda data: _uname(data, "system"),
     "system.kernel": lambda data: _uname(data, "release"),
@@ -231,4 +253,6 @@ _READERS = {
     "system.user_id": _user_id,
     "system.address_space_limit_bytes": _address_space_limit,
     "system.gpu_kernel_log": _kernel_log,
+    "system.gpu_switched_off": _switched_off,
+    "system.slurm": _slurm,
 }

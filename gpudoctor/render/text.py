@@ -19,7 +19,7 @@ from gpudoctor.render import areas, told
 from gpudoctor.render.plain import counted_words, printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
-_COLOURS = {
+COLOURS = {
     Severity.ERROR: "bold red", Severity.WARNING: "bold yellow",
     Severity.INFO: "bold", Severity.BENIGN: "dim",
 }
@@ -70,7 +70,7 @@ def _finding(sheet: Sheet, finding: Finding, quoted: set[str], rank: str) -> Non
     """Print a finding; a line of a text that an earlier one (in `quoted`) showed is only pointed at."""
     sheet.line()
     likely = "" if finding.certainty.value == "certain" else f" (likely{rank})"
-    sheet.line((f"{finding.severity.value.upper()}{likely}", _COLOURS[finding.severity]),
+    sheet.line((f"{finding.severity.value.upper()}{likely}", COLOURS[finding.severity]),
                (f"  {finding.cause}", "bold"), (f"  [{printable(finding.subject)}]", ""))
     sheet.paragraph(printable(finding.message, 1200), 2)
     for evidence in finding.evidence:

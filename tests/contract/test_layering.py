@@ -15,10 +15,11 @@ PURE = (
     {"frozen"},
     {"compatible", "exhaustive", "lazily", "model", "schema", "variables"},
     {"facts"},
-    {"versions"},
-    {"assume", "codec", "compiled", "derive", "engine", "pages", "require", "share", "symptoms"},
-    {"candidates", "compare", "courses", "editions", "examine", "explain", "lint", "proven", "remedy",
-     "skeleton"},
+    {"toml_lines", "versions"},
+    {"assume", "codec", "compiled", "derive", "engine", "pages", "require", "share", "symptoms",
+     "unfamiliar"},
+    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "lint", "planning",
+     "proven", "remedy", "skeleton"},
     {"render"},
 )
 IMPURE = (
@@ -28,9 +29,9 @@ IMPURE = (
 )
 # The highest pure layer that the impure column may use: it fills snapshots and reads rules, no more.
 PURE_FOR_IMPURE = 4
-# Where the columns meet, below the command line: what was seen decides what is run, and a fix that was judged
-# right is tried, and texts are read and explained.
-MEETING = {"looking", "texts", "trial"}
+# Where the columns meet, below the command line: what was seen decides what is run, and a fix or a plan that
+# was judged right is tried, and texts are read and explained.
+MEETING = {"looking", "rehearsal", "texts", "trial"}
 TOP = {"cli", "__main__"}
 # Payloads travel to other interpreters: they import nothing of ours but one another, and nobody imports them.
 ALONE = {"payloads"}
@@ -90,7 +91,7 @@ def allowed_for(part: str) -> set[str]:
     if part in TOP:
         return set().union(*PURE, *IMPURE, MEETING, TOP)
     if part in MEETING:
-        return set().union(*PURE[:-1], *IMPURE)
+        return set().union(*PURE[:-1], *IMPURE, MEETING)
     if part in ALONE | {"__init__"}:
         return set()
     for height, layer in enumerate(PURE):

@@ -255,6 +255,14 @@ def test_a_folder_without_rules_cannot_be_compared(rules: Path, tmp_path: Path) 
 
 # -- lint ------------------------------------------------------------------------------------------
 
+def test_the_folder_to_prove_may_be_named_plainly(rules: Path) -> None:
+    """`rules lint DIR` is `rules lint --rules DIR`; naming it twice is refused."""
+    plain, option = (run_gpudoctor("rules", "lint", *words, str(rules)) for words in ([], ["--rules"]))
+    assert (plain.returncode, plain.stdout) == (option.returncode, option.stdout)
+    both = run_gpudoctor("rules", "lint", str(rules), "--rules", str(rules))
+    assert (both.returncode, both.stdout, len(both.stderr.splitlines())) == (USAGE, "", 1)
+
+
 @pytest.mark.parametrize(("ids", "said"), [
     ('GPD9990 = "cuda-does-not-start"', None),
     ('GPD9980 = "gone"', "GPD9980: the last release has it (gone): keep the page"),

@@ -46,7 +46,7 @@ def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: zipfile.Z
     shipped = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert shipped == package | rules
     assert {f"gpudoctor/_rules/{name}" for name in (
-        "db.toml", "pages.json", "rules.json", "symptoms.json", "tables.jsonl")} <= shipped
+        "db.toml", "pages.json", "rules.json", "symptoms.json", "tables.jsonl", "words.json")} <= shipped
 
 
 def test_wheel_carries_the_license(wheel: zipfile.ZipFile) -> None:

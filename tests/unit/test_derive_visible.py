@@ -129,3 +129,28 @@ def test_which_card_is_hidden_is_unknown_where_nothing_tells_them_apart() -> Non
 
 def test_nothing_is_hidden_where_cuda_does_not_start() -> None:
     assert flags(hidden("0", BUSES, cuda__init_code=100, cuda__device_count=0)) == [False, False]
+
+
+@pytest.mark.parametrize(("capabilities", "release", "variable", "expected"), [
+    ("8.9,7.0", "torch==2.15.0", None, "0"),
+    ("7.0,8.9", "torch==2.15.0", None, "1"),
+    ("7.0,8.9,9.0", "torch==2.15.0", "0,1", "1"),
+    ("8.9,9.0", "torch==2.15.0", None, None),
+    ("7.0,6.1", "torch==2.15.0", None, None),
+    ("12.0,8.9", "tensorflow==2.20.0", None, "1"),  # PTX for Blackwell is there and does not work
+])
+def test_devices_that_a_build_serves_beside_others(
+        capabilities: str, release: str, variable: str | None, expected: str | None) -> None:
+    """As CUDA_VISIBLE_DEVICES takes them; absent where it serves all that are visible, or none."""
+    listed = tuple({"compute_capability": text} for text in capabilities.split(","))
+    changes: dict[str, Value | Fact] = {"cc": capabilities, "cuda.devices": listed, "release": release}
+    snapshot, database = machine(variable, **changes)
+    fact = derive.subjects(snapshot, database)[Scope.FRAMEWORK][0].fact("framework.served_devices")
+    assert (fact.value if isinstance(fact, Known) else None) == expected
+
+
+def test_which_devices_are_served_is_not_known_where_libcuda_did_not_tell() -> None:
+    """An unknown list is no empty one."""
+    snapshot, database = machine(None, cuda__devices=HIDDEN, release="torch==2.15.0")
+    fact = derive.subjects(snapshot, database)[Scope.FRAMEWORK][0].fact("framework.served_devices")
+    assert isinstance(fact, Unknown)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from gpudoctor.cli import app, check, checking, explaining, plain_words
+from gpudoctor.cli import app, checking, explaining, parameters, plain_words
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.plain_words import CHECK, EXPLAIN, Grammar
 
@@ -118,7 +118,7 @@ def test_every_option_is_known_to_both(command: str, grammar: Grammar, others: s
 def test_choices_are_those_of_typer(grammar: Grammar) -> None:
     """A choice that is added to the one must be added to the other."""
     kinds: dict[str, Iterable[Enum]] = {
-        "--depth": check.Depth, "--format": check.Format, "--fail-on": check.FailOn}
+        "--depth": parameters.Depth, "--format": parameters.Format, "--fail-on": parameters.FailOn}
     assert {name: choices for name, (_, choices) in grammar.choices.items()} == {
         name: tuple(member.value for member in kinds[name]) for name in grammar.choices}
 

@@ -45,13 +45,21 @@ PLAIN: dict[str, Any] = {
     "mounts": {"lines": [ROOT]},
     "compat": [],
     "cdi": [{"path": "/etc/cdi", "missing": True}, {"path": "/var/run/cdi", "missing": True}],
+    "programs": {"nvidia-ctk": None},
+    "toolkit_config": {"missing": True}, "docker_socket": False,
+    "security_label": {"error": "OSError: Invalid argument"}, "shared_memory": {"bytes": 1 << 33},
 }
 FULL: dict[str, Any] = {
     **PLAIN, "files": {"/.dockerenv": True}, "variables": {"container": "oci"}, "namespaces": OWN,
     "cgroup_self": {"text": "0::/\n"}, "mounts": {"lines": [LAYERED, DOCKER_HOSTS, *NVIDIA_MOUNTS]},
     "compat": [{"path": "/usr/local/cuda/compat", "real_path": "/usr/local/cuda-12.4/compat",
                 "libcuda": ["libcuda.so.1"], "error": None}],
-    "cdi": [{"path": "/etc/cdi", "names": ["nvidia.yaml", "notes.txt"]}],
+    "cdi": [{"path": "/etc/cdi", "names": ["nvidia.yaml", "notes.txt"],
+             "drivers": {"nvidia.yaml": ["580.95.05"], "notes.txt": []}}],
+    "programs": {"nvidia-ctk": "/usr/bin/nvidia-ctk"},
+    "toolkit_config": {"text": "[nvidia-container-cli]\n#no-cgroups = false\nno-cgroups = true\n"},
+    "docker_socket": True, "security_label": {"text": "system_u:system_r:container_t:s0:c1,c2\u0000"},
+    "shared_memory": {"bytes": 1 << 26},
 }
 
 
@@ -131,6 +139,48 @@ def test_driver_files_that_were_mounted_in() -> None:
         "/usr/lib64/libcuda.so.550.54.15", "/usr/bin/nvidia-smi", "/dev/nvidia0", "/proc/driver/nvidia")
     assert value(facts["container.compat_folders"]) == ("/usr/local/cuda-12.4/compat",)
     assert value(facts["container.cdi_specs"]) == ("/etc/cdi/nvidia.yaml",)
+
+
+def test_the_engines_of_a_machine_and_their_toolkit() -> None:
+    """Programs on PATH, the toolkit's own setting, and which driver the CDI specifications are for."""
+    facts = container.read(good(FULL))
+    assert value(facts["container.toolkit"]) == "/usr/bin/nvidia-ctk"
+    assert value(facts["container.toolkit_no_cgroups"]) is True
+    assert value(facts["container.docker_socket"]) is True
+    assert value(facts["container.cdi_drivers"]) == ("580.95.05",)
+    assert value(facts["container.security_label"]) == "system_u:system_r:container_t:s0:c1,c2"
+    assert value(facts["container.shared_memory_bytes"]) == 1 << 26
+    nothing = read()
+    assert {name for name, fact in nothing.items() if isinstance(fact, Absent)} >= {
+        "container.toolkit", "container.toolkit_no_cgroups", "container.cdi_drivers",
+        "container.security_label"}
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("#no-cgroups = true\n", False), ("  no-cgroups=true\n", True), ("no-cgroups = false\n", False),
+    ("x = 1\n", False)])
+def test_the_setting_no_cgroups(text: str, expected: bool) -> None:
+    """A comment sets nothing, and what is not set is off."""
+    assert value(read(toolkit_config={"text": text})["container.toolkit_no_cgroups"]) is expected
+
+
+@pytest.mark.parametrize(("name", "told"), [
+    ("programs", "toolkit"), ("toolkit_config", "toolkit_no_cgroups"),
+    ("docker_socket", "docker_socket"), ("security_label", "security_label"),
+    ("shared_memory", "shared_memory_bytes")])
+def test_what_was_not_collected_is_unknown(name: str, told: str) -> None:
+    """Never "not there"."""
+    assert isinstance(read(**{name: None})[f"container.{told}"], Unknown)
+
+
+def test_the_driver_of_a_specification_is_read_from_its_libraries(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A specification lists the driver's files one by one, by their versions."""
+    library = "/usr/lib/x86_64-linux-gnu/libcuda.so.570.133.07"
+    (tmp_path / "nvidia.yaml").write_text(f"- containerPath: {library}\n  hostPath: {library}\n")
+    monkeypatch.setattr(payload, "CDI_FOLDERS", (str(tmp_path),))
+    facts = read(cdi=payload._cdi_specs())
+    assert value(facts["container.cdi_drivers"]) == ("570.133.07",)
 
 
 def test_a_compat_folder_without_libcuda_is_none() -> None:

@@ -46,6 +46,16 @@ def test_values_in_commands_are_quoted() -> None:
     assert found.commands == (f"'{HOSTILE}' -m pip", "use 'a b' c", "look '/x y:/z'")
 
 
+def test_a_value_that_looks_like_a_hole_is_not_filled() -> None:
+    """A folder called {system.kernel} would bring quotes into its own quotes."""
+    fix = Fix(kind="pip", title="x", risk="safe", commands=("{python.executable} -m pip {system.kernel}",),
+              env={"A": "{python.executable}:{system.kernel}"})
+    found = remedy.concretise(fix, subject(python__executable="/a b/{system.kernel}", system__kernel="6;x"))
+    assert found is not None
+    assert found.commands == ("'/a b/{system.kernel}' -m pip '6;x'",)
+    assert found.env == {"A": "/a b/{system.kernel}:6;x"}
+
+
 def test_a_fix_that_needs_an_unknown_value_is_none() -> None:
     """Half a command is no command."""
     fix = Fix(kind="pip", title="x", risk="safe", commands=("{python.executable} -m pip",))

@@ -1,0 +1,138 @@
+"""What the smallest change of the machine would make possible: another driver, another Python, or both."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpudoctor import versions
+from gpudoctor.candidates.ground import capabilities, ground_of, with_facts
+from gpudoctor.candidates.judging import Judge
+from gpudoctor.candidates.sets import judged_sets
+from gpudoctor.candidates.stacks import Stack
+from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive import branches
+from gpudoctor.derive.view import NotKnown, View
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Change, Known, RuleDatabase, Scope, Snapshot
+
+DRIVER, PYTHON = "driver", "python"
+KINDS = (DRIVER, PYTHON)
+_MOST_PYTHONS = 4  # that are tried together with each driver, or for a set
+
+Stacks = Mapping[str, Sequence[Stack]]
+Group = tuple[str, ...]  # frameworks that must live in one environment; mostly one
+Reached = dict[Group, tuple[Stack, ...]]
+
+
+@frozen
+class Variant:
+    """The machine with another driver, another Python, or both; None is as it is."""
+
+    driver: str | None = None
+    python: str | None = None
+
+
+class Changes:
+    """Tries changes from the nearest on; what a nearer one made possible is no gain of a farther one."""
+
+    def __init__(self, snapshot: Snapshot, database: RuleDatabase, judge: Judge, stacks: Stacks, *,
+                 is_set: bool) -> None:
+        self._snapshot, self._database, self._base = snapshot, database, judge.base
+        cards = capabilities(judge.base)  # no driver and no Python brings code for them
+        self._stacks = {name: [one for one in some if one.serves(cards)] for name, some in stacks.items()}
+        self._groups: list[Group] = [tuple(stacks)] if is_set else [(name,) for name in stacks]
+        self._judges: dict[Variant, Judge] = {Variant(): judge}
+
+    def worth(self, kinds: Sequence[str]) -> list[Change]:
+        """Return the changes that make something possible, the smallest first."""
+        drivers = [Variant(driver=driver) for driver in self._drivers()] if DRIVER in kinds else []
+        pythons = [Variant(python=python) for python in self._pythons()] if PYTHON in kinds else []
+        now: Reached = {group: best for group in self._groups
+                        if (best := self._newest(Variant(), group, ()))}
+        singly, changes = dict(now), list[Change]()
+        for variants in (drivers, pythons):
+            reached = dict(now)
+            for variant in variants:
+                changes += self._gain(variant, reached)
+            singly.update({group: max(stacks, singly.get(group, ()), key=_newness)
+                           for group, stacks in reached.items()})
+        for one, other in itertools.product(drivers, pythons[:_MOST_PYTHONS]):
+            changes += self._gain(Variant(driver=one.driver, python=other.python), singly)
+        return changes
+
+    def _gain(self, variant: Variant, reached: Reached) -> list[Change]:
+        """Return the change if it makes a newer release possible than what was reached, which it adds to."""
+        gains = []
+        for group in self._groups:
+            better = self._newest(variant, group, reached.get(group, ()))
+            if better:
+                reached[group] = better
+                gains.append(" with ".join(f"{stack.framework} {stack.version}" for stack in better))
+        return [Change(change=self._words(variant), gains=tuple(gains))] if gains else []
+
+    def _newest(self, variant: Variant, group: Group, above: tuple[Stack, ...]) -> tuple[Stack, ...]:
+        """Return the newest of a group that fits a variant and is newer than `above`; nothing, if none is."""
+        judge = self._judge(variant)
+        if len(group) == 1:
+            return next(self._fitting(judge, group[0], above), ())
+        fitting = {name: [one for one, in self._fitting(judge, name, ())] for name in group}
+        if not all(fitting.values()):
+            return ()
+        sets = judged_sets([Wish(framework=name) for name in group], fitting, judge)
+        best = next((one.stacks for one in sets if not one.objections), ())
+        return best if _newness(best) > _newness(above) else ()
+
+    def _fitting(self, judge: Judge, name: str, above: tuple[Stack, ...]) -> Iterator[tuple[Stack]]:
+        for stack in self._stacks[name]:
+            if above and versions.parse(stack.version) <= versions.parse(above[0].version):
+                return
+            if judge.fits(stack):
+                yield (stack,)
+
+    def _judge(self, variant: Variant) -> Judge:
+        if variant not in self._judges:
+            base, alike = self._base, None
+            if variant.python is not None:
+                base = ground_of(self._snapshot, self._database, variant.python)
+                alike = self._judge(Variant(driver=variant.driver))
+            if variant.driver is not None:
+                base = with_facts(base, {"driver": Known(value=variant.driver, source="a change")})
+            self._judges[variant] = Judge(base, alike)
+        return self._judges[variant]
+
+    def _words(self, variant: Variant) -> str:
+        parts = []
+        if variant.driver is not None:
+            parts.append(f"driver {self._base.driver or 'none'} -> {variant.driver}")
+        if variant.python is not None:
+            parts.append(f"Python {self._base.place.python} -> {variant.python}")
+        return " and ".join(parts)
+
+    def _drivers(self) -> list[str]:
+        """Return the drivers that a command may name and that serve the cards, newer than the one here."""
+        view = View(facts=self._base.subjects[Scope.HOST][0].facts, database=self._database)
+        try:
+            served, here = branches.served(view), self._base.driver
+        except NotKnown:  # a stranger's rules: without a table of what serves which card
+            return []
+        table = self._database.tables.get("driver_lifecycle")
+        listed = [row for row in (table.rows if table else ()) if capabilities(self._base)
+                  and served.allows(branches.major(row["branch"]))
+                  and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
+        first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)
+        return [driver for driver in first if here is None or versions.parse(driver) > versions.parse(here)]
+
+    def _pythons(self) -> list[str]:
+        """Return the Pythons that some release has wheels for, the nearest first, of two the newer."""
+        here = versions.parse(self._base.place.python)
+        listed = {python for stacks in self._stacks.values() for stack in stacks for python in stack.pythons}
+        others = [version for version in map(versions.parse, listed) if version != here]
+        ordered = sorted(others, key=lambda other: (other.major != here.major, abs(other.minor - here.minor),
+                                                    -other.minor))
+        is_set = len(self._groups[0]) > 1
+        return [str(version) for version in ordered][:_MOST_PYTHONS if is_set else None]
+
+
+def _newness(stacks: tuple[Stack, ...]) -> tuple[object, ...]:
+    return tuple(versions.parse(stack.version) for stack in stacks)

@@ -1,0 +1,41 @@
+"""What is typed to install a stack: with pip, with uv, and the variables that it needs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpudoctor.candidates.ground import NEW_ENVIRONMENT, Place, quoted
+from gpudoctor.candidates.stacks import Stack
+
+
+def install(stacks: Sequence[Stack], pins: Iterable[str], place: Place) -> tuple[str, str]:
+    """Return the line with pip and the one with uv; each makes the environment where it is not there."""
+    rounds = _rounds(stacks, pins)
+    python = shlex.quote(place.executable)
+    pip, uv = f"{python} -m pip install", f"uv pip install --python {python}"
+    with_pip = [f"{pip} {words}" for words in rounds]
+    with_uv = [f"{uv} {words}" for words in rounds]
+    if place.maker is not None:
+        maker = shlex.quote(place.maker)
+        with_pip.insert(0, f"{maker} -m venv {NEW_ENVIRONMENT}")
+        with_uv.insert(0, f"uv venv --python {maker} {NEW_ENVIRONMENT}")
+    return " && ".join(with_pip), " && ".join(with_uv)
+
+
+def _rounds(stacks: Sequence[Stack], pins: Iterable[str]) -> list[str]:
+    """Return the words of each call: an index that is named holds for all that is asked for with it."""
+    default = [stack.requirement for stack in stacks if stack.index is None]
+    words = [*default, *pins]
+    rounds = [shlex.join(words)] if default else []
+    for stack in stacks:
+        if stack.index is not None:
+            own = [stack.requirement, "--index-url", stack.index]
+            rounds.append(shlex.join(own if default else [*own, *pins]))
+    return rounds
+
+
+def exports(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the lines that set variables; one that is to be empty is taken away."""
+    return tuple(f"export {name}={':'.join(map(quoted, value.split(':')))}" if value else f"unset {name}"
+                 for name, value in environment.items())

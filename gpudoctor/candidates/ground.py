@@ -1,0 +1,192 @@
+"""What stays as it is: the machine, with an environment in which nothing is installed yet."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpudoctor import derive, versions
+from gpudoctor.assume import lay, unobserved
+from gpudoctor.candidates.wishes import WishError
+from gpudoctor.derive.view import as_records, as_texts, text_in
+from gpudoctor.engine import Subjects, evaluate
+from gpudoctor.frozen import frozen
+from gpudoctor.model import (
+    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Value,
+)
+
+NEW_ENVIRONMENT = "gpu-environment"
+HERE = "$PWD"  # stands before what lies in the folder where the commands are typed
+_SOURCE = "a new environment"
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+_OWN = ("venv", "conda")  # environments that are somebody's own: pip may install there
+_JUDGED = (Severity.ERROR, Severity.WARNING)
+# What was installed, or seen of a process: nothing of it is there in an environment without packages.
+_EMPTY = ("python.nvidia_distributions", "python.planned_distributions", "python.collisions",
+          "python.colliding_distributions", "python.incomplete_distributions", "python.shadowing_files",
+          "require.wanted")
+_GONE = ("python.numpy", "python.protobuf", "process.id", "process.command", "process.libraries",
+         "python.chosen_because")
+_HIDING = "environment.CUDA_VISIBLE_DEVICES"
+
+Key = tuple[str, str]
+
+
+@frozen
+class Place:
+    """The environment that the commands install into, and how it is made where it is not there yet."""
+
+    python: str  # major and minor
+    executable: str
+    site_packages: str
+    maker: str | None  # the Python that makes it; None where it is there
+
+    @property
+    def in_words(self) -> str:
+        """Return which environment it is."""
+        if self.maker is None:
+            return f"the environment of {self.executable}, which holds no framework yet"
+        return f"a new environment, {NEW_ENVIRONMENT}"
+
+
+@frozen
+class Ground:
+    """A machine to lay candidates over: what was wrong with it before counts against none of them."""
+
+    snapshot: Snapshot
+    place: Place
+    platform: str
+    database: RuleDatabase
+    before: Judgement
+    subjects: Subjects
+
+    @property
+    def had(self) -> frozenset[Key]:
+        """Return the findings that were there before, and what could not be judged."""
+        return frozenset((*((f.rule, f.subject) for f in self.before.findings),
+                          *((u.rule, u.subject) for u in self.before.undecided)))
+
+    @property
+    def driver(self) -> str | None:
+        """Return the driver's version, None where there is none."""
+        return version_of(self.fact("driver.version"))
+
+    def fact(self, name: str) -> Fact:
+        """Return a fact of the host."""
+        return self.subjects[Scope.HOST][0].fact(name)
+
+
+def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = None) -> Ground:
+    """Return the machine without what is installed in its Python, or in one of the version `python`.
+
+    Only rules that can make a candidate wrong or worth a note are kept.
+    """
+    judged = replace(database, rules=tuple(rule for rule in database.rules if rule.detect
+                                           and rule.withdrawn is None and rule.severity in _JUDGED))
+    place = _place(snapshot, python)
+    facts = {**_of_environment(place, python), **_of_loader(snapshot)}
+    bare = replace(unobserved(snapshot, tuple(facts), framework=None), frameworks=())
+    bare = lay(bare, facts, database.tables, source=_SOURCE)
+    subjects = derive.subjects(bare, judged)
+    hides = subjects[Scope.HOST][0].fact("cuda.hides_every_device")
+    before = evaluate(subjects, judged.rules, judged.tables)
+    if isinstance(hides, Known) and hides.value is True:  # told as a fault; the next shell will not have it
+        bare = lay(bare, {_HIDING: Absent(source=_SOURCE)}, database.tables, source=_SOURCE)
+        subjects = derive.subjects(bare, judged)
+    return Ground(snapshot=bare, place=place, platform=_platform(bare), database=judged, before=before,
+                  subjects=subjects)
+
+
+def with_facts(base: Ground, facts: Mapping[str, Fact]) -> Ground:
+    """Return the machine as it would be with other facts."""
+    changed = lay(base.snapshot, facts, base.database.tables, source="a change")
+    subjects = derive.subjects(changed, base.database)
+    return replace(base, snapshot=changed, subjects=subjects,
+                   before=evaluate(subjects, base.database.rules, base.database.tables))
+
+
+def _value(snapshot: Snapshot, name: str) -> Value | None:
+    fact = snapshot.host.get(name)
+    return fact.value if isinstance(fact, Known) else None
+
+
+def _platform(snapshot: Snapshot) -> str:
+    names = (_value(snapshot, "system.os"), _value(snapshot, "system.architecture"))
+    return "_".join(str(name or "unknown") for name in names).replace("Linux", "linux")
+
+
+def _place(snapshot: Snapshot, wanted: str | None) -> Place:
+    own = _VERSION.match(str(_value(snapshot, "python.version") or ""))
+    if wanted is None and own is None:
+        raise WishError("which Python is there could not be seen; name its version: --python 3.12")
+    python = wanted or (own[0] if own else "")
+    executable, packages = _value(snapshot, "python.executable"), _value(snapshot, "python.site_packages")
+    is_own = wanted is None or (own is not None and own[0] == wanted)
+    folders = as_texts(packages)
+    if is_own and executable is not None and folders and _is_empty(snapshot):
+        return Place(python=python, executable=str(executable), site_packages=folders[0], maker=None)
+    maker = str(executable) if is_own and executable is not None else f"python{python}"
+    inside = f"{NEW_ENVIRONMENT}/lib/python{python}/site-packages"
+    return Place(python=python, executable=f"{NEW_ENVIRONMENT}/bin/python", maker=maker,
+                 site_packages=f"{HERE}/{inside}")
+
+
+def _is_empty(snapshot: Snapshot) -> bool:
+    """Return whether pip may install into the patient's environment without touching what is there."""
+    return (_value(snapshot, "python.environment") in _OWN and snapshot.frameworks == ()
+            and _value(snapshot, "python.nvidia_distributions") == ())
+
+
+def _of_environment(place: Place, wanted: str | None) -> dict[str, Fact]:
+    """Return the facts of an environment without packages; its Python is the one wanted, or as it is."""
+    values: dict[str, Value] = {
+        **({} if wanted is None else {"python": f"{place.python}.0"}),
+        "python.executable": place.executable, "python.environment": "venv",
+        "python.site_packages": (place.site_packages,), **dict.fromkeys(_EMPTY, ())}
+    known: dict[str, Fact] = {name: Known(value=value, source=_SOURCE) for name, value in values.items()}
+    not_made = Unknown(reason="the environment is not made yet", asked=False)
+    return {**known, "python.pip_version": not_made, **{name: Absent(source=_SOURCE) for name in _GONE}}
+
+
+def _of_loader(snapshot: Snapshot) -> dict[str, Fact]:
+    """Return the GPU libraries that there are, without those of the packages that are left out."""
+    fact = snapshot.host.get("loader.files")
+    if not isinstance(fact, Known):
+        return {}
+    old = [f"{folder}/" for folder in as_texts(_value(snapshot, "python.site_packages"))]
+    searched = {folder.rstrip("/") for folder in as_texts(_value(snapshot, "loader.library_path"))}
+    kept = tuple(record for record in as_records(fact.value)
+                 if (path := text_in(record, "path")).rpartition("/")[0] in searched
+                 or not any(path.startswith(folder) for folder in old))
+    return {"loader.files": replace(fact, value=kept)}
+
+
+def cards(base: Ground) -> tuple[Facts, ...]:
+    """Return the cards, none where they could not be listed."""
+    return () if isinstance(base.snapshot.gpus, Unknown) else base.snapshot.gpus
+
+
+def capabilities(base: Ground) -> tuple[str, ...]:
+    """Return the compute capabilities that are known of the cards."""
+    found = (version_of(card.get("gpu.compute_capability")) for card in cards(base))
+    return tuple(capability for capability in found if capability is not None)
+
+
+def version_of(fact: Fact | None) -> str | None:
+    """Return the version that a fact holds, None where it is not known, or no version."""
+    if not isinstance(fact, Known):
+        return None
+    try:
+        versions.parse(str(fact.value))
+    except versions.Incomparable:
+        return None
+    return str(fact.value)
+
+
+def quoted(path: str) -> str:
+    """Return a path as a word of a shell; what lies where the commands are typed begins with its folder."""
+    if path.startswith(f"{HERE}/"):
+        return f'"{HERE}"{shlex.quote(path.removeprefix(HERE))}'
+    return shlex.quote(path)

@@ -1,0 +1,51 @@
+"""What the index would say of a stack, which no snapshot shows: wheels, extras, and packages beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor import versions
+from gpudoctor.candidates import together
+from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive import planned
+from gpudoctor.derive.view import as_texts
+from gpudoctor.model import Known, Rejection
+
+NO_WHEEL = "python-version-unsupported"
+
+
+def unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
+    """Yield why pip cannot install it with this Python: there is no wheel, or its extra asks in vain."""
+    python, rule = base.place.python, together.rule_of(NO_WHEEL, base.database)
+    name = f"{stack.framework} {stack.version}"
+    abi = base.fact("python.abi")
+    if isinstance(abi, Known) and str(abi.value).endswith("t"):
+        yield Rejection(rule=rule, message=f"could not be judged: the tables do not say which wheels of "
+                                           f"{name} are for a free-threaded Python ({abi.value})")
+    elif not stack.pythons:
+        yield Rejection(rule=rule, message=f"could not be judged: the tables do not say which Python {name} "
+                                           "has wheels for")
+    elif python not in stack.pythons:
+        ends = sorted(stack.pythons, key=versions.parse)
+        yield Rejection(rule=rule, message=f"no wheel of {name} for Python {python}: there are some for "
+                                           f"{ends[0]} to {ends[-1]}")
+    table = base.database.tables.get("broken_extras")
+    for row in table.rows if table else ():
+        mine = (row["framework"], row["version"]) == (stack.framework, stack.version) and stack.extra
+        if mine and python in as_texts(row["python"]):
+            yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {row['reason']}")
+
+
+def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:
+    """Yield (pin, reason) for later packages that pip would take and that break what was built before."""
+    table = base.database.tables.get("dependency_breaks")
+    for row in table.rows if table else ():
+        if versions.parse(base.place.python) < versions.parse(str(row["python"])):
+            continue
+        for stack in stacks:
+            asked = [r for r in planned.parse(as_texts(stack.row.get("requires")))
+                     if r.name == row["distribution"]]
+            older = str(stack.row.get("uploaded", "9999")) < str(row["released"])
+            if older and any(r.specifier.contains(str(row["version"])) for r in asked):
+                yield str(row["pin"]), f"{row['pin']}: {row['reason']} ({stack.framework} {stack.version})"

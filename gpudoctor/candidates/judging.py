@@ -1,0 +1,255 @@
+"""Judge stacks on a machine: only what they add counts, and safe fixes are taken as the pages give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpudoctor import derive, remedy
+from gpudoctor.assume import AssumptionError, lay
+from gpudoctor.candidates import together
+from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
+from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive.view import as_texts
+from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds
+from gpudoctor.frozen import frozen
+from gpudoctor.model import (
+    Fact, Finding, Judgement, Known, Rejection, Remedy, Rule, RuleDatabase, Scope, Severity, Snapshot,
+    Undecided, Unknown,
+)
+
+_PLANNED = "python.planned_distributions"
+_SAFE_CURES = ("environment", "pip")
+_MOST_CURES = 4
+_SOURCE = "a candidate"
+
+
+@frozen
+class Judged:
+    """What the rules say of stacks that are installed together: `objections` is empty where they are offered.
+
+    `remedies` are the safe fixes that were taken, with the findings that they cure; `subjects` the machine
+    with all of it laid over, None where the engine was not asked.
+    """
+
+    stacks: tuple[Stack, ...]
+    objections: tuple[Rejection, ...] = ()
+    remedies: tuple[tuple[Finding, Remedy], ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    errors: tuple[Finding, ...] = ()
+    pins: tuple[str, ...] = ()
+    pin_reasons: tuple[str, ...] = ()
+    subjects: Subjects | None = None
+    snapshot: Snapshot | None = None
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Return the variables that the fixes set; one that is taken away is empty."""
+        return {name: value for _, taken in self.remedies for name, value in taken.env.items()}
+
+
+@frozen
+class Course:
+    """How judging went: the rules that spoke at any time, the fixes that were proven, by rule and place."""
+
+    rules: tuple[Rule, ...]
+    fixes: tuple[tuple[str, int], ...] = ()
+    fits: bool = False
+
+
+class Judge:
+    """A machine and the rules. Of stacks that differ in nothing that is read, one is judged by every rule.
+
+    With the others the rules that spoke say the same in their words, and the fixes that held hold again.
+    """
+
+    def __init__(self, base: Ground, alike: Judge | None = None) -> None:
+        """Judge on `base`; `alike` judges on the same machine with another Python, of which no rule asks."""
+        self.base = base
+        self.courses: dict[tuple[str, ...], Course] = {} if alike is None else alike.courses
+        self.pip = together.Together(base.database)
+
+    def of(self, stacks: Sequence[Stack]) -> Judged:
+        """Return the verdict on stacks that are to live in one environment."""
+        refused = [objection for stack in stacks for objection in unpublished(stack, self.base)]
+        if not refused and len(stacks) > 1 and (found := self.pip.clash(stacks)) is not None:
+            refused = [found]
+        if refused:
+            return Judged(stacks=tuple(stacks), objections=tuple(refused))
+        key = tuple(stack.alike for stack in stacks)
+        judged, course = _judged(stacks, self.base, self.courses.get(key))
+        self.courses.setdefault(key, course)
+        return judged
+
+    def fits(self, stack: Stack) -> bool:
+        """Return whether nothing objects to a stack; of stacks that are alike one is judged."""
+        known = self.courses.get((stack.alike,))
+        if known is None or any(True for _ in unpublished(stack, self.base)):
+            return not self.of((stack,)).objections
+        return known.fits
+
+
+# -- what the rules say --------------------------------------------------------------------------------------
+
+
+def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tuple[Judged, Course]:
+    """Return the verdict and how it was reached; where that is known of one alike, it is followed."""
+    breaks = tuple(dict.fromkeys(later_breaks(stacks, base)))
+    pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[Cure]()
+    database = base.database if known is None else replace(base.database, rules=known.rules)
+    try:
+        snapshot = _installed(stacks, base)
+    except AssumptionError as error:
+        rule = together.rule_of(NO_WHEEL, base.database)
+        refused = Rejection(rule=rule, message=f"could not be judged: {error}")
+        return Judged(stacks=tuple(stacks), objections=(refused,)), Course(rules=())
+    while True:
+        subjects = derive.subjects(snapshot, database)
+        every = evaluate(subjects, database.rules, database.tables)
+        found = _added(every, base)
+        spoke |= {*(f.rule for f in found.findings), *(u.rule for u in found.undecided)}
+        errors = [f for f in found.findings if f.severity is Severity.ERROR]
+        if not errors or len(taken) == _MOST_CURES or _unready(subjects, base):
+            break
+        cure = (_proven(errors, every, subjects, snapshot, base.database) if known is None else
+                _known(errors, known.fixes[len(taken):], subjects, base.database))
+        if cure is None:
+            break
+        taken.append(cure)
+        before = snapshot.host.get(_PLANNED)
+        snapshot = lay(snapshot, cure.effect, database.tables, source=_SOURCE)
+        pins += _new_words(before, snapshot.host.get(_PLANNED))
+    said = _against(found, subjects, base)
+    judged = Judged(
+        stacks=tuple(stacks), remedies=tuple((cure.finding, cure.remedy) for cure in taken),
+        errors=tuple(errors), objections=tuple(said), subjects=subjects, snapshot=snapshot,
+        warnings=tuple(f for f in found.findings if f.severity is Severity.WARNING),
+        pins=tuple(dict.fromkeys(pins)), pin_reasons=tuple(reason for _, reason in breaks))
+    return judged, Course(rules=tuple(rule for rule in database.rules if rule.id in spoke),
+                          fixes=tuple((cure.finding.rule, cure.place) for cure in taken), fits=not said)
+
+
+def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
+    """Return the machine with the releases installed, as pip would resolve what they ask for together."""
+    releases = tuple(stack.release for stack in stacks)
+    tables = base.database.tables
+    snapshot = lay(base.snapshot, {"release": Known(value=releases, source=_SOURCE)}, tables, source=_SOURCE)
+    if len(stacks) == 1:
+        return snapshot
+    fact = snapshot.host[_PLANNED]
+    asked = together.merged(as_texts(fact.value) if isinstance(fact, Known) else ())
+    return lay(snapshot, {_PLANNED: Known(value=asked, source=_SOURCE)}, tables, source=_SOURCE)
+
+
+def objections(snapshot: Snapshot, base: Ground) -> list[Rejection]:
+    """Return what speaks against a snapshot that is the machine with something laid over it."""
+    subjects = derive.subjects(snapshot, base.database)
+    found = _added(evaluate(subjects, base.database.rules, base.database.tables), base)
+    return _against(found, subjects, base)
+
+
+def _added(found: Judgement, base: Ground) -> Judgement:
+    """Return what was not there before."""
+    return Judgement(
+        findings=tuple(f for f in found.findings if (f.rule, f.subject) not in base.had),
+        undecided=tuple(u for u in found.undecided if (u.rule, u.subject) not in base.had))
+
+
+def _against(added: Judgement, subjects: Subjects, base: Ground) -> list[Rejection]:
+    """Return what keeps it from being offered: nothing can be judged, an error, or what was not judged."""
+    errors = [Rejection(rule=f.rule, message=f.message) for f in added.findings
+              if f.severity is Severity.ERROR]
+    return (_unready(subjects, base) or errors or list(_not_judged(added.undecided))
+            or list(_code_unknown(subjects, base)))
+
+
+def faults(base: Ground) -> Iterator[Rejection]:
+    """Yield what is wrong with a machine on which the driver does not work, whatever is installed."""
+    ready = base.fact("driver.ready")
+    if not (isinstance(ready, Known) and ready.value is True):
+        yield from _unready(base.subjects, base)
+
+
+def _unready(subjects: Subjects, base: Ground) -> list[Rejection]:
+    """Return why no card can be judged with the build, the host's own faults first; empty where one can."""
+    pairs = [subject.fact("pair.ready") for subject in subjects[Scope.PAIR]]
+    if any(isinstance(fact, Known) and fact.value is True for fact in pairs):
+        return []
+    faults = [Rejection(rule=f.rule, message=f.message) for f in base.before.findings
+              if f.severity is Severity.ERROR]
+    open_ = [] if faults else list(_not_judged(base.before.undecided))
+    said = next((fact.reason if isinstance(fact, Unknown) else fact.source for fact in pairs),
+                "there is no NVIDIA card")
+    return faults or open_ or [Rejection(rule=together.rule_of("no-nvidia-gpu", base.database), message=said)]
+
+
+def _code_unknown(subjects: Subjects, base: Ground) -> Iterator[Rejection]:
+    """Yield for which cards nobody knows whether there is code: no rule asks of one that tells nothing."""
+    for pair in subjects[Scope.PAIR]:
+        ready, code = pair.fact("pair.ready"), pair.fact("pair.code")
+        if isinstance(ready, Known) and ready.value is True and not isinstance(code, Known):
+            why = code.reason if isinstance(code, Unknown) else code.source
+            yield Rejection(rule=together.rule_of("gpu-too-old-for-build", base.database),
+                            message=f"could not be judged: which code it has for {pair.name}: {why}")
+
+
+def _not_judged(undecided: Sequence[Undecided]) -> Iterator[Rejection]:
+    for one in undecided:
+        if one.asked and one.severity is Severity.ERROR:
+            why = "; ".join(dict.fromkeys(reason.source for reason in one.reasons))
+            yield Rejection(rule=one.rule, message=f"could not be judged ({one.cause}): {why}")
+
+
+@frozen
+class Cure:
+    """A safe fix for an error that was found: where it stands on the rule's page, and what it changes."""
+
+    finding: Finding
+    place: int
+    remedy: Remedy
+    effect: dict[str, Fact]
+
+
+def _proven(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
+            database: RuleDatabase) -> Cure | None:
+    """Return the first safe fix that is proven by every rule, for the first error that has one."""
+    for finding in errors:
+        rule, subject = _where(finding, subjects, database)
+        for place, fix in enumerate(rule.fix):
+            if fix.risk != "safe" or fix.kind not in _SAFE_CURES or not all(
+                    holds(condition, subject, database.tables).truth is Truth.TRUE for condition in fix.when):
+                continue
+            if remedy.prove(fix, subject, finding, found, snapshot, database) is not None:
+                return _cure(finding, place, subjects, database)
+    return None
+
+
+def _known(errors: Sequence[Finding], fixes: Sequence[tuple[str, int]], subjects: Subjects,
+           database: RuleDatabase) -> Cure | None:
+    """Return the fix that was proven next for a stack that is alike."""
+    for rule, place in fixes[:1]:
+        finding = next((error for error in errors if error.rule == rule), None)
+        return None if finding is None else _cure(finding, place, subjects, database)
+    return None
+
+
+def _cure(finding: Finding, place: int, subjects: Subjects, database: RuleDatabase) -> Cure | None:
+    rule, subject = _where(finding, subjects, database)
+    concrete = remedy.concretise(rule.fix[place], subject)
+    effect = remedy.resolve_effect(rule.fix[place].effect, subject, database)
+    if concrete is None or effect is None:
+        return None
+    return Cure(finding=finding, place=place, remedy=concrete, effect=effect)
+
+
+def _where(finding: Finding, subjects: Subjects, database: RuleDatabase) -> tuple[Rule, Subject]:
+    rule = next(rule for rule in database.rules if rule.id == finding.rule)
+    return rule, next(s for s in subjects[rule.scope] if s.name == finding.subject)
+
+
+def _new_words(before: Fact | None, after: Fact | None) -> list[str]:
+    """Return the requirements that a fix added."""
+    had = as_texts(before.value) if isinstance(before, Known) else ()
+    has = as_texts(after.value) if isinstance(after, Known) else ()
+    return [text for text in has if text not in had]

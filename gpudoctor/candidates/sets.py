@@ -1,0 +1,55 @@
+"""Releases of several frameworks in one environment: which of them go together, and which cannot."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpudoctor.candidates.judging import Judge, Judged
+from gpudoctor.candidates.stacks import Stack
+from gpudoctor.candidates.wishes import Wish
+
+_MOST_JUDGED = 60  # sets that pip can install and that the rules are asked about
+
+Fitting = Mapping[str, Sequence[Stack]]
+
+
+def judged_sets(wishes: Sequence[Wish], fitting: Fitting, judge: Judge) -> Iterator[Judged]:
+    """Yield sets, for each release of the first framework the newest others that go with it.
+
+    Of a release that nothing goes with, what spoke against its newest set is yielded.
+    """
+    judged = 0
+    choices = [fitting[wish.framework] for wish in wishes[1:]]
+    for first in fitting[wishes[0].framework]:
+        best = judge.of((first, *(some[0] for some in choices)))
+        if best.objections:
+            for rest in _ordered(first, choices, judge):
+                found = judge.of((first, *rest))
+                judged += found.subjects is not None
+                if not found.objections:
+                    best = found
+                if not found.objections or judged >= _MOST_JUDGED:
+                    break
+        yield best
+        if judged >= _MOST_JUDGED:
+            return
+
+
+def _ordered(first: Stack, choices: Sequence[Sequence[Stack]], judge: Judge) -> Iterator[tuple[Stack, ...]]:
+    """Yield one stack of each that pip can install with the first, those with the newest releases first."""
+    left = [[one for one in some if judge.pip.clash((first, one)) is None] for some in choices]
+    positions = itertools.product(*(range(len(some)) for some in left))
+    for chosen in sorted(positions, key=sum):
+        yield tuple(some[position] for some, position in zip(left, chosen, strict=True))
+
+
+def smallest_conflict(wishes: Sequence[Wish], fitting: Fitting, judge: Judge) -> tuple[Wish, ...]:
+    """Return the fewest wishes that nothing fits together; all of them where every part fits."""
+    for count in range(1, len(wishes)):
+        for some in itertools.combinations(wishes, count):
+            if count == 1 and not fitting[some[0].framework]:
+                return some
+            if count > 1 and all(found.objections for found in judged_sets(some, fitting, judge)):
+                return some
+    return tuple(wishes)

@@ -1,0 +1,110 @@
+"""Whether pip can install releases into one environment, and what it would then be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpudoctor import versions
+from gpudoctor.candidates.stacks import Row, Stack
+from gpudoctor.derive import planned
+from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Rejection, RuleDatabase
+
+_UNMET, _SAME_FILES = "python-deps-abi", "wheel-file-collision"
+_NEXT = ("", ".0.1", ".1")  # of a bound that is excluded, versions just beside it
+
+
+@frozen
+class Asked:
+    """What one release asks of a distribution."""
+
+    framework: str
+    distribution: str
+    bounds: str
+
+
+def rule_of(cause: str, database: RuleDatabase) -> str:
+    """Return the id of the rule for a cause, the cause itself where the rules have none."""
+    return next((rule.id for rule in database.rules if rule.cause == cause), cause)
+
+
+class Together:
+    """Says of releases whether pip can install them together; what was worked out is kept."""
+
+    def __init__(self, database: RuleDatabase) -> None:
+        self._database = database
+        table = database.tables.get("nvidia_libraries")
+        self._listed: dict[str, set[str]] = {}
+        for row in table.rows if table else ():
+            ends = {str(row["since"]), str(row["version"])}
+            self._listed.setdefault(str(row["distribution"]), set()).update(ends)
+        self._asked: dict[str, dict[str, Asked]] = {}
+        self._shared = [(frozenset(planned.names(as_texts(row["distributions"]))), row)
+                        for row in _shared(database)]
+        self._meeting: dict[tuple[str, ...], bool] = {}
+
+    def clash(self, stacks: Sequence[Stack]) -> Rejection | None:
+        """Return why pip cannot install these together, None where it can as far as the tables know."""
+        wanted = [self._of(stack) for stack in stacks]
+        for name in dict.fromkeys(name for one in wanted for name in one):
+            asked = [one[name] for one in wanted if name in one]
+            if len(asked) > 1 and not self._some_version(name, asked):
+                said = ", ".join(f"{one.framework} asks for {name}{one.bounds}" for one in asked)
+                return Rejection(rule=rule_of(_UNMET, self._database),
+                                 message=f"no version meets both: {said}")
+        return self._same_files(wanted)
+
+    def _of(self, stack: Stack) -> dict[str, Asked]:
+        if stack.release not in self._asked:
+            self._asked[stack.release] = {one.distribution: one for one in _asked(stack)}
+        return self._asked[stack.release]
+
+    def _some_version(self, name: str, asked: Sequence[Asked]) -> bool:
+        """Return whether a version is known, or named in the bounds, that meets them all."""
+        key = (name, *(one.bounds for one in asked))
+        if key not in self._meeting:
+            bounds = [bound for one in asked for bound in one.bounds.split(",") if bound]
+            named = [bound.lstrip("=<>!~ ").removesuffix(".*") for bound in bounds]
+            known = {f"{version}{end}" for version in named for end in _NEXT} | self._listed.get(name, set())
+            self._meeting[key] = not bounds or any(_meets(version, bounds) for version in known)
+        return self._meeting[key]
+
+    def _same_files(self, wanted: Sequence[dict[str, Asked]]) -> Rejection | None:
+        """Return the two packages of two releases that write the same files, of which the last would win."""
+        owners = {name: asked.framework for one in wanted for name, asked in one.items()}
+        for shared, row in self._shared:
+            names = sorted(shared & owners.keys())
+            if len({owners[name] for name in names}) > 1:
+                said = " and ".join(f"{name} ({owners[name]})" for name in names[:2])
+                return Rejection(rule=rule_of(_SAME_FILES, self._database),
+                                 message=f"{said} both write {row['folder']}/{row['library']}")
+        return None
+
+
+def _shared(database: RuleDatabase) -> Sequence[Row]:
+    table = database.tables.get("nvidia_shared_files")
+    return table.rows if table else ()
+
+
+def _meets(version: str, bounds: Sequence[str]) -> bool:
+    try:
+        return all(versions.within(version, bound) for bound in bounds)
+    except versions.Incomparable:
+        return False
+
+
+def _asked(stack: Stack) -> Iterator[Asked]:
+    for column in ("requires_nvidia", "requires"):
+        for requirement in planned.parse(as_texts(stack.row.get(column))):
+            yield Asked(framework=f"{stack.framework} {stack.version}", bounds=str(requirement.specifier),
+                        distribution=requirement.name.lower())
+
+
+def merged(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return requirements with all bounds on one distribution in one, as pip resolves them."""
+    bounds: dict[str, list[str]] = {}
+    for requirement in planned.parse(texts):
+        bounds.setdefault(requirement.name.lower(), []).append(str(requirement.specifier))
+    return tuple(name + ",".join(dict.fromkeys(part for part in parts if part))
+                 for name, parts in bounds.items())

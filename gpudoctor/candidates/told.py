@@ -1,0 +1,150 @@
+"""What a verdict means for whoever reads it: the candidate with its commands, notes and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.candidates import commands
+from gpudoctor.candidates.ground import Ground, cards, version_of
+from gpudoctor.candidates.judging import Judged
+from gpudoctor.candidates.stacks import Stack
+from gpudoctor.engine import Subject, show_fact
+from gpudoctor.model import (
+    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope,
+    Tables, Unknown,
+)
+from gpudoctor.versions import parse
+
+_CHAIN = ("framework.glibc_floor", "framework.cuda", "framework.cuda_floor", "framework.libraries_missing",
+          "framework.cudnn_found")
+_CAPABILITY = "gpu.compute_capability"
+_OF_HOST = ("driver.version", "driver.cuda_ceiling", "system.glibc")
+
+
+def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
+    """Return a judged stack, or set of them, as it is told."""
+    first, *rest = judged.stacks
+    offered = not judged.objections
+    notes = tuple(_notes(judged)) if offered else ()
+    typed = (*commands.install(judged.stacks, judged.pins, base.place),
+             *commands.exports(judged.environment)) if offered else ()
+    verdict = Fit.REJECTED if not offered else Fit.WITH_NOTES if notes else Fit.FITS
+    return Candidate(
+        framework=first.framework, version=first.version, kind="pip", verdict=verdict, cuda=first.cuda,
+        beside=tuple(Member(framework=stack.framework, version=stack.version) for stack in rest),
+        python=_pythons(judged.stacks), commands=typed, notes=notes, rejected_by=judged.objections,
+        environment=dict(judged.environment) if offered else {}, pins=judged.pins if offered else (),
+        why=tuple(_chain(judged, base)) if why else ())
+
+
+def _pythons(stacks: Sequence[Stack]) -> tuple[str, ...]:
+    """Return the Python versions that have a wheel of each."""
+    return tuple(python for python in stacks[0].pythons if all(python in stack.pythons for stack in stacks))
+
+
+# -- notes ---------------------------------------------------------------------------------------------------
+
+
+def _notes(judged: Judged) -> Iterator[str]:
+    """Yield what to know before it is installed, each thing once."""
+    said = (*(f"{remedy_words(taken)} ({finding.rule})" for finding, taken in judged.remedies),
+            *judged.pin_reasons, *(f"{finding.message} ({finding.rule})" for finding in judged.warnings),
+            *_compiled(judged), *_indexes(judged), *_without_libraries(judged))
+    yield from dict.fromkeys(said)
+
+
+def remedy_words(taken: Remedy) -> str:
+    """Return the title of a fix that no other precedes."""
+    rest = taken.title.removeprefix("Or ")
+    return rest[:1].upper() + rest[1:]
+
+
+def _pairs(judged: Judged) -> Sequence[Subject]:
+    return judged.subjects[Scope.PAIR] if judged.subjects is not None else ()
+
+
+def _compiled(judged: Judged) -> Iterator[str]:
+    """Yield that a part of the code must be compiled; that all of it must is a warning of a rule."""
+    for pair in _pairs(judged):
+        code, isa = pair.fact("pair.code"), pair.fact("pair.ptx_isa")
+        if isinstance(code, Known) and code.value == "partial" and isinstance(isa, Known):
+            yield (f"{pair.name}: part of the code is PTX {isa.value}, which the driver compiles when it is "
+                   "first used")
+
+
+def _indexes(judged: Judged) -> Iterator[str]:
+    for stack in judged.stacks:
+        if stack.index is not None:
+            yield (f"from PyTorch's own index for CUDA {stack.cuda}: judged by what PyTorch says of this "
+                   f"build ({stack.row['source']}), its wheel was not read")
+
+
+def _without_libraries(judged: Judged) -> Iterator[str]:
+    """Yield what the system must have for a build that brings no CUDA libraries."""
+    for stack in judged.stacks:
+        if stack.lacks_libraries:
+            cudnn = f" and cuDNN {stack.row['cudnn']}" if "cudnn" in stack.row else ""
+            yield (f"{stack.framework} {stack.version} brings no CUDA libraries: install CUDA "
+                   f"{stack.cuda or 'of its build'}{cudnn}, and name their folders in LD_LIBRARY_PATH; which "
+                   "of their files it opens is in no table, so this was not judged")
+
+
+# -- reasons -------------------------------------------------------------------------------------------------
+
+
+def _chain(judged: Judged, base: Ground) -> Iterator[str]:
+    """Yield the chain of reasons: the index, what was laid over what, the rules that spoke, the verdict."""
+    for stack in judged.stacks:
+        has = base.place.python in stack.pythons
+        yield (f"{stack.framework} {stack.version} {'has a' if has else 'has no'} wheel for Python "
+               f"{base.place.python} on {base.platform} (there are some for "
+               f"{', '.join(stack.pythons) or 'none that is known'}; {stack.row.get('source', 'no source')})")
+    if judged.subjects is not None:
+        yield from (_said(name, base.fact(name)) for name in _OF_HOST)
+        for framework in judged.subjects[Scope.FRAMEWORK]:
+            yield from (f"{framework.name}: {_said(name, fact)}" for name in _CHAIN
+                        if not isinstance(fact := framework.fact(name), Absent))
+        yield from (f"{pair.name}: {_said('pair.code', pair.fact('pair.code'))}" for pair in _pairs(judged))
+    for finding, taken in judged.remedies:
+        yield f"{finding.rule} {finding.cause}: {finding.message}"
+        yield f"cured by: {remedy_words(taken)} (proven)"
+    spoke = {finding.rule: finding for finding in judged.errors}
+    for objection in judged.objections:
+        yield f"{objection.rule}: {objection.message}"
+        yield from _evidence(spoke.get(objection.rule))
+    yield "so it is not offered" if judged.objections else "so no rule objects to it"
+
+
+def _evidence(finding: Finding | None) -> Iterator[str]:
+    for seen in finding.evidence if finding is not None else ():
+        yield f"because {seen.fact} = {seen.saw} ({seen.source})"
+
+
+def _said(name: str, fact: Fact) -> str:
+    source = fact.reason if isinstance(fact, Unknown) else fact.source
+    return f"{name} = {show_fact(fact)} ({source})"
+
+
+# -- the machine ---------------------------------------------------------------------------------------------
+
+
+def card_summaries(base: Ground) -> tuple[CardSummary, ...]:
+    """Return the cards, with the data types that each computes in."""
+    return tuple(_card(card, position, base.database.tables) for position, card in enumerate(cards(base)))
+
+
+def _card(card: Facts, position: int, tables: Tables) -> CardSummary:
+    index, name, known = card.get("gpu.index"), card.get("gpu.name"), version_of(card.get(_CAPABILITY))
+    table = tables.get("precisions")
+    types = tuple(str(row["precision"]) for row in (table.rows if table and known else ())
+                  if parse(str(row["first_compute_capability"])) <= parse(known))
+    return CardSummary(
+        subject=f"GPU {index.value if isinstance(index, Known) else position}",
+        name=str(name.value) if isinstance(name, Known) else "NVIDIA GPU",
+        compute_capability=known or "unknown", data_types=types)
+
+
+def faults(base: Ground) -> tuple[Rejection, ...]:
+    """Return what is wrong with the machine whatever is installed."""
+    return tuple(Rejection(rule=f.rule, message=f.message) for f in base.before.findings)
+

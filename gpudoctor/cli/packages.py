@@ -1,0 +1,43 @@
+"""Which distributions an environment holds, and the commands that bring an earlier state of it back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpudoctor.derive.view import as_texts
+from gpudoctor.host import Host, Names
+from gpudoctor.model import Facts, Known
+
+_FOLDER = re.compile(r"([^-/]+)-([^-/]+)\.dist-info\Z")
+Installed = Mapping[str, str]
+
+
+def installed(facts: Facts) -> dict[str, str]:
+    """Return name -> version of the distributions in the patient's package folders."""
+    fact = facts.get("python.site_packages")
+    found: dict[str, str] = {}
+    for folder in as_texts(fact.value if isinstance(fact, Known) else None):
+        listed = Host().list_folder(folder)
+        for name in listed.names if isinstance(listed, Names) else ():
+            match = _FOLDER.match(name)
+            if match is not None:
+                found.setdefault(re.sub(r"[-_.]+", "-", match[1]).lower(), match[2])
+    return found
+
+
+def undo(before: Installed, after: Installed, commands: Sequence[str]) -> tuple[str, ...]:
+    """Return the commands of pip that make `after` into `before` again."""
+    if len(commands) != 2:
+        return ()
+    return tuple(_undo(before, after, *commands))
+
+
+def _undo(before: Installed, after: Installed, install: str, uninstall: str) -> Iterator[str]:
+    new = sorted(set(after) - set(before))
+    if new:
+        yield f"{uninstall} {' '.join(map(shlex.quote, new))}"
+    other = [f"{name}=={version}" for name, version in sorted(before.items()) if after.get(name) != version]
+    if other:
+        yield f"{install} --no-deps {' '.join(map(shlex.quote, other))}"

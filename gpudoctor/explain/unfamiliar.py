@@ -1,0 +1,90 @@
+"""What lines mean whose wording no symptom knows: read where the known wordings explain no fault.
+
+First by what a line names and says of it, else by the known messages that it resembles. Either is a guess: it
+counts for less than a known wording, and what is told of it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+
+from gpudoctor.explain import entries
+from gpudoctor.explain.reading import Quoted, Reading, Said
+from gpudoctor.model import RuleDatabase
+from gpudoctor.unfamiliar import likeness
+from gpudoctor.unfamiliar.spoken import Speech
+from gpudoctor.unfamiliar.words import words_of
+
+MOST_LINES = 24  # that are taken for known messages
+LEAST_ALIKE = 0.45  # below it a line resembles nothing
+# How far such a line counts as the known message: what it speaks of first, and second; what it resembles, if
+# it speaks of nothing, and if it does.
+SPOKEN, ALIKE, ALIKE_BESIDE = (0.75, 0.35), 0.8, 0.4
+_QUOTED_CHARACTERS = 300
+
+
+def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]:
+    """Return the known messages that lines of a text may mean, in the order of the lines."""
+    if "spoken_meanings" not in database.tables:
+        return ()
+    reader = _Reader(database)
+    suspicious = {line.source for line in reading.suspicious}
+    found: list[Said] = []
+    lines = 0
+    for line in _unknown(reading):
+        said = list(reader.said(line, is_suspicious=line.source in suspicious))
+        found += said
+        lines += bool(said)
+        if lines == MOST_LINES:
+            break
+    return tuple(found)
+
+
+def _unknown(reading: Reading) -> Iterator[Quoted]:
+    """Yield the lines that show no symptom, each once."""
+    seen = {line.source for line in reading.said}
+    for line in (*reading.lines, *reading.suspicious):
+        if line.source not in seen and not entries.speaks_of_none(line.text):
+            seen.add(line.source)
+            yield line
+
+
+class _Reader:
+    """Reads single lines; what it needs of the rules is taken out of them once."""
+
+    def __init__(self, database: RuleDatabase) -> None:
+        self._speech = Speech(database.tables, database.symptoms)
+        self._words = database.words
+        self._symptoms = {symptom.id: symptom for symptom in database.symptoms}
+        self._known = frozenset(self._symptoms)
+
+    def said(self, line: Quoted, *, is_suspicious: bool) -> Iterator[Said]:
+        """Yield what a line may mean."""
+        words = words_of(line.text)
+        meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
+                    and (is_suspicious or one.is_plain)]
+        spoken = [_said(line, meaning.symptom, how_far, meaning.because)
+                  for meaning, how_far in zip(meanings, SPOKEN, strict=False)]
+        yield from spoken
+        if is_suspicious and self._speech.is_of_gpus(words):
+            yield from self._resembled(line, ALIKE_BESIDE if spoken else ALIKE, {one.id for one in spoken})
+
+    def _resembled(self, line: Quoted, at_most: float, but: Container[str]) -> Iterator[Said]:
+        """Yield the messages that a line resembles, `but` those that were read in it already."""
+        alike = [one for index in self._words for one in likeness.alike(line.text, index, self._known)]
+        if not alike or max(alike)[0] < LEAST_ALIKE or self._is_harmless(alike):
+            return
+        whole = sum(how_far ** 2 for how_far, _ in alike)
+        for how_far, symptom in alike:
+            if symptom not in but and not self._symptoms[symptom].benign:
+                wording = self._symptoms[symptom].patterns[0]
+                yield _said(line, symptom, at_most * how_far ** 2 / whole, f"it resembles {wording!r}")
+
+    def _is_harmless(self, alike: Sequence[tuple[float, str]]) -> bool:
+        """Say whether a line resembles a harmless message most."""
+        return self._symptoms[max(alike)[1]].benign
+
+
+def _said(line: Quoted, symptom: str, how_far: float, because: str) -> Said:
+    text = line.text if len(line.text) <= _QUOTED_CHARACTERS else f"{line.text[:_QUOTED_CHARACTERS]}..."
+    return Said(id=symptom, captures={}, text=text, source=line.source, likeness=how_far, because=because)

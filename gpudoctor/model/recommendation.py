@@ -1,0 +1,128 @@
+"""What is recommended: candidates with what is to be typed, and what a change of the machine would buy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from enum import Enum
+from typing import Literal
+
+from gpudoctor.frozen import frozen
+
+
+class Fit(Enum):
+    """What becomes of a candidate; only the last is not offered."""
+
+    FITS = "fits"
+    WITH_NOTES = "fits-with-notes"
+    REJECTED = "rejected"
+
+
+@frozen
+class Rejection:
+    """The rule that speaks against a candidate, and in one line what it says."""
+
+    rule: str
+    message: str
+
+
+@frozen
+class Member:
+    """A release, as a person names it."""
+
+    framework: str
+    version: str
+
+
+@frozen
+class Candidate:
+    """A stack for pip or an image. `commands` are whole shell lines: pip's, the same with uv, then exports.
+
+    `beside` are the other releases of a set that must live in one environment. `python` are the versions
+    that have its wheel, `pins` the requirements that are told to pip beside it, `environment` the variables
+    that it needs, `why` the chain of reasons where that was asked for.
+    """
+
+    framework: str
+    version: str
+    kind: Literal["pip", "image"]
+    verdict: Fit
+    beside: tuple[Member, ...] = ()
+    cuda: str | None = None
+    python: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    image: str | None = None
+    pins: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    rejected_by: tuple[Rejection, ...] = ()
+    why: tuple[str, ...] = ()
+
+    @property
+    def offered(self) -> bool:
+        """Return whether no rule objects to it."""
+        return self.verdict is not Fit.REJECTED
+
+    @property
+    def name(self) -> str:
+        """Return its releases as a person names them."""
+        return " with ".join([f"{self.framework} {self.version}",
+                              *(f"{member.framework} {member.version}" for member in self.beside)])
+
+
+@frozen
+class Change:
+    """A change of the machine, and the releases that it makes possible."""
+
+    change: str
+    gains: tuple[str, ...]
+
+
+@frozen
+class LastStack:
+    """The newest release that has code for the cards here, whatever else it needs."""
+
+    framework: str
+    version: str
+    cuda: str | None
+    python: tuple[str, ...]
+
+
+@frozen
+class CardSummary:
+    """A card, and the reduced precisions that it computes in."""
+
+    subject: str
+    name: str
+    compute_capability: str
+    data_types: tuple[str, ...]
+
+
+@frozen
+class Ground:
+    """What stays as it is, in words: the machine that the candidates were laid over."""
+
+    platform: str
+    driver: str
+    python: str
+    glibc: str
+    cards: tuple[CardSummary, ...]
+    environment: str
+    faults: tuple[Rejection, ...]
+
+
+@frozen
+class Recommendation:
+    """What `gpudoctor recommend` says, complete. `conflict` is the smallest set that nothing fits."""
+
+    tool_version: str
+    rules_version: str
+    rules_sha256: str
+    exit_code: int
+    assumptions: tuple[str, ...] = ()
+    wishes: tuple[str, ...] = ()
+    ground: Ground
+    candidates: tuple[Candidate, ...]
+    changes: tuple[Change, ...] = ()
+    conflict: tuple[str, ...] = ()
+    last: tuple[LastStack, ...] = ()

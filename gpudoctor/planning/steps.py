@@ -1,0 +1,210 @@
+"""Make steps of chosen fixes: who does them, what they change, how each is undone, their order. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpudoctor import derive
+from gpudoctor.assume import seen_by_running
+from gpudoctor.derive import planned
+from gpudoctor.engine import Subject, show
+from gpudoctor.frozen import frozen
+from gpudoctor.model import (
+    Absent, Fact, Finding, FixKind, Known, Remedy, Risk, RuleDatabase, Scope, Snapshot, Value,
+)
+from gpudoctor.model.plan import Change, DoneBy, Fault, Step
+from gpudoctor.planning import undoing
+
+_ELSEWHERE: Mapping[FixKind, str] = {
+    "container": "it is done where the container is started",
+    "image": "it is done where the image is made or chosen",
+    "hardware": "it is done to the hardware",
+}
+_RESTART = "reboot"
+_ANSWERS = ("cuda.", "nvml.", "gpu.in_")
+_STANDS_FOR = {"driver": "driver.version", "python": "python.version", "glibc": "system.glibc"}
+# where a shell expects a command: at the beginning, behind an operator, behind a word of the shell's own
+_SUDO = re.compile(r"(?:(?<=[|&;(])|(?<=[|&;(] )|(?<=then )|(?<=else )|(?<=do ))sudo (?=[a-z])")
+_QUOTED = re.compile(r"""('[^']*'|"(?:\\.|[^"\\])*")""", re.DOTALL)
+_LONGEST_SHOWN = 4000  # characters of a command; what is longer would not be shown whole
+
+
+@frozen
+class Choice:
+    """A fix that was chosen for a finding, on the machine as the choices before leave it."""
+
+    finding: Finding
+    remedy: Remedy
+    before: Snapshot
+    cures: tuple[Fault, ...]
+
+
+@frozen
+class Host:
+    """What steps need to know of a machine."""
+
+    is_root: bool
+    refuses_pip: bool
+    pip_commands: tuple[str, ...]
+
+
+def unset_by(remedy: Remedy) -> tuple[str, ...]:
+    """Return the variables that a fix unsets."""
+    return tuple(name for command in remedy.commands if command.startswith("unset ")
+                 for name in shlex.split(command)[1:])
+
+
+def ordered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) -> tuple[Step, ...]:
+    """Return the steps as they are best done: one restart behind all that needs it, then variables."""
+    plain = [choice for choice in choices if choice.remedy.kind not in ("environment", "restart")]
+    restarts = [choice for choice in choices if choice.remedy.kind == "restart"]
+    shells = [choice for choice in choices if choice.remedy.kind == "environment"]
+    steps = list(numbered(plain, begin, database))
+    waiting = [step for step in steps if _ends_with_restart(step)]
+    ending = numbered(restarts, begin, database)
+    if len(waiting) + len(ending) > 1 or (waiting and steps[-1] is not waiting[-1]):
+        steps = [_without_restart(step) if step in waiting else step for step in steps]
+        steps = [step for step in steps if step.commands or step not in waiting]
+        ending = (*ending[:-1], _restart_for(waiting, ending))
+    return _renumbered([*steps, *ending, *numbered(shells, begin, database)])
+
+
+def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) -> tuple[Step, ...]:
+    """Return the choices as steps, in their order."""
+    facts = derive.subjects(begin, database)[Scope.HOST][0]
+    commands = (facts.fact("python.pip_command"), facts.fact("python.pip_uninstall_command"))
+    host = Host(
+        is_root=_value(facts.fact("system.user_id")) == 0,
+        refuses_pip=_value(facts.fact("python.externally_managed")) is True
+        and _value(facts.fact("python.environment")) == "system",
+        pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)))
+    return _renumbered([_step(choice, host, database) for choice in choices])
+
+
+def _value(fact: Fact) -> Value | None:
+    return fact.value if isinstance(fact, Known) else None
+
+
+def _renumbered(steps: Sequence[Step]) -> tuple[Step, ...]:
+    return tuple(replace(step, number=number) for number, step in enumerate(steps, 1))
+
+
+def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
+    fix, unset = choice.remedy, unset_by(choice.remedy)
+    commands = tuple(command for command in fix.commands if not command.startswith("unset "))
+    if host.is_root:
+        commands = tuple(map(without_sudo, commands))
+    because = _by_hand(fix, commands, unset, host)
+    undo, note = undoing.undo(choice.before, fix, unset, host.pip_commands)
+    if host.is_root:
+        undo = tuple(map(without_sudo, undo))
+    done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"
+    return Step(
+        number=0, title=_title(fix.title), kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,
+        unset=unset, image=fix.image, changes=tuple(_changes(choice, database)), undo=undo, undo_note=note,
+        cures=choice.cures, done_by=done_by, because=because,
+        proven="tried" if fix.proven == "tried" else "model", effect=fix.effect)
+
+
+def _title(title: str) -> str:
+    """Return the title of a fix that stands for no alternative any more."""
+    rest = title.removeprefix("Or ")
+    return title if rest == title else rest[:1].upper() + rest[1:]
+
+
+def _by_hand(fix: Remedy, commands: Sequence[str], unset: Sequence[str], host: Host) -> str:
+    """Return why a person has to do it, "" where a program can."""
+    if fix.kind in _ELSEWHERE:
+        return _ELSEWHERE[fix.kind]
+    if fix.by_hand:
+        return "its commands are not all that is to be done, or belong to another place"
+    if not commands and not fix.env and not unset:
+        return "no command does it"
+    if not all(command.isprintable() and len(command) <= _LONGEST_SHOWN for command in commands):
+        return "a command cannot be shown as it is, and nothing is run unseen"
+    if host.refuses_pip and any(command.startswith(host.pip_commands) for command in commands):
+        return ("pip refuses to install into the system's own Python (PEP 668): make an environment "
+                "(python3 -m venv DIR), and examine that one")
+    return ""
+
+
+def without_sudo(command: str) -> str:
+    """Return a command for root, who may have no sudo; what stands in quotes stays as it is."""
+    pieces = _QUOTED.split(command.removeprefix("sudo "))
+    return "".join(piece if number % 2 else _SUDO.sub("", piece) for number, piece in enumerate(pieces))
+
+
+# -- restarts --------------------------------------------------------------------------------------
+
+def _ends_with_restart(step: Step) -> bool:
+    return step.done_by == "gpudoctor" and step.commands[-1].split()[-1:] == [_RESTART]
+
+
+def _without_restart(step: Step) -> Step:
+    """Return the step without the restart at its end, which comes later for all."""
+    commands = step.commands[:-1]
+    risk: Risk = "admin" if step.risk == "restart" else step.risk
+    return replace(step, commands=commands, risk=risk)
+
+
+def _restart_for(waiting: Sequence[Step], ending: Sequence[Step]) -> Step:
+    """Return the one restart; it cures what waits for it, and what a restart alone cures."""
+    last = ending[-1] if ending else waiting[-1]
+    cured = [fault for step in (*ending[-1:], *waiting) for fault in step.cures]
+    return Step(
+        number=0, title="Restart the machine, once for all that waits for it", kind="restart", risk="restart",
+        commands=last.commands[-1:], changes=(), undo=(), undo_note=undoing.RESTART,
+        cures=tuple({(fault.rule, fault.subject): fault for fault in cured}.values()), done_by="gpudoctor",
+        proven="model", effect=ending[-1].effect if ending else {})
+
+
+# -- what changes ----------------------------------------------------------------------------------
+
+def _changes(choice: Choice, database: RuleDatabase) -> Iterator[Change]:
+    """Yield what the fix itself changes; what a run or the driver is expected to answer is no change."""
+    scopes = derive.subjects(choice.before, database)
+    rule = next(rule for rule in database.rules if rule.id == choice.finding.rule)
+    subject = next(one for one in scopes[rule.scope] if one.name == choice.finding.subject)
+    for name, value in choice.remedy.effect.items() if choice.remedy.kind not in _ELSEWHERE else ():
+        if seen_by_running(name) or name.startswith(_ANSWERS):
+            continue
+        if name == undoing.PLANNED:
+            yield _packages(choice)
+            continue
+        fact = _release(subject) if name == "release" else subject.fact(_STANDS_FOR.get(name, name))
+        before, after = _shown(fact), None if value is None else _in_short(value)
+        if before != after:
+            yield Change(fact=name, before=before, after=after)
+
+
+def _packages(choice: Choice) -> Change:
+    """Return what pip is to bring, and what of that is there."""
+    wanted = undoing.newly_planned(choice.before, choice.remedy)
+    had = undoing.installed(choice.before)
+    there = [f"{name}=={had[name]}" for name in planned.names(wanted) if name in had]
+    again = undoing.lays_down_again(choice.before, choice.remedy)
+    after = "the same, laid down again" if again else ", ".join(wanted)
+    return Change(fact=undoing.PLANNED, before=", ".join(there) or None, after=after or None)
+
+
+def _in_short(value: Value) -> str:
+    """Return a value as a person reads it; of records, how many there are."""
+    if isinstance(value, tuple) and value and not isinstance(value[0], str):
+        return str(len(value))
+    return show(value)
+
+
+def _shown(fact: Fact) -> str | None:
+    if isinstance(fact, Known):
+        return _in_short(fact.value)
+    return None if isinstance(fact, Absent) else "not known"
+
+
+def _release(subject: Subject) -> Fact:
+    name, version = subject.fact("framework.distribution"), subject.fact("framework.version")
+    if isinstance(name, Known) and isinstance(version, Known):
+        return Known(value=f"{name.value}=={version.value}", source=version.source)
+    return version

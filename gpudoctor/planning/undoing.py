@@ -1,0 +1,112 @@
+"""How a fix is undone: exact commands where they can be known beforehand, else what is known. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.derive import planned
+from gpudoctor.derive.view import as_records, as_texts, text_in
+from gpudoctor.model import Absent, Known, Remedy, Snapshot, Unknown
+
+PLANNED = "python.planned_distributions"
+RESTART = "a restart has nothing to undo"
+_NEW_SHELL = "or open a new shell: variables are set in one shell alone"
+_PIP = ("what pip takes along is not known beforehand: `gpudoctor fix --apply` notes every version before "
+        "and after, and prints the commands that bring them back")
+_AGAIN = "the same versions are laid down again: there is nothing to undo"
+_NOT_KNOWN = "no command is known that undoes it"
+_NOTES = {
+    "driver": "no single command undoes it: have the package manager remove what it installed, or bring back "
+              "the version from before (its own history names both), then restart",
+    "system": _NOT_KNOWN, "hardware": "no command changes anything on this machine", "pip": _PIP,
+    "restart": RESTART, "environment": _NEW_SHELL,
+    "container": "start the container as before", "image": "take the image from before",
+}
+
+
+def undo(before: Snapshot, fix: Remedy, unset: Sequence[str],
+         pip_commands: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Return the commands that undo a fix on the machine as it was before, and what else is to be said of it.
+
+    What the page says comes first. A variable gets its value back, whatever the page says.
+    """
+    note = _NOTES[fix.kind]
+    variables = tuple(_variables(before, (*fix.env, *unset)))
+    if fix.kind == "environment" and variables:
+        return variables, note
+    if fix.undo:
+        return (*variables, fix.undo), note if fix.kind == "pip" else ""
+    if fix.kind == "pip" and len(pip_commands) == 2:
+        if lays_down_again(before, fix):
+            return variables, _AGAIN
+        install, uninstall = pip_commands
+        return (*variables, *_packages(before, fix, install, uninstall)), note
+    if fix.kind == "system" and fix.risk == "restart":
+        return variables, RESTART
+    return variables, note
+
+
+def _variables(before: Snapshot, names: Sequence[str]) -> Iterator[str]:
+    """Yield what gives variables their values back, those whose value is known."""
+    for name in names:
+        fact = before.host.get(f"environment.{name}")
+        if isinstance(fact, Known):
+            yield f"export {name}={shlex.quote(str(fact.value))}"
+        elif isinstance(fact, Absent):
+            yield f"unset {name}"
+
+
+def _packages(before: Snapshot, fix: Remedy, install: str, uninstall: str) -> Iterator[str]:
+    """Yield the commands that bring back what the effect names: other versions, or nothing."""
+    had = installed(before)
+    wanted = [*newly_planned(before, fix),
+              *(text for text in (fix.effect.get("release"),) if isinstance(text, str))]
+    again = {name: had[name] for name in planned.names(wanted) if name in had}
+    gone = [name for name in planned.names(wanted) if name not in had and _would_be_seen(name, before)]
+    if gone:
+        yield f"{uninstall} {' '.join(map(shlex.quote, gone))}"
+    if again:
+        words = (shlex.quote(f"{name}=={version}") for name, version in again.items())
+        yield f"{install} {' '.join(words)}"
+
+
+def newly_planned(before: Snapshot, fix: Remedy) -> tuple[str, ...]:
+    """Return the requirements that this fix installs, without those of earlier steps."""
+    earlier = before.host.get(PLANNED)
+    known = as_texts(earlier.value) if isinstance(earlier, Known) else ()
+    return tuple(text for text in as_texts(fix.effect.get(PLANNED)) if text not in known)
+
+
+def lays_down_again(before: Snapshot, fix: Remedy) -> bool:
+    """Say whether a fix installs nothing but versions that are installed."""
+    had = installed(before)
+    wanted = newly_planned(before, fix)
+    return bool(wanted) and "release" not in fix.effect and all(
+        text == f"{name}=={had.get(name)}" for text in wanted for name in planned.names((text,)))
+
+
+def _would_be_seen(name: str, before: Snapshot) -> bool:
+    """Say whether a distribution that were installed would be among those that are known."""
+    return name.startswith("nvidia-") and isinstance(before.host.get("python.nvidia_distributions"), Known)
+
+
+def installed(before: Snapshot) -> dict[str, str]:
+    """Return name -> version of what is known to be installed."""
+    fact = before.host.get("python.nvidia_distributions")
+    found = {_canonical(text_in(record, "name")): text_in(record, "version")
+             for record in as_records(fact.value if isinstance(fact, Known) else None)}
+    for name in ("numpy", "protobuf"):
+        version = before.host.get(f"python.{name}")
+        if isinstance(version, Known):
+            found[_canonical(name)] = str(version.value)
+    for facts in () if isinstance(before.frameworks, Unknown) else before.frameworks:
+        provided, version = facts.get("framework.distribution"), facts.get("framework.version")
+        if isinstance(provided, Known) and isinstance(version, Known):
+            found[_canonical(str(provided.value))] = str(version.value)
+    return found
+
+
+def _canonical(name: str) -> str:
+    """Return a distribution's name as the index compares it."""
+    return next(iter(planned.names((name,))), name)

@@ -1,0 +1,186 @@
+"""A recommendation for a person: of each framework the newest that fits, and why nothing newer does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor import versions
+from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation
+from gpudoctor.render.plain import printable
+from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
+
+_WORDS = {Fit.FITS: "fits", Fit.WITH_NOTES: "fits, with notes", Fit.REJECTED: "not offered"}
+_LABEL_WIDTH = 8
+_MOST_VERSIONS, _MOST_SETS = 6, 2
+_JOINT = " with "
+_MOST_WORDS = 700  # characters of one thing said
+
+
+def render(said: Recommendation, *, width: int, colour: bool) -> str:
+    """Return the recommendation as text for so many columns."""
+    page = Sheet(width=width, colour=colour)
+    page.line((f"gpudoctor {said.tool_version}, rules {said.rules_version}", ""))
+    page.line()
+    for label, text in _machine(said):
+        _row(page, label, text, indent=2, width=LABEL_WIDTH)
+    for name, candidates in _by_framework(said.candidates).items():
+        for one in _best(candidates):
+            _offer(page, one)
+        _others(page, name, candidates)
+    _rejected(page, said)
+    _reasons(page, said)
+    _changes(page, said)
+    _nothing(page, said)
+    return page.text()
+
+
+def _row(page: Sheet, label: str, said: str, indent: int = 4, width: int = _LABEL_WIDTH) -> None:
+    """Add a label and what belongs to it, safe to print."""
+    page.row(label, printable(said, _MOST_WORDS), indent, width)
+
+
+def _said(page: Sheet, text: str, indent: int) -> None:
+    """Add a text without a label, safe to print."""
+    page.paragraph(printable(text, _MOST_WORDS), indent)
+
+
+def _machine(said: Recommendation) -> Iterator[tuple[str, str]]:
+    ground = said.ground
+    if said.assumptions:
+        yield "ASSUMED", f"{', '.join(said.assumptions)} (so what follows is not this machine as it is)"
+    yield "driver", ground.driver
+    yield "cards", "; ".join(map(_card, ground.cards)) or "no NVIDIA GPU"
+    yield "python", f"{ground.python}, glibc {ground.glibc}, {ground.platform}"
+    yield "into", ground.environment
+    for fault in ground.faults:
+        yield "fault", f"{fault.message} ({fault.rule}; gpudoctor check says what to do)"
+
+
+def _card(card: CardSummary) -> str:
+    types = f" (computes in {', '.join(card.data_types)})" if card.data_types else ""
+    return f"{card.subject}: {card.name}, compute capability {card.compute_capability}{types}"
+
+
+def _by_framework(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
+    found: dict[str, list[Candidate]] = {}
+    for one in candidates:
+        found.setdefault(_JOINT.join([one.framework, *(m.framework for m in one.beside)]), []).append(one)
+    return found
+
+
+# -- what fits -----------------------------------------------------------------------------------------------
+
+
+def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the newest for pip, the newest of which nothing is to be noted, and the newest image."""
+    offered = [one for one in candidates if one.offered]
+    for_pip = [one for one in offered if one.kind == "pip"]
+    plain = [one for one in for_pip if one.verdict is Fit.FITS]
+    images = [one for one in offered if one.kind == "image"]
+    return [one for position, one in enumerate([*for_pip[:1], *plain[:1], *images[:1]])
+            if one not in [*for_pip[:1], *plain[:1]][:position]]
+
+
+def _offer(page: Sheet, one: Candidate) -> None:
+    page.line()
+    cuda = f" (CUDA {one.cuda})" if one.cuda else ""
+    shown = f"{one.name}{cuda}" if one.kind == "pip" else f"{one.framework}: image {one.image}{cuda}"
+    page.line((f"{printable(shown)}  {_WORDS[one.verdict]}", "bold"))
+    for note in one.notes:
+        _row(page, "note", note)
+    labels = ("pip", "uv") if one.kind == "pip" else ("run",)
+    for position, command in enumerate(one.commands):
+        label = labels[position] if position < len(labels) else ""
+        page.line((" " * 4 + label.ljust(_LABEL_WIDTH), "bold"), (printable(command, 4000), "cyan"))
+
+
+def _others(page: Sheet, name: str, candidates: Sequence[Candidate]) -> None:
+    """Write which other releases fit."""
+    told = [one.name for one in _best(candidates)]
+    more = list(dict.fromkeys(one.name for one in candidates
+                              if one.offered and one.kind == "pip" and one.name not in told))
+    if more:
+        _row(page, "also", f"{_list(more, name)} fit as well")
+
+
+def _list(names: Sequence[str], framework: str) -> str:
+    """Return names in one line; of one framework only the versions, of many the first."""
+    short = [name.removeprefix(f"{framework} ") for name in names]
+    most = _MOST_SETS if _JOINT in framework else _MOST_VERSIONS
+    rest = len(short) - most
+    return ", ".join(short[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+# -- what does not -------------------------------------------------------------------------------------------
+
+
+def _rejected(page: Sheet, said: Recommendation) -> None:
+    """Write by which rule newer releases than those that fit are kept away; all, where none fits."""
+    groups: dict[tuple[str, str], list[Candidate]] = {}
+    for name, candidates in _by_framework(said.candidates).items():
+        for one in _newer(candidates):
+            groups.setdefault((name, one.rejected_by[0].rule), []).append(one)
+    if groups:
+        page.line()
+        page.line(("NOT OFFERED", "bold"))
+    for (name, rule), some in groups.items():
+        shown = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one in some))
+        _said(page, ("" if _JOINT in name else f"{name} ") + _list(shown, name), indent=2)
+        _row(page, rule, some[0].rejected_by[0].message)
+
+
+def _newer(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the rejected candidates that would have come before what is offered of their kind.
+
+    They come newest first; an older build of the release that is offered is no loss. Images are told of where
+    only these were asked for.
+    """
+    found = []
+    kinds = ("pip",) if any(one.kind == "pip" for one in candidates) else ("image",)
+    for kind in kinds:
+        some = [one for one in candidates if one.kind == kind]
+        fitting = next((one for one in some if one.offered), None)
+        rejected = [one for one in some if not one.offered]
+        if fitting is None:
+            found += rejected
+        else:
+            found += [one for one in rejected if _is_newer(one, fitting)]
+    return found
+
+
+def _is_newer(one: Candidate, fitting: Candidate) -> bool:
+    try:
+        return versions.parse(one.version) > versions.parse(fitting.version)
+    except versions.Incomparable:
+        return False
+
+
+def _reasons(page: Sheet, said: Recommendation) -> None:
+    for one in said.candidates:
+        if one.why:
+            page.line()
+            page.line((f"WHY {printable(one.name)}  {_WORDS[one.verdict]}", "bold"))
+            for reason in one.why:
+                _row(page, "-", reason, width=2)
+
+
+def _changes(page: Sheet, said: Recommendation) -> None:
+    if said.changes:
+        page.line()
+        page.line(("A CHANGE WOULD HELP", "bold"))
+    for change in said.changes:
+        _said(page, f"{change.change} makes {' and '.join(change.gains)} possible", indent=4)
+
+
+def _nothing(page: Sheet, said: Recommendation) -> None:
+    if said.exit_code == 0:
+        return
+    page.line()
+    if said.conflict:
+        _said(page, f"Nothing fits: {' and '.join(said.conflict)} do not go together.", indent=0)
+    else:
+        _said(page, "Nothing that these rules know fits this machine.", indent=0)
+    for one in said.last:
+        cuda = f"CUDA {one.cuda}, " if one.cuda else ""
+        _said(page, f"The last with code for the cards here: {one.framework} {one.version} ({cuda}Python "
+                    f"{', '.join(one.python)}).", indent=0)

@@ -1,0 +1,108 @@
+"""What a line names and what it says of it: a card that is not there, a driver that is too old.
+
+The words are in the tables `spoken_things` and `spoken_troubles`; which known message a thing with a trouble
+means is in `spoken_meanings`. Numbers of errors are those of the interface that the line names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpudoctor.frozen import frozen
+from gpudoctor.model import SymptomPattern, Tables, Value
+from gpudoctor.unfamiliar.phrases import Named, Phrases
+
+FARTHEST = 6  # words between a thing and what is said of it
+_NEARER = 0.5  # what a word between them counts against a word that names them
+_BEFORE_NUMBER = frozenset({"error", "code", "returned", "result", "rc", "failed", "errno", "err", "status"})
+_OF_PROCESSES = frozenset({"exit", "exited", "return", "command"})
+_OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
+_DIGITS = 6
+_LEAST_NUMBER, _MOST_NUMBER = 2, 1000  # a 1 is any program's; none of the interfaces counts farther
+
+
+@frozen
+class Meaning:
+    """The symptom that a line means, and why; where it `is_plain`, without such a word as "error" too."""
+
+    symptom: str
+    is_plain: bool = False
+    because: str
+
+
+class Speech:
+    """The words for things and troubles, and what they mean together."""
+
+    def __init__(self, tables: Tables, symptoms: Sequence[SymptomPattern]) -> None:
+        things, troubles = tables["spoken_things"].rows, tables["spoken_troubles"].rows
+        self._things = Phrases(_phrases(things, "thing"))
+        self._troubles = Phrases(_phrases(troubles, "trouble"))
+        self._plain = frozenset(str(row["trouble"]) for row in troubles if row.get("plain"))
+        self._special = {str(row["thing"]): place for place, row in enumerate(things)}
+        self._of_anything = frozenset(str(row["thing"]) for row in things if row.get("of_anything"))
+        self._errors = {str(row["thing"]): str(row["errors"]) for row in things if "errors" in row}
+        self._meanings = {(str(row["thing"]), str(row["trouble"])): str(row["symptom"])
+                          for row in tables["spoken_meanings"].rows}
+        self._tables = tables
+        self._symptoms = symptoms
+
+    def meanings(self, words: Sequence[str]) -> Sequence[Meaning]:
+        """Return what a line may mean, the likeliest first; none where it names no thing, or no trouble."""
+        things = list(self._things.named(words))
+        if not any(thing.name == _OF_GPUS for thing in things):
+            things = [thing for thing in things if thing.name not in self._of_anything]
+        if not things:
+            return ()
+        by_number = self._by_number(words, things)
+        return (by_number,) if by_number else self._by_words(things, list(self._troubles.named(words)))
+
+    def is_of_gpus(self, words: Sequence[str]) -> bool:
+        """Say whether a line names what only computing on GPUs has."""
+        return any(thing.name == _OF_GPUS for thing in self._things.named(words))
+
+    def _by_number(self, words: Sequence[str], things: Sequence[Named]) -> Meaning | None:
+        interfaces = [name for name in self._errors if any(thing.name == name for thing in things)]
+        for index, word in enumerate(words[:-1]):
+            number, before = words[index + 1], words[max(index - 1, 0)]
+            if word in _BEFORE_NUMBER and number.isdecimal() and before not in _OF_PROCESSES:
+                for interface in interfaces:
+                    if found := self._numbered(self._errors[interface], int(number[:_DIGITS])):
+                        return found
+        return None
+
+    def _numbered(self, table: str, number: int) -> Meaning | None:
+        """Return the meaning of an error's number, if a symptom has the error's name."""
+        if not _LEAST_NUMBER <= number < _MOST_NUMBER or table not in self._tables:
+            return None
+        names = [str(row["name"]) for row in self._tables[table].rows if row["code"] == number]
+        for name in names:
+            known = next((one.id for one in self._symptoms if name in one.patterns), None)
+            if known is not None:
+                return Meaning(symptom=known, because=f"{number} is {name}")
+        return None
+
+    def _by_words(self, things: Sequence[Named], troubles: Sequence[Named]) -> Sequence[Meaning]:
+        """Return the meanings of things and troubles, first of those named at most length and nearest."""
+        found: dict[str, Meaning] = {}
+        for _, _, thing, trouble in sorted(self._pairs(things, troubles), reverse=True):
+            symptom = self._meanings[thing, trouble]
+            found.setdefault(symptom, Meaning(
+                symptom=symptom, is_plain=trouble in self._plain,
+                because=f"it speaks of {thing!r} and of {trouble!r}"))
+        return tuple(found.values())
+
+    def _pairs(self, things: Sequence[Named], troubles: Sequence[Named]
+               ) -> Iterator[tuple[float, int, str, str]]:
+        for thing in things:
+            for trouble in troubles:
+                between = max(trouble.begin - thing.end, thing.begin - trouble.end, 0)
+                if (thing.name, trouble.name) in self._meanings and between <= FARTHEST:
+                    said = (thing.end - thing.begin) + (trouble.end - trouble.begin)
+                    yield said - _NEARER * between, -self._special[thing.name], thing.name, trouble.name
+
+
+def _phrases(rows: Sequence[Mapping[str, Value]], column: str) -> Iterator[tuple[str, str]]:
+    for row in rows:
+        phrases = row["phrases"]
+        for phrase in phrases if isinstance(phrases, tuple) else ():
+            yield str(row[column]), str(phrase)

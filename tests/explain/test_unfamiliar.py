@@ -1,0 +1,176 @@
+"""Lines in wordings that no symptom knows: what they are taken for, and when nothing is said."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor import ruledb, texts
+from gpudoctor.explain import explain
+from gpudoctor.explain.reading import Quoted, Reading
+from gpudoctor.explain.unfamiliar import MOST_LINES, said_otherwise
+from gpudoctor.model import Certainty, RuleDatabase, Severity
+from gpudoctor.unfamiliar import likeness
+from gpudoctor.unfamiliar.phrases import Phrases
+from gpudoctor.unfamiliar.spoken import Speech
+from gpudoctor.unfamiliar.words import LONGEST, MOST_WORDS, words_of
+
+UNRELATED = (Path(__file__).parent / "unrelated.txt").read_text("utf-8").splitlines()
+
+
+@cache
+def database() -> RuleDatabase:
+    """Return the shipped rules, as a command reads them."""
+    return ruledb.load_shipped("told")
+
+
+@cache
+def speech() -> Speech:
+    """Return what the shipped tables know of things and troubles."""
+    return Speech(database().tables, database().symptoms)
+
+
+def read_as(line: str) -> list[str]:
+    """Return the symptoms that a suspicious line in no known wording is taken for."""
+    quoted = Quoted(text=line, source="log:1")
+    return [said.id for said in said_otherwise(Reading(suspicious=(quoted,)), database())]
+
+
+def faults(text: str) -> list[str]:
+    """Return the faults that are told of a text."""
+    found = explain(texts.read_text(text, database()), database()).findings
+    return [finding.cause for finding in found if finding.severity in (Severity.ERROR, Severity.WARNING)]
+
+
+@pytest.mark.parametrize("line", [
+    "CUDA_ERROR_NO_DEVICE", "cudaErrorNoDevice", "CUDA error: no devices",
+])
+def test_an_identifier_is_the_words_that_it_is_made_of(line: str) -> None:
+    """Whoever joins them with underscores or capitals says the same."""
+    assert words_of(line) == ["cuda", "error", "no", "device"]
+
+
+@pytest.mark.parametrize("line", [
+    "failed to open the library", "couldn't open library", "could not open your library",
+    "was unable to open libraries", "isn't able to open the library", "Error while opening library",
+])
+def test_a_refusal_is_one_word(line: str) -> None:
+    """"failed to", "couldn't" and "unable to" are all "cannot"."""
+    assert words_of(line) == ["cannot", "open", "library"]
+
+
+def test_a_phrase_with_a_star_takes_any_ending() -> None:
+    """cudnn* is in libraries' names too."""
+    phrases = Phrases([("library", "cudnn*"), ("toolkit", "cuda toolkit")])
+    assert [named.name for named in phrases.named(words_of("cudnn64_8.dll and the CUDA toolkits"))] == [
+        "library", "toolkit"]
+
+
+@pytest.mark.parametrize(("line", "symptom"), [
+    ("renderer: cannot enumerate any CUDA-capable card", "program-no-device"),
+    ("[engine] the GPU driver is far too old for this release", "program-asks-newer-driver"),
+    ("could not dlopen the cuDNN shared object", "cudnn-library-missing"),
+    ("solver: cusparse.h was not found", "source-build-failed"),
+    ("this program was built without CUDA", "torch-compiled-without-cuda"),
+    ("no kernel for a GPU of architecture sm_120", "cuda-no-binary-for-gpu"),
+    ("access to /dev/nvidia0 was denied", "device-node-denied"),
+])
+def test_a_line_is_read_by_what_it_names_and_says_of_it(line: str, symptom: str) -> None:
+    """The words are the tables'; the symptom's own wordings are others."""
+    assert symptom in read_as(line)
+
+
+def test_a_number_is_the_error_of_the_interface_that_the_line_names() -> None:
+    """In any program's words; what a process returned is none."""
+    assert speech().meanings(words_of("cuCtxCreate went wrong, errno=100"))[0].symptom == "cuda-no-device"
+    assert speech().meanings(words_of("our CUDA wrapper: error 802"))[0].symptom == "cuda-system-not-ready"
+    assert all(one.symptom != "cuda-no-device"
+               for one in speech().meanings(words_of("the CUDA build ended with exit code 100")))
+
+
+def test_other_hardware_is_not_taken_for_a_gpu() -> None:
+    """Printers have drivers and cameras are devices."""
+    assert read_as("printer driver not found") == []
+    assert read_as("camera device is busy") == []
+
+
+@pytest.mark.parametrize("line", UNRELATED)
+def test_no_fault_is_made_of_other_programs_errors_or_of_success(line: str) -> None:
+    """Nor of a training that goes well."""
+    assert faults(f"{line}\n") == []
+
+
+def test_what_is_told_is_likely_and_says_that_the_wording_is_unknown() -> None:
+    """With the known message that it was taken for, and the question that decides."""
+    text = "[renderer] Can't enumerate any CUDA-capable GPU\n"
+    first = explain(texts.read_text(text, database()), database()).findings[0]
+    assert first.certainty is Certainty.LIKELY
+    assert first.asks
+    assert first.evidence[0].saw == text.strip()
+    assert "a wording that is not known" in first.evidence[0].source
+
+
+def test_known_wordings_that_explain_a_fault_are_not_read_again() -> None:
+    """The tables of words are not even looked at."""
+    class Closed(dict[str, object]):
+        def __getitem__(self, name: str) -> object:
+            assert not name.startswith("spoken_")
+            return database().tables[name]
+
+    from dataclasses import replace
+    closed = replace(database(), tables=Closed(dict.fromkeys(database().tables)))  # type: ignore[arg-type]
+    text = "Failed to initialize NVML: Driver/library version mismatch\ncan't open the CUDA card\n"
+    assert explain(texts.read_text(text, closed), closed).findings[0].cause == (
+        "driver-kernel-userspace-mismatch")
+
+
+def test_a_text_with_an_enclosure_for_a_card_is_read() -> None:
+    """A pattern of people's words, without its article, is too short to look for."""
+    assert texts.read_text("the card sits in an eGPU box\n", database()).said
+
+
+def test_resemblance_finds_the_message_itself_first_and_nothing_in_strange_words() -> None:
+    """A known message resembles itself most; what shares no word resembles nothing."""
+    known = likeness.index(ruledb.load_shipped("whole").symptoms)
+    among = frozenset(known.symptoms)
+    how_far, symptom = likeness.alike("Failed to initialize NVML: Driver/library version mismatch", known,
+                                      among)[0]
+    assert symptom == "nvml-version-mismatch"
+    assert 0.95 < how_far < 1.01
+    assert likeness.alike("qwertz zuiop asdfgh", known, among) == []
+    assert likeness.of_raw(likeness.as_raw(known)) == known == database().words[0]
+
+
+@given(st.text(max_size=3 * LONGEST))
+def test_words_are_bounded_whatever_is_written(line: str) -> None:
+    """And reading them again changes nothing that matters: they are plain."""
+    words = words_of(line)
+    assert len(words) <= MOST_WORDS
+    assert all(word == word.lower() and " " not in word for word in words)
+
+
+@given(st.lists(st.one_of(st.text(max_size=200), st.sampled_from(UNRELATED)), max_size=60))
+def test_any_lines_are_read_within_bounds(lines: list[str]) -> None:
+    """Few lines are taken for messages, each for a symptom that there is, for less than the message."""
+    quoted = tuple(Quoted(text=line, source=f"log:{number}") for number, line in enumerate(lines))
+    said = said_otherwise(Reading(suspicious=quoted), database())
+    assert len({line.source for line in said}) <= MOST_LINES
+    assert {line.id for line in said} <= {symptom.id for symptom in database().symptoms}
+    assert all(0 < line.likeness < 1 and line.because for line in said)
+
+
+def test_every_meaning_is_of_a_thing_and_a_trouble_that_have_words_and_of_a_symptom_that_there_is() -> None:
+    """The three tables hold together."""
+    tables = database().tables
+    things = {row["thing"] for row in tables["spoken_things"].rows}
+    troubles = {row["trouble"] for row in tables["spoken_troubles"].rows}
+    symptoms = {symptom.id for symptom in database().symptoms}
+    meanings = tables["spoken_meanings"].rows
+    assert {row["symptom"] for row in meanings} <= symptoms
+    assert {row["thing"] for row in meanings} | {"GPU computing"} == things
+    assert {row["trouble"] for row in meanings} == troubles
+    assert {row["errors"] for row in tables["spoken_things"].rows if "errors" in row} <= set(tables)

@@ -1,0 +1,165 @@
+"""What must hold of every recommendation, whatever the driver, the cards, the Python and the glibc are."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.assume import lay
+from gpudoctor.candidates import Asked, recommend
+from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.derive.view import as_texts
+from gpudoctor.examine import Policy, every_finding, examine
+from gpudoctor.model import Candidate, Fact, Known, Recommendation, RuleDatabase, Severity, Snapshot, Value
+from gpudoctor.ruledb import load_compiled
+from gpudoctor.versions import parse
+from tests.laws.test_grid import CARDS, DRIVERS
+
+RULES = Path(__file__).parents[2] / "rules"
+PLATFORM = "linux_x86_64"
+NEVER_SERVED = ("1.3", "2.0", "2.1")
+PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+GLIBCS = ("2.17", "2.27", "2.36")
+INDEX = re.compile(r"torch==(\S+) --index-url \S*/(cu\d+)")
+EACH_NEWEST = 2  # of a framework's offers, so many are checked
+
+cards = st.lists(st.sampled_from(CARDS), min_size=1, max_size=2, unique=True)
+
+
+@functools.cache
+def database() -> RuleDatabase:
+    return load_compiled(RULES)
+
+
+def laid(snapshot: Snapshot, **values: Value) -> Snapshot:
+    facts: dict[str, Fact] = {name.replace("__", "."): Known(value=value, source="the law")
+                              for name, value in values.items()}
+    return lay(snapshot, facts, database().tables, source="the law")
+
+
+def host(driver: str, capabilities: list[str], glibc: str = "2.36") -> Snapshot:
+    return laid(database().base, cc=tuple(capabilities), driver=driver, glibc=glibc)
+
+
+def asked(snapshot: Snapshot, python: str, *frameworks: str) -> Recommendation:
+    return recommend(snapshot, database(), Asked(python=python, frameworks=frameworks))
+
+
+def offers(said: Recommendation) -> Iterator[Candidate]:
+    """Yield the newest offers of each framework for pip."""
+    for framework in FRAMEWORKS:
+        mine = [one for one in said.candidates if one.offered and one.kind == "pip"
+                and one.framework == framework]
+        yield from mine[:EACH_NEWEST]
+
+
+def assumptions(one: Candidate) -> dict[str, Value]:
+    """Return what `check --assume` is told of a stack, read out of the command that was printed."""
+    other = INDEX.search(one.commands[0])
+    plugin = re.search(r"jax\[cuda\d+\]", one.commands[0])
+    releases = []
+    for framework, version in ((one.framework, one.version), *((m.framework, m.version) for m in one.beside)):
+        name = plugin[0] if framework == "jax" and plugin else framework
+        label = f"+{other[2]}" if other and (framework, version) == ("torch", other[1]) else ""
+        releases.append(f"{name}=={version}{label}")
+    return {"release": tuple(releases)}
+
+
+def as_installed(snapshot: Snapshot, one: Candidate, python: str) -> Snapshot:
+    """Return the machine with what was recommended installed, its pins kept and its variables set."""
+    folder = f"$PWD/gpu-environment/lib/python{python}/site-packages"
+    is_new = "gpu-environment" in one.commands[0]
+    packages = {"python__site_packages": (folder,)} if is_new else {}
+    there = laid(snapshot, python=f"{python}.0", **packages, **assumptions(one))
+    planned = there.host["python.planned_distributions"]
+    before = as_texts(planned.value) if isinstance(planned, Known) else ()
+    names = {re.split(r"[<>=!~]", pin)[0] for pin in one.pins}
+    kept = tuple(text for text in before if re.split(r"[<>=!~\[]", text)[0] not in names)
+    path = one.environment.get("LD_LIBRARY_PATH")
+    searched = {} if path is None else {"loader__library_path": tuple(path.split(":"))}
+    return laid(there, python__planned_distributions=(*kept, *one.pins), **searched)
+
+
+@given(driver=st.sampled_from(DRIVERS), capabilities=cards, python=st.sampled_from(PYTHONS),
+       glibc=st.sampled_from(GLIBCS))
+@settings(max_examples=12)
+def test_what_is_recommended_has_no_error_when_check_is_asked(
+        driver: str, capabilities: list[str], python: str, glibc: str) -> None:
+    """About that host, with that stack assumed as the printed command and the printed variables make it."""
+    snapshot = host(driver, capabilities, glibc)
+    for one in offers(asked(snapshot, python)):
+        report = examine(as_installed(snapshot, one, python), database(), Policy())
+        wrong = [f.rule for f in every_finding(report.findings) if f.severity is Severity.ERROR]
+        assert (wrong, report.exit_code) == ([], 0), one.commands
+
+
+@given(driver=st.sampled_from(DRIVERS), capability=st.sampled_from(CARDS),
+       python=st.sampled_from(PYTHONS[2:6]))
+@settings(max_examples=5)
+def test_what_is_recommended_together_has_no_error_either(driver: str, capability: str, python: str) -> None:
+    """A set that must live in one environment, TensorFlow and torch."""
+    snapshot = host(driver, [capability])
+    said = asked(snapshot, python, "tensorflow", "torch")
+    for one in [one for one in said.candidates if one.offered and one.beside][:2]:
+        report = examine(as_installed(snapshot, one, python), database(), Policy())
+        wrong = [f.rule for f in every_finding(report.findings) if f.severity is Severity.ERROR]
+        assert wrong == [], one.commands
+
+
+def fitting(said: Recommendation) -> set[tuple[str, str, str | None]]:
+    return {(one.framework, one.version, one.cuda) for one in said.candidates
+            if one.offered and one.kind == "pip"}
+
+
+@given(drivers=st.lists(st.sampled_from(DRIVERS), min_size=2, max_size=2, unique=True), capabilities=cards,
+       python=st.sampled_from(PYTHONS))
+@settings(max_examples=8)
+def test_a_newer_driver_removes_nothing_unless_a_rule_says_why(drivers: list[str], capabilities: list[str],
+                                                               python: str) -> None:
+    older, newer = (asked(host(driver, capabilities), python) for driver in sorted(drivers, key=parse))
+    rules = {rule.id for rule in database().rules}
+    for name in fitting(older) - fitting(newer):
+        [lost] = [one for one in newer.candidates if (one.framework, one.version, one.cuda) == name
+                  and one.kind == "pip"]
+        assert lost.rejected_by
+        assert all(objection.rule in rules and objection.message for objection in lost.rejected_by)
+
+
+@given(driver=st.sampled_from(DRIVERS), capabilities=cards, python=st.sampled_from(PYTHONS))
+@settings(max_examples=8)
+def test_nothing_is_recommended_without_code_for_the_card(driver: str, capabilities: list[str],
+                                                          python: str) -> None:
+    """And where nothing is, the newest release that still has code for the cards is named."""
+    said = asked(host(driver, capabilities), python)
+    serving = {(stack.framework, stack.version) for framework in FRAMEWORKS
+               for stack in stacks_of(framework, PLATFORM, database().tables) if stack.serves(capabilities)}
+    assert {(framework, version) for framework, version, _ in fitting(said)} <= serving
+    assert (said.exit_code == 0) == any(one.offered for one in said.candidates)
+    if said.exit_code:
+        final = [(name, version) for name, version in serving if not parse(version).is_prerelease]
+        newest = {name: max((v for n, v in final if n == name), key=parse) for name, _ in final}
+        assert {one.framework: one.version for one in said.last} == newest
+
+
+@given(capability=st.sampled_from(NEVER_SERVED), driver=st.sampled_from(DRIVERS))
+@settings(max_examples=3)
+def test_a_card_that_nothing_ever_served_is_offered_nothing(capability: str, driver: str) -> None:
+    said = asked(host(driver, [capability]), "3.8")
+    assert (said.exit_code, fitting(said), said.last) == (1, set(), ())
+
+
+@given(driver=st.sampled_from(DRIVERS), capabilities=cards, python=st.sampled_from(PYTHONS))
+@settings(max_examples=4)
+def test_every_rejection_names_a_rule_in_one_line(driver: str, capabilities: list[str], python: str) -> None:
+    rules = {rule.id for rule in database().rules}
+    for one in asked(host(driver, capabilities), python).candidates:
+        assert bool(one.rejected_by) is not one.offered
+        for objection in one.rejected_by:
+            assert objection.rule in rules
+            assert objection.message
+            assert "\n" not in objection.message

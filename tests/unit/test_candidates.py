@@ -1,0 +1,342 @@
+"""Candidates laid over machines: which fit, what is typed, which rule speaks against the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.assume import assumed, lay, parse_assumption
+from gpudoctor.candidates import Asked, recommend
+from gpudoctor.candidates.ground import ground_of
+from gpudoctor.candidates.judging import Judge, Judged
+from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Recommendation, RuleDatabase, Snapshot, Value
+from gpudoctor.ruledb import load_compiled
+
+RULES = Path(__file__).parents[2] / "rules"
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    return load_compiled(RULES)
+
+
+def host(database: RuleDatabase, *words: str, **facts: Value | None) -> Snapshot:
+    """Return the healthy machine of the cases with what `--assume` is told, and with facts (None: absent)."""
+    snapshot = lay(database.base, assumed([parse_assumption(word) for word in words]), database.tables,
+                   source="the test")
+    laid: dict[str, Fact] = {
+        name.replace("__", "."): Absent(source="the test") if value is None else
+        Known(value=value, source="the test") for name, value in facts.items()}
+    return lay(snapshot, laid, database.tables, source="the test")
+
+
+def asked(snapshot: Snapshot, database: RuleDatabase, *frameworks: str, python: str | None = None,
+          may_change: tuple[str, ...] = (), why: tuple[str, ...] = (), image: bool = False,
+          pre: bool = False) -> Recommendation:
+    return recommend(snapshot, database, Asked(frameworks=frameworks, python=python, may_change=may_change,
+                                               why=why, image=image, pre=pre))
+
+
+def of_version(said: Recommendation, version: str, cuda: str | None = None) -> Candidate:
+    """Return the candidate for pip of a version, the one for a CUDA if there are several."""
+    [found, *_] = [one for one in said.candidates if one.version == version and one.kind == "pip"
+                   and cuda in (None, one.cuda)]
+    return found
+
+
+def offered(said: Recommendation) -> list[str]:
+    return [one.version for one in said.candidates if one.offered and one.kind == "pip"]
+
+
+# -- one framework -------------------------------------------------------------------------------------------
+
+
+def test_what_fits_comes_first_and_the_newest_before_all(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=550.54.14"), database, "torch")
+    verdicts = [one.offered for one in said.candidates]
+    assert verdicts == sorted(verdicts, reverse=True)
+    assert offered(said)[0] == "2.14.1"
+    assert (said.exit_code, said.last) == (0, ())
+    rejected = of_version(said, "2.15.0")
+    assert [one.rule for one in rejected.rejected_by] == ["GPD2010"]
+    assert (rejected.verdict, rejected.commands) == (Fit.REJECTED, ())
+
+
+def test_another_index_is_named_and_its_builds_are_said_to_be_unread(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=550.54.14"), database, "torch==2.14.1")
+    [build] = [one for one in said.candidates if one.offered]
+    assert build.commands[0].endswith("pip install torch==2.14.1 --index-url https://download.pytorch.org/whl/cu126")
+    assert (build.version, build.cuda, build.verdict) == ("2.14.1", "12.6", Fit.WITH_NOTES)
+    assert any("was not read" in note for note in build.notes)
+
+
+def test_pascal_is_served_by_the_index_for_cuda_12_6_alone(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=6.1", "driver=580.65.06"), database, "torch==2.12.1")
+    assert {one.cuda: one.offered for one in said.candidates if one.kind == "pip"} == {
+        "12.6": True, "13.0": False, "13.2": False}
+
+
+def test_cusolver_of_tensorflow_2_21_becomes_a_variable(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=550.54.14"), database, "tensorflow")
+    candidate = of_version(said, "2.21.0")
+    folder = "/home/user/venv/lib/python3.12/site-packages/nvidia/cusolver/lib"
+    assert candidate.environment == {"LD_LIBRARY_PATH": folder}
+    assert candidate.commands == (
+        "/home/user/venv/bin/python -m pip install 'tensorflow[and-cuda]==2.21.0'",
+        "uv pip install --python /home/user/venv/bin/python 'tensorflow[and-cuda]==2.21.0'",
+        f"export LD_LIBRARY_PATH={folder}")
+    assert (candidate.verdict, of_version(said, "2.20.0").verdict) == (Fit.WITH_NOTES, Fit.FITS)
+
+
+def test_cudnn_is_held_back_for_a_card_that_newer_ones_dropped(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=6.1", "driver=550.54.14"), database, "tensorflow==2.20.0")
+    [candidate] = [one for one in said.candidates if one.offered and one.kind == "pip"]
+    assert candidate.pins == ("nvidia-cudnn-cu12<10.0,>=9.3.0.75,<=9.10.2.21",)
+    assert "'nvidia-cudnn-cu12<10.0,>=9.3.0.75,<=9.10.2.21'" in candidate.commands[0]
+    assert "(GPD5050)" in candidate.notes[0]
+
+
+def test_before_the_extra_nvidias_packages_and_a_variable_are_given(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.6", "driver=550.54.14"), database, "tensorflow==2.12.1", python="3.11")
+    [candidate] = [one for one in said.candidates if one.offered and one.kind == "pip"]
+    assert "nvidia-cublas-cu11" in candidate.pins
+    assert candidate.verdict is Fit.WITH_NOTES
+    assert candidate.environment["LD_LIBRARY_PATH"].startswith("$PWD/gpu-environment/lib/python3.11/")
+    made, installed = candidate.commands[0].split(" && ")
+    assert made == "python3.11 -m venv gpu-environment"
+    assert installed.startswith("gpu-environment/bin/python -m pip install tensorflow==2.12.1 nvidia-")
+    assert candidate.commands[1].startswith("uv venv --python python3.11 gpu-environment && uv pip install ")
+    assert candidate.commands[2].startswith('export LD_LIBRARY_PATH="$PWD"/gpu-environment/lib/python3.11/')
+
+
+def test_a_toolkit_that_is_there_serves_as_well(database: RuleDatabase) -> None:
+    """Then nothing needs to be added."""
+    names = ("libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcurand.so.10",
+             "libcusolver.so.11", "libcusparse.so.11", "libcudnn.so.8")
+    cache = tuple({"soname": name, "path": f"/opt/cuda/lib/{name}"} for name in names)
+    snapshot = host(database, "cc=8.6", "driver=550.54.14", loader__cache=cache)
+    [candidate] = [one for one in asked(snapshot, database, "tensorflow==2.12.1", python="3.11").candidates
+                   if one.offered and one.kind == "pip"]
+    assert (candidate.pins, candidate.environment) == ((), {})
+
+
+def test_a_later_numpy_is_kept_away_from_what_was_built_before_it(database: RuleDatabase) -> None:
+    snapshot = host(database, "cc=8.6", "driver=550.54.14")
+    with_it = asked(snapshot, database, "tensorflow==2.10.1", python="3.10")
+    [candidate] = [one for one in with_it.candidates if one.offered and one.kind == "pip"]
+    assert "numpy<2" in candidate.pins
+    too_old = asked(snapshot, database, "tensorflow==2.10.1", python="3.8")  # no NumPy 2 exists for it
+    [candidate] = [one for one in too_old.candidates if one.offered and one.kind == "pip"]
+    assert "numpy<2" not in candidate.pins
+
+
+def test_ptx_alone_is_a_note_and_newer_ptx_than_the_driver_a_rejection(database: RuleDatabase) -> None:
+    slow = asked(host(database, "cc=12.0", "driver=580.65.06"), database, "jax[cuda12]==0.5.3")
+    [candidate] = [one for one in slow.candidates if one.kind == "pip"]
+    assert candidate.verdict is Fit.WITH_NOTES
+    assert any("(GPD5040)" in note for note in candidate.notes)
+    old = host(database, "cc=9.0", "driver=450.80.02")
+    refused = asked(old, database, "tensorflow==2.12.1", python="3.10")
+    [candidate] = [one for one in refused.candidates if one.kind == "pip"]
+    assert "GPD5030" in [one.rule for one in candidate.rejected_by]
+
+
+def test_a_python_without_a_wheel_and_a_refused_extra_reject(database: RuleDatabase) -> None:
+    snapshot = host(database, "cc=8.9", "driver=550.54.14")
+    none = asked(snapshot, database, "tensorflow==2.20.0", python="3.14")
+    assert none.conflict == ("tensorflow==2.20.0", "Python 3.14")
+    assert [one.rule for one in of_version(none, "2.20.0").rejected_by] == ["GPD6090"]
+    assert "tensorrt" in of_version(asked(snapshot, database, "tensorflow==2.14.1", python="3.11"),
+                                    "2.14.1").rejected_by[0].message
+
+
+def test_an_old_glibc_rejects(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=580.65.06", "glibc=2.17"), database, "torch")
+    assert offered(said)[0] == "2.6.0"
+    assert "GPD6080" in [one.rule for one in of_version(said, "2.9.1").rejected_by]
+
+
+def test_prereleases_only_when_wanted(database: RuleDatabase) -> None:
+    snapshot = host(database, "cc=8.9", "driver=550.54.14")
+    assert "2.22.0rc0" not in offered(asked(snapshot, database, "tensorflow"))
+    assert offered(asked(snapshot, database, "tensorflow", pre=True))[0] == "2.22.0rc0"
+
+
+def test_a_platform_without_gpu_wheels_has_no_candidates(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=9.0", "driver=580.65.06", system__architecture="aarch64"), database,
+                 "tensorflow")
+    assert (said.exit_code, [one for one in said.candidates if one.kind == "pip"]) == (1, [])
+
+
+def test_a_build_that_brings_no_libraries_is_not_said_to_find_them(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.6", "driver=550.54.14"), database, "paddle==2.6.2", python="3.10")
+    [candidate] = [one for one in said.candidates if one.kind == "pip"]
+    assert candidate.verdict is Fit.WITH_NOTES
+    assert "brings no CUDA libraries" in candidate.notes[0]
+
+
+# -- the machine ---------------------------------------------------------------------------------------------
+
+
+def test_what_is_installed_already_does_not_count(database: RuleDatabase) -> None:
+    """A candidate goes into an environment of its own, beside a broken one."""
+    broken = lay(host(database, "cc=8.9", "driver=550.54.14"),
+                 {"release": Known(value="torch==2.15.0", source="the test")}, database.tables, source="x")
+    said = asked(broken, database, "torch")
+    assert offered(said)[0] == "2.14.1"
+    assert "gpu-environment" in said.ground.environment
+
+
+@pytest.mark.parametrize(("words", "facts", "rule"), [
+    (("driver=none",), {}, "GPD2001"),
+    (("driver=none", "cc=none"), {}, "GPD1010"),
+    ((), {"cuda__init_code": 999}, "GPD2080"),
+])
+def test_a_machine_that_runs_nothing_is_offered_nothing(
+        words: tuple[str, ...], facts: dict[str, Value], rule: str, database: RuleDatabase) -> None:
+    said = asked(host(database, *words, **facts), database)
+    assert (said.exit_code, offered(said)) == (1, [])
+    judged = [one for one in said.candidates if one.rejected_by[0].rule != "GPD6090"]
+    assert {one.rejected_by[0].rule for one in judged} == {rule}
+
+
+def test_a_card_of_unknown_capability_is_not_taken_for_one_that_fits(database: RuleDatabase) -> None:
+    snapshot = lay(host(database), {"gpu.compute_capability": Absent(source="the test")}, database.tables,
+                   source="x")
+    said = asked(snapshot, database, "torch")
+    assert (said.exit_code, offered(said)) == (1, [])
+    assert "could not be judged" in of_version(said, "2.15.0").rejected_by[0].message
+
+
+def test_hidden_devices_are_a_fault_and_judged_as_if_they_were_not(database: RuleDatabase) -> None:
+    said = asked(host(database, environment__CUDA_VISIBLE_DEVICES="-1"), database, "torch")
+    assert [one.rule for one in said.ground.faults] == ["GPD1080"]
+    assert offered(said)[0] == "2.15.0"
+
+
+def test_every_card_has_to_be_served(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=6.1", "cc=12.0", "driver=580.65.06"), database, "torch")
+    assert (said.exit_code, offered(said)) == (1, [])
+
+
+def test_free_threaded_python_is_not_guessed_at(database: RuleDatabase) -> None:
+    said = asked(host(database, "python=3.13", python__abi="cp313t"), database, "torch")
+    assert said.exit_code == 1
+    assert "could not be judged" in said.candidates[0].rejected_by[0].message
+
+
+# -- sets, changes, reasons, images --------------------------------------------------------------------------
+
+
+def test_a_set_is_one_environment(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=580.65.06"), database, "tensorflow", "torch")
+    best = said.candidates[0]
+    assert best.name == "tensorflow 2.21.0 with torch 2.14.1"
+    assert best.commands[0].count(" && ") == 1  # the other index holds for torch alone
+    assert all(one.beside for one in said.candidates)
+
+
+def test_packages_that_own_the_same_files_do_not_go_together(database: RuleDatabase) -> None:
+    wanted = ("tensorflow==2.20.0", "torch==2.15.0")
+    said = asked(host(database, "cc=8.9", "driver=580.65.06"), database, *wanted)
+    assert (said.exit_code, said.conflict) == (1, wanted)
+    [rejection] = said.candidates[0].rejected_by
+    assert (rejection.rule, "libcudnn.so.9" in rejection.message) == ("GPD6060", True)
+
+
+def test_the_smallest_conflicting_set_leaves_out_who_is_innocent(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=580.65.06"), database, "jax", "tensorflow==2.20.0",
+                 "torch==2.15.0")
+    assert said.conflict == ("tensorflow==2.20.0", "torch==2.15.0")
+
+
+def test_a_newer_driver_and_what_it_buys(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=535.104.05"), database, "torch", may_change=("driver",))
+    assert [(one.change, one.gains) for one in said.changes] == [
+        ("driver 535.104.05 -> 580.65.06", ("torch 2.15.0",))]
+
+
+def test_driver_and_python_together_where_one_is_not_enough(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=9.0", "driver=450.80.02"), database, "torch", python="3.9",
+                 may_change=("driver", "python"))
+    assert [one.change for one in said.changes] == [
+        "driver 450.80.02 -> 580.65.06",
+        "driver 450.80.02 -> 580.65.06 and Python 3.9 -> 3.10",
+        "driver 450.80.02 -> 580.65.06 and Python 3.9 -> 3.11"]
+    assert [one.gains for one in said.changes] == [("torch 2.8.0",), ("torch 2.14.1",), ("torch 2.15.0",)]
+
+
+def test_no_driver_is_named_that_does_not_serve_the_card(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=3.5", "driver=450.80.02"), database, python="3.8", may_change=("driver",))
+    assert all(one.change.endswith("-> 470.42.01") for one in said.changes)
+
+
+def test_the_chain_of_reasons(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=535.104.05"), database, why=("torch==2.15.0",))
+    why = "\n".join(of_version(said, "2.15.0").why)
+    for words in ("has a wheel for Python 3.12", "GPD2010", "driver.cuda_ceiling = 12.2", "not offered"):
+        assert words in why
+
+
+def test_images_are_overlays_too(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.9", "driver=550.54.14"), database, "tensorflow", image=True)
+    found = {one.image: one for one in said.candidates}
+    fits = found["tensorflow/tensorflow:2.17.0-gpu"]
+    assert fits.commands == ("docker run --rm -it --gpus all tensorflow/tensorflow:2.17.0-gpu",)
+    assert fits.verdict is Fit.FITS
+    wrong_cudnn = found["tensorflow/tensorflow:2.21.0-gpu"]
+    assert [one.rule for one in wrong_cudnn.rejected_by] == ["GPD4060"]
+    assert found["nvcr.io/nvidia/tensorflow:23.01-tf2-py3"].verdict is Fit.WITH_NOTES
+    assert not found["nvcr.io/nvidia/tensorflow:21.06-tf2-py3"].offered  # the tables say too little
+
+
+def test_an_image_asks_for_its_driver(database: RuleDatabase) -> None:
+    said = asked(host(database, "cc=8.0", "driver=470.256.02"), database, "tensorflow", image=True)
+    [one] = [one for one in said.candidates if one.image == "nvcr.io/nvidia/tensorflow:23.01-tf2-py3"]
+    assert (one.rejected_by[0].rule, "525" in one.rejected_by[0].message) == ("GPD2010", True)
+
+
+# -- quickly -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("words", "wanted"), [
+    (("cc=8.9", "driver=580.95.05"), Asked()),
+    (("cc=3.0", "driver=470.256.02"), Asked(python="3.8")),
+    (("cc=6.1", "driver=550.54.14"), Asked(python="3.10", frameworks=("tensorflow", "torch", "jax"))),
+    (("cc=9.0", "driver=450.80.02"), Asked(python="3.9", may_change=("driver", "python"))),
+])
+def test_all_tables_are_asked_within_a_second(words: tuple[str, ...], wanted: Asked,
+                                              database: RuleDatabase) -> None:
+    """Of processor time: a tenth to two thirds of one when it was written; tables are read the first time."""
+    snapshot = host(database, *words)
+    begun = time.process_time()
+    recommend(snapshot, database, wanted)
+    assert time.process_time() - begun < 1.0
+
+
+# -- each state once -----------------------------------------------------------------------------------------
+
+
+def said_of(judged: Judged) -> tuple[object, ...]:
+    return (judged.objections, judged.pins, dict(judged.environment), [f.rule for f in judged.warnings],
+            [(finding.rule, taken.title) for finding, taken in judged.remedies])
+
+
+@pytest.mark.parametrize(("words", "python"), [
+    (("cc=3.5", "driver=470.256.02"), "3.8"), (("cc=8.9", "driver=535.104.05"), "3.11"),
+    (("cc=7.0", "cc=12.0", "driver=580.65.06"), "3.12"), (("driver=none",), "3.10"),
+])
+def test_what_is_alike_is_told_the_same_as_if_judged_alone(words: Iterable[str], python: str,
+                                                           database: RuleDatabase) -> None:
+    """The short way for a release that differs in nothing that is read loses no finding and no fix."""
+    base = ground_of(host(database, *words), database, python)
+    judge = Judge(base)
+    for framework in FRAMEWORKS:
+        for stack in stacks_of(framework, base.platform, database.tables):
+            alone = Judge(base).of((stack,))
+            assert said_of(judge.of((stack,))) == said_of(alone), stack.release
+            assert judge.fits(stack) is not bool(alone.objections)

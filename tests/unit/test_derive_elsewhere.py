@@ -1,0 +1,64 @@
+"""What chooses among causes where no card is to be seen, and what tells of the host's engines."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor import assume, derive, ruledb
+from gpudoctor.model import Absent, Fact, Known, Scope, Unknown, Value
+
+NOT_READ = Unknown(reason="test")
+
+
+def host(name: str, **changes: Value | Fact) -> Fact:
+    """Return a derived fact of the healthy machine with these changes."""
+    database = ruledb.load()
+    facts = {key.replace("__", "."): change if isinstance(change, Known | Absent | Unknown)
+             else Known(value=change, source="test") for key, change in changes.items()}
+    snapshot = assume.lay(database.base, facts, database.tables, source="test")
+    return derive.subjects(snapshot, database)[Scope.HOST][0].fact(name)
+
+
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({}, None),
+    ({"environment__COLAB_RELEASE_TAG": "x"}, "colab"),
+    ({"environment__KAGGLE_KERNEL_RUN_TYPE": "Batch"}, "kaggle"),
+    ({"system__gpu_switched_off": "/proc/acpi/bbswitch"}, "switched-off"),
+    ({"system__slurm": True}, "slurm"),
+    ({"environment__SLURM_JOB_ID": "7"}, "slurm"),
+    ({"environment__SLURM_JOB_ID": "7", "environment__SLURM_GPUS_ON_NODE": "1"}, None),
+    ({"environment__SLURM_JOB_ID": "7", "environment__SLURM_GPUS_ON_NODE": NOT_READ}, None),
+    ({"system__slurm": NOT_READ, "environment__SLURM_JOB_ID": NOT_READ}, None),
+])
+def test_what_says_that_a_card_is_to_be_asked_for(
+        changes: dict[str, Value | Fact], expected: str | None) -> None:
+    """It only chooses among causes, so what nobody could read says nothing."""
+    fact = host("system.card_elsewhere", **changes)
+    assert (fact.value if isinstance(fact, Known) else None) == expected
+
+
+@pytest.mark.parametrize(("label", "expected"), [
+    ("system_u:system_r:container_t:s0:c1,c2", True), ("system_u:system_r:container_init_t:s0", True),
+    ("unconfined_u:system_r:spc_t:s0", False), ("docker-default (enforce)", False),
+    (Absent(source="test"), False)])
+def test_selinux_confines_what_it_labels_as_a_container(label: Value | Fact, expected: bool) -> None:
+    """Other labels, and AppArmor's, do not."""
+    fact = host("container.selinux_confined", container__security_label=label)
+    assert isinstance(fact, Known)
+    assert fact.value is expected
+
+
+@pytest.mark.parametrize(("release", "expected"), [
+    ("5.10.16.3-microsoft-standard-WSL2", "5.10.16.3"), ("6.8.0-45-generic", "6.8.0"), ("custom", None)])
+def test_the_numbers_of_a_kernel(release: str, expected: str | None) -> None:
+    """What is compared with the release that a page names."""
+    fact = host("system.kernel_version", system__kernel=release)
+    assert (fact.value if isinstance(fact, Known) else None) == expected
+
+
+def test_a_module_that_refused_the_card_said_so() -> None:
+    """A log that may not be read says nothing, and is no refusal."""
+    line = "NVRM: installed in this system is not supported by open"
+    assert host("driver.module_refusal", system__gpu_kernel_log=(line,)) == Known(
+        value="needs-proprietary-module", source=line)
+    assert isinstance(host("driver.module_refusal", system__gpu_kernel_log=NOT_READ), Absent)
