@@ -48,7 +48,7 @@ def courses(snapshot: Snapshot, database: RuleDatabase, wish: Wish, *, depth: st
     names = dict.fromkeys(str(n) for f in frameworks if (n := _value(f, "framework.name")) in FRAMEWORKS)
     cards = [] if isinstance(snapshot.gpus, Unknown) else subjects[Scope.GPU]
     whole = _skipped_on_every_card(snapshot, host, depth)
-    named = _named(cards, wish.gpus) if whole is None else []  # else the report is on why there is none to name
+    named = _named(cards, wish.gpus) if whole is None else []  # else the report says why there is none
     found: list[Course] = []
     for name in names:
         if whole is not None:
@@ -180,7 +180,7 @@ def _skipped(card: Subject, room_bytes: int = ROOM_BYTES) -> Skip | None:
 
 
 def _refused(card: Subject) -> str:
-    """Return why the checked kernel got no place on the card: not every NVML tells who uses it, or its room."""
+    """Return why the checked kernel got no place on the card: NVML does not always tell who uses it."""
     if _value(card, "gpu.driver_kernel") != "skipped":
         return ""
     answer = _value(card, "gpu.driver_kernel_answer")

@@ -30,7 +30,8 @@ def check(
     assume: parameters.Assume = None,
     rules: parameters.Rules = None,
     verbose: Annotated[int, typer.Option(
-        "--verbose", "-v", count=True, help="Add the loader trace (-v), and where the time went (-vv).")] = 0,
+        "--verbose", "-v", count=True,
+        help="Add the loader trace and the stages (-v), and where the time went (-vv).")] = 0,
 ) -> None:
     """Find what keeps frameworks off the GPU, and print fixes.
 

@@ -26,6 +26,8 @@ from .stage_torch import Torch
 ADAPTERS = {"tensorflow": TensorFlow, "torch": Torch, "jax": Jax, "paddle": Paddle}
 LIMIT_SECONDS = 120.0
 _WORDS_LIMIT = 2000
+# Without these NCCL keeps its reasons to itself, or says them on standard output, which nobody keeps.
+_OF_NCCL = {"NCCL_DEBUG": "WARN", "NCCL_DEBUG_FILE": "/dev/stderr"}
 _WORST_FIRST = ("wrong-result", "no-proof", "ran-on-cpu", "passed")
 
 
@@ -94,6 +96,8 @@ def _words(error):
 def _imported(adapter, request, limit, book):
     """Import the framework and let it list its GPUs; return whether the import succeeded."""
     os.environ.update(adapter.variables(request))
+    if "all-reduce" in _texts(request.get("stages"), ()):
+        os.environ.update(_OF_NCCL)
     book.write("importing", limit=limit, process_seconds=stage_libraries.process_seconds())
     _arm(book.descriptor, limit)
     start = time.monotonic()

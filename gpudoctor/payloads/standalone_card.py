@@ -7,7 +7,7 @@ _MODES = {1: "exclusive-thread", 2: "prohibited", 3: "exclusive-process"}
 _MEMORY = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMemoryInfo")
 _PROCESSES = ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
 _UUID = ("cuDeviceGetUuid_v2", "cuDeviceGetUuid")
-_NO_PLACE = (2, 46)  # CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_DEVICE_UNAVAILABLE: as the driver said to the kernel
+_NO_PLACE = (2, 46)  # CUDA_ERROR_OUT_OF_MEMORY and CUDA_ERROR_DEVICE_UNAVAILABLE, to the checked kernel
 
 
 def first(answers, hidden_by):

@@ -32,7 +32,7 @@ def _device(library: Library, entry: Mapping[str, Any]) -> Facts:
     return cuda.identity(library, entry) | _kernel(library, calls.mapping(entry.get("trial")))
 
 
-def _kernel(library: Library, trial: Mapping[str, Any]) -> Facts:
+def _kernel(library: Library, trial: Mapping[str, Any]) -> dict[str, Fact]:
     outcome = calls.text(trial.get("outcome"))
     if outcome not in OUTCOMES:
         return dict.fromkeys((KERNEL, ANSWER), Unknown(reason=library.silence("the checked kernel")))

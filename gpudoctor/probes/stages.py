@@ -133,9 +133,9 @@ def _stages(courses: Sequence[_Course], imported: Fact) -> Fact:
     records: list[Record] = []
     for course in courses:
         if course.skipped:
-            records += [record(
-                stage=stage, card=course.card, outcome="skipped", wanted=bool(course.skipped.get("wanted")),
-                reason=text(course.skipped.get("reason")) or "") for stage in course.left_out or (EVERY_STAGE,)]
+            reason, wanted = text(course.skipped.get("reason")) or "", bool(course.skipped.get("wanted"))
+            records += [record(stage=stage, card=course.card, outcome="skipped", reason=reason, wanted=wanted)
+                        for stage in course.left_out or (EVERY_STAGE,)]
         records += (_stage(course, stage, imported) for stage in course.stages)
     return Known(value=tuple(records), source="the smoke stages in child processes")
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_records, text_in
 from gpudoctor.examine import counts
-from gpudoctor.model import Finding, Known, Remedy, Report, Severity, Snapshot, Undecided, Unknown, Verdict
+from gpudoctor.model import (
+    Facts, Finding, Known, Record, Remedy, Report, Severity, Snapshot, Undecided, Unknown, Verdict,
+)
 from gpudoctor.render import areas, told
 from gpudoctor.render.plain import counted_words, printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
@@ -166,15 +168,43 @@ def _details(sheet: Sheet, snapshot: Snapshot) -> None:
     if isinstance(snapshot.frameworks, Unknown):
         return
     for framework in snapshot.frameworks:
-        name, trace = framework.get("framework.name"), framework.get("framework.libraries")
-        if isinstance(trace, Known) and isinstance(name, Known):
-            sheet.line()
-            sheet.line((f"LOADER TRACE of {printable(str(name.value))}", "bold"))
-            for record in as_records(trace.value):
-                where = text_in(record, "path") or "nowhere"
-                error = text_in(record, "error")
-                said = f"{where} ({text_in(record, 'why')})" + (f", {error}" if error else "")
-                _row(sheet, text_in(record, "soname"), printable(said), width=24)
+        _records(sheet, framework, "LOADER TRACE", "framework.libraries", "soname", _traced)
+        _records(sheet, framework, "STAGES", "framework.stages", "stage", _staged)
+
+
+def _records(sheet: Sheet, framework: Facts, title: str, fact: str, label: str,
+             words: Callable[[Record], str]) -> None:
+    """Print a row for each record of a fact, where there are any."""
+    name, listed = framework.get("framework.name"), framework.get(fact)
+    if not isinstance(listed, Known) or not isinstance(name, Known) or not listed.value:
+        return
+    sheet.line()
+    sheet.line((f"{title} of {printable(str(name.value))}", "bold"))
+    for record in as_records(listed.value):
+        _row(sheet, printable(text_in(record, label)), printable(words(record)), width=24)
+
+
+def _traced(library: Record) -> str:
+    where, error = text_in(library, "path") or "nowhere", text_in(library, "error")
+    return f"{where} ({text_in(library, 'why')})" + (f", {error}" if error else "")
+
+
+def _staged(stage: Record) -> str:
+    """Return how a stage ended, where its result lies, how far off it is, and how long it took."""
+    card, device = text_in(stage, "card"), text_in(stage, "device")
+    error, seconds = _figure(stage, "largest_error", "g"), _figure(stage, "seconds", ".2f")
+    allowed = _figure(stage, "tolerance", "g")
+    parts = [text_in(stage, "outcome"), f"for GPU {card}" if card else "",
+             f"result on {device}" if device else "",
+             f"off by {error} (allowed: {allowed})" if error and allowed else "",
+             f"{seconds} s" if seconds else "", text_in(stage, "reason")]
+    return ", ".join(part for part in parts if part)
+
+
+def _figure(record: Record, name: str, form: str) -> str:
+    """Return a number of a record as it is shown, "" where there is none."""
+    value = record.get(name)
+    return format(value, form) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def _foot(sheet: Sheet, report: Report) -> None:

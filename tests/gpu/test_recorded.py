@@ -56,3 +56,13 @@ def test_nothing_private_is_in_it(path: Path) -> None:
     """What `snapshot --share` would change still could have no place here."""
     seen = codec.decode_snapshot(json.loads(path.read_text("utf-8")), path.name)
     assert share.share(seen) == seen
+
+
+def test_verbose_shows_how_each_stage_went() -> None:
+    """Its end, where the result lies, how far off it is, and how long it took."""
+    path = str(RECORDED / f"{H200}healthy-torch-jax.json")
+    command = [sys.executable, "-m", "gpudoctor", "check", "--from", path, "-v"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+    of_torch = " ".join(said.partition("STAGES of torch")[2].partition("STAGES of jax")[0].split())
+    assert "matmul passed, for GPU 0, result on cuda:0, off by 0 (allowed: 0), 0.44 s" in of_torch
+    assert "compiled passed, for GPU 0, result on cuda:0, off by 1.06266e-07" in of_torch

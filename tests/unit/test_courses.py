@@ -211,8 +211,8 @@ def test_a_card_that_is_not_there_is_an_error_that_names_those_that_are(
 
 def test_no_card_is_looked_for_where_nothing_can_be_run(database: RuleDatabase) -> None:
     """Whoever names a card of a machine whose driver is broken is told of the driver."""
-    broken = machine(database, card(0, gpu__index=None), cuda__init_code=999)
-    course, = planned(database, broken, Wish(gpus=("0",)))
+    broken = machine(database, card(0), cuda__init_code=999)
+    course, = planned(database, broken, Wish(gpus=("7",)))
     assert course.skip is not None
     assert "driver does not work" in course.skip.reason
 

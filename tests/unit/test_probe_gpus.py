@@ -95,9 +95,10 @@ def test_mig_instances_belong_to_one_card_and_the_worst_kernel_counts() -> None:
     trials = tuple(said("kernel", bus_id="0000:01:00.0", driver_kernel=outcome, driver_kernel_answer=code)
                    for outcome, code in zip(outcomes, ("0", "0", "719"), strict=True))
     (card,) = joined(nvml=(by_nvml(1),), cuda=instances, smoke=trials)
-    assert (value(card, "gpu.driver_kernel"), value(card, "gpu.driver_kernel_answer")) == ("wrong-result", "0")
+    kernel = ("gpu.driver_kernel", "gpu.driver_kernel_answer")
+    assert [value(card, name) for name in kernel] == ["wrong-result", "0"]
     (card,) = joined(nvml=(by_nvml(1),), cuda=instances[1:], smoke=trials[::2])
-    assert (value(card, "gpu.driver_kernel"), value(card, "gpu.driver_kernel_answer")) == ("failed", "719")
+    assert [value(card, name) for name in kernel] == ["failed", "719"]
 
 
 def test_what_nvml_cannot_say_libcuda_says() -> None:

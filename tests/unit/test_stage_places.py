@@ -41,6 +41,8 @@ places = iter([allocated(ordinal) for ordinal in ordinals])
 Tensor.data_ptr = lambda self: next(places)
 cuda.is_available, cuda.device_count = lambda: True, lambda: int(os.environ["CARDS"])
 def all_reduce(tensors):
+    if os.environ.get("NCCL_DEBUG") != "WARN" or os.environ.get("NCCL_DEBUG_FILE") != "/dev/stderr":
+        raise RuntimeError("NCCL would keep its reasons to itself")
     total = [sum(column) for column in zip(*[one.values for one in tensors])]
     for one in tensors:
         one.values = total
