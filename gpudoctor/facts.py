@@ -146,7 +146,7 @@ python.chosen_because | text | python | private | why this interpreter is the pa
 python.pip_version | package_version | python | | version of pip in the patient; absent without pip
 python.numpy | package_version | python | | version of NumPy in the patient; absent without it
 python.protobuf | package_version | python | | version of protobuf in the patient; absent without it
-python.externally_managed | flag | python | informative | whether pip refuses to install there (PEP 668)
+python.externally_managed | flag | python | | whether pip refuses to install there (PEP 668)
 python.site_packages | paths | python | private | its package folders, in order
 python.user_site | flag | python | informative | whether the user's own package folder is searched
 python.shadowing_files | paths | python | private | local files that hide a framework's name
