@@ -43,7 +43,7 @@ matrix: test-environment  ## write docs/matrix again from the rules (minutes); A
 benchmark: test-environment  ## measure the speed and hold it against what was committed and promised
 	@$(RUN) -m benchmarks --check $(ARGS)
 
-benchmark-job: test-environment  ## the part of it that needs no framework: some minutes, for continuous integration
+benchmark-job: test-environment  ## the part of it that needs no framework: some minutes
 	@$(RUN) -m benchmarks --check own-libraries cuda-doctor folder distributions path explain $(ARGS)
 
 constraints: test-environment  ## pin the newest versions of what development needs
