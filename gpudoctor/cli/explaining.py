@@ -33,6 +33,7 @@ class Wish:
     fail_on: str = "error"
     allow_undecided: bool = False
     rules: str | None = None
+    python: str | None = None  # the interpreter to look at, with `here`; None: as a check chooses it
 
     @property
     def policy(self) -> Policy:
@@ -64,7 +65,7 @@ def told(inputs: Iterable[Input], database: RuleDatabase, wish: Wish,
     reading = texts.read(inputs, database, progress)
     if progress is not None:
         progress.end()
-    machine = _machine(wish.rules) if wish.here else None
+    machine = _machine(wish) if wish.here else None
     found = explanations.explain(reading, database, machine)
     for said in (*reading.notes, *(f"the text and this machine differ: {other.fact} is {other.saw}"
                                    for other in found.contradictions)):
@@ -72,12 +73,12 @@ def told(inputs: Iterable[Input], database: RuleDatabase, wish: Wish,
     return explanations.report(found, database, wish.policy)
 
 
-def _machine(rules: str | None) -> Report:
+def _machine(wish: Wish) -> Report:
     from gpudoctor.cli import checking
     from gpudoctor.cli.asked import Asked
     from gpudoctor.cli.stopwatch import Stopwatch
 
-    return checking.look_here(Asked(rules=rules), Stopwatch())[1]
+    return checking.look_here(Asked(rules=wish.rules, python=wish.python), Stopwatch())[1]
 
 
 def _is_page(word: str) -> bool:

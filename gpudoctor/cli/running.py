@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from gpudoctor.model import Report, Severity, Verdict
 from gpudoctor.sources.scan import Input
 
 EXIT_NOT_FOUND, EXIT_NOT_RUN = 127, 126  # as shells have it
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*t?\Z")
 
 
 def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
@@ -25,7 +28,7 @@ def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
         return _not_run(command[0], "there is no such program", EXIT_NOT_FOUND)
     except OSError as error:
         return _not_run(command[0], str(error.strerror), EXIT_NOT_RUN)
-    wish = explaining.Wish(here=here, rules=rules)
+    wish = explaining.Wish(here=here, rules=rules, python=_interpreter(command[0]) if here else None)
     name = f"the output of {os.path.basename(command[0])}"
     report = explaining.told([Input(name=name, stream=BytesIO(ended.said))], database, wish)
     if _is_worth_telling(report, ended.code):
@@ -33,6 +36,11 @@ def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
     if ended.code < 0:
         _end_likewise(-ended.code)
     return ended.code if ended.code >= 0 else 128 - ended.code
+
+
+def _interpreter(program: str) -> str | None:
+    """Return the Python that a command runs, None where it is another program: then a check chooses one."""
+    return shutil.which(program) if _PYTHON.match(os.path.basename(program)) else None
 
 
 def _not_run(program: str, why: str, code: int) -> int:

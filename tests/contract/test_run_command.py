@@ -144,3 +144,15 @@ def read_all(descriptor: int) -> bytes:
         if not data:
             return said
         said += data
+
+
+def test_looking_at_this_machine_examines_the_python_that_was_run(tmp_path: Path) -> None:
+    """Not the one that stands first on PATH: it may hold other frameworks, or none."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "own")], check=True)
+    python = tmp_path / "own" / "bin" / "python"
+    command = [sys.executable, "-m", "gpudoctor", "run", "--here", "--", str(python), "-c",
+               "raise AssertionError('Torch not compiled with CUDA enabled')"]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "COLUMNS": "200"}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert f"--python {python}" in done.stderr
