@@ -32,7 +32,11 @@ if __name__ == "__main__":
         from gpudoctor_payloads import answering
 
         collector = importlib.import_module("gpudoctor_payloads." + sys.argv[2])
-        request = answering.request(sys.argv[4:])
+        request = answering.limit_alone(sys.argv[4:])
+        if request is None:
+            import json
+
+            request = json.loads(sys.argv[4])
         sys.path[:] = found
         if hasattr(collector, "journal"):
             collector.journal(request, int(sys.argv[3]))

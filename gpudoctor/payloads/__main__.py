@@ -38,10 +38,16 @@ def main(argv):
     standard = os.path.dirname(os.path.abspath(os.__file__))
     sys.path[:] = [standard, os.path.join(standard, "lib-dynload")]
     sys.path.extend(patients)  # Python 2 must be able to read this file, so that it can be told its age
-    package = _make_package(folder)
-    collector = _imported(package, argv[1])
-    answering = _imported(package, "answering")
-    request = answering.request(argv[3:])
+    name = _make_package(folder) + "."
+    __import__(name + "answering")
+    answering = sys.modules[name + "answering"]
+    request = answering.limit_alone(argv[3:])
+    if request is None:  # before the collector, which needs `re` from deeper down: the limit may be lowered
+        import json
+
+        request = json.loads(argv[3])
+    __import__(name + argv[1])
+    collector = sys.modules[name + argv[1]]
     sys.path[:] = patients
     _end_at_last(request)
     if hasattr(collector, "journal"):
@@ -52,11 +58,6 @@ def main(argv):
         with os.fdopen(int(argv[2]), "wb", closefd=False) as out:
             out.write(answering.dumps(answer).encode("utf-8", "backslashreplace"))
     _leave()
-
-
-def _imported(package, module):
-    __import__(package + "." + module)
-    return sys.modules[package + "." + module]
 
 
 def _leave():

@@ -5,7 +5,7 @@ Importing it takes as long as asking a library that is not there, and a child th
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
-    from typing import Any, Dict, List
+    from typing import Any, Dict, List, Optional
 
 try:
     from _json import encode_basestring_ascii as _text
@@ -16,20 +16,27 @@ _WORDS = {None: "null", True: "true", False: "false"}
 _ENDLESS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
-def request(words: "List[str]") -> "Dict[str, Any]":
-    """Return what is asked; a mere number is the limit alone, and no word is nothing."""
+def limit_alone(words: "List[str]") -> "Optional[Dict[str, Any]]":
+    """Return a request that is a mere number, the limit, or nothing; None where it takes json to read it."""
     if not words:
         return {}
     try:
         return {"answer_within_seconds": float(words[0])}
     except ValueError:
-        import json
-
-        return json.loads(words[0])
+        return None
 
 
 def dumps(value: "Any") -> str:
     """Return `value` as json.dumps does; what JSON has no word for is written as its text."""
+    try:
+        return _written(value)
+    except RecursionError:  # the patient may have lowered the limit; json counts its levels elsewhere
+        import json
+
+        return json.dumps(value, default=str)
+
+
+def _written(value: "Any") -> str:
     if value is None or value is True or value is False:
         return _WORDS[value]
     if isinstance(value, str):
@@ -39,14 +46,14 @@ def dumps(value: "Any") -> str:
     if isinstance(value, float):
         return _ENDLESS.get(repr(value)) or float.__repr__(value)
     if isinstance(value, dict):
-        return "{%s}" % ", ".join("%s: %s" % (_key(key), dumps(one)) for key, one in value.items())
+        return "{%s}" % ", ".join(["%s: %s" % (_key(key), _written(one)) for key, one in value.items()])
     if isinstance(value, (list, tuple)):
-        return "[%s]" % ", ".join([dumps(one) for one in value])
+        return "[%s]" % ", ".join([_written(one) for one in value])
     return str(_text(str(value)))
 
 
 def _key(key: "Any") -> str:
-    return str(_text(key if isinstance(key, str) else dumps(key)))
+    return str(_text(key if isinstance(key, str) else _written(key)))
 
 
 def still(value: "Any") -> "Any":

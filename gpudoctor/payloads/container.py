@@ -111,6 +111,8 @@ def _cdi_specs() -> "List[Dict[str, Any]]":
 def _shared_memory() -> "Dict[str, Any]":
     try:
         status = os.statvfs(SHARED_MEMORY)
+    except FileNotFoundError:
+        return {"missing": True}
     except OSError as error:
         return {"error": "%s: %s" % (type(error).__name__, error.strerror)}
     return {"bytes": status.f_frsize * status.f_blocks}

@@ -31,7 +31,8 @@ LOST_WITH = {
 CHANGED_WITH = {
     "/proc": frozenset({"container.cgroup_version", "driver.kernel_flavour", "driver.proc_gpus"}),
     "/sys": frozenset({"system.pci_nvidia"}),
-    "/dev": frozenset({"driver.device_nodes", "driver.gpu_nodes", "driver.uvm_node"}),
+    "/dev": frozenset({
+        "container.shared_memory_bytes", "driver.device_nodes", "driver.gpu_nodes", "driver.uvm_node"}),
     "/etc": frozenset({"loader.cache", "loader.files"}),
 }
 ADDRESSES = "system.address_space_limit_bytes"
@@ -139,7 +140,8 @@ def places() -> Iterator[Fault]:
         cost: dict[str, Any] = {"lost": LOST_WITH[top], "changed": CHANGED_WITH[top]}
         yield row(group, top, "is empty", machine=partial(without, top, paths), **cost)
         yield row(group, top, "is not mounted", before=in_shell(f"umount -l {top}"), **cost)
-    yield row(group, "/dev/shm", "is not there", before=in_shell("rmdir /dev/shm"))
+    yield row(group, "/dev/shm", "is not there", before=in_shell("rmdir /dev/shm"),
+              changed=frozenset({"container.shared_memory_bytes"}))
     yield row(group, "/dev/shm", "is read-only", before=in_shell("mount -t tmpfs -o ro none /dev/shm"))
     yield row(group, "/dev/null", "is not there", before=in_shell("umount /dev/null && rm /dev/null"))
     yield row(group, "/dev/null", "is an ordinary file that is full of junk", before=in_shell(

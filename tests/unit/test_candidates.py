@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -301,21 +300,6 @@ def test_an_image_asks_for_its_driver(database: RuleDatabase) -> None:
 
 
 # -- quickly -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("words", "wanted"), [
-    (("cc=8.9", "driver=580.95.05"), Asked()),
-    (("cc=3.0", "driver=470.256.02"), Asked(python="3.8")),
-    (("cc=6.1", "driver=550.54.14"), Asked(python="3.10", frameworks=("tensorflow", "torch", "jax"))),
-    (("cc=9.0", "driver=450.80.02"), Asked(python="3.9", may_change=("driver", "python"))),
-])
-def test_all_tables_are_asked_within_a_second(words: tuple[str, ...], wanted: Asked,
-                                              database: RuleDatabase) -> None:
-    """Of processor time: a tenth to two thirds of one when it was written; tables are read the first time."""
-    snapshot = host(database, *words)
-    begun = time.process_time()
-    recommend(snapshot, database, wanted)
-    assert time.process_time() - begun < 1.0
 
 
 # -- each state once -----------------------------------------------------------------------------------------
