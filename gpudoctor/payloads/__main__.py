@@ -41,11 +41,11 @@ def main(argv):
     name = _make_package(folder) + "."
     __import__(name + "answering")
     answering = sys.modules[name + "answering"]
-    request = answering.limit_alone(argv[3:])
+    request, written = answering.limit_alone(argv[3:]), answering.dumps
     if request is None:  # before the collector, which needs `re` from deeper down: the limit may be lowered
         import json
 
-        request = json.loads(argv[3])
+        request, written = json.loads(argv[3]), json.dumps  # it is there by now, and faster
     __import__(name + argv[1])
     collector = sys.modules[name + argv[1]]
     sys.path[:] = patients
@@ -56,7 +56,7 @@ def main(argv):
         os.write(int(argv[2]), b" ")  # the collector is reached: what ends it from here on is its own doing
         answer = collector.collect(request)
         with os.fdopen(int(argv[2]), "wb", closefd=False) as out:
-            out.write(answering.dumps(answer).encode("utf-8", "backslashreplace"))
+            out.write(written(answer).encode("utf-8", "backslashreplace"))
     _leave()
 
 

@@ -35,6 +35,8 @@ COMPAT_PATTERNS = (
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 CDI_LIBRARY = re.compile(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)")
 PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
+# Where the engine's service looks for them; the PATH of whoever asks is another one.
+ENGINE_FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
 TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
 DOCKER_SOCKET = "/var/run/docker.sock"
 SHARED_MEMORY = "/dev/shm"
@@ -56,7 +58,7 @@ def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
         "mounts": _mounts(folder),
         "compat": _compat_folders(),
         "cdi": _cdi_specs(),
-        "programs": {name: files.which(name) for name in PROGRAMS},
+        "programs": {name: files.which(name, ENGINE_FOLDERS) for name in PROGRAMS},
         "toolkit_config": files.read_text(TOOLKIT_CONFIG, 1 << 16),
         "docker_socket": os.path.exists(DOCKER_SOCKET),
         "security_label": files.read_text(folder + "/attr/current", 1024),
