@@ -137,7 +137,8 @@ class Crew:
         """Wait, bounded and deaf to a second Ctrl-C, until every watcher that began has buried its child."""
         deadline = time.monotonic() + REAP_SECONDS + self._slack_seconds
         waiting = True
-        while waiting and time.monotonic() < deadline:
+        while waiting:
             with contextlib.suppress(KeyboardInterrupt, SystemExit):
-                time.sleep(_SHORT_TICK_SECONDS)
-                waiting = any(watched.begun and watched.ended is None for watched in self._all)
+                while any(one.begun and one.ended is None for one in self._all) and time.monotonic() < deadline:
+                    time.sleep(_SHORT_TICK_SECONDS)  # a signal is raised where this loop turns, too
+                waiting = False

@@ -58,6 +58,8 @@ def run() -> int:
     except SystemExit as ended:  # a reader that has gone, a signal that ends us
         return ended.code if isinstance(ended.code, int) else 0
     except Exception as error:  # the outermost line: whatever it is becomes one line and an exit code
+        if _began_with_an_interrupt(error):
+            raise KeyboardInterrupt from None
         _spare_memory.clear()
         message, exit_code = _describe(error)
         print(f"gpudoctor: {message}", file=sys.stderr)
@@ -66,6 +68,13 @@ def run() -> int:
         if isinstance(error, OSError):
             forget_output()
         return exit_code
+
+
+def _began_with_an_interrupt(error: BaseException | None) -> bool:
+    """Tell whether Ctrl-C is what an error comes of: it may fall on any line, and what tidies up then fails too."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _plain_command() -> int | None:

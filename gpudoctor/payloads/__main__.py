@@ -45,7 +45,8 @@ def main(argv):
     if request is None:  # before the collector, which needs `re` from deeper down: the limit may be lowered
         import json
 
-        request, written = json.loads(argv[3]), json.dumps  # it is there by now, and faster
+        request = json.loads(argv[3])
+        written = json.JSONEncoder(default=str).encode  # it is there by now, and faster
     __import__(name + argv[1])
     collector = sys.modules[name + argv[1]]
     sys.path[:] = patients

@@ -32,5 +32,5 @@ def journal(request: "Dict[str, Any]", descriptor: int) -> None:
             begun = time.monotonic()
             answer = COLLECTORS[name](asked)
             line = {"collector": name, "seconds": round(time.monotonic() - begun, 4), "answer": answer}
-            out.write(json.dumps(line).encode("ascii") + b"\n")
+            out.write(json.dumps(line, default=str).encode("ascii") + b"\n")
             out.flush()

@@ -92,6 +92,23 @@ def test_second_signal_while_children_are_buried() -> None:
     assert done.leftover == ()
 
 
+def test_interrupt_in_whose_wake_something_fails() -> None:
+    """Where tidying up after Ctrl-C fails, on whichever line it fell, it is still Ctrl-C and no fault of ours."""
+    script = (
+        "import signal, sys, gpudoctor.cli\n"
+        "def interrupt(frame, event, _):\n"
+        "    if event == 'call' and frame.f_code.co_name == 'read_check':\n"
+        "        sys.setprofile(None)\n"
+        "        try: signal.raise_signal(signal.SIGINT)\n"
+        "        finally: raise RuntimeError('cannot release un-acquired lock')\n"
+        "sys.setprofile(interrupt)\n"
+        "gpudoctor.cli.main()\n"
+    )
+    done = subprocess.run([COMMAND[0], "-c", script, *CHECK[CHECK.index("check"):]], cwd=ROOT, timeout=60,
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "gpudoctor: interrupted\n")
+
+
 def test_terminal_is_as_it_was() -> None:
     """Ctrl-C typed on a terminal: its settings are unchanged, and no escape sequence is left behind."""
     controller, terminal = pty.openpty()
