@@ -59,6 +59,7 @@ def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
         "compat": _compat_folders(),
         "cdi": _cdi_specs(),
         "programs": {name: files.which(name, ENGINE_FOLDERS) for name in PROGRAMS},
+        "program_folders": ENGINE_FOLDERS,
         "toolkit_config": files.read_text(TOOLKIT_CONFIG, 1 << 16),
         "docker_socket": os.path.exists(DOCKER_SOCKET),
         "security_label": files.read_text(folder + "/attr/current", 1024),

@@ -217,11 +217,11 @@ def _cdi_drivers(data: Data) -> Fact:
 
 
 def _toolkit(data: Data) -> Fact:
-    if not isinstance(data.get("programs"), Mapping):
+    programs, source = data.get("programs"), text_at(data, "program_folders")
+    if not isinstance(programs, Mapping) or source is None:
         return Unknown(reason="the container toolkit was not collected")
-    names = ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
-    found = [path for name in names if (path := text_at(data["programs"], name))]
-    return Known(value=found[0], source="PATH") if found else Absent(source="PATH")
+    found = [path for name in programs if (path := text_at(programs, name))]
+    return Known(value=found[0], source=source) if found else Absent(source=source)
 
 
 def _no_cgroups(data: Data) -> Fact:

@@ -45,7 +45,7 @@ PLAIN: dict[str, Any] = {
     "mounts": {"lines": [ROOT]},
     "compat": [],
     "cdi": [{"path": "/etc/cdi", "missing": True}, {"path": "/var/run/cdi", "missing": True}],
-    "programs": {"nvidia-ctk": None},
+    "programs": {"nvidia-ctk": None}, "program_folders": "/usr/sbin:/usr/bin",
     "toolkit_config": {"missing": True}, "docker_socket": False,
     "security_label": {"error": "OSError: Invalid argument"}, "shared_memory": {"bytes": 1 << 33},
 }
@@ -56,7 +56,7 @@ FULL: dict[str, Any] = {
                 "libcuda": ["libcuda.so.1"], "error": None}],
     "cdi": [{"path": "/etc/cdi", "names": ["nvidia.yaml", "notes.txt"],
              "drivers": {"nvidia.yaml": ["580.95.05"], "notes.txt": []}}],
-    "programs": {"nvidia-ctk": "/usr/bin/nvidia-ctk"},
+    "programs": {"nvidia-ctk": None, "nvidia-container-cli": "/usr/bin/nvidia-container-cli"},
     "toolkit_config": {"text": "[nvidia-container-cli]\n#no-cgroups = false\nno-cgroups = true\n"},
     "docker_socket": True, "security_label": {"text": "system_u:system_r:container_t:s0:c1,c2\u0000"},
     "shared_memory": {"bytes": 1 << 26},
@@ -142,9 +142,10 @@ def test_driver_files_that_were_mounted_in() -> None:
 
 
 def test_the_engines_of_a_machine_and_their_toolkit() -> None:
-    """Programs on PATH, the toolkit's own setting, and which driver the CDI specifications are for."""
+    """Programs in the engine's folders, the toolkit's own setting, which driver the CDI specifications are for."""
     facts = container.read(good(FULL))
-    assert value(facts["container.toolkit"]) == "/usr/bin/nvidia-ctk"
+    assert value(facts["container.toolkit"]) == "/usr/bin/nvidia-container-cli"
+    assert facts["container.toolkit"].source == "/usr/sbin:/usr/bin"  # type: ignore[union-attr]
     assert value(facts["container.toolkit_no_cgroups"]) is True
     assert value(facts["container.docker_socket"]) is True
     assert value(facts["container.cdi_drivers"]) == ("580.95.05",)
