@@ -101,6 +101,9 @@ class Crew:
     def _have_all_ended(self) -> bool:
         return all(watched.ended for watched in self._all)
 
+    def _has_unburied(self) -> bool:
+        return any(watched.begun and watched.ended is None for watched in self._all)
+
     def _start_watcher(self, watched: _Watched) -> None:
         # Nobody waits for its end, because one that is stuck in the kernel must not keep the interpreter from
         # leaving; nor for its beginning, as threading does: without memory that may never come.
@@ -139,6 +142,6 @@ class Crew:
         waiting = True
         while waiting:
             with contextlib.suppress(KeyboardInterrupt, SystemExit):
-                while any(one.begun and one.ended is None for one in self._all) and time.monotonic() < deadline:
-                    time.sleep(_SHORT_TICK_SECONDS)  # a signal is raised where this loop turns, too
+                while self._has_unburied() and time.monotonic() < deadline:  # signals fall where it turns
+                    time.sleep(_SHORT_TICK_SECONDS)
                 waiting = False

@@ -71,7 +71,7 @@ def run() -> int:
 
 
 def _began_with_an_interrupt(error: BaseException | None) -> bool:
-    """Tell whether Ctrl-C is what an error comes of: it may fall on any line, and what tidies up then fails too."""
+    """Tell whether an error comes of Ctrl-C, which may fall on any line: what tidies up then fails too."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -67,9 +67,9 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None) -> T
     found = derive.subjects(snapshot, database)
     subject = subjects.whole_subject(found)
     symptoms, rules = subjects.by_id(database), findings.rules_by_cause(database.rules)
-    candidates = ranked(reading.said, symptoms, subject, database.tables)
+    candidates = ranked(reading.said, symptoms, subject, database.tables, rules)
     if machine is None:
-        by_facts = without_words(reading.said, symptoms, subject, database.tables)
+        by_facts = without_words(reading.said, symptoms, subject, database.tables, rules)
         candidates = joined(candidates, stated_findings(found, database))
         is_suspect = _only_informs(candidates, rules) or _speaks_of_errors(reading, symptoms)
         candidates = completed(candidates, by_facts, rules, is_suspect=is_suspect)

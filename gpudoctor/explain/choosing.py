@@ -16,6 +16,7 @@ BEHIND = 0.12  # of the first one's score
 INFORMS = 0.15  # a line below it is neither harmless nor a fault: it tells what is there
 CERTAIN, NEAR = 0.95, 0.6
 BEHIND_CERTAIN = 0.45
+OWN_FAULT = 0.3  # what messages that no other told cause explains must give, for theirs to be told as well
 # The last line of a traceback.
 _RAISED = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Za-z_]{0,60}(?:Error|Exception): ")
 
@@ -33,9 +34,12 @@ class Choice:
 
     @property
     def is_certain(self) -> bool:
-        """Return whether the first fault is as good as sure and no other comes near."""
-        scores = [candidate.score for candidate in self.faults]
-        return bool(scores) and scores[0] >= CERTAIN and all(score < NEAR for score in scores[1:])
+        """Return whether the first fault is as good as sure, and no other reason of its messages near."""
+        if not self.faults or self.faults[0].score < CERTAIN:
+            return False
+        first, *others = self.faults
+        rivals = [other for other in others if not set(first.suspicions).isdisjoint(other.suspicions)]
+        return all(rival.score < NEAR for rival in rivals)
 
 
 def raised(said: Iterable[Said]) -> frozenset[str]:
@@ -56,11 +60,19 @@ def choose(candidates: Sequence[Candidate], rules: Mapping[str, Rule],
     disputed = {name for fault in faults for name in fault.suspicions}.difference(fatal)
     if faults and max((c.score_of(disputed) for c in harmless), default=0.0) >= best:
         return Choice(faults=(), harmless=tuple(harmless[:MOST]), instead=tuple(faults[:MOST]))
-    told = tuple(c for c in faults if c.score >= BEHIND * best)[:MOST]
+    least_told = BEHIND_CERTAIN if best >= CERTAIN else BEHIND * best
+    told = _with_all_explained([c for c in faults if c.score >= least_told][:MOST], faults)
     explained = {name for fault in told for name in fault.suspicions}
     least = INFORMS if told else LEAST_SCORE  # beside a fault nobody needs to hear what was opened well
     rest = [c for c in harmless if c.score >= least and not set(c.suspicions) <= explained]
-    if best >= CERTAIN:
-        told = tuple(c for c in told if c.score >= BEHIND_CERTAIN)
     return Choice(faults=told, harmless=tuple(rest[:MOST]))
 
+
+def _with_all_explained(told: Sequence[Candidate], faults: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Return what is told, with the best cause of each message that none of it explains: another fault."""
+    more: list[Candidate] = []
+    for candidate in faults:
+        explained = {name for one in (*told, *more) for name in one.suspicions}
+        if len(more) < MOST and candidate.score_of(set(candidate.suspicions) - explained) >= OWN_FAULT:
+            more.append(candidate)
+    return (*told, *more)

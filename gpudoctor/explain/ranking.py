@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudoctor.engine import Subject, Truth, holds
 from gpudoctor.explain.reading import Said
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Suspect, SymptomPattern, Tables
+from gpudoctor.model import Rule, Scope, Suspect, SymptomPattern, Tables
 
 OPPOSED = 0.1  # what is left of the score of a cause that a symptom speaks against
 
@@ -43,8 +43,8 @@ def suspicions(symptom: SymptomPattern, subject: Subject, tables: Tables) -> dic
     return found
 
 
-def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject,
-           tables: Tables) -> tuple[Candidate, ...]:
+def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject, tables: Tables,
+           rules: Mapping[str, Rule]) -> tuple[Candidate, ...]:
     """Return the causes that symptoms suspect, the best supported first.
 
     Of a line that only resembles a symptom, weights count as far as it does, and it speaks against nothing.
@@ -57,11 +57,12 @@ def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject
         for cause, suspect in suspicions(symptoms[name], subject, tables).items():
             counted = suspect if how_far == 1.0 else replace(suspect, weight=round(suspect.weight * how_far))
             by_cause.setdefault(cause, {})[name] = counted
-    return _weighed(by_cause, [symptoms[name] for name, how_far in likeness.items() if how_far == 1.0])
+    shown = [symptoms[name] for name, how_far in likeness.items() if how_far == 1.0]
+    return _weighed(by_cause, shown, symptoms, rules)
 
 
 def without_words(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject,
-                  tables: Tables) -> tuple[Candidate, ...]:
+                  tables: Tables, rules: Mapping[str, Rule]) -> tuple[Candidate, ...]:
     """Return the causes that stated facts alone are a reason for: those of symptoms without a pattern.
 
     A line that speaks against a cause speaks against it whatever is stated: who lists a card has one.
@@ -71,21 +72,32 @@ def without_words(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], 
         if not symptom.patterns:
             for cause, suspect in suspicions(symptom, subject, tables).items():
                 by_cause.setdefault(cause, {})[symptom.id] = suspect
-    return _weighed(by_cause, [symptoms[name] for name in dict.fromkeys(line.id for line in said)])
+    shown = [symptoms[name] for name in dict.fromkeys(line.id for line in said)]
+    return _weighed(by_cause, shown, symptoms, rules)
 
 
-def _weighed(by_cause: Mapping[str, Mapping[str, Suspect]], shown: Sequence[SymptomPattern]
-             ) -> tuple[Candidate, ...]:
+def _weighed(by_cause: Mapping[str, Mapping[str, Suspect]], shown: Sequence[SymptomPattern],
+             symptoms: Mapping[str, SymptomPattern], rules: Mapping[str, Rule]) -> tuple[Candidate, ...]:
     """Return candidates by their scores, with what the shown symptoms speak against them."""
-    against: dict[str, list[str]] = {}
+    against: dict[str, list[SymptomPattern]] = {}
     for symptom in shown:
         for cause in symptom.against:
-            against.setdefault(cause, []).append(symptom.id)
-    candidates = [
-        Candidate(cause=cause, suspicions=found, opposed=tuple(against.get(cause, ())),
-                  score=_noisy_or(found) * (OPPOSED if cause in against else 1.0))
-        for cause, found in by_cause.items()]
+            against.setdefault(cause, []).append(symptom)
+    candidates = []
+    for cause, found in by_cause.items():
+        opposing = against.get(cause, [])
+        if cause in rules and rules[cause].scope in (Scope.FRAMEWORK, Scope.PAIR):
+            suspected = {symptoms[name].framework for name in found}
+            opposing = [one for one in opposing if _may_mean(one, suspected)]
+        candidates.append(Candidate(
+            cause=cause, suspicions=found, opposed=tuple(one.id for one in opposing),
+            score=_noisy_or(found) * (OPPOSED if opposing else 1.0)))
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
+
+
+def _may_mean(opposing: SymptomPattern, suspected: Collection[str | None]) -> bool:
+    """Say whether a message is of a suspected framework: that TensorFlow has CUDA says nothing of PyTorch."""
+    return opposing.framework is None or None in suspected or opposing.framework in suspected
 
 
 def _noisy_or(found: Mapping[str, Suspect]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import derive, texts
-from gpudoctor.explain import subjects
+from gpudoctor.explain import findings, subjects
 from gpudoctor.explain.ranking import Candidate, ranked
 from tests.explain.cranes import CUDNN, HOOK, STILL, TORN, database
 
@@ -21,7 +21,8 @@ def candidates(*lines: str) -> tuple[Candidate, ...]:
     facts = subjects.text_facts(reading, database())
     snapshot = subjects.told_snapshot(reading, facts, None)
     subject = subjects.whole_subject(derive.subjects(snapshot, database()))
-    return ranked(reading.said, subjects.by_id(database()), subject, database().tables)
+    rules = findings.rules_by_cause(database().rules)
+    return ranked(reading.said, subjects.by_id(database()), subject, database().tables, rules)
 
 
 def test_a_cause_has_the_weight_of_its_entry() -> None:

@@ -93,7 +93,7 @@ def test_second_signal_while_children_are_buried() -> None:
 
 
 def test_interrupt_in_whose_wake_something_fails() -> None:
-    """Where tidying up after Ctrl-C fails, on whichever line it fell, it is still Ctrl-C and no fault of ours."""
+    """Where tidying up after Ctrl-C fails, on whichever line it fell, it is still no fault of ours."""
     script = (
         "import signal, sys, gpudoctor.cli\n"
         "def interrupt(frame, event, _):\n"

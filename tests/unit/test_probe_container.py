@@ -142,7 +142,7 @@ def test_driver_files_that_were_mounted_in() -> None:
 
 
 def test_the_engines_of_a_machine_and_their_toolkit() -> None:
-    """Programs in the engine's folders, the toolkit's own setting, which driver the CDI specifications are for."""
+    """Programs in the engine folders, the toolkit's setting, which driver the CDI specifications are for."""
     facts = container.read(good(FULL))
     assert value(facts["container.toolkit"]) == "/usr/bin/nvidia-container-cli"
     assert facts["container.toolkit"].source == "/usr/sbin:/usr/bin"  # type: ignore[union-attr]
