@@ -106,10 +106,7 @@ _IMPORTED = re.compile(rf"\b(?:import|from) ({'|'.join(FRAMEWORKS)})\b")
 
 
 def _asks(rule: Rule, database: RuleDatabase) -> Iterator[str]:
-    """Yield questions that nobody is asked, or that are put in the words of another framework.
-
-    A text knows its framework whatever the scope of the page, so a question may name any fact.
-    """
+    """Yield questions that nobody is asked, or in the words of another framework; any fact may be named."""
     for rest, ask in zip(range(len(rule.ask) - 1, -1, -1), rule.ask, strict=True):
         said = f"question {ask.question!r}"
         words = (ask.question, ask.command, *ask.answers.values())
@@ -139,9 +136,14 @@ def _fixes(rule: Rule, database: RuleDatabase) -> Iterator[str]:
             yield from (f"fix {fix.title!r} has a blank for a person to fill in ({blank[0]}): by_hand = true"
                         for command in fix.commands if (blank := _BLANK.search(command)))
         for condition in fix.when:
-            yield from condition_problems(condition, rule.scope, database)
+            yield from condition_problems(condition, _seen_from(rule), database)
         for effect in fix.effect:
             yield from _effect(effect, rule, database)
+
+
+def _seen_from(rule: Rule) -> Scope:
+    """Return the scope whose facts a fix may name: a text knows its framework whatever its page's scope is."""
+    return rule.scope if rule.detect else Scope.PAIR
 
 
 def _visible(name: str, scope: Scope) -> Iterator[str]:
@@ -262,7 +264,7 @@ def _words(rule: Rule) -> Iterator[str]:
         texts += [fix.title, *fix.commands, *fix.env.values(), fix.image or "", fix.undo or ""]
     for text in texts:
         for name in placeholders(text):
-            yield from _visible(name, rule.scope)
+            yield from _visible(name, _seen_from(rule))
         parts = re.findall(r"\[\?([^\[\]]*)\]", text)
         if len(parts) != text.count("[?") or not all(placeholders(part) for part in parts):
             yield f"{text!r}: a part that may be left out is written [?...] and names a fact"

@@ -21,7 +21,8 @@ STATED = {"torch": "pytorch"}  # what a person calls it
 _OF_TORCH = Ask(question="t", command="python -c 'import torch'", when=(
     Condition(fact="framework.name", op="equals", right=Operand(value="torch")),))
 _FILLED = Ask(question="Where is {framework.name}?",
-              command="{python.executable} -c 'import {framework.name}'", answers={"there": "{framework.name} is there"})
+              command="{python.executable} -c 'import {framework.name}'",
+              answers={"there": "{framework.name} is there"})
 _LAST = Ask(question="else", command="gpudoctor check")
 
 
