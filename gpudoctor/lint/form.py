@@ -142,7 +142,7 @@ def _fixes(rule: Rule, database: RuleDatabase) -> Iterator[str]:
 
 
 def _seen_from(rule: Rule) -> Scope:
-    """Return the scope whose facts a fix may name: a text knows its framework whatever its page's scope is."""
+    """Return the scope whose facts a fix may name: a text knows its framework, whatever the page's scope."""
     return rule.scope if rule.detect else Scope.PAIR
 
 
