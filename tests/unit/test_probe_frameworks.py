@@ -280,7 +280,7 @@ def test_this_environment(tmp_path: Path) -> None:
     from importlib.metadata import version
 
     answer = ask("frameworks", interpreter=sys.executable, environment={"HOME": str(tmp_path)})
-    installed = {name: found for name, found, _ in reversed(answer.data["installed"])}
+    installed = {name: found for _, held in reversed(answer.data["installed"]) for name, found in held.items()}
     assert installed["hypothesis"] == version("hypothesis")
     assert installed["pytest"] == version("pytest")
 
