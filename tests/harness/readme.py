@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def assert_shows(marker: str, block: str, request: pytest.FixtureRequest) -> None:
-    """Hold a block of README.md between its two markers to what is printed; --update-golden writes it anew."""
+    """Hold a block of README.md between its markers to what is printed; --update-golden writes it anew."""
     readme = ROOT / "README.md"
     page = readme.read_text("utf-8")
     begin, end = f"<!-- {marker}: begin -->\n", f"<!-- {marker}: end -->"
