@@ -39,10 +39,10 @@ def subject(**facts: Value) -> Subject:
 
 
 @cache
-def of_text(framework: str | None) -> Subject:
-    """Return what a text that states nothing but its framework lets one suppose."""
+def of_text(framework: str | None, platform: str = "linux") -> Subject:
+    """Return what a text that states nothing but its framework and platform lets one suppose."""
     stated = "" if framework is None else f"\nframework: {STATED.get(framework, framework)}"
-    reading = texts.read_text(f"it fails{stated}\nplatform: linux\n", database())
+    reading = texts.read_text(f"it fails{stated}\nplatform: {platform}\n", database())
     told = subjects.told_snapshot(reading, subjects.text_facts(reading, database()), None)
     return subjects.supposed_subject(told, database())
 
@@ -75,8 +75,8 @@ def test_every_question_of_every_page_is_asked_somewhere() -> None:
     """A question that no framework leads to would never be read."""
     for rule in database().rules:
         numbered = [replace(ask, question=str(number)) for number, ask in enumerate(rule.ask)]
-        found = {ask.question for framework in (*FRAMEWORKS, None)
-                 for ask in asked(numbered, of_text(framework), database().tables)}
+        found = {ask.question for framework in (*FRAMEWORKS, None) for platform in ("linux", "windows")
+                 for ask in asked(numbered, of_text(framework, platform), database().tables)}
         assert found == {ask.question for ask in numbered}, rule.id
 
 
@@ -87,6 +87,14 @@ def test_a_log_of_torch_is_asked_about_torch() -> None:
     (ask,) = finding.asks
     assert "torch.version.cuda" in ask.command
     assert "tensorflow" not in ask.command
+
+
+def test_a_log_of_windows_is_asked_what_windows_can_answer() -> None:
+    """`ldconfig -p | grep` is no command there."""
+    log = "Could not load dynamic library 'cudnn64_8.dll'; dlerror: cudnn64_8.dll not found\n"
+    found = explain(texts.read_text(log, database()), database()).findings
+    asks = {finding.cause: finding.asks[0].command for finding in found if finding.asks}
+    assert asks["cudnn-missing"] == "where.exe cudnn*.dll"
 
 
 def test_a_driver_that_is_too_old_has_a_cure_in_a_text_too() -> None:
