@@ -20,6 +20,7 @@ from gpudoctor.model import (
 )
 
 NO_TEXT = Unknown(reason="no text was read", asked=False)
+NO_FILE = Absent(source="no file was read that says it")
 
 
 class Truth(Enum):
@@ -48,10 +49,11 @@ class Subject:
         """Return the fact, never raising."""
         fact = self.facts.get(name)
         if fact is None:
-            return NO_TEXT if name.startswith("text.") else self.missing
+            return _NOT_READ.get(name.partition(".")[0], self.missing)
         return fact
 
 
+_NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": NO_FILE}
 Subjects = Mapping[Scope, Sequence[Subject]]
 
 
