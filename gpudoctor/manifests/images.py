@@ -17,13 +17,14 @@ Row = Mapping[str, Value]
 _DEFAULT_HOSTS = ("docker.io/", "index.docker.io/", "registry-1.docker.io/")
 _CUDA_IMAGE = "nvidia/cuda"
 _OF_NVIDIA = "nvcr.io/nvidia/"
-_CUDA_TAG = re.compile(r"(\d+(?:\.\d+){1,2})-(?:(cudnn\d*|tensorrt)-)?(base|runtime|devel)-([a-z]+)([\d.]*)\Z")
+_CUDA_TAG = re.compile(
+    r"(\d+(?:\.\d+){1,2})-(?:(cudnn\d*|tensorrt)-)?(base|runtime|devel)-([a-z]+)([\d.]*)\Z")
 _TORCH_TAG = re.compile(r"(\d+\.\d+\.\d+)-cuda(\d+\.\d+)-cudnn(\d+)-(?:runtime|devel)\Z")
 _TENSORFLOW_TAG = re.compile(r"(\d+\.\d+\.\d+(?:rc\d+)?)(-gpu)?(?:-jupyter)?\Z")
 _BRANCH = re.compile(r"\b\d{3}\b")
 _PYTHON_TAG = re.compile(r"(\d+\.\d+)(?:\.\d+)?(?:-|\Z)")
 _WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python"})
-# NVIDIA's images of CUDA are listed completely from here on: of older ones the tags are gone, or named otherwise
+# from here on NVIDIA's images of CUDA are listed completely: of older ones the tags are gone
 _LISTED_SINCE = "11.0"
 _NEAREST = 3
 _LISTED = 400  # tags that are looked through for the nearest ones
@@ -129,7 +130,7 @@ def _libraries(cuda: str, flavour: str, cudnn: str | None, tables: Tables) -> It
     """Yield the CUDA libraries of an image by their paths; `base` has little more than the runtime."""
     major = versions.parse(cuda).major
     table = tables.get("nvidia_libraries")
-    names = {name for row in (table.rows if table else ()) if row["cuda_major"] == major
+    names = {name for row in (table.rows if table else ()) if row.get("cuda_major") == major
              and "cudnn" not in str(row["distribution"]) for name in as_texts(row["libraries"])}
     if flavour == "base":
         names = {name for name in names if name.startswith("libcudart.")}

@@ -51,7 +51,8 @@ class Linter:
         """Judge for this host; `wants_gpu` takes every environment for one that is to use a GPU."""
         self.host, self.database, self.wants_gpu = host, database, wants_gpu
         self._grounds: dict[str | None, Ground] = {}
-        self._of_files = [rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)]
+        self._of_files = replace(database, rules=tuple(
+            rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
 
     def judge(self, environments: Sequence[Environment]) -> Verdicts:
         """Return the verdicts on environments, by their places."""
@@ -61,7 +62,8 @@ class Linter:
         for environment in environments:
             self._judge(environment, findings, undecided, notes)
         once = {(str(one.place), one.finding.rule, one.finding.message): one for one in findings}
-        ordered = sorted(once.values(), key=lambda one: (one.place.file, one.place.start, rank_of(one.finding)))
+        ordered = sorted(once.values(),
+                         key=lambda one: (one.place.file, one.place.start, rank_of(one.finding)))
         return Verdicts(findings=tuple(ordered), undecided=tuple(undecided), notes=tuple(notes))
 
     def _judge(self, environment: Environment, findings: list[Located],
@@ -70,7 +72,7 @@ class Linter:
         image = environment.image
         base = images.base_of(image.reference, tables) if image and image.reference is not None else None
         if image is not None and image.reference is None:
-            notes.append((image.place, "which image this is, only the build knows: a variable in it has no value"))
+            notes.append((image.place, "which image it is only the build knows: a variable has no value"))
         if environment.python is None and base is not None and not environment.alters_python:
             environment = replace(environment, python=base.python)
         for one in said.of_statements(environment, tables):
@@ -84,7 +86,7 @@ class Linter:
         if laid is None:
             notes.append((environment.place, "could not be laid over the host: the rules do not know it"))
             return
-        for one in said.of_build(environment, base, laid, ground.driver, tables):
+        for one in said.of_build(environment, base, laid, ground.driver):
             findings += self._of_file(one, environment, laid)
         findings += self._added(environment, laid, ground)
         undecided += [(environment.place, one) for one in self._open(laid, ground)]
@@ -102,8 +104,7 @@ class Linter:
                                   for name, value in one.facts.items()}
         ground = self._ground(environment.python)
         snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(one.place))
-        found = evaluate(derive.subjects(snapshot, self.database), self._of_files, self.database.tables)
-        for finding in found.findings:
+        for finding in remedy.diagnose(snapshot, self._of_files).findings:
             yield Located(place=one.place, environment=environment, finding=finding, laid=laid)
 
     def _without_wheel(self, environment: Environment) -> Iterator[Located]:
@@ -122,11 +123,11 @@ class Linter:
 
     def _added(self, environment: Environment, laid: Laid, ground: Ground) -> Iterator[Located]:
         """Yield what was not there before the environment was laid over the host."""
-        judged = remedy.diagnose(laid.snapshot, ground.database)
-        for finding in judged.findings:
-            if (finding.rule, finding.subject) not in ground.had and finding.severity in _JUDGED:
-                place = _place_of(finding, environment, laid)
-                yield Located(place=place, environment=environment, finding=finding, laid=laid)
+        for snapshot in filter(None, (laid.snapshot, laid.withheld)):
+            judged = remedy.diagnose(snapshot, ground.database)
+            yield from (Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
+                                laid=laid) for one in judged.findings
+                        if (one.rule, one.subject) not in ground.had and one.severity in _JUDGED)
 
     def _open(self, laid: Laid, ground: Ground) -> Iterator[Undecided]:
         found = evaluate(derive.subjects(laid.snapshot, ground.database), ground.database.rules,
@@ -141,18 +142,18 @@ def _reads_files(rule: Rule) -> bool:
 def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:
     """Return the signs that an environment is meant to use a GPU."""
     found = list(environment.wishes)
-    for image in environment.feeding:
-        if image.reference is not None and (why := images.base_of(image.reference, tables).why_gpu):
-            found.append(Wish(why=why, place=image.place))
+    found += [Wish(why=why, place=image.place) for image in environment.feeding if image.reference is not None
+              and (why := images.base_of(image.reference, tables).why_gpu)]
     found += [Wish(why=why, place=asked.place) for asked in environment.asked
               if (why := releases.wants_gpu(asked))]
     return tuple(found)
 
 
 def _place_of(finding: Finding, environment: Environment, laid: Laid) -> Place:
-    """Return the statement that a finding rests on: what its fix changes, what it was seen in, whose it is."""
+    """Return the statement of a finding: what its fix changes, what it was seen in, or whose it is."""
     named = _places(environment)
-    changed = [place for fix in finding.fixes for name in fix.effect if (place := named.get(name)) is not None]
+    changed = [place for fix in finding.fixes for name in fix.effect
+               if (place := named.get(name)) is not None]
     if changed:
         return changed[0]
     sources = {str(place): place for place in named.values()}

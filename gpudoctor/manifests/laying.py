@@ -1,4 +1,4 @@
-"""Lay an environment that files describe over a host: its facts, each with the place that says so as source."""
+"""Lay an environment that files describe over a host; the source of each fact is the place that says so."""
 
 from __future__ import annotations
 
@@ -32,10 +32,15 @@ _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 
 @frozen
 class Laid:
-    """A host with an environment laid over it, and which frameworks are in it by whose word."""
+    """A host with an environment laid over it, and which frameworks are in it by whose word.
+
+    `withheld` is the same without the driver's files that NVIDIA_DRIVER_CAPABILITIES keeps away: there nothing
+    else can be judged.
+    """
 
     snapshot: Snapshot
     chosen: tuple[Chosen, ...]
+    withheld: Snapshot | None = None
 
 
 def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Laid | None:
@@ -45,11 +50,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
     in_image = _release_in_image(base, ground)
     own = [one.stack.release for one in chosen if one.stack is not None]
     place = str(environment.image.place if environment.image else environment.place)
-    if in_image is not None and not any(one.framework == "torch" or one.framework == in_image.partition("==")[0]
-                                        for one in chosen):
+    if in_image is not None and in_image.partition("==")[0] not in {one.framework for one in chosen}:
         own.append(in_image)
-    else:
-        in_image = None
     if own:
         facts["release"] = Known(value=tuple(own), source=place)
     facts["python.planned_distributions"] = Known(value=_planned(environment, chosen), source=place)
@@ -68,7 +70,9 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
         one = next((c for c in chosen if c.framework == framework), None)
         changes = _of_framework(one) if one is not None else _of_image(base, place)
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
-    return Laid(snapshot=snapshot, chosen=chosen)
+    gone = _withheld(environment)
+    return Laid(snapshot=snapshot, chosen=chosen,
+                withheld=lay(snapshot, gone, tables, source=place) if gone else None)
 
 
 def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:
@@ -155,13 +159,18 @@ def _variables(environment: Environment) -> dict[str, Fact]:
         if name == _PATH:
             folders = tuple(folder for folder in setting.stated.split(":") if folder)
             facts["loader.library_path"] = Known(value=folders, source=source)
-        if name == _CAPABILITIES and setting.value is not None and environment.in_container:
-            facts["container.runtime"] = Known(value="docker", source=source)
-            given = {part.strip() for part in setting.value.split(",")}
-            for capability, mounted in _MOUNTED.items():
-                if not given & {capability, "all"}:
-                    facts.update(dict.fromkeys(mounted, Absent(source=source)))
     return facts
+
+
+def _withheld(environment: Environment) -> dict[str, Fact]:
+    """Return what is not there where the container gets the GPU without a capability that it needs."""
+    setting = environment.settings.get(_CAPABILITIES)
+    if setting is None or setting.value is None or not environment.in_container:
+        return {}
+    given = {part.strip() for part in setting.value.split(",")}
+    gone: dict[str, Fact] = {name: Absent(source=str(setting.place)) for capability, mounted in _MOUNTED.items()
+                             if not given & {capability, "all"} for name in mounted}
+    return {"container.runtime": Known(value="docker", source=str(setting.place)), **gone} if gone else {}
 
 
 def _pins(environment: Environment) -> dict[str, Fact]:
@@ -170,7 +179,7 @@ def _pins(environment: Environment) -> dict[str, Fact]:
     for asked in environment.asked:
         requirement = releases.requirement_of(asked)
         name = _PINNED.get(requirement.name.lower()) if requirement else None
-        exact = [bound.version for bound in requirement.specifier if bound.operator == "=="] if requirement else []
+        exact = [one.version for one in requirement.specifier if one.operator == "=="] if requirement else []
         if name and len(exact) == 1 and not exact[0].endswith("*"):
             facts[name] = Known(value=exact[0], source=str(asked.place))
     return facts

@@ -31,7 +31,7 @@ _LABEL = re.compile(r"\+cu(\d{2,3})")
 
 @frozen
 class Chosen:
-    """A framework that is asked for: the requirement, and what pip would take; None where nobody can say.
+    """A framework that is asked for, and what pip would take; None where nobody can say.
 
     `cuda` is the CUDA that an index or a label names. `build` is "cpu" where a build for the CPU is asked for.
     """
@@ -171,7 +171,7 @@ def missing(framework: str, one: Asked, tables: Tables) -> tuple[str, ...] | Non
     A version beyond the newest known is left alone: the rules may be older than it.
     """
     requirement = requirement_of(one)
-    exact = [bound for bound in requirement.specifier if bound.operator in ("==", "===")] if requirement else []
+    exact = [one for one in requirement.specifier if one.operator in ("==", "===")] if requirement else []
     if not requirement or len(exact) != 1 or exact[0].version.endswith("*"):
         return None
     known = known_versions(framework, tables)

@@ -75,9 +75,8 @@ def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Ite
                 return
 
 
-def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None, tables: Tables
-             ) -> Iterator[Said]:
-    """Yield what the image and the frameworks of an environment for a GPU show together, on a host's driver."""
+def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None) -> Iterator[Said]:
+    """Yield what the image and the frameworks of an environment for a GPU show on a host's driver."""
     place = environment.image.place if environment.image else environment.place
     if base is not None and driver is not None:
         branch = driver.partition(".")[0]

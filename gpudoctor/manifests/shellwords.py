@@ -19,6 +19,7 @@ _ENDS = ";&|()\n"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-+])([^{}$`\\\"']*))?\}")
 _RESERVED = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "exec"})
+_OPENS, _CLOSES = frozenset({"if", "case", "for", "while", "until"}), frozenset({"fi", "esac", "done"})
 _OPERATOR = re.compile(r"<<<|<<-|<<|<>|<&|<|>>|>&|>\||>")
 
 
@@ -39,10 +40,11 @@ class Redirection:
 
 @frozen
 class Command:
-    """A simple command: its words, and where its input and output go."""
+    """A simple command and where its input and output go; `conditional` inside if, case and loops."""
 
     words: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()
+    conditional: bool = False
 
 
 def commands(text: Traced, variables: Variables, escape: str = "\\") -> list[Command]:
@@ -51,6 +53,7 @@ def commands(text: Traced, variables: Variables, escape: str = "\\") -> list[Com
     reader = _Reader(text, variables, escape)
     words: list[Word] = []
     redirections: list[Redirection] = []
+    depth = 0
     while not reader.is_done:
         reader.skip(_BLANKS)
         if reader.is_done:
@@ -60,7 +63,8 @@ def commands(text: Traced, variables: Variables, escape: str = "\\") -> list[Com
             reader.skip_comment()
         elif here in _ENDS:
             reader.at += 1
-            found += _command(words, redirections)
+            depth += _nesting(words)
+            found += _command(words, redirections, depth)
             words, redirections = [], []
         elif here in "<>":
             redirections.append(_redirection(reader, len(words), glued=False))
@@ -72,7 +76,7 @@ def commands(text: Traced, variables: Variables, escape: str = "\\") -> list[Com
             words.append(word)
             if reader.next_is_redirection:
                 redirections.append(_redirection(reader, len(words), glued=True))
-    return [*found, *_command(words, redirections)]
+    return [*found, *_command(words, redirections, depth)]
 
 
 def words_of(text: Traced, variables: Variables, escape: str = "\\") -> list[Word]:
@@ -86,12 +90,18 @@ def words_of(text: Traced, variables: Variables, escape: str = "\\") -> list[Wor
         found.append(reader.word())
 
 
-def _command(words: list[Word], redirections: list[Redirection]) -> Iterator[Command]:
+def _nesting(words: list[Word]) -> int:
+    """Return by how much a command goes into what may be run or not."""
+    first = words[0].text if words and words[0].plain else ""
+    return (first in _OPENS) - (first in _CLOSES)
+
+
+def _command(words: list[Word], redirections: list[Redirection], depth: int) -> Iterator[Command]:
     first = 0
     while first < len(words) and words[first].plain and words[first].text in _RESERVED:
         first += 1
     if words[first:]:
-        yield Command(words=tuple(words[first:]), redirections=tuple(
+        yield Command(words=tuple(words[first:]), conditional=depth > 0, redirections=tuple(
             replace(r, after=r.after - first) for r in redirections))
 
 

@@ -158,14 +158,18 @@ class _Stages:
 
     def _run(self, instruction: Instruction) -> None:
         stage = self.stages[-1]
+        in_shell = json_words(instruction) is None
         for command in self._commands(instruction, stage):
             install = install_of(command)
-            if install is None:
+            if install is not None and command.conditional:  # which branch is taken only the build knows
+                self.lost += self._losses(install)
+                stage.alters_libraries = stage.alters_python = True
+            elif install is None:
                 texts = [word.text for word in command.words]
                 stage.alters_libraries |= any(_CUDA.search(text) for text in texts)
                 stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
             else:
-                self._install(install, stage)
+                self._install(install, stage, in_shell=in_shell)
 
     def _commands(self, instruction: Instruction, stage: _Stage) -> Iterator[Command]:
         words = json_words(instruction)
@@ -183,26 +187,29 @@ class _Stages:
             if not (set(program[:1]) - _SHELLS) and (not begin.startswith("#!") or "sh" in begin):
                 yield from commands(_joined_lines(document.text), stage.variables, self.escape)
 
-    def _install(self, install: Install, stage: _Stage) -> None:
+    def _install(self, install: Install, stage: _Stage, *, in_shell: bool) -> None:
         if install.tool == "conda":
             stage.alters_python = True
             stage.alters_libraries |= any(_CUDA.search(word.text) for word in install.requirements)
             return
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
-        self.lost += [Lost(meant=meant, given=word.text, place=self.source.of(word), rewritable=word.plain)
-                      for word, meant in install.lost]
+        self.lost += self._losses(install)
         index, extra = _indexes(install, stage.variables)
         meant = {word.start: text for word, text in install.lost}
         for word in install.requirements:
             if word.known and not requirements.is_elsewhere(word.text):
                 stage.asked.append(Asked(
                     text=meant.get(word.start, word.text), place=self.source.of(word), index=index,
-                    extra_indexes=extra, no_dependencies=install.no_dependencies,
+                    extra_indexes=extra, no_dependencies=install.no_dependencies, in_shell=in_shell,
                     rewritable=(word.plain and word.start not in meant) or _is_quoted(word, self.source)))
         for file in install.files:
             if file.known:
                 stage.asked += self._listed(file.text, stage)
+
+    def _losses(self, install: Install) -> list[Lost]:
+        return [Lost(meant=meant, given=word.text, place=self.source.of(word), rewritable=word.plain)
+                for word, meant in install.lost]
 
     def _listed(self, path: str, stage: _Stage) -> tuple[Asked, ...]:
         """Return what a requirements file that is copied in asks for; nothing where it is not there."""

@@ -22,7 +22,7 @@ class Image:
 class Asked:
     """A distribution that is asked for, as written; `index` is the address that replaces the default one.
 
-    `rewritable`: it stands there as it is, so that it can be replaced.
+    `rewritable`: it stands there as it is, so that it can be replaced. `in_shell`: a shell reads it first.
     """
 
     text: str
@@ -32,6 +32,7 @@ class Asked:
     extra_indexes: tuple[str, ...] = ()
     no_dependencies: bool = False
     rewritable: bool = True
+    in_shell: bool = False
 
 
 @frozen
@@ -66,7 +67,8 @@ class Environment:
     """One environment that would be built: an image, a service, or what a list of requirements fills.
 
     `alters_libraries`: it installs CUDA in a way that is not read. `refuses_gpu`: it says that it wants none.
-    `images` are those of all stages of its file, `feeding` those that it is or copies from. `in_container`: it is one with its own libraries, not the host's.
+    `images` are those of all stages of its file, `feeding` those that it is or copies from.
+    `in_container`: it is one with its own libraries, not the host's.
     """
 
     name: str
