@@ -12,8 +12,8 @@ from gpudoctor.cli.parameters import FailOn, Format
 
 def lint(
     files: Annotated[list[str], typer.Argument(
-        metavar="FILE...", help="Dockerfile, requirements*.txt, pyproject.toml, environment.yml, compose.yaml "
-                                "or a pod; several are judged one by one.")],
+        metavar="FILE...",
+        help="Dockerfile, requirements*.txt, pyproject.toml, environment.yml, compose.yaml or a pod.")],
     gpu: Annotated[bool, typer.Option(
         "--gpu", help="Take every environment for one that is to use a GPU, whether its files show it or "
                       "not.")] = False,
@@ -25,7 +25,7 @@ def lint(
         "--from", metavar="SNAPSHOT", help="Judge for a recorded machine (- for stdin).")] = None,
     assume: Annotated[list[str] | None, typer.Option(
         metavar="FACT=VALUE",
-        help="Judge for another host: driver=570.86.15, cc=9.0, python=3.12 or any fact (repeatable).")] = None,
+        help="For another host: driver=570.86.15, cc=9.0, python=3.12 or any fact (repeatable).")] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TEXT,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write it there instead of standard output.")] = None,

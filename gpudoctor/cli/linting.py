@@ -1,4 +1,4 @@
-"""What `gpudoctor lint` does: read the files and what they name, judge them, print, and put right what is asked."""
+"""What `gpudoctor lint` does: read the files and what they name, judge them, print, put right."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ def _here(asked: Asked, database: RuleDatabase) -> tuple[Snapshot, str]:
     ready = derive.subjects(seen, database)[Scope.HOST][0].fact("driver.ready")
     if isinstance(ready, Known) and ready.value is True:
         return seen, "this machine"
-    return _ideal(database), "any that has a new driver (no GPU works here; name one: --assume driver=... cc=...)"
+    return _ideal(database), ("any with a new driver (no GPU works here; name one: --assume driver=VERSION "
+                              "--assume cc=CAPABILITY)")
 
 
 def _ideal(database: RuleDatabase) -> Snapshot:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive.view import as_records, as_texts
@@ -57,22 +57,22 @@ class Base:
 def base_of(reference: str, tables: Tables) -> Base:
     """Return what is known of an image."""
     name, tag = split(reference)
-    plain = {"reference": reference, "name": name, "tag": tag}
+    plain = Base(reference=reference, name=name, tag=tag)
     if name == _CUDA_IMAGE:
         return _cuda(plain, tables)
     if name.startswith(_OF_NVIDIA):
         return _of_nvidia(plain, tables)
     if name == "pytorch/pytorch" and (match := _TORCH_TAG.match(tag)) is not None:
-        return Base(**plain, why_gpu=f"{reference} is built for CUDA", cuda=match[2], build="cuda",
+        return replace(plain, why_gpu=f"{reference} is built for CUDA", cuda=match[2], build="cuda",
                     release=("torch", match[1]))
     if name == "tensorflow/tensorflow":
         return _tensorflow(plain, tables)
     if name in _WITHOUT_CUDA:
         python = _PYTHON_TAG.match(tag) if name == "python" else None
-        return Base(**plain, libraries=(), python=python[1] if python else _system_python(name, tag, tables))
+        return replace(plain, libraries=(), python=python[1] if python else _system_python(name, tag, tables))
     words = re.split(r"[/:._-]+", f"{name}:{tag}".lower())
     gpu = any(word.startswith("cuda") for word in words) or "gpu" in words
-    return Base(**plain, why_gpu=f"{reference} is named after CUDA or a GPU" if gpu else "")
+    return replace(plain, why_gpu=f"{reference} is named after CUDA or a GPU" if gpu else "")
 
 
 def split(reference: str) -> tuple[str, str]:
@@ -100,11 +100,11 @@ def system_row(system: str, version: str, tables: Tables) -> Row | None:
                  if row["system"] == system and version in as_texts(row["names"])), None)
 
 
-def _cuda(plain: dict[str, str], tables: Tables) -> Base:
-    why = f"{plain['reference']} is an image of CUDA"
-    match = _CUDA_TAG.match(plain["tag"])
+def _cuda(plain: Base, tables: Tables) -> Base:
+    why = f"{plain.reference} is an image of CUDA"
+    match = _CUDA_TAG.match(plain.tag)
     if match is None:
-        return Base(**plain, why_gpu=why)
+        return replace(plain, why_gpu=why)
     cuda, extra, flavour, system, number = match.groups()
     listed = _row(tables, "cuda_images", cuda=cuda)
     needs = _row(tables, "cuda_image_requirements", cuda=cuda)
@@ -112,8 +112,7 @@ def _cuda(plain: dict[str, str], tables: Tables) -> Base:
                      in as_texts(one.get("drivers"))) if needs else ()
     cudnn = _cudnn(extra or "", as_texts(listed.get("cudnn")) if listed else ())
     system_of = system_row(system, number, tables)
-    return Base(
-        **plain, why_gpu=why, cuda=cuda, flavour=flavour, cudnn=cudnn, older_branches=branches,
+    return replace(plain, why_gpu=why, cuda=cuda, flavour=flavour, cudnn=cudnn, older_branches=branches,
         libraries=tuple(_libraries(cuda, flavour, cudnn, tables)),
         python=str(system_of["python"]) if system_of and "python" in system_of else None,
         least_cuda=str(needs["least_cuda"]) if needs else None)
@@ -139,27 +138,28 @@ def _libraries(cuda: str, flavour: str, cudnn: str | None, tables: Tables) -> It
         yield f"/usr/lib/x86_64-linux-gnu/libcudnn.so.{cudnn.partition('.')[0]}"
 
 
-def _of_nvidia(plain: dict[str, str], tables: Tables) -> Base:
-    row = _row(tables, "container_images", image=plain["name"], tag=plain["tag"]) or {}
+def _of_nvidia(plain: Base, tables: Tables) -> Base:
+    row = _row(tables, "container_images", image=plain.name, tag=plain.tag) or {}
     older = tuple(_BRANCH.findall(str(row.get("driver_data_center", ""))))
-    return Base(
-        **plain, why_gpu=f"{plain['reference']} is NVIDIA's own image", older_branches=older,
+    return replace(plain, why_gpu=f"{plain.reference} is NVIDIA's own image", older_branches=older,
         python=str(row["python"]) if "python" in row else None,
         cuda=str(row["cuda"]) if "cuda" in row else None,
         least_driver=str(row["driver"]) if "driver" in row else None)
 
 
-def _tensorflow(plain: dict[str, str], tables: Tables) -> Base:
-    is_gpu = "gpu" in plain["tag"].split("-")
-    why = f"{plain['reference']} is the image for GPUs" if is_gpu else ""
-    match = _TENSORFLOW_TAG.match(plain["tag"])
+def _tensorflow(plain: Base, tables: Tables) -> Base:
+    is_gpu = "gpu" in plain.tag.split("-")
+    why = f"{plain.reference} is the image for GPUs" if is_gpu else ""
+    match = _TENSORFLOW_TAG.match(plain.tag)
     if match is None:
-        build = "cpu" if plain["tag"] in ("", "latest", "latest-jupyter") else ""
-        return Base(**plain, why_gpu=why, build=build)
-    row = _row(tables, "container_images", image=plain["name"], tag=f"{match[1]}-gpu") if is_gpu else None
+        build = "cpu" if plain.tag in ("", "latest", "latest-jupyter") else ""
+        return replace(plain, why_gpu=why, build=build)
+    row = _row(tables, "container_images", image=plain.name, tag=f"{match[1]}-gpu") if is_gpu else None
     cudnn = str(row["cudnn"]) if row and "cudnn" in row else None
-    return Base(**plain, why_gpu=why, release=("tensorflow", match[1]), build="cuda" if is_gpu else "cpu",
-                cuda=str(row["cuda"]) if row else None, cudnn=cudnn)
+    cuda = str(row["cuda"]) if row and "cuda" in row else None
+    libraries = tuple(_libraries(cuda, "runtime", cudnn, tables)) if cuda and cudnn else None
+    return replace(plain, why_gpu=why, release=("tensorflow", match[1]), build="cuda" if is_gpu else "cpu",
+                cuda=cuda, cudnn=cudnn, libraries=libraries)
 
 
 def _row(tables: Tables, name: str, **wanted: str) -> Row | None:
@@ -181,7 +181,8 @@ def unpublished(base: Base, tables: Tables) -> tuple[str, ...] | None:
     rows = [row for row in tables["cuda_images"].rows
             if versions.parse(str(row["cuda"])) >= versions.parse(_LISTED_SINCE)]
     if base.tag in ("", "latest"):
-        return tuple(tag for tag in _tags(rows[-1]) if "-devel-" not in tag)[:_NEAREST]
+        wanted = f"{rows[-1]['cuda']}-runtime-ubuntu"
+        return tuple(difflib.get_close_matches(wanted, [*_tags(rows[-1])], n=_NEAREST, cutoff=0.0))
     match = _CUDA_TAG.match(base.tag)
     if match is None or not _is_listed(match[1], rows):
         return None
@@ -230,7 +231,3 @@ def ended(base: Base, tables: Tables) -> Row | None:
     rows = (system_row(system, version, tables) for system, version in pairs)
     return next((row for row in rows if row and "ended" in row), None)
 
-
-def name_of(reference: str) -> str:
-    """Return the last part of an image's name."""
-    return posixpath.basename(split(reference)[0])

@@ -157,7 +157,8 @@ def _place_of(finding: Finding, environment: Environment, laid: Laid) -> Place:
     if changed:
         return changed[0]
     sources = {str(place): place for place in named.values()}
-    sources |= {str(setting.place): setting.place for setting in environment.settings.values()}
+    sources |= {str(one.place): one.place for one in environment.settings.values()}
+    sources |= {str(one.place): one.place for one in environment.asked}
     for evidence in finding.evidence:
         if evidence.source in sources:
             return sources[evidence.source]

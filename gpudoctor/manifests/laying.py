@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, Place, lay
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.candidates.stacks import stacks_of
+from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.releases import Chosen
 from gpudoctor.manifests.statements import Environment
-from gpudoctor.model import Absent, Fact, Known, Snapshot, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, Value
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 _SEARCHED = ("loader.cache", "loader.files", "loader.library_path")
 _PATH = "LD_LIBRARY_PATH"
@@ -34,7 +39,7 @@ _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 class Laid:
     """A host with an environment laid over it, and which frameworks are in it by whose word.
 
-    `withheld` is the same without the driver's files that NVIDIA_DRIVER_CAPABILITIES keeps away: there nothing
+    `withheld` is the same without what NVIDIA_DRIVER_CAPABILITIES keeps away of the driver: there nothing
     else can be judged.
     """
 
@@ -48,13 +53,18 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
     chosen = tuple(_frameworks(environment, ground))
     facts: dict[str, Fact] = {}
     in_image = _release_in_image(base, ground)
-    own = [one.stack.release for one in chosen if one.stack is not None]
+    own = list(dict.fromkeys(one.stack.release for one in chosen if one.stack is not None))
     place = str(environment.image.place if environment.image else environment.place)
     if in_image is not None and in_image.partition("==")[0] not in {one.framework for one in chosen}:
         own.append(in_image)
     if own:
         facts["release"] = Known(value=tuple(own), source=place)
-    facts["python.planned_distributions"] = Known(value=_planned(environment, chosen), source=place)
+    planned_ones = _planned(environment, chosen)
+    facts["python.planned_distributions"] = Known(value=planned_ones, source=place)
+    shared = colliding(planned_ones, ground.database.tables)
+    own_words = [str(asked.place) for asked in environment.asked
+                 if any(canonical(one.name) in shared for one in planned.parse((asked.text,)))]
+    facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
     if environment.python is None and not (base and base.python):
         facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")
     if environment.in_container:
@@ -67,8 +77,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
     except AssumptionError:
         return None
     for position, framework in enumerate(_names(snapshot)):
-        one = next((c for c in chosen if c.framework == framework), None)
-        changes = _of_framework(one) if one is not None else _of_image(base, place)
+        mine = [one for one in chosen if one.framework == framework]
+        changes = _of_framework(mine) if mine else _of_image(base, place)
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
     gone = _withheld(environment)
     return Laid(snapshot=snapshot, chosen=chosen,
@@ -76,12 +86,11 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
 
 
 def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:
-    """Yield the frameworks that pip would install, each once: the last word counts."""
+    """Yield the distributions of frameworks that pip would install, each once: its last word counts."""
     python = environment.python
     found = {one.distribution: one for asked in environment.asked if (one := releases.chosen_of(
         asked, python, ground.platform, ground.database.tables)) is not None}
-    by_name = {one.framework: one for one in found.values()}
-    yield from by_name.values()
+    yield from found.values()
 
 
 def _names(snapshot: Snapshot) -> list[str]:
@@ -103,6 +112,29 @@ def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, .
             found += as_texts(one.stack.row.get("requires_nvidia")) if one.brings_libraries else ()
     found += [asked.text for asked in environment.asked if asked.text.lower().startswith("nvidia-")]
     return tuple(dict.fromkeys(found))
+
+
+def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
+    """Return those of NVIDIA's distributions that would write the same files as another of them."""
+    table = tables.get("nvidia_shared_files")
+    asked = {canonical(one.name): one.specifier for one in planned.parse(requirements)}
+    found: dict[str, None] = {}
+    for row in table.rows if table else ():
+        owners = [canonical(one.name) for one in planned.parse(as_texts(row["distributions"]))
+                  if canonical(one.name) in asked and _overlap(one.specifier, asked[canonical(one.name)])]
+        found.update(dict.fromkeys(owners if len(owners) > 1 else ()))
+    return tuple(found)
+
+
+def canonical(name: str) -> str:
+    """Return a distribution's name as the tables spell it."""
+    return name.lower().replace("_", "-")
+
+
+def _overlap(shared: SpecifierSet, asked: SpecifierSet) -> bool:
+    """Return whether a release that shares files may be taken: one that ends the range, or is named."""
+    ends = [one.version for one in (*shared, *asked) if not one.version.endswith("*")]
+    return any(shared.contains(version) and asked.contains(version) for version in ends)
 
 
 def _release_in_image(base: Base | None, ground: Ground) -> str | None:
@@ -168,9 +200,10 @@ def _withheld(environment: Environment) -> dict[str, Fact]:
     if setting is None or setting.value is None or not environment.in_container:
         return {}
     given = {part.strip() for part in setting.value.split(",")}
-    gone: dict[str, Fact] = {name: Absent(source=str(setting.place)) for capability, mounted in _MOUNTED.items()
+    source = str(setting.place)
+    gone: dict[str, Fact] = {name: Absent(source=source) for capability, mounted in _MOUNTED.items()
                              if not given & {capability, "all"} for name in mounted}
-    return {"container.runtime": Known(value="docker", source=str(setting.place)), **gone} if gone else {}
+    return {"container.runtime": Known(value="docker", source=source), **gone} if gone else {}
 
 
 def _pins(environment: Environment) -> dict[str, Fact]:
@@ -188,7 +221,9 @@ def _pins(environment: Environment) -> dict[str, Fact]:
 # -- what is said of a framework ---------------------------------------------------------------------------
 
 
-def _of_framework(one: Chosen) -> dict[str, Fact]:
+def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
+    """Return what is said of a framework; of several packages of it the last lies over the others."""
+    one = mine[-1]
     source = str(one.asked.place)
     facts: dict[str, Fact] = {"framework.name": Known(value=one.framework, source=source)}
     if one.build == "cpu":
@@ -196,6 +231,10 @@ def _of_framework(one: Chosen) -> dict[str, Fact]:
         facts["framework.distribution"] = Known(value=one.distribution, source=source)
         if one.framework == "jax":
             facts["framework.plugins"] = Known(value=(), source=source)
+    if len(mine) > 1:
+        others = tuple(other.distribution for other in mine[:-1])
+        facts["framework.distribution"] = Known(value=one.distribution, source=source)
+        facts["framework.other_distributions"] = Known(value=others, source=source)
     return facts
 
 

@@ -33,7 +33,7 @@ _LABEL = re.compile(r"\+cu(\d{2,3})")
 class Chosen:
     """A framework that is asked for, and what pip would take; None where nobody can say.
 
-    `cuda` is the CUDA that an index or a label names. `build` is "cpu" where a build for the CPU is asked for.
+    `cuda` is the CUDA that an index or a label names. `build` is "cpu" where one for the CPU is asked for.
     """
 
     framework: str

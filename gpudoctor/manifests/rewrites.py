@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpudoctor.frozen import frozen
@@ -33,21 +34,18 @@ def proven(findings: Sequence[Located], texts: Mapping[str, str],
            judge_again: Callable[[Mapping[str, str]], Verdicts]) -> tuple[Rewrite, ...]:
     """Return the changes after which what they are for is gone and nothing else has come."""
     kept: list[Rewrite] = []
-    now = _counted(findings)
+    now = _counted(judge_again(texts).findings)
     for rewrite in _apart(one for finding in findings for one in _rewrites(finding, texts)):
         changed = applied(texts, [*kept, rewrite])
         then = _counted(judge_again(changed).findings)
-        if then[0].get(rewrite.rule, 0) < now[0].get(rewrite.rule, 0) and not _more(then[0], now[0]):
+        if then.get(rewrite.rule, 0) < now.get(rewrite.rule, 0) and not _more(then, now):
             kept.append(rewrite)
             now = then
     return tuple(kept)
 
 
-def _counted(findings: Sequence[Located]) -> tuple[dict[str, int], int]:
-    counts: dict[str, int] = {}
-    for one in findings:
-        counts[one.finding.rule] = counts.get(one.finding.rule, 0) + 1
-    return counts, len(findings)
+def _counted(findings: Sequence[Located]) -> Counter[str]:
+    return Counter(one.finding.rule for one in findings)
 
 
 def _more(then: Mapping[str, int], now: Mapping[str, int]) -> bool:

@@ -55,11 +55,10 @@ def commands(text: Traced, variables: Variables, escape: str = "\\") -> list[Com
     redirections: list[Redirection] = []
     depth = 0
     while not reader.is_done:
-        reader.skip(_BLANKS)
-        if reader.is_done:
-            break
         here = reader.here
-        if here == "#":
+        if here in _BLANKS:
+            reader.skip(_BLANKS)
+        elif here == "#":
             reader.skip_comment()
         elif here in _ENDS:
             reader.at += 1
@@ -82,12 +81,13 @@ def commands(text: Traced, variables: Variables, escape: str = "\\") -> list[Com
 def words_of(text: Traced, variables: Variables, escape: str = "\\") -> list[Word]:
     """Return the words of a text in which operators mean nothing, as ENV and COPY have them."""
     reader = _Reader(text, variables, escape, operators="")
-    found = []
-    while True:
-        reader.skip(_BLANKS)
-        if reader.is_done:
-            return found
-        found.append(reader.word())
+    found: list[Word] = []
+    while not reader.is_done:
+        if reader.here in _BLANKS:
+            reader.skip(_BLANKS)
+        else:
+            found.append(reader.word())
+    return found
 
 
 def _nesting(words: list[Word]) -> int:

@@ -41,17 +41,17 @@ class _Stage:
 
     def __init__(self, name: str, image: Image | None, place: Place, parent: _Stage | None) -> None:
         self.name, self.place, self.parent = name, place, parent
-        self.image = parent.image if parent else image
+        self.image: Image | None = parent.image if parent else image
         self.variables: dict[str, str | None] = dict(parent.variables) if parent else {}
         self.settings: dict[str, Setting] = dict(parent.settings) if parent else {}
         self.asked: list[Asked] = list(parent.asked) if parent else []
         self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
         self.lost: list[Lost] = []
         self.feeding: list[Image] = list(parent.feeding) if parent else [image] if image else []
-        self.python = parent.python if parent else None
-        self.alters_libraries = parent.alters_libraries if parent else False
-        self.alters_python = parent.alters_python if parent else False
-        self.has_shell = parent.has_shell if parent else True
+        self.python: tuple[str, Place] | None = parent.python if parent else None
+        self.alters_libraries: bool = parent.alters_libraries if parent else False
+        self.alters_python: bool = parent.alters_python if parent else False
+        self.has_shell: bool = parent.has_shell if parent else True
 
     def environment(self, wishes: Sequence[Wish], images: Sequence[Image]) -> Environment:
         """Return what the stage amounts to."""

@@ -26,8 +26,10 @@ def render(report: LintReport, *, width: int, colour: bool, written: bool) -> st
         _finding(page, one)
     for place, undecided in report.undecided:
         page.line()
-        page.line((f"{printable(str(place))}: ", "bold"), (f"not judged {undecided.cause} [{undecided.rule}]", ""))
-        page.paragraph(printable("; ".join(dict.fromkeys(r.source for r in undecided.reasons)), _MOST_WORDS), 4)
+        page.line((f"{printable(str(place))}: ", "bold"),
+                  (f"not judged {undecided.cause} [{undecided.rule}]", ""))
+        why = "; ".join(dict.fromkeys(reason.source for reason in undecided.reasons))
+        page.paragraph(printable(why, _MOST_WORDS), 4)
     for place, note in report.notes:
         page.line()
         page.line((f"{printable(str(place))}: ", "bold"), ("note", ""))
