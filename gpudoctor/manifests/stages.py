@@ -116,11 +116,11 @@ class _Stages:
     def _argument(self, instruction: Instruction) -> None:
         for word in words_of(instruction.arguments, self._variables(), self.escape):
             name, equals, value = word.text.partition("=")
-            given = value if word.known else None
-            if not self.stages:
-                self.globals[name] = given if equals else None
-            else:
-                self.stages[-1].variables[name] = given if equals else self.globals.get(name)
+            variables = self.stages[-1].variables if self.stages else self.globals
+            if equals:
+                variables[name] = value if word.known else None
+            elif name in self.globals:
+                variables[name] = self.globals[name]
 
     def _variables(self) -> Variables:
         return self.stages[-1].variables if self.stages else self.globals
