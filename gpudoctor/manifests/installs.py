@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.shellwords import Command, Redirection
@@ -70,7 +71,7 @@ def install_of(command: Command) -> Install | None:
         return None
     found = _arguments(words[start + 1:], python)
     lost = tuple(pair for at in range(len(command.redirections))
-                 if (pair := _lost(command.redirections[at:], words, start)) is not None)
+                 if (pair := _lost(command.redirections, at, words, start)) is not None)
     return found if not lost else Install(
         tool=found.tool, requirements=found.requirements, files=found.files, index=found.index, lost=lost,
         extra_indexes=found.extra_indexes, python=found.python, no_dependencies=found.no_dependencies)
@@ -129,21 +130,22 @@ def _shortened(word: Word, value: str) -> Word:
     return Word(text=value, start=word.start, end=word.end, known=word.known, plain=word.plain)
 
 
-def _lost(following: Sequence[Redirection], words: Sequence[Word], start: int) -> tuple[Word, str] | None:
+def _lost(redirections: Sequence[Redirection], number: int, words: Sequence[Word], start: int
+          ) -> tuple[Word, str] | None:
     """Return the requirement whose bound became a file's name, and what was meant; None for another file."""
-    first = following[0]
+    first = redirections[number]
     if first.after - 1 <= start or not first.glued or not _is_bound(first):
         return None
     word = words[first.after - 1]
     if not (word.known and _SPEC.match(word.text)):
         return None
-    meant, end, plain = word.text, word.end, word.plain
-    for one in following:
+    meant, end, plain = [word.text], word.end, word.plain
+    for one in islice(redirections, number, None):
         if one.start != end or one.target is None or not _is_bound(one):
             break
-        meant = f"{meant}{one.operator}{one.target.text}"
+        meant += [one.operator, one.target.text]
         end, plain = one.target.end, plain and one.target.plain
-    return Word(text=word.text, start=word.start, end=end, plain=plain), meant
+    return Word(text=word.text, start=word.start, end=end, plain=plain), "".join(meant)
 
 
 def _is_bound(one: Redirection) -> bool:

@@ -16,12 +16,11 @@ from gpudoctor.manifests.laying import Laid, lay_over
 from gpudoctor.manifests.said import Said
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Environment, Wish
-from gpudoctor.model import (
-    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided,
-)
+from gpudoctor.model import Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided
 
 _FILE = "file."
 _REQUIRED = "requirement-not-met"  # says of what was required what another page says better
+_MOST_STATEMENTS = 200  # of one environment that show something by themselves
 _JUDGED = (Severity.ERROR, Severity.WARNING)
 
 
@@ -75,7 +74,10 @@ class Linter:
             notes.append((image.place, "which image it is only the build knows: a variable has no value"))
         if environment.python is None and base is not None and not environment.alters_python:
             environment = replace(environment, python=base.python)
-        for one in said.of_statements(environment, tables):
+        for number, one in enumerate(said.of_statements(environment, tables)):
+            if number == _MOST_STATEMENTS:
+                notes.append((one.place, f"from here on not judged: {number} statements before were"))
+                break
             findings += self._of_file(one, environment, None)
         findings += self._without_wheel(environment)
         wishes = gpu_wishes(environment, tables)

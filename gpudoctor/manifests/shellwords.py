@@ -83,8 +83,8 @@ def words_of(text: Traced, variables: Variables, escape: str = "\\") -> list[Wor
     reader = _Reader(text, variables, escape, operators="")
     found: list[Word] = []
     while not reader.is_done:
-        if reader.here in _BLANKS:
-            reader.skip(_BLANKS)
+        if reader.here in f"{_BLANKS}\n":
+            reader.skip(f"{_BLANKS}\n")
         else:
             found.append(reader.word())
     return found
