@@ -20,7 +20,6 @@ from gpudoctor.model import (
 )
 
 NO_TEXT = Unknown(reason="no text was read", asked=False)
-NO_FILE = Absent(source="no file was read that says it")
 
 
 class Truth(Enum):
@@ -53,7 +52,7 @@ class Subject:
         return fact
 
 
-_NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": NO_FILE}
+_NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": Absent(source="no file was read")}
 Subjects = Mapping[Scope, Sequence[Subject]]
 
 

@@ -85,7 +85,7 @@ def _finding() -> dict[str, Any]:
         "image": text_or_null, "effect": {"type": "object"}, "risk": {"enum": list(get_args(Risk))},
         "undo": text_or_null, "proven": {"enum": ["model", "tried", "unproven"]}})
     severity = {"enum": [s.value for s in Severity]}
-    finding = _object({
+    return _object({
         "rule": {"type": "string", "pattern": "^GPD"},
         "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"},
         "certainty": {"enum": [c.value for c in Certainty]}, "severity": severity,
@@ -93,7 +93,6 @@ def _finding() -> dict[str, Any]:
         "evidence": {"type": "array", "items": evidence},
         "consequences": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
         "fixes": {"type": "array", "items": fix}, "asks": {"type": "array", "items": ask}})
-    return finding
 
 
 def report_schema() -> dict[str, Any]:
@@ -194,8 +193,9 @@ def lint_schema() -> dict[str, Any]:
         "diff": {**TEXT, "description": "with --fix: what can be put right, as patch takes it"}})}
 
 
-SCHEMAS = {"lint-1.json": lint_schema, "plan-1.json": plan_schema, "recommendation-1.json": recommendation_schema,
-           "report-1.json": report_schema, "snapshot-1.json": snapshot_schema}
+SCHEMAS = {"lint-1.json": lint_schema, "plan-1.json": plan_schema,
+           "recommendation-1.json": recommendation_schema, "report-1.json": report_schema,
+           "snapshot-1.json": snapshot_schema}
 
 
 def render(name: str) -> str:

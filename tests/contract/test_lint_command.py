@@ -92,16 +92,16 @@ def test_what_is_put_right(tmp_path: Path) -> None:
 def test_the_diff_is_one_that_patch_takes(tmp_path: Path) -> None:
     written(tmp_path, Dockerfile=BROKEN.rstrip("\n"))
     said = document(lint(tmp_path, "Dockerfile", *ANY, "--fix", "--format", "json"))
-    patched = subprocess.run(["patch", str(tmp_path / "Dockerfile")], input=said["diff"], text=True, check=False,
-                             capture_output=True)
+    patched = subprocess.run(["patch", str(tmp_path / "Dockerfile")], input=said["diff"], text=True,
+                             check=False, capture_output=True)
     assert patched.returncode == 0, patched.stdout
     assert "[and-cuda]" in (tmp_path / "Dockerfile").read_text()
 
 
 def test_files_that_belong_together_are_read_together(tmp_path: Path) -> None:
     """A list that a Dockerfile installs is judged with it, named or not; what lies outside is left alone."""
-    written(tmp_path, Dockerfile="# --gpus all\nFROM python:3.12\nCOPY r.txt .\nRUN pip install -r r.txt -r ../o.txt",
-            r__txt="tensorflow==2.20.0\n")
+    text = "# --gpus all\nFROM python:3.12\nCOPY r.txt .\nRUN pip install -r r.txt -r ../o.txt"
+    written(tmp_path, Dockerfile=text, r__txt="tensorflow==2.20.0\n")
     (tmp_path.parent / "o.txt").write_text("torch==2.4.7\n")
     for words in (("Dockerfile",), ("Dockerfile", "r.txt"), ("r.txt", "Dockerfile")):
         run = lint(tmp_path, *words, *ANY)
@@ -166,7 +166,8 @@ def test_this_machine_whatever_it_is(tmp_path: Path) -> None:
 
 
 def test_what_is_hostile_in_a_file_is_spelled_out(tmp_path: Path) -> None:
-    written(tmp_path, Dockerfile="FROM nvidia/cuda:12.4.1-\x1b[2J-base-x\nRUN pip install a\x1b[2J>=1 b\x07>=1\n")
+    text = "FROM nvidia/cuda:12.4.1-\x1b[2J-base-x\nRUN pip install a\x1b[2J>=1 b\x07>=1\n"
+    written(tmp_path, Dockerfile=text)
     run = lint(tmp_path, "Dockerfile", *ANY, "--fix")
     assert "\x1b" not in run.stdout + run.stderr
     assert run.returncode in (HEALTHY, FINDINGS)

@@ -1,9 +1,9 @@
-"""Laws of reading files: whatever stands in them ends in statements or one line, soon, with places that hold."""
+"""Laws of reading files: whatever stands in them ends in statements or one line, and soon."""
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -16,10 +16,13 @@ from gpudoctor.manifests.statements import Environment
 
 NAMES = ("Dockerfile", "requirements.txt", "pyproject.toml", "environment.yml")
 PIECES = st.sampled_from([
-    "FROM", "RUN", "ENV", "ARG", "COPY", "SHELL", "# escape=`", " ", " ", "\n", "\n", "\\\n", "`\n", "<<EOF", "EOF",
-    "pip install", "torch>=2", "'", '"', "$", "${", "}", "$(", ")", "`", ">", "<", "=", "[", "]", "{", "}", ":", "-",
-    "- ", "  ", "image:", "services:", "dependencies", "kind: Pod", "&a", "*a", "!!python/object:x", "[project]",
-    "-r x.txt", ";", "&&", "if", "fi", "A=1", "--index-url", "\ufeff", "\x00", "\r\n", "\u2028", "é", "#", "|", "@"])
+    "FROM", "RUN", "ENV", "ARG", "COPY", "SHELL", "# escape=`", " ", " ", "\n", "\n", "\\\n", "`\n", "<<EOF",
+    "EOF", "pip install", "torch>=2", "'", '"', "$", "${", "}", "$(", ")", "`", ">", "<", "=", "[", "]", "{",
+    "}",
+    ":", "-", "- ", "  ", "image:", "services:", "dependencies", "kind: Pod", "&a", "*a", "!!python/object:x",
+    "[project]", "-r x.txt", ";", "&&", "if", "fi", "A=1", "--index-url", "\ufeff", "\x00", "\r\n", "\u2028",
+    "é",
+    "#", "|", "@"])
 TEXTS = st.one_of(st.lists(PIECES, max_size=60).map("".join), st.text(max_size=200))
 
 
@@ -36,12 +39,14 @@ def test_whatever_stands_in_a_file_is_read_or_refused_in_one_line(name: str, tex
     def reader(_: str) -> Source:
         return Source("x.txt", "six\n-r x.txt\n")
 
+    said = ""
+    found: list[Environment] = []
     try:
         found = kinds.environments(Source(name, text), reader)
     except ManifestError as error:
-        assert str(error).count("\n") == 0
-        assert str(error).startswith(f"{name}:") or str(error).startswith("x.txt:")
-        return
+        said = str(error)
+    assert "\n" not in said
+    assert said == "" or said.startswith((f"{name}:", "x.txt:"))
     for environment in found:
         for place in places(environment):
             whole = text if place.file == name else "six\n-r x.txt\n"
@@ -61,22 +66,20 @@ def test_a_word_that_is_plain_stands_where_it_says(text: str) -> None:
             assert not word.plain or text[word.start:word.end] == word.text
 
 
-@pytest.mark.parametrize("made", [
-    lambda n: "FROM a\nRUN " + "a\\\n" * n, lambda n: "FROM a\nRUN " + "$(" * n, lambda n: "FROM a\nRUN " + "${A-" * n,
-    lambda n: "FROM a\nRUN pip install " + "a>=1 " * n, lambda n: "FROM a\nRUN pip install a" + ">=1,<2" * n,
-    lambda n: "FROM a\nENV A=1" + " B='x'" * n, lambda n: "FROM a\n" + "RUN x\n" * n, lambda n: "# escape=`\n" * n,
-    lambda n: "FROM a\nRUN [" + '"a",' * n + '"b"]', lambda n: "FROM a\nCOPY " + "<<A " * n + "/x\n" + "A\n" * n,
-    lambda n: "FROM a\nRUN pip install " + "a" * n + "!" * n + ">1",
-], ids=range(11))
-def test_reading_takes_time_in_proportion_to_the_length(made: Callable[[int], str]) -> None:
+@pytest.mark.parametrize(("begin", "again", "end"), [
+    ("FROM a\nRUN ", "a\\\n", ""), ("FROM a\nRUN ", "$(", ""), ("FROM a\nRUN ", "${A-", ""),
+    ("FROM a\nRUN pip install ", "a>=1 ", ""), ("FROM a\nRUN pip install a", ">=1,<2", ""),
+    ("FROM a\nENV A=1", " B='x'", ""), ("FROM a\n", "RUN x\n", ""), ("", "# escape=`\n", ""),
+    ("FROM a\nRUN [", '"a",', '"b"]'), ("FROM a\nCOPY ", "<<A ", "/x\nA\n"),
+    ("FROM a\nRUN pip install a", "!", ">1"), ("FROM a\nRUN pip install 'a", " ", "#'>=1"),
+])
+def test_reading_takes_time_in_proportion_to_the_length(begin: str, again: str, end: str) -> None:
     """Eight times the text takes less than thirty times as long; a square would take sixty-four."""
     def seconds(count: int) -> float:
-        source = Source("Dockerfile", made(count))
+        source = Source("Dockerfile", begin + again * count + end)
         begun = time.process_time()
-        try:
+        with contextlib.suppress(ManifestError):
             kinds.environments(source, lambda _: None)
-        except ManifestError:
-            pass
         return time.process_time() - begun
 
     short = min(seconds(1000) for _ in range(3))

@@ -33,7 +33,8 @@ def asked(text: str, **files: str) -> list[str]:
     ("\ufefffrom a\r\nrun b\r\n", ["FROM a", "RUN b"]),
     ("FROM --platform=linux/amd64 a AS b\n", ["FROM a AS b"]),
     ("FROM a\nRUN <<EOF\nFROM inside\nEOF\nCMD x\n", ["FROM a", "RUN <<EOF", "CMD x"]),
-    ("FROM a\nCOPY <<-'ONE' <<TWO /to\n1\n\tONE\n2\nTWO\nUSER x", ["FROM a", "COPY <<-'ONE' <<TWO /to", "USER x"]),
+    ("FROM a\nCOPY <<-'ONE' <<TWO /to\n1\n\tONE\n2\nTWO\nUSER x",
+     ["FROM a", "COPY <<-'ONE' <<TWO /to", "USER x"]),
     ("ARG V\nFROM a:$V\n", ["ARG V", "FROM a:$V"]),
 ])
 def test_instructions(text: str, expected: list[str]) -> None:
@@ -137,4 +138,5 @@ def test_a_shell_that_is_none_of_ours_is_not_judged() -> None:
 def test_variables() -> None:
     environment = built('FROM a\nARG X=1\nENV A=$X B="c d" C=$UNKNOWN/e\nENV OLD some text\n')
     values = {name: (one.value, one.stated) for name, one in environment.settings.items()}
-    assert values == {"A": ("1", "1"), "B": ("c d", "c d"), "C": (None, "/e"), "OLD": ("some text", "some text")}
+    assert values == {
+        "A": ("1", "1"), "B": ("c d", "c d"), "C": (None, "/e"), "OLD": ("some text", "some text")}

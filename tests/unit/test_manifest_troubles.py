@@ -55,6 +55,8 @@ CUDA_11 = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
 CUDA_12 = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"
 SLIM = "FROM python:3.12-slim"
 AND_CUDA = "RUN pip install 'tensorflow[and-cuda]==2.20.0'"
+LISTED = docker("# docker run --gpus all", SLIM, "COPY r.txt .", "RUN pip install -r r.txt")
+CPU_IMAGE = "tensorflow/tensorflow:2.17.0"
 POD = """kind: Pod
 spec:
   containers:
@@ -76,16 +78,14 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         docker(GPU, SLIM, "RUN pip install tensorflow==2.20.0"), "pip-nvidia-libs-not-installed",
         "tensorflow==2.20.0", docker(GPU, SLIM, AND_CUDA), ()),
     "no and-cuda in a list": (
-        {**docker(GPU, SLIM, "COPY r.txt .", "RUN pip install -r r.txt"), "r.txt": "six\ntensorflow==2.20.0\n"},
-        "pip-nvidia-libs-not-installed", "tensorflow==2.20.0",
-        {**docker(GPU, SLIM, "COPY r.txt .", "RUN pip install -r r.txt"),
-         "r.txt": "tensorflow[and-cuda]==2.20.0\n"}, ()),
+        {**LISTED, "r.txt": "six\ntensorflow==2.20.0\n"}, "pip-nvidia-libs-not-installed", "tensorflow==2.20.0",
+        {**LISTED, "r.txt": "tensorflow[and-cuda]==2.20.0\n"}, ()),
     "CPU build": (
         docker(GPU, SLIM, "RUN pip install torch --index-url https://download.pytorch.org/whl/cpu"),
         "cpu-only-build", "torch", docker(GPU, SLIM, "RUN pip install torch"), ()),
     "CPU image": (
-        {"compose.yaml": COMPOSE.format("tensorflow/tensorflow:2.17.0")}, "cpu-only-build",
-        "tensorflow/tensorflow:2.17.0", {"compose.yaml": COMPOSE.format("tensorflow/tensorflow:2.17.0-gpu")}, ()),
+        {"compose.yaml": COMPOSE.format(CPU_IMAGE)}, "cpu-only-build", CPU_IMAGE,
+        {"compose.yaml": COMPOSE.format(f"{CPU_IMAGE}-gpu")}, ()),
     "CPU base, CUDA in another stage": (
         docker("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS b", SLIM, "COPY --from=b /x /x",
                "RUN pip install tensorflow==2.20.0"),
@@ -132,8 +132,8 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         docker(CUDA_12, "ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH", AND_CUDA), ()),
     "capabilities without compute": (
         docker(CUDA_12, "ENV NVIDIA_DRIVER_CAPABILITIES=utility"), "docker-driver-capabilities",
-        "NVIDIA_DRIVER_CAPABILITIES=utility", docker(CUDA_12, "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
-        ()),
+        "NVIDIA_DRIVER_CAPABILITIES=utility",
+        docker(CUDA_12, "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility"), ()),
     "capabilities of a pod": (
         {"pod.yaml": POD.format("python:3.12", "graphics")}, "docker-driver-capabilities", "graphics",
         {"pod.yaml": POD.format("python:3.12", "all")}, ()),
