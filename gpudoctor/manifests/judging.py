@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudoctor import derive, remedy
 from gpudoctor.assume import lay
 from gpudoctor.candidates.ground import Ground, ground_of
-from gpudoctor.consequences import rank_of
+from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import images, releases, said
@@ -90,8 +90,15 @@ class Linter:
             return
         for one in said.of_build(environment, base, laid, ground.driver):
             findings += self._of_file(one, environment, laid)
-        findings += self._added(environment, laid, ground)
-        undecided += [(environment.place, one) for one in self._open(laid, ground)]
+        for snapshot in filter(None, (laid.snapshot, laid.withheld)):
+            judged = remedy.diagnose(snapshot, ground.database)
+            findings += [
+                Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
+                        laid=laid)
+                for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
+            if snapshot is laid.snapshot:
+                undecided += [(environment.place, one) for one in judged.undecided
+                              if one.asked and key_of(one) not in ground.had]
 
     def _ground(self, python: str | None) -> Ground:
         if python not in self._grounds:
@@ -121,20 +128,7 @@ class Linter:
                              self.database.tables)
             yield from (Located(place=asked.place, environment=environment, finding=finding)
                         for finding in found.findings
-                        if (finding.rule, finding.subject) not in ground.had and finding.cause != _REQUIRED)
-
-    def _added(self, environment: Environment, laid: Laid, ground: Ground) -> Iterator[Located]:
-        """Yield what was not there before the environment was laid over the host."""
-        for snapshot in filter(None, (laid.snapshot, laid.withheld)):
-            judged = remedy.diagnose(snapshot, ground.database)
-            yield from (Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
-                                laid=laid) for one in judged.findings
-                        if (one.rule, one.subject) not in ground.had and one.severity in _JUDGED)
-
-    def _open(self, laid: Laid, ground: Ground) -> Iterator[Undecided]:
-        found = evaluate(derive.subjects(laid.snapshot, ground.database), ground.database.rules,
-                         ground.database.tables)
-        yield from (one for one in found.undecided if one.asked and (one.rule, one.subject) not in ground.had)
+                        if key_of(finding) not in ground.had and finding.cause != _REQUIRED)
 
 
 def _reads_files(rule: Rule) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.harness.readme import ROOT, assert_shows
+
 DOCKERFILE = """\
 FROM nvidia/cuda:12.4.1-cudnn9-runtime-ubuntu22.04
 ENV NVIDIA_DRIVER_CAPABILITIES=utility
@@ -17,7 +17,6 @@ RUN apt-get update && apt-get install -y python3-pip
 RUN pip install tensorflow==2.20.0 numpy>=1.26
 """
 WORDS = ("lint", "Dockerfile", "--assume", "driver=595.45.04", "--fix")
-_SHOWN = re.compile(r"<!-- lint: begin -->\n(.*?)<!-- lint: end -->", re.DOTALL)
 
 
 def printed(folder: Path) -> str:
@@ -31,12 +30,4 @@ def printed(folder: Path) -> str:
 
 def test_the_readme_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """`--update-golden` writes it anew."""
-    text = printed(tmp_path)
-    readme = ROOT / "README.md"
-    page = readme.read_text("utf-8")
-    shown = _SHOWN.search(page)
-    assert shown is not None, "README.md shows no linted file between its markers"
-    if request.config.getoption("--update-golden"):
-        readme.write_text(page[: shown.start(1)] + text + page[shown.end(1):], "utf-8")
-        return
-    assert shown[1] == text
+    assert_shows("lint", printed(tmp_path), request)

@@ -78,7 +78,8 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         docker(GPU, SLIM, "RUN pip install tensorflow==2.20.0"), "pip-nvidia-libs-not-installed",
         "tensorflow==2.20.0", docker(GPU, SLIM, AND_CUDA), ()),
     "no and-cuda in a list": (
-        {**LISTED, "r.txt": "six\ntensorflow==2.20.0\n"}, "pip-nvidia-libs-not-installed", "tensorflow==2.20.0",
+        {**LISTED, "r.txt": "six\ntensorflow==2.20.0\n"}, "pip-nvidia-libs-not-installed",
+        "tensorflow==2.20.0",
         {**LISTED, "r.txt": "tensorflow[and-cuda]==2.20.0\n"}, ()),
     "CPU build": (
         docker(GPU, SLIM, "RUN pip install torch --index-url https://download.pytorch.org/whl/cpu"),
