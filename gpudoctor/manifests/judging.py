@@ -132,7 +132,10 @@ class Linter:
 
 
 def _reads_files(rule: Rule) -> bool:
-    return any(condition.fact.startswith(_FILE) for block in rule.detect for condition in block.when)
+    conditions = [condition for block in rule.detect for condition in block.when]
+    read = [condition.fact for condition in conditions]
+    read += [one.right.other for one in conditions if one.right is not None and one.right.other is not None]
+    return any(name.startswith(_FILE) for name in read)
 
 
 def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:

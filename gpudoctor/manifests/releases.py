@@ -158,10 +158,9 @@ def frameworks_asked(asked: Sequence[Asked], python: str | None) -> dict[str, li
     found: dict[str, list[Asked]] = {}
     for one in asked:
         requirement = requirement_of(one)
-        framework = _FRAMEWORK_OF.get(requirement.name.lower()) if requirement else None
-        own = framework in FRAMEWORKS and framework != "paddle" and requirement is not None
-        if own and framework and requirement and applies(requirement, python) and not one.index:
-            found.setdefault(framework, []).append(one)
+        name = requirement.name.lower() if requirement else ""
+        if name in FRAMEWORKS and requirement and applies(requirement, python) and not one.index:
+            found.setdefault(name, []).append(one)
     return found
 
 

@@ -38,7 +38,8 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
     asked = releases.frameworks_asked(environment.asked, environment.python)
     for framework, some in asked.items():
         yield from _missing(framework, some, tables)
-        yield from _contradiction(framework, some, tables)
+        for command in dict.fromkeys(one.command for one in some):
+            yield from _contradiction(framework, [one for one in some if one.command == command], tables)
 
 
 def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:

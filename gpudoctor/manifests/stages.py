@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from gpudoctor.manifests import requirements
 from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse
@@ -182,9 +183,12 @@ class _Stages:
             yield from commands(instruction.arguments, stage.variables, self.escape)
             return
         program = [*marker_free(instruction.arguments)]
+        is_script = len(program) < 2 and not set(program) - _SHELLS
+        if not is_script:
+            yield from commands(instruction.arguments, stage.variables, self.escape)
         for document in instruction.documents:
             begin = document.text.text.partition("\n")[0]
-            if not (set(program[:1]) - _SHELLS) and (not begin.startswith("#!") or "sh" in begin):
+            if is_script and (not begin.startswith("#!") or "sh" in begin):
                 yield from commands(_joined_lines(document.text), stage.variables, self.escape)
 
     def _install(self, install: Install, stage: _Stage, *, in_shell: bool) -> None:
@@ -197,15 +201,17 @@ class _Stages:
         self.lost += self._losses(install)
         index, extra = _indexes(install, stage.variables)
         meant = {word.start: text for word, text in install.lost}
+        number = _ends(install)[0]
         for word in install.requirements:
             if word.known and not requirements.is_elsewhere(word.text):
                 stage.asked.append(Asked(
                     text=meant.get(word.start, word.text), place=self.source.of(word), index=index,
                     extra_indexes=extra, no_dependencies=install.no_dependencies, in_shell=in_shell,
+                    command=number,
                     rewritable=(word.plain and word.start not in meant) or _is_quoted(word, self.source)))
         for file in install.files:
             if file.known:
-                stage.asked += self._listed(file.text, stage)
+                stage.asked += [replace(one, command=number) for one in self._listed(file.text, stage)]
 
     def _losses(self, install: Install) -> list[Lost]:
         return [Lost(meant=meant, given=word.text, place=self.source.of(word), rewritable=word.plain)

@@ -23,6 +23,7 @@ class Asked:
     """A distribution that is asked for, as written; `index` is the address that replaces the default one.
 
     `rewritable`: it stands there as it is, so that it can be replaced. `in_shell`: a shell reads it first.
+    `command`: what has the same number there is installed by one command.
     """
 
     text: str
@@ -33,6 +34,7 @@ class Asked:
     no_dependencies: bool = False
     rewritable: bool = True
     in_shell: bool = False
+    command: int = 0
 
 
 @frozen

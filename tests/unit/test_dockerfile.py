@@ -86,6 +86,9 @@ def test_the_image_that_it_ends_with(text: str, expected: str | None) -> None:
     ('["pip", "install", "a>=1"]', ["a>=1"]),
     ("<<EOF\npip install a\npip install \\\n  b\nEOF", ["a", "b"]),
     ("python3 <<EOF\npip install a\nEOF", []),
+    ("pip install a && python3 - <<EOF\npip install b\nEOF", ["a"]),
+    ("bash <<EOF\npip install a\nEOF", ["a"]),
+    ("bash -ex <<EOF\npip install a\nEOF", []),
     ("--mount=type=cache,target=/x pip install a", ["a"]),
     ("conda install -y -c nvidia pytorch=2.1", []),
 ])

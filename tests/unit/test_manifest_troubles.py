@@ -223,6 +223,8 @@ def test_what_can_be_put_right_is_sound_afterwards_and_stays_as_it_is(name: str)
     docker("FROM nvidia/cuda:99.9.9-runtime-ubuntu88.04"),
     docker("FROM nvidia/cuda@sha256:0123"),
     {"requirements.txt": "torch==99.0\n"},
+    docker(SLIM, "RUN pip install torch==2.4.1", "RUN pip install 'torch>=2.6'"),
+    docker(SLIM, "RUN pip install tensorflow-cpu==2.1.9"),
 ])
 def test_what_is_meant_for_the_cpu_or_not_known_is_left_alone(files: Files) -> None:
     assert causes(judged(files)) == []
