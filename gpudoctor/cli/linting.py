@@ -87,6 +87,7 @@ def _read(name: str) -> str:
 def _described(texts: Mapping[str, str], python: str | None) -> dict[str, list[Environment]]:
     """Return the environments of each file; a list that another file takes in is judged with that one."""
     taken: set[str] = set()
+    named = {os.path.realpath(name): name for name in texts}
 
     def reader(of: str) -> kinds.Reader:
         folder = os.path.realpath(os.path.dirname(os.path.abspath(of)))
@@ -95,9 +96,9 @@ def _described(texts: Mapping[str, str], python: str | None) -> dict[str, list[E
             path = os.path.realpath(name)
             if not path.startswith(f"{folder.rstrip('/')}/"):
                 return None  # what lies outside of its folder is no part of what is built
-            if name in texts:
-                taken.add(name)
-                return Source(name, texts[name])
+            if path in named:
+                taken.add(named[path])
+                return Source(named[path], texts[named[path]])
             found = Host().read_text(path, limit_bytes=_MAX_BYTES)
             return Source(name, found.text) if isinstance(found, Text) and not found.truncated else None
 

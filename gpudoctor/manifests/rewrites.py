@@ -76,10 +76,16 @@ def diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     found: list[str] = []
     for name, text in before.items():
         if after[name] != text:
-            lines = difflib.unified_diff(text.splitlines(keepends=True),
-                                         after[name].splitlines(keepends=True), f"a/{name}", f"b/{name}")
+            shown = name.lstrip("/")
+            lines = difflib.unified_diff(_lines(text), _lines(after[name]), f"a/{shown}", f"b/{shown}")
             found += [line if line.endswith("\n") else f"{line}\n{_NO_END}\n" for line in lines]
     return "".join(found)
+
+
+def _lines(text: str) -> list[str]:
+    """Return lines with their ends, which are line feeds alone, as for patch."""
+    parts = text.split("\n")
+    return [*(f"{part}\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]
 
 
 # -- what to write instead ---------------------------------------------------------------------------------

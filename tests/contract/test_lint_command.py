@@ -10,6 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from gpudoctor import codec, ruledb
+from gpudoctor.assume import assumed, lay
 from tests.contract.checkout import run_gpudoctor
 from tools.build_schemas import render
 
@@ -103,6 +105,8 @@ def test_files_that_belong_together_are_read_together(tmp_path: Path) -> None:
     text = "# --gpus all\nFROM python:3.12\nCOPY r.txt .\nRUN pip install -r r.txt -r ../o.txt"
     written(tmp_path, Dockerfile=text, r__txt="tensorflow==2.20.0\n")
     (tmp_path.parent / "o.txt").write_text("torch==2.4.7\n")
+    dotted = f"{tmp_path}/./r.txt"
+    assert lint(tmp_path, "Dockerfile", dotted, *ANY).stdout.count("ERROR") == 1
     for words in (("Dockerfile",), ("Dockerfile", "r.txt"), ("r.txt", "Dockerfile")):
         run = lint(tmp_path, *words, *ANY)
         assert run.stdout.count("ERROR") == 1
@@ -148,6 +152,29 @@ def test_what_cannot_be_done(words: tuple[str, ...], exit_code: int, said: str, 
     run = lint(tmp_path, *words)
     assert (run.returncode, run.stdout) == (exit_code, ""), run.stderr
     assert said in run.stderr
+
+
+def test_a_recorded_machine_is_judged_for(tmp_path: Path) -> None:
+    """Its driver and its card, and nothing of what was wrong with it before."""
+    database, host = ruledb.load(), assumed([("driver", "535.104.05"), ("cc", "8.9")])
+    recorded = lay(database.base, host, database.tables, source="recorded")
+    written(tmp_path, Dockerfile="# --gpus all\nFROM python:3.12\nRUN pip install torch==2.15.0\n",
+            machine__json=json.dumps(codec.encode_snapshot(recorded)))
+    run = lint(tmp_path, "Dockerfile", "--from", str(tmp_path / "machine.json"), "--format", "json")
+    said = document(run)
+    assert [one["finding"]["cause"] for one in said["findings"]] == ["driver-too-old"]
+    assert (said["host"]["driver"], said["host"]["cards"]) == ("535.104.05", "8.9")
+
+
+def test_lines_end_where_patch_says(tmp_path: Path) -> None:
+    """What other programs call the end of a line is a character like others; a carriage return stays."""
+    text = "FROM python:3.12\r\nLABEL a='x\u2028y'\r\nRUN pip install a>=1\r\n"
+    (tmp_path / "Dockerfile").write_bytes(text.encode())
+    said = document(lint(tmp_path, "Dockerfile", *ANY, "--fix", "--write", "--format", "json"))
+    assert [(one["line"], one["column"]) for one in said["findings"]] == [(3, 17)]
+    assert (tmp_path / "Dockerfile").read_bytes() == text.replace("a>=1", "'a>=1'").encode()
+    changed = [line for line in said["diff"].split("\n") if line.startswith(("-RUN", "+RUN"))]
+    assert changed == ["-RUN pip install a>=1\r", "+RUN pip install 'a>=1'\r"]
 
 
 def test_4_a_snapshot_from_the_future(tmp_path: Path) -> None:
