@@ -35,6 +35,7 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
         if image.reference is not None:
             base = images.base_of(image.reference, tables)
             yield from (Said(place=image.place, facts=facts) for facts in _of_image(base, tables))
+    yield from _placeholders(environment, tables)
     asked = releases.frameworks_asked(environment.asked, environment.python)
     for framework, some in asked.items():
         yield from _missing(framework, some, tables)
@@ -50,6 +51,18 @@ def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
     if row is not None:
         yield {"file.image": base.reference, "file.image_end": str(row["ended"]),
                "file.image_ended": f"{str(row['system']).capitalize()} {row['version']}"}
+
+
+def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
+    """Yield the requirements that a release meets which is there only to say that the package has ended."""
+    table = tables.get("placeholder_distributions")
+    ended = {str(row["distribution"]): str(row["version"]) for row in (table.rows if table else ())}
+    for one in environment.asked:
+        requirement = releases.requirement_of(one)
+        version = ended.get(requirement.name.lower().replace("_", "-")) if requirement else None
+        if requirement and version and releases.applies(requirement, environment.python) and (
+                releases.admits(requirement, version)):
+            yield Said(place=one.place, facts={"file.placeholder_requirement": one.text.strip()})
 
 
 def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:

@@ -156,6 +156,9 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
     "a release that does not exist": (
         {"pyproject.toml": '[project]\ndependencies = [\n  "torch==2.4.7",\n]\n'}, "release-not-published",
         "torch==2.4.7", {"pyproject.toml": '[project]\ndependencies = [\n  "torch==2.4.1",\n]\n'}, ()),
+    "a package that has ended": (
+        {"requirements.txt": "six\ntensorflow-gpu\n"}, "tensorflow-gpu-package-removed", "tensorflow-gpu",
+        {"requirements.txt": "six\ntensorflow-gpu==2.10.1\n"}, ()),
     "requirements that contradict": (
         {"requirements.txt": "torch==2.4.1\nsix\ntorch>=2.6\n"}, "requirements-contradict", "torch>=2.6",
         {"requirements.txt": "torch==2.6.0\nsix\ntorch>=2.6\n"}, ()),
