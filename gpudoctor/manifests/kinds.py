@@ -12,7 +12,8 @@ from gpudoctor.manifests.statements import Environment
 
 __all__ = ["Reader", "environments"]
 
-_DOCKERFILE = re.compile(r"(?:.*[._-])?(?:dockerfile|containerfile)(?:[._-].*)?\Z", re.IGNORECASE)
+_DOCKERFILE = re.compile(
+    r"(?:.*[._-])?(?:dockerfile|containerfile)\Z|(?:dockerfile|containerfile)[._-].*\Z", re.IGNORECASE)
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
 _KNOWN = "a Dockerfile, requirements*.txt, pyproject.toml, or YAML of compose, conda or Kubernetes"

@@ -125,6 +125,7 @@ def test_files_that_belong_together_are_read_together(tmp_path: Path) -> None:
      "bcdefghijklmnopq", strict=True)), ("more than",)),
     ("pod.yaml", "[" * 5000, ("deeply",)),
     ("notes.md", "# notes\n", ("which kind of file is it?",)),
+    ("make-dockerfile.sh", "cd x\n", ("which kind of file is it?",)),
     ("requirements.txt", "a\n\udc80\n", (":2: ", "no UTF-8")),
 ])
 def test_4_a_file_that_cannot_be_read_is_one_line(name: str, content: str, words: tuple[str, ...],
