@@ -1,0 +1,43 @@
+"""The images that the tables know to build on: their references, and the systems in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpudoctor import versions
+from gpudoctor.dockerfiles.inside import System
+from gpudoctor.frozen import frozen
+from gpudoctor.model import RuleDatabase, Value
+
+Row = Mapping[str, Value]
+
+
+@frozen
+class PythonImage:
+    """An image with a Python and little else."""
+
+    reference: str
+    system: System
+
+
+def python_images(database: RuleDatabase) -> list[PythonImage]:
+    """Return the images python:...-slim-..., those with the newest Python first."""
+    found = [PythonImage(reference=f"python:{row['tag']}@{row['digest']}", system=system)
+             for row in rows("python_images", database)
+             if (system := system_of(str(row["system"]), database, str(row["python"]))) is not None]
+    return sorted(found, key=lambda image: versions.parse(image.system.python), reverse=True)
+
+
+def system_of(name: str, database: RuleDatabase, python: str | None = None) -> System | None:
+    """Return a system with its own Python, or with the one that an image adds to it."""
+    row = next((row for row in rows("image_systems", database) if row["system"] == name), None)
+    own = row.get("python") if row is not None else None
+    if row is None or (python is None and own is None):
+        return None
+    return System(python=python or str(own), glibc=str(row["glibc"]))
+
+
+def rows(name: str, database: RuleDatabase) -> Sequence[Row]:
+    """Return the rows of a table, none where a stranger's rules do not have it."""
+    table = database.tables.get(name)
+    return table.rows if table is not None else ()
