@@ -28,7 +28,9 @@ def dockerfile(
              "wheels.")] = Base.PYTHON_SLIM,
     require_: parameters.Require = None,
     python: Annotated[str | None, typer.Option(
-        metavar="VERSION|PYTHON", help="With this Python: a version such as 3.12, or an interpreter's.")] = None,
+        metavar="VERSION|PYTHON",
+        help="With this Python: a version such as 3.12, or an interpreter's.")
+    ] = None,
     pre: Annotated[bool, typer.Option("--pre", help="Consider pre-releases, too.")] = False,
     from_: Annotated[str | None, typer.Option(
         "--from", metavar="SNAPSHOT", help="For a recorded machine (- for stdin).")] = None,
@@ -39,7 +41,7 @@ def dockerfile(
     compose: Annotated[bool, typer.Option(
         "--compose", help="Write compose.yaml beside it (with -o).")] = False,
     kubernetes: Annotated[bool, typer.Option(
-        "--kubernetes", help="Write pod.yaml beside it (with -o), with a pre-flight init container.")] = False,
+        "--kubernetes", help="Write pod.yaml beside it (with -o), with a pre-flight container.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that hold something else.")] = False,
     tag: Annotated[str | None, typer.Option(
         metavar="REFERENCE", help="What the image is to be called (default: gpu-FRAMEWORK:VERSION).")] = None,

@@ -68,7 +68,8 @@ def dockerfile(wish: Wish) -> int:
 def _options(wish: Wish) -> Options:
     """Return how it is to be written; raise for what cannot be followed, before time is spent on it."""
     showing.refuse_lost_output(wish.output)
-    beside = [name for name, asked in (("--compose", wish.compose), ("--kubernetes", wish.kubernetes)) if asked]
+    both = (("--compose", wish.compose), ("--kubernetes", wish.kubernetes))
+    beside = [name for name, asked in both if asked]
     if beside and wish.output in (None, "-"):
         raise UsageError(f"{beside[0]} writes a file beside the Dockerfile: say where with -o FILE")
     file = os.path.basename(wish.output or "") or "Dockerfile"
@@ -100,8 +101,8 @@ def _write(texts: Mapping[str, str], wish: Wish) -> None:
     for path, text in texts.items():
         sources.write(text, path or None)
     if wish.wheel is None:
-        sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not have it, "
-                         "build a wheel, put it beside the Dockerfile and name it with --gpudoctor WHEEL\n")
+        sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
+                         "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
 
 
 def _refuse_other(path: str, text: str) -> None:

@@ -34,8 +34,8 @@ class Host:
         if assumed_versions:
             raise UsageError(f"--assume python={assumed_versions[0]}: write a version such as 3.12")
         if wanted is not None and self.recorded is not None:
-            raise UsageError(f"--from and --python {wanted} exclude one another: with a recorded machine only "
-                             "a version can be named, such as --python 3.12")
+            raise UsageError(f"--from and --python {wanted} exclude one another: with a recorded machine "
+                             "only a version can be named, such as --python 3.12")
         return wanted, None
 
     def seen(self, interpreter: str | None, database: RuleDatabase) -> Snapshot:

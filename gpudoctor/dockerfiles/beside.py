@@ -1,4 +1,4 @@
-"""What stands beside the Dockerfile: a file for Compose, and a pod for Kubernetes with a look before its start."""
+"""What stands beside the Dockerfile: a file for Compose, and a pod for Kubernetes that looks first."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def compose(chosen: Chosen, cards: Sequence[str], options: Options, database: Ru
         "image": image_name(chosen, options), "build": {"context": ".", "dockerfile": options.file},
         **({"shm_size": SHARED_MEMORY} if shares_memory(chosen) else {}),
         "deploy": {"resources": {"reservations": {"devices": [device]}}}}
-    head = [_head(chosen), "docker compose run --rm app; the container gets the cards by this reservation"
-            f"{_rule(database, 'docker-no-gpu-flag')}"]
+    how = "docker compose run --rm app; the container gets the cards by this reservation"
+    head = [_head(chosen), f"{how}{_rule(database, 'docker-no-gpu-flag')}"]
     if shares_memory(chosen):
         head.append(f"shm_size is for workers and NCCL{_rule(database, 'shm-too-small')}")
     return _document(head, {"services": {"app": service}})
@@ -67,9 +67,8 @@ def kubernetes(chosen: Chosen, cards: Sequence[str], options: Options, database:
             "restartPolicy": "Never", "securityContext": identity, "initContainers": [first],
             "containers": [program],
             "volumes": [{"name": _SHARED_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}]}}
-    head = [_head(chosen),
-            "Both containers ask for the cards, and the second is given those of the first"
-            f"{_rule(database, 'k8s-device-plugin')}",
+    both = "Both containers ask for the cards, and the second is given those of the first"
+    head = [_head(chosen), f"{both}{_rule(database, 'k8s-device-plugin')}",
             f"/dev/shm from memory, for workers and NCCL{_rule(database, 'shm-too-small')}"]
     if not own:
         head.append(f"gpudoctor cannot live in this image: gpudoctor:{__version__} is built from gpudoctor's "
@@ -79,7 +78,8 @@ def kubernetes(chosen: Chosen, cards: Sequence[str], options: Options, database:
 
 def _head(chosen: Chosen) -> str:
     said = chosen.said
-    return f"Written by gpudoctor {said.tool_version} with rules {said.rules_version} for {chosen.candidate.name}"
+    by = f"Written by gpudoctor {said.tool_version} with rules {said.rules_version}"
+    return f"{by} for {chosen.candidate.name}"
 
 
 def _rule(database: RuleDatabase, cause: str) -> str:

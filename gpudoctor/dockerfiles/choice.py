@@ -1,4 +1,4 @@
-"""Which image to build on and which release to install: what `recommend` offers to a container on this machine."""
+"""Which image to build on and what to install: what `recommend` offers to a container on this machine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refu
 from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.derive.requirements import Requirement
 from gpudoctor.dockerfiles.bases import PythonImage, python_images
+from gpudoctor.dockerfiles.cuda_base import on_cuda
 from gpudoctor.dockerfiles.inside import System, inside
 from gpudoctor.engine import evaluate
 from gpudoctor.examine import Policy, with_wishes
@@ -86,11 +87,13 @@ def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen
     wanted = replace(wanted, frameworks=wanted.frameworks or _here(snapshot, wanted))
     if wanted.base in _PREFIXES:
         return _published(snapshot, database, wanted)
+    if wanted.base == "cuda":
+        return _on_cuda(snapshot, database, wanted)
     return _on_python(snapshot, database, wanted)
 
 
 def _here(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
-    """Return the frameworks that are required, else those of the examined environment, else the first known."""
+    """Return the frameworks that are required, else those of the environment, else the first known."""
     if wanted.wishes:
         return ()
     listed = snapshot.frameworks if isinstance(snapshot.frameworks, tuple) else ()
@@ -179,6 +182,14 @@ def brings_libraries(one: Candidate, platform: str, tables: Tables) -> bool:
         stack.lacks_libraries for framework, version in releases
         for stack in stacks_of(framework, platform, tables)
         if stack.version == version and (framework != one.framework or stack.cuda == one.cuda))
+
+
+def _on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen | Nothing:
+    image, said = on_cuda(snapshot, database, _asked(wanted), wanted.python)
+    if image is None:
+        return Nothing(said=replace(said, exit_code=EXIT_NOTHING))
+    return Chosen(base="cuda", image=image.reference, python=image.system.python,
+                  candidate=said.candidates[0], said=said)
 
 
 # -- images with a framework ---------------------------------------------------------------------------------

@@ -23,12 +23,14 @@ _DOCTOR_PYTHON = "/opt/gpudoctor/bin/python"
 _INSTALL = " -m pip install "
 _WHEEL = re.compile(r"gpudoctor_cli-[0-9A-Za-z.+]{1,60}-py3-none-any\.whl\Z")
 _SHARING = frozenset({"torch"})  # their workers hand data through /dev/shm
+_APT = ("apt-get update", "apt-get install --yes --no-install-recommends python3 python3-venv",
+        "rm -rf /var/lib/apt/lists/*")
 _COMPILER = "torch.compile needs a C compiler (gcc and libc6-dev), which this image does without"
 
 
 @frozen
 class Options:
-    """How it is written: the image's name, the file's, a wheel of gpudoctor beside it, BuildKit's own syntax."""
+    """How it is written: the image's name, the file's, a wheel of gpudoctor beside it, BuildKit's syntax."""
 
     name: str | None = None
     file: str = "Dockerfile"
@@ -40,8 +42,8 @@ class Options:
         if self.name is not None:
             lines.reference(self.name)
         if self.wheel is not None and _WHEEL.match(self.wheel) is None:
-            raise lines.JunkReference(f"--gpudoctor {self.wheel[:80]!r}: name the wheel as it lies beside the "
-                                      "Dockerfile, such as gpudoctor_cli-VERSION-py3-none-any.whl")
+            raise lines.JunkReference(f"--gpudoctor {self.wheel[:80]!r}: name the wheel that lies beside the "
+                                      "Dockerfile: gpudoctor_cli-VERSION-py3-none-any.whl")
 
 
 def image_name(chosen: Chosen, options: Options) -> str:
@@ -72,7 +74,8 @@ def dockerfile(chosen: Chosen, cards: Sequence[str], options: Options, database:
 
 
 class _Writer:
-    def __init__(self, chosen: Chosen, cards: Sequence[str], options: Options, database: RuleDatabase) -> None:
+    def __init__(self, chosen: Chosen, cards: Sequence[str], options: Options,
+                 database: RuleDatabase) -> None:
         self._chosen, self._cards, self._options, self._database = chosen, cards, options, database
         self._own_environment = chosen.candidate.kind == "pip"
         self._keeps_entry = chosen.base == "ngc"
@@ -80,7 +83,7 @@ class _Writer:
     def blocks(self) -> list[list[Line]]:
         """Return the blocks of the file."""
         return [
-            self._head(), self._base(), self._environment(), self._user(),
+            self._head(), self._base(), self._environment(), self._python(), self._user(),
             self._framework() if self._own_environment else [],
             self._doctor() if has_preflight(self._chosen) else [], self._start(), self._usage()]
 
@@ -96,8 +99,8 @@ class _Writer:
         cards = "; ".join(f"{card.name}, compute capability {card.compute_capability}"
                           for card in said.ground.cards)
         first = [Line(text="# syntax=docker/dockerfile:1")] if self._options.buildkit else []
-        head = [f"Written by gpudoctor {said.tool_version} with rules {said.rules_version} for driver "
-                f"{said.ground.driver}; {cards or 'no card'}"]
+        by = f"Written by gpudoctor {said.tool_version} with rules {said.rules_version}"
+        head = [f"{by} for driver {said.ground.driver}; {cards or 'no card'}"]
         if said.assumptions:
             head.append(f"assumed, not seen: {', '.join(said.assumptions)}")
         return [*first, *(Line(why=text) for text in head), *self._remarks()]
@@ -118,8 +121,9 @@ class _Writer:
                           + self._rule("docker-image-without-cuda"),
             "ngc": "NVIDIA's own build: framework and CUDA libraries are in it, nothing is added"
                    + self._rule("docker-image-without-cuda"),
-            "cuda": "The wheel brings no CUDA libraries: this base has those that it was built for, runtime, not "
-                    "devel" + self._rule("docker-image-without-cuda", "cudnn-wrong-major"),
+            "cuda": "The wheel brings no CUDA libraries: this base has those that it was built for, runtime and "
+                    "not devel; the driver runs its CUDA, so its compatibility package stays unused"
+                    + self._rule("docker-image-without-cuda", "cuda-compat-shadows-libcuda"),
         }
         pin = ("" if "@sha256:" in self._chosen.image else
                "; its digest is in no table: docker image inspect --format '{{.RepoDigests}}' tells it")
@@ -137,6 +141,13 @@ class _Writer:
                 "On a host whose driver is too old for it the container does not even start"
                 + self._rule("docker-require-cuda-unsatisfied", "driver-too-old"))
         return found
+
+    def _python(self) -> list[Line]:
+        """Return the lines that install the system's Python, where the image has none."""
+        if self._chosen.base != "cuda":
+            return []
+        why = f"nvidia/cuda has no Python; this is the system's own, {self._chosen.python}"
+        return [Line(text="# hadolint ignore=DL3008", why=why), lines.run(_APT)]
 
     def _user(self) -> list[Line]:
         return [lines.run(

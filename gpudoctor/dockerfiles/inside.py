@@ -1,4 +1,4 @@
-"""The machine as a container on it sees it: what the host lends stays, what an image brings is the image's."""
+"""The machine as a container on it sees it: what the host lends stays, the rest is the image's."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ class System:
 
 
 def inside(snapshot: Snapshot, system: System, database: RuleDatabase) -> Snapshot:
-    """Return the snapshot of a container on the machine, with an environment in which nothing is installed."""
+    """Return the snapshot of a container on the machine, in an environment with nothing installed."""
     absent = Absent(source=_SOURCE)
-    names = [spec.name for spec in CATALOGUE.values() if spec.scope is Scope.HOST and spec.probe in _OF_IMAGE]
+    names = [spec.name for spec in CATALOGUE.values()
+             if spec.scope is Scope.HOST and spec.probe in _OF_IMAGE]
     host = {**snapshot.host, **{name: database.base.host.get(name, absent) for name in names}}
     values: dict[str, Value] = {
         "python": system.python, "glibc": system.glibc, "python.executable": PYTHON,

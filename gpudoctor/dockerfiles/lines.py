@@ -54,7 +54,7 @@ def comment(text: str) -> str:
 
 
 def sound(text: str, what: str) -> str:
-    """Return a text that can stand on a line; raise `UnwritableError` for one that would end it or hide in it."""
+    """Return a text that can stand on a line; raise `UnwritableError` for one that would end it."""
     if not text.isprintable():
         raise UnwritableError(f"{what} {printable(text, 80)!r} holds characters that cannot stand in a line")
     return text
@@ -63,8 +63,8 @@ def sound(text: str, what: str) -> str:
 def reference(text: str) -> str:
     """Return an image reference; raise `JunkReference` for what is none."""
     if len(text) > _LONGEST_REFERENCE or _REFERENCE.match(text) is None:
-        raise JunkReference(f"{printable(text, 80)!r} is no image reference: write NAME:TAG in small letters, "
-                              "for example registry.example/team/training:1")
+        raise JunkReference(f"{printable(text, 80)!r} is no image reference: write NAME:TAG in small "
+                            "letters, for example registry.example/team/training:1")
     return text
 
 
