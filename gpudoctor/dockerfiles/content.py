@@ -110,8 +110,13 @@ class _Writer:
         one = self._chosen.candidate
         cuda = f" for CUDA {one.cuda}" if one.cuda else ""
         return [Line(why=f"{one.name}{cuda}: no rule objects to it there"),
-                *(Line(why=f"note: {note}") for note in one.notes),
+                *(Line(why=f"note: {note}") for note in one.notes if note not in self._of_variables()),
                 *([Line(why=_COMPILER)] if _names(one) & _SHARING and self._own_environment else [])]
+
+    def _of_variables(self) -> list[str]:
+        """Return the notes that name a variable: they stand above the line that sets it."""
+        one = self._chosen.candidate
+        return [note for note in one.notes if any(name in note for name in one.environment)]
 
     def _base(self) -> list[Line]:
         whys = {
@@ -121,8 +126,8 @@ class _Writer:
                           + self._rule("docker-image-without-cuda"),
             "ngc": "NVIDIA's own build: framework and CUDA libraries are in it, nothing is added"
                    + self._rule("docker-image-without-cuda"),
-            "cuda": "The wheel brings no CUDA libraries: this base has those that it was built for, runtime and "
-                    "not devel; the driver runs its CUDA, so its compatibility package stays unused"
+            "cuda": "The wheel brings no CUDA libraries: this base has those that it was built for, runtime "
+                    "and not devel; the driver runs its CUDA, so its compatibility package stays unused"
                     + self._rule("docker-image-without-cuda", "cuda-compat-shadows-libcuda"),
         }
         pin = ("" if "@sha256:" in self._chosen.image else
@@ -161,7 +166,7 @@ class _Writer:
                             "In an environment of its own, so that no package of the system shadows it"
                             + self._rule("python-deps-abi"))
         set_here = {name: value for name, value in one.environment.items() if value}
-        why = "The folders that the release forgets to search" + self._rule("pip-nvidia-libs-not-found")
+        why = "; ".join(self._of_variables()) or "What this release needs" + self._rule("ld-library-path-not-set")
         path = Line(text=f"ENV PATH={ENVIRONMENT}/bin:$PATH VIRTUAL_ENV={ENVIRONMENT}")
         return [install, *(lines.variables(set_here, why) if set_here else []), path]
 

@@ -119,15 +119,15 @@ def _refused_by_toolkit(image: CudaImage, ground: Ground) -> Iterator[Rejection]
     if ceiling is None:
         yield Rejection(rule=rule, message="could not be judged: which CUDA the driver runs is not known")
     elif versions.parse(ceiling) < versions.parse(least):
-        yield Rejection(rule=rule, message=f"{image.reference} asks for a driver that runs CUDA {least}, this "
-                                           f"one runs {ceiling}")
+        yield Rejection(rule=rule, message=f"{image.reference} asks for a driver that runs CUDA {least}, "
+                                           f"this one runs {ceiling}")
 
 
 def _no_image(stack: Stack, database: RuleDatabase) -> Rejection:
     rule = rule_of("docker-image-without-cuda", database)
     if not _does_without(stack):
-        return Rejection(rule=rule, message="its wheels bring their CUDA libraries, and nvidia/cuda below them "
-                                            "would be a second CUDA: --base python-slim")
+        return Rejection(rule=rule, message="its wheels bring their CUDA libraries, and nvidia/cuda below "
+                                            "them would be a second CUDA: --base python-slim")
     return Rejection(rule=rule, message=f"no image of nvidia/cuda that these rules know has CUDA "
                                         f"{stack.cuda or '(not known)'} and cuDNN "
                                         f"{stack.row.get('cudnn', '(not known)')} for it")
@@ -146,5 +146,5 @@ def _offered(stack: Stack, image: CudaImage, ground: Ground) -> Candidate:
                      "image has them all was not judged")
     return Candidate(
         framework=stack.framework, version=stack.version, kind="pip", cuda=stack.cuda, python=stack.pythons,
-        verdict=Fit.WITH_NOTES if notes else Fit.FITS, notes=tuple(notes), pins=tuple(breaks), image=image.reference,
-        commands=install((stack,), breaks, ground.place))
+        verdict=Fit.WITH_NOTES if notes else Fit.FITS, notes=tuple(notes), pins=tuple(breaks),
+        image=image.reference, commands=install((stack,), breaks, ground.place))
