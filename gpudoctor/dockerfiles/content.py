@@ -98,12 +98,11 @@ class _Writer:
         said = self._chosen.said
         cards = "; ".join(f"{card.name}, compute capability {card.compute_capability}"
                           for card in said.ground.cards)
-        first = [Line(text="# syntax=docker/dockerfile:1")] if self._options.buildkit else []
         by = f"Written by gpudoctor {said.tool_version} with rules {said.rules_version}"
         head = [f"{by} for driver {said.ground.driver}; {cards or 'no card'}"]
         if said.assumptions:
             head.append(f"assumed, not seen: {', '.join(said.assumptions)}")
-        return [*first, *(Line(why=text) for text in head), *self._remarks()]
+        return [*(Line(why=text) for text in head), *self._remarks()]
 
     def _remarks(self) -> list[Line]:
         """Return what `recommend` notes of the release, each with its rule."""

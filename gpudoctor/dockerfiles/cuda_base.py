@@ -74,7 +74,7 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
             continue
         refusals: list[Rejection] = []
         for image in _for_stack(stack, images):
-            against = list(_against(stack, image, grounds[image.system]))
+            against = list(_against(stack, image, grounds[image.system], database))
             if not against:
                 offer = _offered(_plain(stack), image, grounds[image.system])
                 return image, replace(said, candidates=(offer, *rejected))
@@ -103,19 +103,20 @@ def _for_stack(stack: Stack, images: list[CudaImage]) -> Iterator[CudaImage]:
             yield image
 
 
-def _against(stack: Stack, image: CudaImage, ground: Ground) -> Iterator[Rejection]:
+def _against(stack: Stack, image: CudaImage, ground: Ground,
+             database: RuleDatabase) -> Iterator[Rejection]:
     """Yield what the index, the image's own requirement and the rules say against a release in an image."""
     yield from unpublished(_plain(stack), ground)
-    yield from _refused_by_toolkit(image, ground)
+    yield from _refused_by_toolkit(image, ground, database)
     yield from laid({"framework": stack.version, "cudnn": image.cudnn}, stack.framework, ground)
 
 
-def _refused_by_toolkit(image: CudaImage, ground: Ground) -> Iterator[Rejection]:
+def _refused_by_toolkit(image: CudaImage, ground: Ground, database: RuleDatabase) -> Iterator[Rejection]:
     """Yield that the image asks for a driver that runs a newer CUDA; older ones it takes by brand alone."""
     row: Mapping[str, object] = next(
-        (row for row in rows("cuda_image_requirements", ground.database) if row["cuda"] == image.cuda), {})
+        (row for row in rows("cuda_image_requirements", database) if row["cuda"] == image.cuda), {})
     ceiling, least = version_of(ground.fact("driver.cuda_ceiling")), str(row.get("least_cuda", image.cuda))
-    rule = rule_of("docker-require-cuda-unsatisfied", ground.database)
+    rule = rule_of("docker-require-cuda-unsatisfied", database)
     if ceiling is None:
         yield Rejection(rule=rule, message="could not be judged: which CUDA the driver runs is not known")
     elif versions.parse(ceiling) < versions.parse(least):

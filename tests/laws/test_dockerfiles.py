@@ -21,8 +21,9 @@ from gpudoctor.candidates.commands import install
 from gpudoctor.candidates.ground import Place
 from gpudoctor.candidates.stacks import FRAMEWORKS, Stack
 from gpudoctor.derive import requirements
-from gpudoctor.dockerfiles import Chosen, Nothing, Options, UnwritableError, Wanted, choose, compose, dockerfile
-from gpudoctor.dockerfiles import kubernetes, lines
+from gpudoctor.dockerfiles import (
+    Chosen, Nothing, Options, UnwritableError, Wanted, choose, compose, dockerfile, kubernetes, lines,
+)
 from gpudoctor.dockerfiles.bases import python_images
 from gpudoctor.dockerfiles.content import OLDEST_PYTHON, has_preflight
 from gpudoctor.dockerfiles.cuda_base import cuda_images

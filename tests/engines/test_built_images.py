@@ -1,0 +1,148 @@
+"""Generated Dockerfiles are built by a real engine, on a stand-in base, and start as they say.
+
+There is no image registry here: the base is a small Debian that debootstrap made, named by the build argument
+that every generated file has; pip finds a wheel of this checkout, what it needs, and empty wheels that bear the
+frameworks' names. Nothing else differs from what a user builds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.assume import assumed, lay, parse_assumption
+from gpudoctor.derive import requirements
+from gpudoctor.dockerfiles import (
+    BaseName, Chosen, Options, UnwritableError, Wanted, choose, dockerfile, lines,
+)
+from gpudoctor.model import RuleDatabase
+from tests.engines.standins import BASE, PYTHON, WHEEL, make_base, own_wheel
+from tests.harness.engine import Engine, unavailable
+from tests.unit.test_shells import HOSTILE
+
+OFF = ("-e", "GPUDOCTOR_PREFLIGHT=off")
+FINDINGS, WRONG_USAGE = 1, 2
+
+
+def database() -> RuleDatabase:
+    return ruledb.load(extent="told")
+
+
+def written(*frameworks: str, base: BaseName = "python-slim", cards: tuple[str, ...] = (),
+            options: Options | None = None) -> tuple[str, Chosen]:
+    """Return the Dockerfile for an L4 whose Python is the stand-in's."""
+    rules = database()
+    machine = lay(rules.base, assumed([parse_assumption(word) for word in ("cc=8.9", "driver=580.95.05")]),
+                  rules.tables, source="the test")
+    required = tuple(map(requirements.parse, cards))
+    python = PYTHON if base == "python-slim" else None
+    chosen = choose(machine, rules, Wanted(frameworks=frameworks, base=base, requirements=required, python=python))
+    assert isinstance(chosen, Chosen)
+    return dockerfile(chosen, cards, options or Options(wheel=WHEEL), rules), chosen
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return own_wheel(tmp_path_factory.mktemp("own"))
+
+
+@pytest.fixture(scope="module")
+def engine(own: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Start an engine that knows the stand-in base."""
+    reason = unavailable()
+    if reason:
+        pytest.skip(reason)
+    releases = {name: written(name)[1].candidate.version for name in ("tensorflow", "torch", "jax")}
+    started = Engine(Path(tempfile.mkdtemp(prefix="gpudoctor-")))  # short: a socket's path is
+    started.start()
+    try:
+        make_base(started, tmp_path_factory.mktemp("base"), own, releases)
+        yield started
+    finally:
+        started.stop()
+
+
+def built(engine: Engine, own: Path, folder: Path, text: str, name: str, *, buildkit: bool = False) -> Any:
+    """Build a generated file as it is, beside gpudoctor's wheel; return how the image is set up."""
+    (folder / WHEEL).write_bytes(own.read_bytes())
+    engine.build(text, folder, name, {"BASE": BASE}, buildkit=buildkit)
+    return json.loads(engine.run("image", "inspect", name).stdout)[0]["Config"]
+
+
+def test_tensorflow_on_python_slim(engine: Engine, own: Path, tmp_path: Path) -> None:
+    """Built, set up as written, and without a card stopped by the look before the start."""
+    text, chosen = written("tensorflow", cards=("gpu>=1",))
+    set_up = built(engine, own, tmp_path, text, "built:tensorflow")
+    variables = dict(entry.split("=", 1) for entry in set_up["Env"])
+    assert variables["NVIDIA_VISIBLE_DEVICES"] == "all"
+    assert variables["NVIDIA_DRIVER_CAPABILITIES"] == "compute,utility"
+    assert variables["NVIDIA_REQUIRE_CUDA"] == f"cuda>={chosen.candidate.least_cuda}"
+    assert variables["PATH"].startswith("/opt/venv/bin:/usr")
+    for name, value in chosen.candidate.environment.items():
+        assert variables[name] == value
+    assert (set_up["User"], set_up["WorkingDir"], set_up["Cmd"]) == ("10001:10001", "/home/app", ["python"])
+
+    stopped = engine.run("run", "--rm", "--network", "none", "built:tensorflow", "echo", "started", check=False)
+    assert (stopped.returncode, stopped.stdout) == (FINDINGS, ""), stopped.stderr
+    assert "no-nvidia-gpu" in stopped.stderr  # the reason, in words
+    assert "GPUDOCTOR_PREFLIGHT=off" in stopped.stderr  # and the way around
+
+    code = "import os, sys, tensorflow; print(tensorflow.__version__, sys.prefix, os.getuid(), os.getcwd())"
+    ran = engine.run("run", "--rm", "--network", "none", *OFF, "built:tensorflow", "python", "-c", code)
+    assert ran.stdout.split() == [chosen.candidate.version, "/opt/venv", "10001", "/home/app"]
+
+
+def test_how_deep_the_look_goes_is_a_variable(engine: Engine, own: Path, tmp_path: Path) -> None:
+    """And one that is none is wrong usage, said in a line."""
+    built(engine, own, tmp_path, written("tensorflow")[0], "built:depth")
+    for depth, code in (("static", FINDINGS), ("import", FINDINGS), ("deep'; exit 0; '", WRONG_USAGE)):
+        ran = engine.run("run", "--rm", "--network", "none", "-e", f"GPUDOCTOR_PREFLIGHT={depth}", "built:depth",
+                         check=False)
+        assert (ran.returncode, ran.stdout) == (code, ""), ran.stderr
+
+
+def test_an_end_of_the_program_is_the_end_of_the_container(engine: Engine, own: Path, tmp_path: Path) -> None:
+    """The program is the first process of the container, and its exit code is passed on."""
+    built(engine, own, tmp_path, written("torch")[0], "built:torch")
+    ran = engine.run("run", "--rm", "--network", "none", *OFF, "built:torch", "python", "-c",
+                     "import os, torch; print(os.getpid()); raise SystemExit(7)", check=False)
+    assert (ran.returncode, ran.stdout) == (7, "1\n")
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_by_buildkit(framework: str, engine: Engine, own: Path, tmp_path: Path) -> None:
+    """With the cache for pip, which leaves nothing in the image."""
+    text, chosen = written(framework, options=Options(wheel=WHEEL, buildkit=True))
+    built(engine, own, tmp_path, text, "built:buildkit", buildkit=True)
+    ran = engine.run("run", "--rm", "--network", "none", "--user", "0", *OFF, "built:buildkit", "sh", "-c",
+                     f"ls -A /root/.cache 2>/dev/null; python -c 'import {framework} as f; print(f.__version__)'")
+    assert ran.stdout.split() == ["pip", chosen.candidate.version] or ran.stdout.split() == [
+        chosen.candidate.version]
+    cached = engine.run("run", "--rm", "--network", "none", "--user", "0", *OFF, "built:buildkit", "find",
+                        "/root/.cache", "-type", "f", check=False)
+    assert cached.stdout == ""
+
+
+def test_hostile_values_arrive_as_they_are(engine: Engine, tmp_path: Path) -> None:
+    """Docker itself reads variables back as they were meant; what it could not hold was refused."""
+    values = {f"V{number}": value for number, value in enumerate((*HOSTILE, "${BASE}", "<<EOF", "a\\", '"]'))}
+    text, kept = lines.rendered([lines.base(BASE, "")]), {}
+    for name, value in values.items():
+        try:
+            text += lines.rendered([lines.variables({name: value}, value)])
+        except UnwritableError:
+            assert re.search(r"[\x00-\x1f\u2028\u202e]", value)
+        else:
+            kept[name] = value
+    assert len(kept) > len(values) / 2
+    engine.build(text, tmp_path, "built:hostile", {"BASE": BASE})
+    set_up = json.loads(engine.run("image", "inspect", "built:hostile").stdout)[0]["Config"]
+    found = dict(entry.split("=", 1) for entry in set_up["Env"])
+    assert {name: found[name] for name in kept} == kept
