@@ -165,7 +165,8 @@ class _Writer:
                             "In an environment of its own, so that no package of the system shadows it"
                             + self._rule("python-deps-abi"))
         set_here = {name: value for name, value in one.environment.items() if value}
-        why = "; ".join(self._of_variables()) or "What this release needs" + self._rule("ld-library-path-not-set")
+        needed = f"This release needs it{self._rule('ld-library-path-not-set')}"
+        why = "; ".join(self._of_variables()) or needed
         path = Line(text=f"ENV PATH={ENVIRONMENT}/bin:$PATH VIRTUAL_ENV={ENVIRONMENT}")
         return [install, *(lines.variables(set_here, why) if set_here else []), path]
 
@@ -201,12 +202,12 @@ class _Writer:
                 Line(text="WORKDIR /home/app")]
         program = ["python" if self._own_environment else "python3"]
         if not has_preflight(self._chosen):
-            why = (f"No pre-flight: gpudoctor runs on Python {OLDEST_PYTHON} and newer, and "
-                   + (f"this image has {self._chosen.python}" if self._chosen.python else
-                      "which one this image has is in no table"))
+            has = f"this image has {self._chosen.python}" if self._chosen.python else (
+                "which one this image has is in no table")
+            why = f"No pre-flight: gpudoctor runs on Python {OLDEST_PYTHON} and newer, and {has}"
             return [*user, lines.words("CMD", program, why)]
-        why = (f"Look before it starts: a fault ends the container with its reason; -e {SKIP}=off starts all "
-               "the same, static or import looks less deep")
+        why = (f"A fault ends the container with its reason; -e {SKIP}=off starts it all the same, "
+               "static or import looks less deep")
         entry = ["/bin/sh", "-c", script(preflight(self._chosen, self._cards)), "gpu-preflight"]
         if self._keeps_entry:
             return [*user, lines.words("CMD", [*entry, *program],
@@ -232,9 +233,9 @@ def preflight(chosen: Chosen, cards: Sequence[str]) -> list[str]:
     return [DOCTOR, "check", *python, *required]
 
 
-def script(check: Sequence[str]) -> str:
-    """Return the start of the container in one line of sh: look, say why not, or become the program."""
-    look = f'{shlex.join(check)} --depth "$depth"'
+def script(check: Sequence[str]) -> list[str]:
+    """Return the start of the container in parts of a line of sh: look, say why not, or be the program."""
+    look = f'{shlex.join(check)} --depth "$depth" >&2'
     skip = f"gpu-preflight: the program was not started; -e {SKIP}=off starts it without this look"
-    return (f'depth="${{{SKIP}:-smoke}}"; if [ "$depth" != off ]; then {look} >&2 || '
-            f'{{ code=$?; echo {shlex.quote(skip)} >&2; exit "$code"; }}; fi; exec "$@"')
+    return [f'depth="${{{SKIP}:-smoke}}"; if [ "$depth" != off ]; then', f"{look} ||",
+            f'{{ code=$?; echo {shlex.quote(skip)} >&2; exit "$code"; }}; fi;', 'exec "$@"']

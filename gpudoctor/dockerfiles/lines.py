@@ -23,6 +23,7 @@ _REFERENCE = re.compile(
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?\Z")
 _LONGEST_REFERENCE = 500
 _NEXT = " \\\n && "  # the next command of a RUN; it is read only if the one before succeeded
+_GOES_ON = " \\\n    "  # Docker joins the lines before it reads them
 _COMMENT = 400  # characters of one reason
 
 
@@ -88,7 +89,12 @@ def run(commands: Sequence[str], why: str = "") -> Line:
     return Line(text=f"RUN {_NEXT.join(sound(command, 'the command') for command in commands)}", why=why)
 
 
-def words(instruction: str, values: Sequence[str], why: str = "") -> Line:
-    """Return an instruction in its exec form, which no shell reads."""
-    listed = json.dumps([sound(value, "the argument") for value in values])
-    return Line(text=f"{instruction} {listed}", why=why)
+def words(instruction: str, values: Sequence[str | Sequence[str]], why: str = "") -> Line:
+    """Return an instruction in its exec form, which no shell reads; a word in parts goes over lines."""
+    listed = ", ".join(f'"{_json(value)}"' if isinstance(value, str) else
+                       f'"{_GOES_ON.join(map(_json, value))}"' for value in values)
+    return Line(text=f"{instruction} [{listed}]", why=why)
+
+
+def _json(text: str) -> str:
+    return json.dumps(sound(text, "the argument"))[1:-1]

@@ -36,7 +36,7 @@ def asked(snapshot: Path, *options: str) -> Run:
     ("tensorflow", ("--framework", "tensorflow")),
     ("torch", ("--framework", "torch", "--require", "gpu>=1", "--gpudoctor", WHEEL)),
     ("set", ("--framework", "tensorflow", "--framework", "torch", "--python", "3.11", "--buildkit")),
-    ("older", ("--framework", "tensorflow==2.13.*", "--python", "3.10", "--tag", "registry.example:5000/a/b:1")),
+    ("older", ("--framework", "tensorflow==2.13.*", "--python", "3.10", "--tag", "registry.example:5/a/b:1")),
     ("base-tensorflow", ("--base", "tensorflow")),
     ("base-ngc", ("--base", "ngc")),
     ("base-cuda", ("--base", "cuda")),
@@ -57,8 +57,8 @@ def test_what_is_written(name: str, options: tuple[str, ...], healthy: Path,
 
 def test_files_beside_it(healthy: Path, tmp_path: Path, golden: Callable[[str, str], None]) -> None:
     """Compose and Kubernetes, in the folder of the Dockerfile; a second time nothing is in the way."""
-    words = (*L4, "--framework", "torch", "--require", "gpu>=1", "--compose", "--kubernetes", "--tag", "a/b:1",
-             "-o", str(tmp_path / "gpu.Dockerfile"))
+    words = (*L4, "--framework", "torch", "--require", "gpu>=1", "--compose", "--kubernetes",
+             "--tag", "a/b:1", "-o", str(tmp_path / "gpu.Dockerfile"))
     for _ in range(2):
         run = asked(healthy, *words)
         assert (run.returncode, run.stdout) == (SOMETHING, ""), run.stderr
@@ -91,7 +91,8 @@ def test_nothing_else_is_overwritten_and_nothing_is_half_written(healthy: Path, 
     ((*L4, "--framework", "tensorflow==2.20.0", "--framework", "torch==2.15.0"), ("do not go together",)),
     ((*L4, "--framework", "paddle==2.6.2", "--python", "3.10"), ("GPD3047", "--base cuda")),
 ])
-def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy: Path, tmp_path: Path) -> None:
+def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy: Path,
+                      tmp_path: Path) -> None:
     """The rule is named and what would help; nothing is written."""
     run = asked(healthy, *options, "-o", str(tmp_path / "Dockerfile"))
     assert (run.returncode, run.stdout, list(tmp_path.iterdir())) == (NOTHING, "", [])
@@ -112,7 +113,7 @@ def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy:
     (("--require", "gpus>=2"), USAGE, ("gpu>=2, gpu.memory>=40GiB",)),
     (("--python", "3.7"), USAGE, ("no image python", "3.12")),
     (("--base", "ngc", "--python", "3.12"), USAGE, ("has its own Python",)),
-    (("--base", "tensorflow", "--framework", "torch", "--framework", "jax"), USAGE, ("torch and jax are two",)),
+    (("--base", "ngc", "--framework", "torch", "--framework", "jax"), USAGE, ("torch and jax are two",)),
     (("--base", "cuda", "--python", "3.13"), USAGE, ("no image of nvidia/cuda",)),
     (("--base", "alpine"), USAGE, ("alpine",)),
     (("--tag", "Not A Reference"), USAGE, ("is no image reference",)),

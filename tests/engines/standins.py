@@ -1,4 +1,4 @@
-"""What stands in for an image registry and a package index: a small Debian with wheels in it, and no network."""
+"""What stands in for an image registry and a package index: a small Debian with wheels in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONSTRAINTS = ROOT / "constraints" / "development.txt"
 _PIP = "[global]\nno-index = true\nfind-links = /wheels\ndisable-pip-version-check = true\n"
 _DOCKERFILE = "FROM gpudoctor-test/system\nCOPY wheels /wheels\nCOPY pip.conf /etc/pip.conf\n"
 # what pip is told to install, and nothing of it but the name, the version and the extra
-FRAMEWORKS = (("tensorflow", "and-cuda"), ("torch", ""), ("jax", "cuda12"))
+FRAMEWORKS = (("tensorflow", "and-cuda"), ("torch", ""))
 
 
 def own_wheel(folder: Path) -> Path:
@@ -42,9 +42,10 @@ def needed_wheels(own: Path) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "complete").exists():
             ran = subprocess.run(
-                [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder), "--python-version",
-                 PYTHON, "--platform", "manylinux2014_x86_64", "--platform", "manylinux_2_28_x86_64",
-                 "--only-binary", ":all:", "--constraint", str(CONSTRAINTS), str(own)],
+                [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder),
+                 "--python-version", PYTHON, "--platform", "manylinux2014_x86_64",
+                 "--platform", "manylinux_2_28_x86_64", "--only-binary", ":all:",
+                 "--constraint", str(CONSTRAINTS), str(own)],
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
             assert ran.returncode == 0, ran.stderr
             (folder / WHEEL).unlink(missing_ok=True)

@@ -30,9 +30,10 @@ def installed(requirement: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (target / _COMPLETE).exists():
             shutil.rmtree(target, ignore_errors=True)
-            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:",
-                       "--target", str(target), requirement]
-            ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
+                       "--only-binary", ":all:", "--target", str(target), requirement]
+            ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                 check=False)
             if ran.returncode:
                 pytest.skip(f"{requirement} cannot be installed: {ran.stderr[-400:]}")
             (target / _COMPLETE).touch()

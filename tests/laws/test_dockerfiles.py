@@ -1,4 +1,4 @@
-"""What must hold of every Dockerfile: it is what `recommend` offers, and nothing from outside leaves its line."""
+"""What must hold of every Dockerfile: it is what `recommend` offers, and no value leaves its line."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from tests.unit.test_shells import HOSTILE, PIECES
 
 ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-MORE_HOSTILE = ("\nONBUILD RUN reboot", "\n# escape=`", "\\", "\\\n", " \\", "<<EOF", "# x", "${BASE}", "]", '", "',
-                "\r", "\x85", "\u2028RUN x", "\x00", "\ud800", "@sha256:", "]\nRUN reboot", "\t")
+MORE_HOSTILE = ("\nONBUILD RUN reboot", "\n# escape=`", "\\", "\\\n", " \\", "<<EOF", "# x", "${BASE}", "]",
+                '", "', "\r", "\x85", "\u2028RUN x", "\x00", "\ud800", "@sha256:", "]\nRUN reboot", "\t")
 values = st.one_of(PIECES, st.sampled_from([*HOSTILE, *MORE_HOSTILE]),
                    st.lists(st.sampled_from(MORE_HOSTILE), min_size=1, max_size=3).map("".join))
 bases = st.sampled_from(["python-slim", "tensorflow", "ngc", "cuda"])
@@ -49,7 +49,8 @@ def database() -> RuleDatabase:
 
 
 def host(driver: str, capability: str) -> Snapshot:
-    facts = {"cc": Known(value=(capability,), source="the law"), "driver": Known(value=driver, source="the law")}
+    facts = {"cc": Known(value=(capability,), source="the law"),
+             "driver": Known(value=driver, source="the law")}
     return lay(database().base, facts, database().tables, source="the law")
 
 
@@ -167,7 +168,11 @@ def test_a_variable_keeps_its_value_or_is_refused(value: str) -> None:
     try:
         text = dockerfile(hostile, (), Options(), database())
     except UnwritableError as refused:
-        assert "\n" not in str(refused)
+        said = str(refused)
+    else:
+        said = ""
+    assert "\n" not in said
+    if said:
         return
     found = [line.rest for line in instructions(text) if line.rest.startswith("LD_LIBRARY_PATH=")]
     assert len(found) == 1
@@ -205,7 +210,7 @@ def test_what_is_required_reaches_the_check_as_one_word(text: str) -> None:
     try:
         required = requirements.parse(f"gpu>={text}")
     except requirements.RequirementError:
-        required = requirements.Requirement(text=text, subject="gpu", bound=text)  # as if it had been admitted
+        required = requirements.Requirement(text=text, subject="gpu", bound=text)  # as if admitted
     try:
         written = dockerfile(chosen(), (required.text,), Options(), database())
     except UnwritableError:
@@ -225,7 +230,11 @@ def test_an_image_is_a_reference_or_refused(name: str) -> None:
     try:
         lines.reference(name)
     except lines.JunkReference as refused:
-        assert "\n" not in str(refused)
+        said = str(refused)
+    else:
+        said = ""
+    assert "\n" not in said
+    if said:
         return
     assert re.fullmatch(r"[A-Za-z0-9._/:@-]+", name)
     text = dockerfile(replace(chosen(), image=name), (), Options(name=name), database())
@@ -241,8 +250,8 @@ def test_references_that_docker_takes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "", "Python", "a b", "a:b:c", "a//b", "/a", "a/", "a:", "a@sha256:12", "a:-x", "${BASE}", "a\n", "a" * 600,
-    "a:" + "b" * 129, "-a", "a..b", "a/b@c"])
+    "", "Python", "a b", "a:b:c", "a//b", "/a", "a/", "a:", "a@sha256:12", "a:-x", "${BASE}", "a\n",
+    "a" * 600, "a:" + "b" * 129, "-a", "a..b", "a/b@c"])
 def test_references_that_docker_refuses(name: str) -> None:
     with pytest.raises(lines.JunkReference):
         lines.reference(name)

@@ -88,7 +88,8 @@ def test_an_image_of_cuda_is_taken_that_the_toolkit_will_start(database: RuleDat
     older, newer = (found(host(database, "cc=8.9", f"driver={driver}"), database, base="cuda")
                     for driver in ("535.104.05", "580.95.05"))
     assert older.image == "nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04"
-    assert (older.candidate.version, older.candidate.commands[0].split()[-1]) == ("2.15.1", "tensorflow==2.15.1")
+    assert older.candidate.version == "2.15.1"
+    assert older.candidate.commands[0].endswith(" tensorflow==2.15.1")
     assert newer.image.startswith("nvidia/cuda:12.")
     assert newer.candidate.version > older.candidate.version
     exact = choose(host(database, *L4), database, Wanted(frameworks=("tensorflow==2.20.0",), base="cuda"))
@@ -98,17 +99,18 @@ def test_an_image_of_cuda_is_taken_that_the_toolkit_will_start(database: RuleDat
 
 
 @pytest.mark.parametrize(("required", "count"), [
-    (("gpu>=2",), 2), (("gpu>=2", "gpu>=4"), 4), (("gpu > 2",), 3), (("gpu==8",), 8), (("gpu<4",), None), ((), None),
-    (("gpu.memory>=40GiB",), None),
+    (("gpu>=2",), 2), (("gpu>=2", "gpu>=4"), 4), (("gpu > 2",), 3), (("gpu==8",), 8), (("gpu<4",), None),
+    ((), None), (("gpu.memory>=40GiB",), None),
 ])
 def test_how_many_cards_are_asked_for(required: tuple[str, ...], count: int | None) -> None:
     assert number_of_cards(required) == count
 
 
 @pytest.mark.parametrize(("texts", "words"), [
-    (("gpu>=2", "gpu>=3", "gpu<=8"), ""), (("gpu", "gpu==1"), ""), (("gpu>=2", "gpu>=1", "gpu<2"), "'gpu>=2' and"),
-    (("gpu>4", "gpu<5"), "'gpu>4' and"), (("gpu.memory>=40GiB", "gpu<2"), ""), (("gpu<0",), "'gpu<0': no machine"),
-    (("gpu.memory>=40GiB", "gpu.memory<40000MB"), "contradict"), (("gpu.memory>=40GiB", "gpu.memory<=43GB"), ""),
+    (("gpu>=2", "gpu>=3", "gpu<=8"), ""), (("gpu", "gpu==1"), ""), (("gpu.memory>=40GiB", "gpu<2"), ""),
+    (("gpu>=2", "gpu>=1", "gpu<2"), "'gpu>=2' and"), (("gpu>4", "gpu<5"), "'gpu>4' and"),
+    (("gpu<0",), "'gpu<0': no machine"), (("gpu.memory>=40GiB", "gpu.memory<40000MB"), "contradict"),
+    (("gpu.memory>=40GiB", "gpu.memory<=43GB"), ""),
     (("tensorflow>=2.15", "tensorflow<2.10"), ""),  # of frameworks the wishes themselves are asked
 ])
 def test_requirements_of_cards_that_contradict_one_another(texts: tuple[str, ...], words: str) -> None:
