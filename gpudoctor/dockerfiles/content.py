@@ -25,6 +25,7 @@ _WHEEL = re.compile(r"gpudoctor_cli-[0-9A-Za-z.+]{1,60}-py3-none-any\.whl\Z")
 _SHARING = frozenset({"torch"})  # their workers hand data through /dev/shm
 _APT = ("apt-get update", "apt-get install --yes --no-install-recommends python3 python3-venv",
         "rm -rf /var/lib/apt/lists/*")
+_PIP_CACHE = "/var/cache/pip"
 _COMPILER = "torch.compile needs a C compiler (gcc and libc6-dev), which this image does without"
 
 
@@ -99,7 +100,7 @@ class _Writer:
         cards = "; ".join(f"{card.name}, compute capability {card.compute_capability}"
                           for card in said.ground.cards)
         by = f"Written by gpudoctor {said.tool_version} with rules {said.rules_version}"
-        head = [f"{by} for driver {said.ground.driver}; {cards or 'no card'}"]
+        head = [f"{by}: driver {said.ground.driver}; {cards or 'no card'}"]
         if said.assumptions:
             head.append(f"assumed, not seen: {', '.join(said.assumptions)}")
         return [*(Line(why=text) for text in head), *self._remarks()]
@@ -130,7 +131,7 @@ class _Writer:
                     + self._rule("docker-image-without-cuda", "cuda-compat-shadows-libcuda"),
         }
         pin = ("" if "@sha256:" in self._chosen.image else
-               "; its digest is in no table: docker image inspect --format '{{.RepoDigests}}' tells it")
+               "; its digest is in no table")
         return lines.base(self._chosen.image, whys[self._chosen.base] + pin)
 
     def _environment(self) -> list[Line]:
@@ -162,8 +163,8 @@ class _Writer:
     def _framework(self) -> list[Line]:
         one = self._chosen.candidate
         install = self._pip([f"python3 -m venv {ENVIRONMENT}", *self._installs(one)],
-                            "In an environment of its own, so that no package of the system shadows it"
-                            + self._rule("python-deps-abi"))
+                            "In an environment of its own, so that it shares no file with packages of the system"
+                            + self._rule("wheel-file-collision"))
         set_here = {name: value for name, value in one.environment.items() if value}
         needed = f"This release needs it{self._rule('ld-library-path-not-set')}"
         why = "; ".join(self._of_variables()) or needed
@@ -177,11 +178,11 @@ class _Writer:
         return [f"{start}{self._cache()}{call}" for call in calls]
 
     def _cache(self) -> str:
-        return "" if self._options.buildkit else "--no-cache-dir "
+        return f"--cache-dir {_PIP_CACHE} " if self._options.buildkit else "--no-cache-dir "
 
     def _pip(self, commands: Sequence[str], why: str = "") -> Line:
         """Return a layer in which pip runs; BuildKit keeps what was downloaded beside the layers."""
-        mount = "--mount=type=cache,target=/root/.cache/pip " if self._options.buildkit else ""
+        mount = f"--mount=type=cache,target={_PIP_CACHE} " if self._options.buildkit else ""
         return lines.run([f"{mount}{commands[0]}", *commands[1:]], why)
 
     def _doctor(self) -> list[Line]:
@@ -191,8 +192,7 @@ class _Writer:
         made = f"python3 -m venv {'' if self._own_environment else '--without-pip '}/opt/gpudoctor"
         pip = (f"{_DOCTOR_PYTHON}{_INSTALL}" if self._own_environment else
                f"python3 -m pip --python {_DOCTOR_PYTHON} install ")
-        why = ("gpudoctor in an environment of its own: it must not change what the program uses; another "
-               "source of it: --build-arg GPUDOCTOR=...")
+        why = "In another environment, where it changes nothing; from elsewhere: --build-arg GPUDOCTOR=..."
         return [Line(text=f"ARG GPUDOCTOR={what}", why=why), *copied,
                 self._pip([made, f'{pip}{self._cache()}"${{GPUDOCTOR}}"'])]
 
@@ -206,8 +206,7 @@ class _Writer:
                 "which one this image has is in no table")
             why = f"No pre-flight: gpudoctor runs on Python {OLDEST_PYTHON} and newer, and {has}"
             return [*user, lines.words("CMD", program, why)]
-        why = (f"A fault ends the container with its reason; -e {SKIP}=off starts it all the same, "
-               "static or import looks less deep")
+        why = f"A fault ends the container with its reason; {SKIP}=off skips the look, =static makes it quick"
         entry = ["/bin/sh", "-c", script(preflight(self._chosen, self._cards)), "gpu-preflight"]
         if self._keeps_entry:
             return [*user, lines.words("CMD", [*entry, *program],
@@ -236,6 +235,6 @@ def preflight(chosen: Chosen, cards: Sequence[str]) -> list[str]:
 def script(check: Sequence[str]) -> list[str]:
     """Return the start of the container in parts of a line of sh: look, say why not, or be the program."""
     look = f'{shlex.join(check)} --depth "$depth" >&2'
-    skip = f"gpu-preflight: the program was not started; -e {SKIP}=off starts it without this look"
+    skip = f"gpu-preflight: not started; {SKIP}=off starts without this look"
     return [f'depth="${{{SKIP}:-smoke}}"; if [ "$depth" != off ]; then', f"{look} ||",
             f'{{ code=$?; echo {shlex.quote(skip)} >&2; exit "$code"; }}; fi;', 'exec "$@"']

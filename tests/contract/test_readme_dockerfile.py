@@ -1,0 +1,44 @@
+"""README.md shows a Dockerfile, in the words that the command prints today."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import codec, ruledb
+from gpudoctor.assume import assumed, lay, parse_assumption
+
+ROOT = Path(__file__).parents[2]
+MACHINE = ("cc=8.9", "driver=535.104.05", "gpu.name=NVIDIA L4")
+WORDS = ("dockerfile", "--from", "machine.json", "--framework", "tensorflow")
+_SHOWN = re.compile(r"<!-- dockerfile: begin -->\n(.*?)<!-- dockerfile: end -->", re.DOTALL)
+
+
+def printed(folder: Path) -> str:
+    """Return what the command line prints about a recorded machine, as the page shows it."""
+    database = ruledb.load()
+    facts = assumed([parse_assumption(word) for word in MACHINE])
+    machine = lay(database.base, facts, database.tables, source="recorded")
+    (folder / "machine.json").write_text(json.dumps(codec.encode_snapshot(machine)), encoding="utf-8")
+    run = subprocess.run([sys.executable, "-m", "gpudoctor", *WORDS], cwd=folder, text=True,
+                         env={"COLUMNS": "120", "PYTHONPATH": str(ROOT)}, capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return f"```dockerfile\n# $ gpudoctor {' '.join(WORDS)}\n{run.stdout}```\n"
+
+
+def test_the_readme_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """`--update-golden` writes it anew."""
+    text = printed(tmp_path)
+    readme = ROOT / "README.md"
+    page = readme.read_text("utf-8")
+    shown = _SHOWN.search(page)
+    assert shown is not None, "README.md shows no Dockerfile between its markers"
+    if request.config.getoption("--update-golden"):
+        readme.write_text(page[: shown.start(1)] + text + page[shown.end(1):], "utf-8")
+        return
+    assert shown[1] == text
