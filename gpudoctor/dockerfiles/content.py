@@ -163,7 +163,7 @@ class _Writer:
     def _framework(self) -> list[Line]:
         one = self._chosen.candidate
         install = self._pip([f"python3 -m venv {ENVIRONMENT}", *self._installs(one)],
-                            "In an environment of its own, so that it shares no file with packages of the system"
+                            "In an environment of its own: it shares no file with packages of the system"
                             + self._rule("wheel-file-collision"))
         set_here = {name: value for name, value in one.environment.items() if value}
         needed = f"This release needs it{self._rule('ld-library-path-not-set')}"

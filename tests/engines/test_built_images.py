@@ -24,12 +24,15 @@ from gpudoctor.dockerfiles import (
 )
 from gpudoctor.model import RuleDatabase
 from tests.engines.standins import BASE, PYTHON, WHEEL, make_base, own_wheel
+from tests.harness import nvidia
 from tests.harness.engine import Engine, unavailable
+from tests.harness.nvidia import Card
 from tests.unit.test_shells import HOSTILE
 
 RUN = ("run", "--rm", "--network", "none")
 OFF = ("-e", "GPUDOCTOR_PREFLIGHT=off")
 FINDINGS, WRONG_USAGE = 1, 2
+DRIVER = "580.95.05"
 
 
 def database() -> RuleDatabase:
@@ -40,7 +43,7 @@ def written(*frameworks: str, base: BaseName = "python-slim", cards: tuple[str, 
             options: Options | None = None) -> tuple[str, Chosen]:
     """Return the Dockerfile for an L4 whose Python is the stand-in's."""
     rules = database()
-    machine = lay(rules.base, assumed([parse_assumption(word) for word in ("cc=8.9", "driver=580.95.05")]),
+    machine = lay(rules.base, assumed([parse_assumption(word) for word in ("cc=8.9", f"driver={DRIVER}")]),
                   rules.tables, source="the test")
     required = tuple(map(requirements.parse, cards))
     python = PYTHON if base == "python-slim" else None
@@ -104,6 +107,31 @@ def test_without_a_card_it_does_not_start_and_says_why(engine: Engine,
     assert "no-nvidia-gpu" in ran.stderr  # the reason, in words
     assert "GPUDOCTOR_PREFLIGHT=off" in ran.stderr  # and the way around
     assert tensorflow[0]["Entrypoint"][0] == "/bin/sh"
+
+
+def test_with_a_card_it_starts(engine: Engine, tensorflow: tuple[Any, Chosen], tmp_path: Path) -> None:
+    """A scripted driver is handed in as the toolkit does it; the empty TensorFlow, no build, goes."""
+    assert tensorflow[0]["User"] == "10001:10001"
+    engine.build("FROM built:tensorflow\nUSER 0\nRUN /opt/venv/bin/python -m pip uninstall --yes tensorflow\n"
+                 "USER 10001:10001\n", tmp_path, "built:alone", {})
+    for depth in ("static", "smoke"):
+        ran = engine.run(*RUN, *handed_in(tmp_path), "-e", f"GPUDOCTOR_PREFLIGHT={depth}", "built:alone",
+                         "echo", "started", check=False)
+        assert (ran.returncode, ran.stdout) == (0, "started\n"), ran.stderr
+        assert "NVIDIA H100" in ran.stderr
+
+
+def handed_in(folder: Path) -> list[str]:
+    """Return the options that mount a scripted driver with an H100, and the nodes that it opens."""
+    card = Card(name="NVIDIA H100", pci_device=0x2330, compute_capability="9.0", memory_mib=81559)
+    script = folder / "shim.cfg"
+    script.write_text(nvidia.script(DRIVER, 13000, [card]))
+    options = ["-v", f"{script}:/run/gpudoctor-shim.cfg:ro"]
+    for path, library in nvidia.driver_libraries(DRIVER, 13000).items():
+        options += ["-v", f"{library}:{path.removesuffix(DRIVER)}1:ro"]
+    for node in ("nvidia0", "nvidiactl", "nvidia-uvm"):
+        options += ["--device", f"/dev/null:/dev/{node}"]
+    return options
 
 
 def test_unasked_it_is_what_was_chosen_and_nobody_important(engine: Engine,

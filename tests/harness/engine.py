@@ -44,7 +44,8 @@ class Engine:
         self._pid_file = folder / "dockerd.pid"
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers; its images lie in memory, for they do not outlast it."""
+        _quietly(["mount", "-t", "tmpfs", "-o", "size=3g", "gpudoctor-engine", str(self._folder)])
         (self._folder / "daemon.json").write_text(json.dumps(_SETTINGS))
         with (self._folder / "dockerd.log").open("wb") as log:
             daemon = subprocess.Popen(
@@ -70,6 +71,7 @@ class Engine:
             except subprocess.TimeoutExpired:
                 self._daemon.kill()
                 self._daemon.wait()
+        _quietly(["umount", "--lazy", str(self._folder)])
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def run(self, *words: str, data: bytes | None = None, check: bool = True, buildkit: bool = False,

@@ -106,7 +106,8 @@ def test_the_image_stands_in_the_tables(driver: str, capability: str, base: str,
     if isinstance(found, Nothing):
         return
     tables = database().tables
-    known = {image.reference for image in (*python_images(database()), *cuda_images(database()))}
+    known = {image.reference for image in python_images(database())}
+    known |= {image.reference for image in cuda_images(database())}
     known |= {f"{row['image']}:{row['tag']}" for row in tables["container_images"].rows}
     assert found.image in known
     assert {"python-slim": "python:", "tensorflow": "tensorflow/", "ngc": "nvcr.io/", "cuda": "nvidia/cuda:"}[
