@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from gpudoctor import __version__, versions
 from gpudoctor.dockerfiles import lines
+from gpudoctor.dockerfiles.bases import rows
 from gpudoctor.dockerfiles.choice import Chosen
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, PYTHON
 from gpudoctor.dockerfiles.lines import Line
@@ -23,8 +24,6 @@ _DOCTOR_PYTHON = "/opt/gpudoctor/bin/python"
 _INSTALL = " -m pip install "
 _WHEEL = re.compile(r"gpudoctor_cli-[0-9A-Za-z.+]{1,60}-py3-none-any\.whl\Z")
 _SHARING = frozenset({"torch"})  # their workers hand data through /dev/shm
-_APT = ("apt-get update", "apt-get install --yes --no-install-recommends python3 python3-venv",
-        "rm -rf /var/lib/apt/lists/*")
 _PIP_CACHE = "/var/cache/pip"
 _COMPILER = "torch.compile needs a C compiler (gcc and libc6-dev), which this image does without"
 
@@ -84,7 +83,7 @@ class _Writer:
     def blocks(self) -> list[list[Line]]:
         """Return the blocks of the file."""
         return [
-            self._head(), self._base(), self._environment(), self._python(), self._user(),
+            self._head(), self._base(), self._environment(), self._packages(), self._user(),
             self._framework() if self._own_environment else [],
             self._doctor() if has_preflight(self._chosen) else [], self._start(), self._usage()]
 
@@ -147,12 +146,21 @@ class _Writer:
                 + self._rule("docker-require-cuda-unsatisfied", "driver-too-old"))
         return found
 
-    def _python(self) -> list[Line]:
-        """Return the lines that install the system's Python, where the image has none."""
-        if self._chosen.base != "cuda":
+    def _packages(self) -> list[Line]:
+        """Return the lines that install what the image lacks: a Python, and what the wheels need."""
+        whys, wanted = [], []
+        if self._chosen.base == "cuda":
+            whys.append(f"nvidia/cuda has no Python; this is the system's own, {self._chosen.python}")
+            wanted += ["python3", "python3-venv"]
+        for row in rows("wheel_system_packages", self._database) if self._own_environment else ():
+            if row["framework"] in _names(self._chosen.candidate):
+                whys.append(f"the wheels of {row['framework']} need {row['library']} of the system")
+                wanted.append(str(row["package"]))
+        if not wanted:
             return []
-        why = f"nvidia/cuda has no Python; this is the system's own, {self._chosen.python}"
-        return [Line(text="# hadolint ignore=DL3008", why=why), lines.run(_APT)]
+        install = f"apt-get install --yes --no-install-recommends {shlex.join(wanted)}"
+        return [Line(text="# hadolint ignore=DL3008", why="; ".join(whys)),
+                lines.run(["apt-get update", install, "rm -rf /var/lib/apt/lists/*"])]
 
     def _user(self) -> list[Line]:
         return [lines.run(

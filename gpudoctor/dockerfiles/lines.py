@@ -63,15 +63,21 @@ def sound(text: str, what: str) -> str:
 
 def reference(text: str) -> str:
     """Return an image reference; raise `JunkReference` for what is none."""
-    if len(text) > _LONGEST_REFERENCE or _REFERENCE.match(text) is None:
+    if not _is_reference(text):
         raise JunkReference(f"{printable(text, 80)!r} is no image reference: write NAME:TAG in small "
                             "letters, for example registry.example/team/training:1")
     return text
 
 
+def _is_reference(text: str) -> bool:
+    return len(text) <= _LONGEST_REFERENCE and _REFERENCE.match(text) is not None
+
+
 def base(image: str, why: str) -> list[Line]:
     """Return the lines that take an image; another can be named when it is built."""
-    return [Line(text=f"ARG BASE={reference(image)}", why=why), Line(text="FROM ${BASE}")]
+    if not _is_reference(image):
+        raise UnwritableError(f"the rules name an image {printable(image, 80)!r}, which is no reference")
+    return [Line(text=f"ARG BASE={image}", why=why), Line(text="FROM ${BASE}")]
 
 
 def variables(values: Mapping[str, str], why: str) -> list[Line]:

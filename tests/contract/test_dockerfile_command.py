@@ -37,6 +37,7 @@ def asked(snapshot: Path, *options: str) -> Run:
     ("torch", ("--framework", "torch", "--require", "gpu>=1", "--gpudoctor", WHEEL)),
     ("set", ("--framework", "tensorflow", "--framework", "torch", "--python", "3.11", "--buildkit")),
     ("older", ("--framework", "tensorflow==2.13.*", "--python", "3.10", "--tag", "registry.example:5/a/b:1")),
+    ("paddle", ("--framework", "paddle", "--base", "cuda")),
     ("base-tensorflow", ("--base", "tensorflow")),
     ("base-ngc", ("--base", "ngc")),
     ("base-cuda", ("--base", "cuda")),

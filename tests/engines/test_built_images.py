@@ -7,6 +7,7 @@ that bear the frameworks' names. Nothing else differs from what a user builds.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import tempfile
@@ -24,6 +25,7 @@ from gpudoctor.dockerfiles import (
 )
 from gpudoctor.model import RuleDatabase
 from tests.engines.standins import BASE, PYTHON, WHEEL, make_base, own_wheel
+from tests.frameworks.environments import Environments, Unavailable
 from tests.harness import nvidia
 from tests.harness.engine import Engine, unavailable
 from tests.harness.nvidia import Card
@@ -32,6 +34,7 @@ from tests.unit.test_shells import HOSTILE
 RUN = ("run", "--rm", "--network", "none")
 OFF = ("-e", "GPUDOCTOR_PREFLIGHT=off")
 FINDINGS, WRONG_USAGE = 1, 2
+WITH_FRAMEWORK, WITH_ENTRY = "gpudoctor-test/framework:1", "gpudoctor-test/entry:1"
 DRIVER = "580.95.05"
 
 
@@ -74,10 +77,11 @@ def engine(own: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engi
         started.stop()
 
 
-def built(engine: Engine, own: Path, folder: Path, text: str, name: str, *, buildkit: bool = False) -> Any:
+def built(engine: Engine, own: Path, folder: Path, text: str, name: str, *, base: str = BASE,
+          buildkit: bool = False) -> Any:
     """Build a generated file as it is, beside gpudoctor's wheel; return how the image is set up."""
     (folder / WHEEL).write_bytes(own.read_bytes())
-    engine.build(text, folder, name, {"BASE": BASE}, buildkit=buildkit)
+    engine.build(text, folder, name, {"BASE": base}, buildkit=buildkit)
     return json.loads(engine.run("image", "inspect", name).stdout)[0]["Config"]
 
 
@@ -153,6 +157,31 @@ def test_how_deep_the_look_goes_is_a_variable(depth: str, code: int, engine: Eng
     assert tensorflow[0]["Cmd"] == ["python"]
 
 
+def test_on_an_image_that_has_its_framework(engine: Engine, own: Path, tmp_path: Path) -> None:
+    """As TensorFlow's: nothing is installed into its Python, and the look finds it by itself."""
+    text, chosen = written("tensorflow", base="tensorflow")
+    engine.build(f"FROM {BASE}\nRUN python3 -m venv /own && /own/bin/python -m pip install tensorflow\n"
+                 "ENV PATH=/own/bin:$PATH\nENTRYPOINT [\"/bin/echo\", \"its own\"]\n",
+                 tmp_path, WITH_FRAMEWORK, {})
+    assert chosen.image.startswith("tensorflow/tensorflow:")
+    built(engine, own, tmp_path, text, "built:own", base=WITH_FRAMEWORK)
+    code = "import importlib.metadata as m; print(sorted(d.name for d in m.distributions()))"
+    listed = engine.run(*RUN, *OFF, "built:own", "python3", "-c", code).stdout
+    assert ast.literal_eval(listed) == ["pip", "setuptools", "tensorflow"]
+    stopped = engine.run(*RUN, "built:own", "echo", "started", check=False)
+    assert (stopped.returncode, stopped.stdout) == (FINDINGS, "")
+    assert "/own/bin/python" in stopped.stderr
+
+
+def test_on_an_image_with_an_entry_of_its_own(engine: Engine, own: Path, tmp_path: Path) -> None:
+    """As NVIDIA's: its entry script stays, and runs what the image was given."""
+    entry = json.dumps(["/bin/sh", "-c", 'echo its own; exec "$@"', "sh"])
+    engine.build(f"FROM {BASE}\nENTRYPOINT {entry}\n", tmp_path, WITH_ENTRY, {})
+    set_up = built(engine, own, tmp_path, written("tensorflow", base="ngc")[0], "built:ngc", base=WITH_ENTRY)
+    assert set_up["Entrypoint"][0:2] == ["/bin/sh", "-c"]
+    assert engine.run(*RUN, "built:ngc", "id", "-u").stdout.split("\n") == ["its own", "10001", ""]
+
+
 def test_by_buildkit(engine: Engine, own: Path, tmp_path: Path) -> None:
     """With its cache for pip, which leaves nothing in the image; the program's end is the container's."""
     text, chosen = written("torch", options=Options(wheel=WHEEL, buildkit=True))
@@ -181,3 +210,28 @@ def test_hostile_values_arrive_as_they_are(engine: Engine, tmp_path: Path) -> No
     set_up = json.loads(engine.run("image", "inspect", "built:hostile").stdout)[0]["Config"]
     found = dict(entry.split("=", 1) for entry in set_up["Env"])
     assert {name: found[name] for name in kept} == kept
+
+
+@pytest.mark.parametrize(("environment", "framework"), [
+    ("cpu", "tensorflow"), ("cpu", "jax"), ("torch-cpu", "torch"), ("paddle-cpu", "paddle")])
+def test_real_wheels_lack_nothing_but_what_the_table_says(environment: str, framework: str,
+                                                          engine: Engine) -> None:
+    """In a Debian with Python and nothing else; with the libraries of the table each can be imported."""
+    try:
+        patient = Environments()(environment)
+    except Unavailable as error:
+        pytest.skip(str(error))
+    if patient.version != tuple(map(int, PYTHON.split("."))):
+        pytest.skip(f"the environments are not for Python {PYTHON}")
+    packages = patient.prefix / "lib" / f"python{PYTHON}" / "site-packages"
+    words = [*RUN, "-v", f"{packages}:/packages:ro", "-e", "PYTHONPATH=/packages"]
+    code = ("python3", "-c", f"import {framework}")
+    listed = [str(row["library"]) for row in database().tables["wheel_system_packages"].rows
+              if row["framework"] == framework]
+    bare = engine.run(*words, BASE, *code, check=False)
+    assert (bare.returncode == 0) == (listed == []), bare.stderr
+    assert all(f"ImportError: {library}" in bare.stderr for library in listed)
+    for library in listed:  # gcc, which the tests need anyway, brought it to this machine
+        path = f"/usr/lib/x86_64-linux-gnu/{library}"
+        words += ["-v", f"{Path(path).resolve()}:{path}:ro"]
+    engine.run(*words, BASE, *code)

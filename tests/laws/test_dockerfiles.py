@@ -236,6 +236,8 @@ def test_an_image_is_a_reference_or_refused(name: str) -> None:
         said = ""
     assert "\n" not in said
     if said:
+        with pytest.raises(UnwritableError):
+            dockerfile(replace(chosen(), image=name), (), Options(), database())
         return
     assert re.fullmatch(r"[A-Za-z0-9._/:@-]+", name)
     text = dockerfile(replace(chosen(), image=name), (), Options(name=name), database())
