@@ -153,6 +153,7 @@ def recommendation_schema() -> dict[str, Any]:
         "framework": TEXT, "version": public, "kind": {"enum": ["pip", "image"]},
         "beside": {"type": "array", "items": member, "description": "the rest of a set for one environment"},
         "cuda": text_or_null, "python": TEXTS,
+        "least_cuda": {**text_or_null, "description": "the oldest CUDA that a driver must run for it"},
         "commands": {**TEXTS, "description": "whole shell lines: pip's, the same with uv, then exports; or "
                                              "docker's"},
         "environment": {"type": "object", "additionalProperties": TEXT}, "image": text_or_null,

@@ -20,7 +20,7 @@ PURE = (
      "unfamiliar"},
     {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "lint",
      "manifests", "planning", "proven", "remedy", "skeleton"},
-    {"render"},
+    {"dockerfiles", "render"},
 )
 IMPURE = (
     {"host", "child"},
