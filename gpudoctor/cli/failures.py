@@ -27,8 +27,8 @@ _SHORTAGES = {
 _OF_STREAMS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
 ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
 
-_OF_INPUT = (CodecError, InputError, ManifestError, NoSuchCard, OutputError, RuleDatabaseError, UnwritableError,
-             ZipappError)
+_OF_INPUT = (CodecError, InputError, ManifestError, NoSuchCard, OutputError, RuleDatabaseError,
+             UnwritableError, ZipappError)
 
 
 def describe(error: Exception) -> tuple[str, int]:
