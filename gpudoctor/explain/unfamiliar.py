@@ -6,10 +6,11 @@ counts for less than a known wording, and what is told of it says so.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from gpudoctor.explain import entries
 from gpudoctor.explain.reading import Quoted, Reading, Said
+from gpudoctor.explain.wording import PEOPLE
 from gpudoctor.model import RuleDatabase
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.spoken import Speech
@@ -31,7 +32,7 @@ def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]
     suspicious = {line.source for line in reading.suspicious}
     found: list[Said] = []
     lines = 0
-    for line in _unknown(reading):
+    for line in _unknown(reading, reader.is_spoken):
         said = list(reader.said(line, is_suspicious=line.source in suspicious))
         found += said
         lines += bool(said)
@@ -40,9 +41,9 @@ def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]
     return tuple(found)
 
 
-def _unknown(reading: Reading) -> Iterator[Quoted]:
-    """Yield the lines that show no symptom, each once."""
-    seen = {line.source for line in reading.said}
+def _unknown(reading: Reading, is_spoken: Callable[[str], bool]) -> Iterator[Quoted]:
+    """Yield the lines that show no symptom of a program, each once: people say several things in one."""
+    seen = {line.source for line in reading.said if not is_spoken(line.id)}
     for line in (*reading.lines, *reading.suspicious):
         if line.source not in seen and not entries.speaks_of_none(line.text):
             seen.add(line.source)
@@ -57,6 +58,10 @@ class _Reader:
         self._words = database.words
         self._symptoms = {symptom.id: symptom for symptom in database.symptoms}
         self._known = frozenset(self._symptoms)
+
+    def is_spoken(self, symptom: str) -> bool:
+        """Say whether a symptom is a sentence of people's."""
+        return self._symptoms[symptom].program == PEOPLE
 
     def said(self, line: Quoted, *, is_suspicious: bool) -> Iterator[Said]:
         """Yield what a line may mean."""
