@@ -44,8 +44,8 @@ class Told:
 def explain(reading: Reading, database: RuleDatabase, machine: Report | None = None) -> Told:
     """Return what the texts show, held against a machine where one was looked at.
 
-    Where known wordings explain no fault and leave a question open, or only people speak and no program, lines
-    in other wordings are read. The database needs the rules that only a text shows (extent "told").
+    Where known wordings explain no fault and leave a question open, or only people speak and no program,
+    lines in other wordings are read. The database needs the rules that only a text shows (extent "told").
     """
     reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
     told = _told(reading, database, machine)

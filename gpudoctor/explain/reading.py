@@ -41,7 +41,8 @@ class Reading:
 
     `lines` are the first and the last lines, for what is said in words that no symptom has.
     `gpus` and `frameworks` are None where no text lists any. `contradicted` are statements that lost against
-    better founded ones, and `notes` what a reader should know of the reading itself.
+    better founded ones, and `notes` what a reader should know of the reading itself. Without `has_text` there
+    was nothing that could be read.
     """
 
     said: tuple[Said, ...] = ()
@@ -53,3 +54,4 @@ class Reading:
     frameworks: tuple[Facts, ...] | None = None
     contradicted: tuple[Evidence, ...] = ()
     notes: tuple[str, ...] = ()
+    has_text: bool = True

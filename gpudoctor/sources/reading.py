@@ -34,6 +34,9 @@ _NO_TEXT = (
     (b"%PDF-", "a PDF: copy the text out of it"),
     (b"\x7fELF", "a program or a core file, not a text"),
 )
+# Bytes that no text has but those of lines, tabs, progress bars and colours; NUL is taken out anywhere.
+_NEVER_WRITTEN = bytes(byte for byte in range(1, 32) if byte not in b"\a\b\t\n\v\f\r\x1b")
+_MOST_NEVER_WRITTEN = 0.04  # of the first bytes; of any bytes at all they are a tenth
 _NO_BREAK_SPACE = "\u00a0".encode()
 _MARK = "\ufeff".encode()
 
@@ -69,6 +72,7 @@ class Reader:
         self._progress = progress
         self.bytes_read = 0
         self.interrupted = False
+        self.has_text = False  # whether anything stood in it that may be text
 
     def blocks(self) -> Iterator[Block]:
         """Yield the text, cleaned, in order."""
@@ -85,7 +89,11 @@ class Reader:
         if kind is not None:
             self._tell(f"is {kind}")
             return
+        is_binary = _is_binary(first[:_HEAD_BYTES])
+        if is_binary:
+            self._tell("is binary, not a text")
         for text in _as_utf8(first, chunks):
+            self.has_text = self.has_text or not (is_binary or not text.strip())
             yield from (text[start:start + READ_BYTES] for start in range(0, len(text), READ_BYTES))
 
     def _reads(self) -> Iterator[bytes]:
@@ -106,6 +114,14 @@ class Reader:
             if self._progress is not None:
                 self._progress(self.bytes_read)
             yield data
+
+
+def _is_binary(head: bytes) -> bool:
+    """Say whether a beginning is of no text: NUL alone does not make it so, nor does any encoding."""
+    if encoding_of(head) != "utf-8":
+        return False
+    left = head.replace(b"\0", b"")
+    return len(left) - len(left.translate(None, _NEVER_WRITTEN)) > _MOST_NEVER_WRITTEN * len(left)
 
 
 def _together(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:

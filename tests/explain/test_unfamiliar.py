@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor import ruledb, texts
+from gpudoctor.derive.view import as_texts
 from gpudoctor.explain import explain
 from gpudoctor.explain.reading import Quoted, Reading
 from gpudoctor.explain.unfamiliar import MOST_LINES, said_otherwise
@@ -78,6 +79,11 @@ def test_a_phrase_with_a_star_takes_any_ending() -> None:
     ("this program was built without CUDA", "torch-compiled-without-cuda"),
     ("no kernel for a GPU of architecture sm_120", "cuda-no-binary-for-gpu"),
     ("access to /dev/nvidia0 was denied", "device-node-denied"),
+    ("since Friday the GPU stopped being used, all of a sudden", "people-wants-gpu"),
+    ("the job cannot use my GPU", "people-wants-gpu"),
+    ("the NVIDIA driver is gone behind the reboot", "nvml-driver-not-loaded"),
+    ("conda moved TensorFlow from GPU to MKL", "people-cpu-build-installed"),
+    ("we suspect a failure of SELinux with our GPU", "selinux-refuses-in-words"),
 ])
 def test_a_line_is_read_by_what_it_names_and_says_of_it(line: str, symptom: str) -> None:
     """The words are the tables'; the symptom's own wordings are others."""
@@ -131,6 +137,42 @@ def test_known_wordings_that_explain_a_fault_are_not_read_again() -> None:
 def test_a_text_with_an_enclosure_for_a_card_is_read() -> None:
     """A pattern of people's words, without its article, is too short to look for."""
     assert texts.read_text("the card sits in an eGPU box\n", database()).said
+
+
+@pytest.mark.parametrize("table", ["spoken_things", "spoken_troubles"])
+def test_no_phrase_is_worn_down_to_a_word_that_says_something_else(table: str) -> None:
+    """Of "update your" only "update" would be looked for, of "in use" every "use"."""
+    harmless = {"or newer", "or higher"}
+    for row in database().tables[table].rows:
+        for phrase in as_texts(row["phrases"]):
+            left = words_of(phrase.replace("*", ""))
+            assert len(left) > 1 or len(phrase.split()) == 1 or phrase in harmless, phrase
+
+
+def test_what_is_in_use_is_occupied() -> None:
+    """Neither word says so alone."""
+    assert "cuda-device-unavailable" in read_as("error: the GPU is in use")
+    assert "cuda-device-unavailable" not in read_as("error: how do I use the GPU")
+
+
+def test_a_sentence_is_read_beside_the_wording_that_is_known_in_it() -> None:
+    """People say several things in one line."""
+    text = "SELinux failure: GPU not detected in podman\n"
+    assert faults(text)[0] == "selinux-container"
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ("It says that I cannot use the GPU on a colab notebook.", "colab-runtime"),
+    ("tensorflow from conda: the GPU is not used", "conda-resolved-cpu-build"),
+    ("sbatch job on our slurm cluster: GPU not detected", "slurm-no-gres"),
+    ("framework: tensorflow 2.16.1\npip install tensorflow[and-cuda]\nI get an empty list, GPU not detected",
+     "pip-nvidia-libs-not-found"),
+    ("os: Windows 11\nframework: tensorflow 2.17\nTensorFlow does not use my GPU",
+     "windows-native-tf-dropped"),
+])
+def test_an_unused_card_is_weighed_by_where_it_is_and_what_was_installed(text: str, cause: str) -> None:
+    """The complaint itself says nothing of a cause."""
+    assert faults(f"{text}\n")[0] == cause
 
 
 def test_resemblance_finds_the_message_itself_first_and_nothing_in_strange_words() -> None:
