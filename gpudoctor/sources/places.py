@@ -40,7 +40,7 @@ conda       miniconda | anaconda | conda install | conda activate | conda create
             miniforge | /conda/ | conda-forge | condabin | micromamba | mamba install | conda env |
             libmambaunsatisfiableerror | conda environment | /envs/ | \envs\ | conda_prefix |
             cudatoolkit= | -c conda | [conda] pytorch | conda update | conda list | mamba create | mamba env |
-            mamba update | with conda | via conda | using conda | environment.yml
+            mamba update | from conda | with conda | via conda | using conda | environment.yml
 colab       google colab | colab | google.colab | /content/drive
 kaggle      /kaggle/ | kaggle
 jetson      jetson | tegra | jetpack | l4t | nvgpu | nvmap | /etc/nv_tegra_release
