@@ -92,7 +92,7 @@ def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
 
 def _suspicious(seen: Seen) -> Iterator[Quoted]:
     for line in seen.suspicious:
-        yield Quoted(text=_quoted(line.text), source=f"{line.file}:{line.line}")
+        yield Quoted(text=_quoted(line.text), source=f"{line.file}:{line.line}", is_warning=line.warning)
 
 
 def _lines(seen: Seen) -> Iterator[Quoted]:

@@ -29,10 +29,11 @@ class Said:
 
 @frozen
 class Quoted:
-    """A line that speaks of an error, and that no symptom explains."""
+    """A line that speaks of an error, or as a warning, and that no symptom explains."""
 
     text: str
     source: str
+    is_warning: bool = False
 
 
 @frozen

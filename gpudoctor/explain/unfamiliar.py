@@ -29,11 +29,12 @@ def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]
     if "spoken_meanings" not in database.tables:
         return ()
     reader = _Reader(database)
-    suspicious = {line.source for line in reading.suspicious}
+    suspicious = {line.source: line.is_warning for line in reading.suspicious}
     found: list[Said] = []
     lines = 0
     for line in _unknown(reading, reader.is_spoken):
-        said = list(reader.said(line, is_suspicious=line.source in suspicious))
+        said = list(reader.said(line, is_suspicious=line.source in suspicious,
+                                is_fault=not suspicious.get(line.source, True)))
         found += said
         lines += bool(said)
         if lines == MOST_LINES:
@@ -63,15 +64,15 @@ class _Reader:
         """Say whether a symptom is a sentence of people's."""
         return self._symptoms[symptom].program == PEOPLE
 
-    def said(self, line: Quoted, *, is_suspicious: bool) -> Iterator[Said]:
-        """Yield what a line may mean."""
+    def said(self, line: Quoted, *, is_suspicious: bool, is_fault: bool) -> Iterator[Said]:
+        """Yield what a line may mean: what a warning resembles is no fault yet."""
         words = words_of(line.text)
         meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
                     and (is_suspicious or one.is_plain)]
         spoken = [_said(line, meaning.symptom, how_far, meaning.because)
                   for meaning, how_far in zip(meanings, SPOKEN, strict=False)]
         yield from spoken
-        if is_suspicious and self._speech.is_of_gpus(words):
+        if is_fault and self._speech.is_of_gpus(words):
             yield from self._resembled(line, ALIKE_BESIDE if spoken else ALIKE, {one.id for one in spoken})
 
     def _resembled(self, line: Quoted, at_most: float, but: Container[str]) -> Iterator[Said]:

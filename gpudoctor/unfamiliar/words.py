@@ -16,7 +16,7 @@ _PIECES = re.compile(
 _CONTRACTED = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
 _LEFT_OUT = frozenset(
     "a an the any your my our this that these its it of in for on with by from at as and or please you i we "
-    "be been is are was were while when".split())
+    "be been being is are was were while when".split())
 _DENIED = frozenset(
     "do does did has have had would should need needs don doesn didn isn wasn aren weren hasn haven hadn "
     "wouldn shouldn needn".split())
