@@ -74,7 +74,7 @@ def _examined(
 
 
 def _by_folder(installed: "List[Dict[str, Any]]") -> "List[List[Any]]":
-    """Return [folder, {name: version}] in the order of sys.path: thousands of names, each once in few words."""
+    """Return [folder, {name: version}] in the order of sys.path; there may be thousands of names."""
     found: Dict[str, Dict[str, Any]] = {}
     for distribution in installed:
         found.setdefault(distribution["folder"], {}).setdefault(distribution["name"], distribution["version"])

@@ -120,13 +120,10 @@ def _user_site(python: Data) -> Fact:
 
 
 def _installed(data: Data) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return each folder of sys.path that holds distributions, in that order, with their names and versions."""
+    """Return each folder of sys.path that holds distributions, in that order, with names and versions."""
     entries = data.get("installed")
-    found = []
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, list) and len(entry) == 2 and (folder := text(entry[0])) is not None:
-            found.append((folder, mapping(entry[1])))
-    return found
+    pairs = [entry for entry in entries if isinstance(entry, list)] if isinstance(entries, list) else []
+    return [(pair[0], mapping(pair[1])) for pair in pairs if len(pair) == 2 and text(pair[0]) is not None]
 
 
 def _version_of(distribution: str) -> Reader:
