@@ -111,7 +111,7 @@ def _build_cudnn(stated: Stated) -> Fact | None:
 
 
 def _of_number(cudnn: str) -> str:
-    """Return 5.1.5 of 5105 and 9.1.2 of 90102: cuDNN's number of its own version, which old messages print."""
+    """Return 5.1.5 of 5105 and 9.1.2 of 90102: cuDNN's number of its version, which old messages print."""
     if not cudnn.isdecimal() or len(cudnn) not in (4, 5):
         return cudnn
     number = int(cudnn)

@@ -14,6 +14,7 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.explain import explain
 from gpudoctor.explain.reading import Quoted, Reading
 from gpudoctor.explain.unfamiliar import MOST_LINES, said_otherwise
+from gpudoctor.explain.wording import PEOPLE, plain
 from gpudoctor.model import Certainty, RuleDatabase, Severity
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.phrases import Phrases
@@ -147,6 +148,33 @@ def test_no_phrase_is_worn_down_to_a_word_that_says_something_else(table: str) -
         for phrase in as_texts(row["phrases"]):
             left = words_of(phrase.replace("*", ""))
             assert len(left) > 1 or len(phrase.split()) == 1 or phrase in harmless, phrase
+
+
+def test_no_sentence_of_people_is_worn_down_to_what_any_sentence_has() -> None:
+    """Without its article "my graphics card is" would be found in every "the GPU is"."""
+    for symptom in database().symptoms:
+        for pattern in symptom.patterns if symptom.program == PEOPLE else ():
+            left = plain(pattern)
+            assert len(left.split()) > 1 or left in ("egpu", pattern.lower()), pattern
+            assert left not in ("gpu is", "gpu in", "is gpu"), pattern
+
+
+@pytest.mark.parametrize(("is_warning", "resembles"), [(False, True), (True, False)])
+def test_what_a_warning_resembles_is_no_fault_yet(is_warning: bool, resembles: bool) -> None:
+    """Only what it names and says of it counts."""
+    line = Quoted(text="this TensorFlow binary initialises NVML driver library version", source="log:1",
+                  is_warning=is_warning)
+    found = said_otherwise(Reading(suspicious=(line,)), database())
+    assert any(said.because.startswith("it resembles") for said in found) is resembles
+
+
+@pytest.mark.parametrize(("sentence", "severity"), [
+    ("I don't have a GPU in my laptop.", Severity.BENIGN), ("I do have a GPU.", Severity.ERROR),
+])
+def test_who_has_no_card_needs_no_library_of_it(sentence: str, severity: Severity) -> None:
+    """And who has one does: the message is the same."""
+    text = f"{sentence}\nCould not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll\n"
+    assert explain(texts.read_text(text, database()), database()).findings[0].severity is severity
 
 
 def test_what_is_in_use_is_occupied() -> None:
