@@ -106,17 +106,10 @@ def _build_cuda(stated: Stated) -> Fact | None:
 def _build_cudnn(stated: Stated) -> Fact | None:
     compiled = stated.text("text.cudnn_compiled")
     if compiled is not None:
-        return _computed(_of_number(compiled), "text.cudnn_compiled")
+        number = int(compiled) if compiled.isdecimal() and len(compiled) in (4, 5) else None
+        return _computed(compiled if number is None else versions.of_cudnn_number(number),
+                         "text.cudnn_compiled")
     return next((_known(row["cudnn"], row) for row in stated.rows if "cudnn" in row), None)
-
-
-def _of_number(cudnn: str) -> str:
-    """Return 5.1.5 of 5105 and 9.1.2 of 90102: cuDNN's number of its version, which old messages print."""
-    if not cudnn.isdecimal() or len(cudnn) not in (4, 5):
-        return cudnn
-    number = int(cudnn)
-    great = 1000 if len(cudnn) == 4 else 10_000  # from cuDNN 9 on
-    return f"{number // great}.{number % great // 100}.{number % 100}"
 
 
 def _cuda_fits(stated: Stated) -> Fact | None:

@@ -11,8 +11,9 @@ from typing import BinaryIO
 
 import pytest
 
+from gpudoctor.sources.heads import encoding_of
 from gpudoctor.sources.reading import (
-    CONTEXT_BYTES, LONGEST_BYTES, READ_BYTES, STRETCH_BYTES, Block, Reader, blocks, decompressed, encoding_of,
+    CONTEXT_BYTES, LONGEST_BYTES, READ_BYTES, STRETCH_BYTES, Block, Reader, blocks, decompressed,
     without_escapes,
 )
 
