@@ -80,7 +80,7 @@ def test_a_phrase_with_a_star_takes_any_ending() -> None:
     ("this program was built without CUDA", "torch-compiled-without-cuda"),
     ("no kernel for a GPU of architecture sm_120", "cuda-no-binary-for-gpu"),
     ("access to /dev/nvidia0 was denied", "device-node-denied"),
-    ("since Friday the GPU stopped being used, all of a sudden", "people-wants-gpu"),
+    ("yesterday the GPU stopped being used", "people-wants-gpu"),
     ("the job cannot use my GPU", "people-wants-gpu"),
     ("the NVIDIA driver is gone behind the reboot", "nvml-driver-not-loaded"),
     ("conda moved TensorFlow from GPU to MKL", "people-cpu-build-installed"),
@@ -190,7 +190,7 @@ def test_a_sentence_is_read_beside_the_wording_that_is_known_in_it() -> None:
 
 
 @pytest.mark.parametrize(("text", "cause"), [
-    ("It says that I cannot use the GPU on a colab notebook.", "colab-runtime"),
+    ("My notebook on colab cannot use the GPU.", "colab-runtime"),
     ("tensorflow from conda: the GPU is not used", "conda-resolved-cpu-build"),
     ("sbatch job on our slurm cluster: GPU not detected", "slurm-no-gres"),
     ("framework: tensorflow 2.16.1\npip install tensorflow[and-cuda]\nI get an empty list, GPU not detected",
