@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive import visible
@@ -57,6 +58,30 @@ def _is_specifier(bound: str) -> bool:
     except versions.Incomparable:
         return False
     return True
+
+
+def together(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """Return the requirements; raise `RequirementError` naming two of the cards that nothing meets together.
+
+    Bounds on one number that have nothing in common: then two of them have nothing in common, or one alone.
+    """
+    listed = tuple(asked)
+    of_cards = [one for one in listed if one.subject.startswith("gpu")]
+    for one, other in itertools.combinations_with_replacement(of_cards, 2):
+        if one.subject == other.subject and not _in_common(one.bound or _AT_LEAST_ONE,
+                                                           other.bound or _AT_LEAST_ONE):
+            named = " and ".join(f"--require {text!r}" for text in dict.fromkeys((one.text, other.text)))
+            raise RequirementError(f"{named} contradict one another: no machine meets them" if one != other
+                                   else f"{named}: no machine meets it")
+    return listed
+
+
+def _in_common(*bounds: str) -> bool:
+    """Say whether a whole number of 0 or more is within all bounds; at one next to a bound it would be."""
+    sizes = [float(match[2]) * _UNITS[match[3]] for match in map(_SIZE.match, bounds) if match is not None]
+    near = {int(size) + step for size in sizes for step in (-1, 0, 1)}
+    return any(number >= 0 and all(_within_bound(bound, Known(value=number, source=_SOURCE)) is True
+                                   for bound in bounds) for number in near)
 
 
 def derivations(snapshot: Snapshot) -> Mapping[str, Derivation]:
