@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _SEARCHED = ("loader.cache", "loader.files", "loader.library_path")
 _PATH = "LD_LIBRARY_PATH"
+_PACKAGES = re.compile(r"(.{1,4000}/(?:site|dist)-packages)/nvidia(?:/|\Z)")
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 # what the container runtime mounts for a capability; without it nothing of this is there
 _MOUNTED = {
@@ -73,7 +75,9 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
     facts.update(_pins(environment))
     tables = ground.database.tables
     try:
-        snapshot = lay(ground.snapshot, facts, tables, source=place)
+        snapshot = lay(ground.snapshot, {"python.site_packages": _packages(environment, base, ground)}, tables,
+                       source=place)
+        snapshot = lay(snapshot, facts, tables, source=place)
     except AssumptionError:
         return None
     for position, framework in enumerate(_names(snapshot)):
@@ -83,6 +87,16 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
     gone = _withheld(environment)
     return Laid(snapshot=snapshot, chosen=chosen,
                 withheld=lay(snapshot, gone, tables, source=place) if gone else None)
+
+
+def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fact:
+    """Return where pip installs: what LD_LIBRARY_PATH says of it, for a file seldom does."""
+    setting = environment.settings.get(_PATH)
+    for folder in setting.stated.split(":") if setting is not None else ():
+        if (match := _PACKAGES.match(folder)) is not None and setting is not None:
+            return Known(value=(match[1],), source=str(setting.place))
+    python = environment.python or (base.python if base else None) or ground.place.python
+    return Known(value=(f"$PREFIX/lib/python{_minor(python)}/site-packages",), source="sys.prefix")
 
 
 def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import GOLDEN
+from tests.contract.checkout import run_gpudoctor
 from tests.harness.programs import HADOLINT, installed, yaml_as_json
 
 WRITTEN = sorted((GOLDEN / "dockerfile").glob("*.txt"))
@@ -35,6 +36,16 @@ def test_hadolint_would_say_something() -> None:
     """It is the real one."""
     said = hadolint("FROM python\nRUN pip install torch\nRUN cd /x && apt-get install -y gcc\n")
     assert {"DL3006", "DL3013", "DL3042", "DL3008", "DL3003"} <= set(said.replace(":", " ").split())
+
+
+@pytest.mark.parametrize("path", [*WRITTEN, *sorted((GOLDEN / "dockerfile").glob("*.yaml"))],
+                         ids=lambda path: path.stem)
+def test_our_own_linter_finds_nothing(path: Path, tmp_path: Path) -> None:
+    """What one command recommends for a machine another one has nothing against on that machine."""
+    file = tmp_path / ("Dockerfile" if path in WRITTEN else path.name)
+    file.write_text(path.read_text())
+    run = run_gpudoctor("lint", str(file), "--gpu", "--assume", "driver=535.104.05", "--assume", "cc=8.9")
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout
 
 
 def document(name: str) -> Any:

@@ -54,6 +54,7 @@ def docker(*lines: str) -> dict[str, str]:
 CUDA_11 = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
 CUDA_12 = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"
 SLIM = "FROM python:3.12-slim"
+FORGETS = "RUN pip install 'tensorflow[and-cuda]==2.21.0'"  # to search the folder of cuSOLVER
 AND_CUDA = "RUN pip install 'tensorflow[and-cuda]==2.20.0'"
 LISTED = docker("# docker run --gpus all", SLIM, "COPY r.txt .", "RUN pip install -r r.txt")
 CPU_IMAGE = "tensorflow/tensorflow:2.17.0"
@@ -127,6 +128,10 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
     "two packages of one framework": (
         docker(CUDA_12, "RUN pip install 'tensorflow[and-cuda]==2.20.0' tensorflow-cpu==2.20.0"),
         "mixed-tf-packages", "tensorflow-cpu==2.20.0", docker(CUDA_12, AND_CUDA), ()),
+    "a folder that the release does not search": (
+        docker(SLIM, FORGETS), "pip-nvidia-libs-not-found", "tensorflow[and-cuda]==2.21.0",
+        docker(SLIM, FORGETS, "ENV LD_LIBRARY_PATH=/opt/venv/lib/python3.12/site-packages/nvidia/cusolver/lib"),
+        ()),
     "LD_LIBRARY_PATH that shadows": (
         docker(CUDA_12, "ENV LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:$LD_LIBRARY_PATH", AND_CUDA),
         "ld-library-path-shadows", "LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:$LD_LIBRARY_PATH",
