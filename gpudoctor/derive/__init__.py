@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.derive import accelerators
+from gpudoctor.derive import accelerators, brought
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import moves, packages, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
@@ -44,6 +44,7 @@ def subjects(snapshot: Snapshot, database: RuleDatabase) -> Subjects:
     patients, blind_patients = _scope(snapshot.frameworks)
     of_framework = {
         **framework_derivations.derivations(() if blind_cards else cards, blind_cards),
+        "framework.brought_by": lambda view: brought.brought_by(view, patients),
         "framework.served_devices": lambda view: visible.served_devices(view, snapshot)}
     gpus, frameworks, pairs = [], [], []
     for number, card in enumerate(cards):
