@@ -10,6 +10,7 @@ from gpudoctor import candidates
 from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
 from gpudoctor.cli import showing, sources, visits
 from gpudoctor.cli.errors import UsageError
+from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Recommendation, RuleDatabase, Snapshot
 
@@ -78,7 +79,7 @@ def _seen(wish: Wish, interpreter: str | None, database: RuleDatabase) -> Snapsh
 
         snapshot = snapshots.read(local.collect(visits.visit_here(interpreter, "static", wish.timeout)))
     facts = assumed([pair for pair in pairs if pair[0] != _PYTHON])
-    return lay(unobserved(snapshot, facts, framework=None), facts, database.tables, source="assumed")
+    return lay(unobserved(snapshot, facts, framework=None), facts, database.tables, source=ASSUMED)
 
 
 def _rendered(said: Recommendation, wish: Wish) -> str:
