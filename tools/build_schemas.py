@@ -163,7 +163,10 @@ def recommendation_schema() -> dict[str, Any]:
         "changes": {"type": "array", "items": _object({"change": TEXT, "gains": TEXTS})},
         "conflict": {**TEXTS, "description": "the smallest set of what was asked for that nothing fits"},
         "last": {"type": "array", "items": last,
-                 "description": "where nothing fits: the newest releases with code for the cards"}})}
+                 "description": "where nothing fits: the newest releases with code for the cards"},
+        "unserved": {"type": "array", "items": _object({"framework": TEXT, "oldest": TEXT, "newest": TEXT}),
+                     "description": "where nothing fits: frameworks of which no release that is known, from "
+                                    "the oldest to the newest, has code for the cards"}})}
 
 
 SCHEMAS = {"plan-1.json": plan_schema, "recommendation-1.json": recommendation_schema,

@@ -89,6 +89,15 @@ class LastStack:
 
 
 @frozen
+class Unserved:
+    """A framework of which no release has code for the cards here, of those whose code is known."""
+
+    framework: str
+    oldest: str
+    newest: str
+
+
+@frozen
 class CardSummary:
     """A card, and the reduced precisions that it computes in."""
 
@@ -126,3 +135,4 @@ class Recommendation:
     changes: tuple[Change, ...] = ()
     conflict: tuple[str, ...] = ()
     last: tuple[LastStack, ...] = ()
+    unserved: tuple[Unserved, ...] = ()

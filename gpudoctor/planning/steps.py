@@ -21,7 +21,7 @@ from gpudoctor.planning import undoing
 _ELSEWHERE: Mapping[FixKind, str] = {
     "container": "it is done where the container is started",
     "image": "it is done where the image is made or chosen",
-    "hardware": "it is done to the hardware",
+    "hardware": "no command does it here: it is about the machine itself, or which one is used",
 }
 _RESTART = "reboot"
 _ANSWERS = ("cuda.", "nvml.", "gpu.in_")

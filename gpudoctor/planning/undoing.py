@@ -19,7 +19,7 @@ _NOT_KNOWN = "no command is known that undoes it"
 _NOTES = {
     "driver": "no single command undoes it: have the package manager remove what it installed, or bring back "
               "the version from before (its own history names both), then restart",
-    "system": _NOT_KNOWN, "hardware": "no command changes anything on this machine", "pip": _PIP,
+    "system": _NOT_KNOWN, "hardware": "no command changes this machine, so none is needed", "pip": _PIP,
     "restart": RESTART, "environment": _NEW_SHELL,
     "container": "start the container as before", "image": "take the image from before",
 }

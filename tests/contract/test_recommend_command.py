@@ -48,6 +48,8 @@ def document(run: Run) -> dict[str, Any]:
     ("l4-image", (*L4, "--image", "--framework", "tensorflow")),
     ("pascal", ("--assume", "cc=6.1", "--assume", "driver=550.54.14", "--python", "3.10")),
     ("kepler", ("--assume", "cc=3.0", "--assume", "driver=470.256.02")),
+    ("kepler-torch", ("--assume", "cc=3.5", "--assume", "driver=470.256.02", "--framework", "torch")),
+    ("why-another", (*L4, "--framework", "torch", "--why", "tensorflow")),
     ("no-driver", ("--assume", "driver=none", "--may-change", "driver")),
     ("conflict", (*L4, "--framework", "tensorflow==2.20.0", "--framework", "torch==2.15.0")),
 ])
