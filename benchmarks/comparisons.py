@@ -139,8 +139,8 @@ COMPARISONS: Sequence[Comparison] = (
                against="importing its own libraries", commands=_explain_libraries),
     Comparison(name="recommend", about="recommend, every framework", at_most=8.0,
                against="importing its own libraries", commands=_recommend),
-    Comparison(name="recommend-set", about="recommend, a set and its changes of driver and Python", at_most=3.0,
-               against="recommend, every framework", commands=_recommend_changes),
+    Comparison(name="recommend-set", about="recommend, a set and its changes of driver and Python",
+               at_most=3.0, against="recommend, every framework", commands=_recommend_changes),
     Comparison(name="log", about=f"explain, a log of {LARGE_MEGABYTES} MB", at_most=10.0,
                against="rg -j1 -c -F -f, the literals of its patterns", commands=_ripgrep, slow=True),
 )

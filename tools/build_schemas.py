@@ -69,8 +69,10 @@ def snapshot_schema() -> dict[str, Any]:
     probe = _object({"probe": TEXT, "outcome": {"enum": [o.value for o in Outcome] + ["not-asked"]},
                      "seconds": {"type": "number", "minimum": 0}, "detail": TEXT})
     return {"$schema": DIALECT, "title": SNAPSHOT_SCHEMA, "$defs": _FACT_TYPES, **_object({
-        "schema": {"const": SNAPSHOT_SCHEMA}, "host": _facts(Scope.HOST), "gpus": _scope(Scope.GPU),
-        "frameworks": _scope(Scope.FRAMEWORK), "probes": {"type": "array", "items": probe}})}
+        "schema": {"const": SNAPSHOT_SCHEMA}, "redacted": {
+            "const": True, "description": "stand-ins are in place of private names: no path need exist"},
+        "host": _facts(Scope.HOST), "gpus": _scope(Scope.GPU), "frameworks": _scope(Scope.FRAMEWORK),
+        "probes": {"type": "array", "items": probe}}, optional=("redacted",))}
 
 
 def report_schema() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Say of a report on a machine that is partly assumed which of its evidence rests on an assumption. Pure.
 
-Sources say what a machine answered ("cuInit returned 0"). Where it was assumed that it would, they have to say
-that: a report is shown around.
+Sources say what a machine answered ("cuInit returned 0"). Where it was assumed that it would, they have to
+say that: a report is shown around.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from gpudoctor.engine import Subjects
 from gpudoctor.model import Evidence, Finding, Known, Report, RuleDatabase, Snapshot
 
 
-def marked(report: Report, machine: Snapshot, assumptions: tuple[str, ...], database: RuleDatabase) -> Report:
-    """Return the report on a machine with its assumptions named, also in the source of what follows from one."""
+def marked(report: Report, machine: Snapshot, assumptions: tuple[str, ...],
+           database: RuleDatabase) -> Report:
+    """Return the report on a machine with its assumptions named, also as the source of what follows."""
     subjects = derive.subjects(machine, database, derive.Supposed)
     return replace(
         report, assumptions=assumptions, snapshot=derive.complete(machine, database, derive.Supposed),

@@ -1,4 +1,4 @@
-"""A framework that came along with another one, which requires it: nobody needs to have wanted it on a GPU."""
+"""A framework that came along with another one, which requires it: nobody need have wanted it on a GPU."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Narrowed(Mapping[str, Fact]):
 
 
 class Supposed(LazyFacts):
-    """Facts of a machine that is partly assumed: what is computed from an assumption says so in its source."""
+    """Facts of a machine that is partly assumed: what is computed from an assumption says so."""
 
     def __init__(self, *facts: Any) -> None:
         """Take what `LazyFacts` takes."""

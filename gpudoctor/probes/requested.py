@@ -1,4 +1,4 @@
-"""Read whether a framework was asked for, and what requires it: one that only came along may do without a GPU."""
+"""Read whether a framework was asked for, and what requires it: one may only have come along."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def requested(framework: Data) -> Fact:
     distribution = mapping(framework.get("distribution"))
     if not distribution:
         return Absent(source="no distribution provides it")
-    path, installer = text(distribution.get("path")) or "the distribution", text(distribution.get("installer"))
-    if installer != _TELLING:
-        return Unknown(reason=f"{path}: {installer or 'nobody'} does not tell what was asked for", asked=False)
+    path, by = text(distribution.get("path")) or "the distribution", text(distribution.get("installer"))
+    if by != _TELLING:
+        return Unknown(reason=f"{path}: {by or 'nobody'} does not tell what was asked for", asked=False)
     if distribution.get("requested") is True:
         return Known(value=True, source=f"{path}/REQUESTED")
     return Unknown(reason=f"no {path}/REQUESTED, which need not mean that nobody asked", asked=False)
@@ -40,9 +40,10 @@ def required_by(framework: Data, data: Data) -> Fact:
                if isinstance(v, str)}
     names = []
     for found in objects(listed):
-        name, lines, error = text(found.get("name")), found.get("lines"), text(found.get("error"))
+        name, error = text(found.get("name")), text(found.get("error"))
+        lines = found["lines"] if isinstance(found.get("lines"), list) else []
         if error is not None or name is None:
             return Unknown(reason=f"METADATA of {name or 'a distribution'}: {error or 'was not read'}")
-        if any(requirements.applies(line, markers) for line in lines if isinstance(lines, list)):
+        if any(requirements.applies(line, markers) for line in lines):
             names.append(name)
     return Known(value=tuple(names), source="METADATA of every distribution")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gpudoctor.model import FixKind, Severity, Verdict
 from gpudoctor.model.plan import Change, Fault, Plan, Step
-from gpudoctor.render.plain import counted_words, printable
+from gpudoctor.render.plain import REDACTED, counted_words, printable
 from gpudoctor.render.sheet import Sheet
 from gpudoctor.render.text import COLOURS
 
@@ -30,13 +30,16 @@ _LABEL, _INDENT, _LONGEST_VALUE, _LONGEST = 9, 4, 300, 4000
 
 
 def render(plan: Plan, *, width: int, colour: bool, again: str, elsewhere: str = "") -> str:
-    """Return the plan as text; `again` is the command that made it, `elsewhere` what it is for if not this."""
+    """Return the plan as text; `again` is the command that made it, `elsewhere` what it is for instead."""
     sheet = Sheet(width=width, colour=colour)
     sheet.line((f"gpudoctor {plan.report.tool_version}, rules {plan.report.rules_version}", ""))
     if plan.report.assumptions:
         sheet.line()
         said = f"{', '.join(plan.report.assumptions)} (so what follows is not for this machine as it is)"
         sheet.row("ASSUMED", printable(said, 600))
+    if plan.machine.redacted:
+        sheet.line()
+        sheet.row("REDACTED", REDACTED)
     for step in plan.steps:
         _step(sheet, step)
     _faults(sheet, "NOT CURED", plan.left)

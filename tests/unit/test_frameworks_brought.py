@@ -18,8 +18,8 @@ from gpudoctor.remedy import diagnose
 from tests.machines import local_wheels
 from tests.unit.file_answers import ask
 
-BUILD_INFO = """build_info = {'cuda_compute_capabilities': ['sm_80'], 'cuda_version': '11.8', 'cudnn_version': '8',
-              'is_cuda_build': True, 'is_rocm_build': False}
+BUILD_INFO = """build_info = {'cuda_version': '11.8', 'cudnn_version': '8', 'is_cuda_build': True,
+              'cuda_compute_capabilities': ['sm_80'], 'is_rocm_build': False}
 """
 
 
