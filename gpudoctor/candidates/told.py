@@ -48,6 +48,7 @@ def _pythons(stacks: Sequence[Stack]) -> tuple[str, ...]:
 def _notes(judged: Judged) -> Iterator[str]:
     """Yield what to know before it is installed, each thing once."""
     said = (*(f"{remedy_words(taken)} ({finding.rule})" for finding, taken in judged.remedies),
+            *([judged.toolkit.in_words] if judged.toolkit is not None else []),
             *judged.pin_reasons, *(f"{finding.message} ({finding.rule})" for finding in judged.warnings),
             *_compiled(judged), *_indexes(judged), *_without_libraries(judged))
     yield from dict.fromkeys(said)
@@ -108,6 +109,8 @@ def _chain(judged: Judged, base: Ground) -> Iterator[str]:
     for finding, taken in judged.remedies:
         yield f"{finding.rule} {finding.cause}: {finding.message}"
         yield f"cured by: {remedy_words(taken)} (proven)"
+    if judged.toolkit is not None:
+        yield f"with a toolkit laid over it: {judged.toolkit.in_words}"
     spoke = {finding.rule: finding for finding in judged.errors}
     for objection in judged.objections:
         yield f"{objection.rule}: {objection.message}"
