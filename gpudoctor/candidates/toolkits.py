@@ -1,4 +1,4 @@
-"""The CUDA toolkit that a release opens, laid over the machine: for releases whose libraries no package has."""
+"""The CUDA toolkit that a release opens, laid over the machine, for one whose libraries no package has."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ class Toolkit:
     def in_words(self) -> str:
         """Return what is to be installed, and where."""
         cudnn = f" and cuDNN {self.stack.row['cudnn']}" if "cudnn" in self.stack.row else ""
-        return (f"{self.stack.framework} {self.stack.version} brings no CUDA libraries, and no package has them: "
-                f"install CUDA {self.version}{cudnn} so that {self.folder} holds {', '.join(self.libraries)}")
+        name = f"{self.stack.framework} {self.stack.version}"
+        return (f"{name} brings no CUDA libraries, and no package has them: install CUDA "
+                f"{self.version}{cudnn} so that {self.folder} holds {', '.join(self.libraries)}")
 
 
 def wanted(stacks: Sequence[Stack], frameworks: Sequence[Subject]) -> Toolkit | None:
