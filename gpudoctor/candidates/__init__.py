@@ -59,6 +59,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     if is_set and all(fitting.values()):
         found = list(judged_sets(wishes, fitting, judge))
     listed = [told.candidate(one, judge.base, why=False) for one in found if not asked.image]
+    listed += [told.without_build(wish, judge.base) for wish in wanted if not alone[wish.framework]]
     listed += [image for wish in wanted if not is_set for image in images_of(wish, judge.base)]
     offered = any(one.offered for one in listed)
     explained = [judge.of((stack,)) for stack in _reasons(asked, judge)]

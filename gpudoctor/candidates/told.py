@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.candidates import commands
 from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.candidates.stacks import Stack, known_versions
+from gpudoctor.candidates.together import rule_of
+from gpudoctor.candidates.wishes import Wish
 from gpudoctor.engine import Subject, show_fact
 from gpudoctor.model import (
     Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope,
@@ -35,6 +37,16 @@ def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
         python=_pythons(judged.stacks), commands=typed, notes=notes, rejected_by=judged.objections,
         environment=dict(judged.environment) if offered else {}, pins=judged.pins if offered else (),
         why=tuple(_chain(judged, base)) if why else ())
+
+
+def without_build(wish: Wish, base: Ground) -> Candidate:
+    """Return the newest release that is wished for, of which there is no build with CUDA for the platform."""
+    known = known_versions(wish.framework, base.database.tables)
+    newest = next((version for version in known if wish.allows(version)), known[0] if known else "")
+    said = f"no build of {wish.framework} with CUDA is known for {base.platform}"
+    return Candidate(
+        framework=wish.framework, version=newest.partition("+")[0], kind="pip", verdict=Fit.REJECTED,
+        rejected_by=(Rejection(rule=rule_of("wheel-arch-linux-aarch64", base.database), message=said),))
 
 
 def _pythons(stacks: Sequence[Stack]) -> tuple[str, ...]:

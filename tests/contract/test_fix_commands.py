@@ -136,3 +136,12 @@ def test_what_is_missing_is_no_command_on_the_machine() -> None:
     assert "STEP 1 Run this on a machine" in said
     assert "no command does it here: it is about the machine itself, or which one is used" in said
     assert "It is for a machine that is partly assumed, not for this one." in said
+
+
+def test_under_wsl_nothing_of_a_driver_is_run_or_undone_inside(machine: tuple[str, str]) -> None:
+    """Its undoing spoke of the package manager, which must not have a driver there."""
+    words = ("--assume", "cc=8.9", "--assume", "driver=470.57.02", "--assume", "release=torch==2.10.0",
+             "--assume", "system.wsl=2")
+    [step] = json.loads(run_gpudoctor("fix", "--format", "json", *machine, *words).stdout)["steps"]
+    assert (step["kind"], step["done_by"], step["commands"]) == ("driver", "hand", ["wsl.exe --shutdown"])
+    assert step["undo"] == {"commands": [], "note": "it is undone where it was done: in Windows"}

@@ -107,6 +107,16 @@ def test_a_release_whose_libraries_no_package_has_asks_for_its_toolkit(
     assert "libcudart.so" in note
 
 
+def test_a_platform_without_a_build_is_told(database: RuleDatabase) -> None:
+    """TensorFlow on ARM was only said not to go together with the machine."""
+    said = asked(host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64"), database,
+                 "tensorflow==2.20.*")
+    told = of_version(said, "2.20.0")
+    assert [(one.rule, one.message) for one in told.rejected_by] == [
+        ("GPD6020", "no build of tensorflow with CUDA is known for linux_aarch64")]
+    assert said.exit_code == 1
+
+
 def test_a_toolkit_gives_no_code_to_a_card(database: RuleDatabase) -> None:
     """What else is wrong with the release still rejects it."""
     said = asked(host(database, "cc=3.0", "driver=470.256.02"), database, "tensorflow==2.3.4", python="3.8")
@@ -188,10 +198,11 @@ def test_prereleases_only_when_wanted(database: RuleDatabase) -> None:
     assert offered(asked(snapshot, database, "tensorflow", pre=True))[0] == "2.22.0rc0"
 
 
-def test_a_platform_without_gpu_wheels_has_no_candidates(database: RuleDatabase) -> None:
-    said = asked(host(database, "cc=9.0", "driver=580.65.06", system__architecture="aarch64"), database,
-                 "tensorflow")
-    assert (said.exit_code, [one for one in said.candidates if one.kind == "pip"]) == (1, [])
+def test_under_wsl_a_driver_is_changed_in_windows(database: RuleDatabase) -> None:
+    """It read as if one were to be installed in Linux."""
+    machine = host(database, "cc=8.9", "driver=535.104.05", system__wsl=2)
+    said = asked(machine, database, "torch", may_change=("driver",))
+    assert [one.change for one in said.changes] == ["the driver in Windows 535.104.05 -> 580.65.06"]
 
 
 def test_a_build_that_brings_no_libraries_is_not_said_to_find_them(database: RuleDatabase) -> None:
