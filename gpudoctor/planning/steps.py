@@ -176,6 +176,8 @@ def _changes(choice: Choice, database: RuleDatabase) -> Iterator[Change]:
             continue
         fact = _release(subject) if name == "release" else subject.fact(_STANDS_FOR.get(name, name))
         before, after = _shown(fact), None if value is None else _in_short(value)
+        if name == "release" and before == after:
+            after = "the same release, another build"
         if before != after:
             yield Change(fact=name, before=before, after=after)
 
