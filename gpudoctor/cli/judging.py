@@ -34,7 +34,7 @@ class Judge:
 
     def __init__(self, asked: Asked, watch: Stopwatch) -> None:
         self._policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided,
-                              requirements=[requirements.parse(text) for text in asked.require])
+                              requirements=requirements.parse_all(asked.require))
         self._pairs = [parse_assumption(text) for text in asked.assume]
         self._wish = wish.parse(asked.gpu, asked.stages, asked.smoke_timeout)
         self._watch = watch

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import visible
@@ -57,6 +58,43 @@ def _is_specifier(bound: str) -> bool:
     except versions.Incomparable:
         return False
     return True
+
+
+def parse_all(texts: Sequence[str]) -> list[Requirement]:
+    """Return the requirements; raise `RequirementError` where nothing meets them all, naming the fewest."""
+    found = [parse(text) for text in texts]
+    for subject in dict.fromkeys(requirement.subject for requirement in found):
+        mine = [requirement for requirement in found if requirement.subject == subject]
+        if not _can_be_met(mine):
+            fewest = next(some for count in range(1, len(mine) + 1)
+                          for some in itertools.combinations(mine, count) if not _can_be_met(some))
+            said = " and ".join(one.text for one in fewest)
+            raise RequirementError(f"--require {said}: " + ("nothing can meet it" if len(fewest) == 1 else
+                                                            "they contradict one another"))
+    return found
+
+
+def _can_be_met(requirements: Sequence[Requirement]) -> bool:
+    """Return whether some number or version is within every bound: one named there, or just beside one."""
+    bounds = [requirement.bound or _AT_LEAST_ONE for requirement in requirements]
+    if requirements[0].subject.startswith("gpu"):
+        step = 1.0 if requirements[0].subject == "gpu" else 0.5
+        named = [float(match[2]) * _UNITS[match[3]] for bound in bounds if (match := _SIZE.match(bound))]
+        points = [0.0, *(number + beside for number in named for beside in (-step, 0.0, step))]
+        return any(all(_within_bound(bound, Known(value=point, source=_SOURCE)) is True for bound in bounds)
+                   for point in points)
+    parts = [part.strip() for one in requirements for part in one.bound.split(",") if part.strip()]
+    named_there = [part.lstrip("=<>!~ ").removesuffix(".*") for part in parts]
+    known = ["0", *named_there, *(f"{name.partition('+')[0]}{beside}"
+                                  for name in named_there for beside in ("", ".0.1", ".1"))]
+    return not parts or any(_lies_within(version, parts) for version in known)
+
+
+def _lies_within(version: str, bounds: Sequence[str]) -> bool:
+    try:
+        return all(versions.within(version, bound) for bound in bounds)
+    except versions.Incomparable:
+        return False
 
 
 def derivations(snapshot: Snapshot) -> Mapping[str, Derivation]:
