@@ -56,6 +56,10 @@ def _python(wish: Wish) -> tuple[str | None, str | None]:
     """Return the interpreter to examine and the version to recommend for; each may be left open."""
     assumed_versions = [text.partition("=")[2].strip() for text in wish.assume
                         if text.partition("=")[0].strip() == _PYTHON]
+    said = list(dict.fromkeys([*([f"--python {wish.python}"] if wish.python is not None else []),
+                               *(f"--assume python={version}" for version in assumed_versions)]))
+    if len({text.replace("=", " ").split()[-1] for text in said}) > 1:
+        raise UsageError(f"{said[0]} and {said[-1]} contradict one another")
     wanted = wish.python or next(iter(assumed_versions), None)
     match = _VERSION.match(wanted) if wanted is not None else None
     if match is not None:

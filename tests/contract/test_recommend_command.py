@@ -89,6 +89,8 @@ def test_this_machine_whatever_it_is() -> None:
     (("--why", "torhc==2.9"), USAGE, ("did you mean torch?",)),
     (("--may-change", "kernel"), USAGE, ("write driver or python",)),
     (("--assume", "driver=abc"), USAGE, ("driver=abc",)),
+    (("--assume", "python=3.9", "--python", "3.10"), USAGE, ("--python 3.10 and --assume python=3.9",)),
+    (("--framework", "torch[foo]"), USAGE, ("no such extra",)),
     (("--assume", "python=three"), USAGE, ("write a version",)),
     (("--python", "/usr/bin/python3"), USAGE, ("only a version",)),
     (("-o", "/nowhere/there/page.txt"), INPUT, ("no such folder",)),
