@@ -264,7 +264,7 @@ def _rule(raw: Mapping[str, Any]) -> Rule:
         summary=raw["summary"], told=raw.get(_TOLD), since=raw["since"], withdrawn=raw.get("withdrawn"),
         detect=tuple(Detect(name=d["name"], certainty=Certainty(d.get("certainty", "certain")),
                             when=_conditions(d["when"])) for d in raw.get("detect", ())),
-        ask=tuple(Ask(**ask) for ask in raw.get("ask", ())),
+        ask=tuple(Ask(**{**ask, "when": _conditions(ask.get("when", ()))}) for ask in raw.get("ask", ())),
         fix=tuple(_fix(fix) for fix in raw.get("fix", ())),
         source=tuple(Source(**source) for source in raw.get("source", ())),
         case=tuple(_case(case) for case in raw.get("case", ())),

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from gpudoctor.engine import show
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Condition, Effect, Fix, Operand, Rule, RuleDatabase, SymptomPattern, Table, Value
+from gpudoctor.model import (
+    Ask, Condition, Effect, Fix, Operand, Rule, RuleDatabase, SymptomPattern, Table, Value,
+)
 
 _T = TypeVar("_T")
 _WORDS = {
@@ -67,8 +69,8 @@ def _page(old: Rule, new: Rule) -> Iterator[str]:
         yield from _replaced(said, getattr(old, said), getattr(new, said))
     yield from _blocks(old, new)
     yield from _fixes(old, new)
-    for said, of in (("question", "ask"), ("source", "source")):
-        yield from _listed(said, getattr(old, of), getattr(new, of), _ask_or_source)
+    yield from _listed("question", old.ask, new.ask, _ask_words)
+    yield from _listed("source", old.source, new.source, lambda source: repr(source.url))
     yield from _cases(old, new)
     if old.page != new.page:
         yield "the text of the page is another"
@@ -124,8 +126,8 @@ def _cases(old: Rule, new: Rule) -> Iterator[str]:
                 yield f"case {name!r} is another machine or log"
 
 
-def _ask_or_source(item: Any) -> str:
-    return repr(getattr(item, "question", None) or item.url)
+def _ask_words(ask: Ask) -> str:
+    return repr(ask.question) + (f" where {_all(ask.when)}" if ask.when else "")
 
 
 def _listed(said: str, old: Sequence[_T], new: Sequence[_T], words: Callable[[_T], str]) -> Iterator[str]:

@@ -194,8 +194,7 @@ def judge(rule: Rule, subject: Subject, tables: Tables) -> Finding | Undecided |
         best = min(matched, key=lambda block: block.certainty is not Certainty.CERTAIN)
         return Finding(
             rule=rule.id, cause=rule.cause, certainty=best.certainty, severity=rule.severity,
-            subject=subject.name, message=fill(rule.summary, subject), evidence=evidence_of(best, subject),
-            asks=rule.ask if best.certainty is Certainty.LIKELY else ())
+            subject=subject.name, message=fill(rule.summary, subject), evidence=evidence_of(best, subject))
     open_blocks = [holding for _, holding in verdicts if holding.truth is Truth.UNKNOWN]
     if not open_blocks:
         return None

@@ -56,8 +56,8 @@ def _placed(path: str, message: str, fence_lines: int) -> str:
 def compile_front_matter(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return front matter in the shape of the model: right-hand sides gathered under `right`."""
     compiled = dict(raw)
-    compiled["detect"] = [_with_conditions(block) for block in raw.get("detect", [])]
-    compiled["fix"] = [_with_conditions(fix) for fix in raw.get("fix", [])]
+    for part in ("detect", "ask", "fix"):
+        compiled[part] = [_with_conditions(block) for block in raw.get(part, [])]
     return compiled
 
 

@@ -17,13 +17,13 @@ from gpudoctor.assume import AssumptionError, Place, lay, unobserved
 from gpudoctor.consequences import Key, fold, key_of, rank_of
 from gpudoctor.derive import planned
 from gpudoctor.engine import (
-    PLACEHOLDER, Subject, Subjects, Truth, evaluate, fill, holds, placeholders, resolve, show,
+    PLACEHOLDER, Subject, Subjects, Truth, always_said, evaluate, fill, holds, placeholders, resolve, show,
 )
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Effect, Fact, Facts, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase, Scope, Severity,
-    Snapshot, Value,
+    Absent, Ask, Certainty, Effect, Fact, Facts, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase,
+    Scope, Severity, Snapshot, Tables, Value,
 )
 from gpudoctor.proven import tempered
 
@@ -56,11 +56,11 @@ def diagnose(snapshot: Snapshot, database: RuleDatabase,
     proofs: dict[Key, list[Proof]] = {}
     for finding in ranked:
         rule = rules[finding.rule]
-        subject = next(s for s in subjects[rule.scope] if s.name == finding.subject)
+        subject = _subject_of(finding, rule, subjects)
         proofs[key_of(finding)] = list(_prove_all(rule, subject, finding, before, snapshot, database))
     options, place = _patient_options(subjects), _environments_place(subjects)
     treated = [replace(f, fixes=tuple(_placed(p.remedy, place) for p in proofs[key_of(f)]),
-                       asks=tuple(replace(ask, command=_of_patient(ask.command, options)) for ask in f.asks))
+                       asks=tuple(_asked_of_patient(f, rules[f.rule], subjects, database, options)))
                for f in ranked]
     clears = {key: found[0].cleared if found else frozenset() for key, found in proofs.items()}
     return Judgement(findings=fold(treated, clears), undecided=before.undecided)
@@ -90,6 +90,18 @@ def _placed(remedy: Remedy, place: str) -> Remedy:
     if not place or remedy.kind != "environment":
         return remedy
     return replace(remedy, title=f"{remedy.title} ({place})")
+
+
+def _subject_of(finding: Finding, rule: Rule, subjects: Subjects) -> Subject:
+    return next(one for one in subjects[rule.scope] if one.name == finding.subject)
+
+
+def _asked_of_patient(finding: Finding, rule: Rule, subjects: Subjects, database: RuleDatabase,
+                      options: str) -> Iterable[Ask]:
+    """Yield what would decide a finding that is only likely, with commands of ours about the same patient."""
+    if finding.certainty is Certainty.LIKELY:
+        for ask in asked(rule.ask, _subject_of(finding, rule, subjects), database.tables):
+            yield replace(ask, command=_of_patient(ask.command, options))
 
 
 def _of_patient(command: str, options: str) -> str:
@@ -122,7 +134,7 @@ def cures_alone(finding: Finding, snapshot: Snapshot, database: RuleDatabase) ->
     subjects = derive.subjects(snapshot, database)
     before = tempered(evaluate(subjects, database.rules, database.tables), subjects)
     rule = next(rule for rule in database.rules if rule.id == finding.rule)
-    subject = next(one for one in subjects[rule.scope] if one.name == finding.subject)
+    subject = _subject_of(finding, rule, subjects)
     for fix in rule.fix:
         if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
             proof = prove(fix, subject, finding, before, snapshot, database, alone=False)
@@ -203,8 +215,8 @@ def resolve_effect(effects: Sequence[Effect], subject: Subject,
 
 def concretise(fix: Fix, subject: Subject) -> Remedy | None:
     """Return the fix with this machine's values in it, or None when one of them is not known."""
-    texts = (*fix.commands, *fix.env.values(), fix.title, fix.image or "", fix.undo or "")
-    if not all(isinstance(subject.fact(name), Known) for text in texts for name in placeholders(text)):
+    if not _is_known(subject, *fix.commands, *fix.env.values(), always_said(fix.title), fix.image or "",
+                     fix.undo or ""):
         return None
     commands = [_fill_command(command, subject) for command in fix.commands]
     variables = {name: _fill_plain(value, subject) for name, value in fix.env.items()}
@@ -216,6 +228,22 @@ def concretise(fix: Fix, subject: Subject) -> Remedy | None:
         image=_fill_plain(fix.image, subject) if fix.image else None,
         undo=_fill_command(fix.undo, subject) if fix.undo else None, effect={}, proven="model",
         by_hand=fix.by_hand)
+
+
+def asked(asks: Sequence[Ask], subject: Subject, tables: Tables) -> tuple[Ask, ...]:
+    """Return the first question that fits, with this machine's values in it; none where none fits."""
+    for ask in asks:
+        fits = all(holds(condition, subject, tables).truth is Truth.TRUE for condition in ask.when)
+        if fits and _is_known(subject, ask.question, ask.command, *ask.answers.values()):
+            answers = {answer: fill(meaning, subject) for answer, meaning in ask.answers.items()}
+            return (Ask(question=fill(ask.question, subject), command=_fill_command(ask.command, subject),
+                        answers=answers),)
+    return ()
+
+
+def _is_known(subject: Subject, *texts: str) -> bool:
+    """Return whether everything is known that stands in braces."""
+    return all(isinstance(subject.fact(name), Known) for text in texts for name in placeholders(text))
 
 
 def _fill_command(text: str, subject: Subject) -> str:

@@ -107,7 +107,9 @@ class Project:
         }
 
 
-CUPY_SUFFIXES = ("102", "110", "111", "11x", "12x", "13x", "14x")
+CUPY_SUFFIXES = (
+    "92", "100", "101", "102", "110", "111", "112", "113", "114", "115", "11x", "12x", "13x", "14x",
+)
 PROJECTS = (
     Project(
         name="tensorflow",
@@ -168,8 +170,8 @@ PROJECTS = (
     ),
     Project(
         name="cupy_distributions",
-        summary="Wheels of cupy-cuda*, from CuPy 11 on: a row for each version and platform.",
-        distributions={f"cupy-cuda{suffix}": "11.0" for suffix in CUPY_SUFFIXES},
+        summary="Wheels of cupy-cuda*, from CuPy 9 on: a row for each version and platform.",
+        distributions={f"cupy-cuda{suffix}": "9.0" for suffix in CUPY_SUFFIXES},
         extra="ctk",
     ),
 )

@@ -13,6 +13,7 @@ from gpudoctor import explain as explanations
 from gpudoctor import texts
 from gpudoctor.cli import showing, sources
 from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.cli.nearest import did_you_mean
 from gpudoctor.examine import EXIT_HEALTHY, Policy
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Report, RuleDatabase, Severity
@@ -93,7 +94,9 @@ def _pages(names: Sequence[str], rules: str | None) -> str:
     for name in names:
         matching = [rule for rule in database.rules if name.lower() in (rule.id.lower(), rule.cause)]
         if not matching:
-            raise InputError(f"{name}: no such file, and no such rule; `gpudoctor rules list` names them all")
+            hint = did_you_mean(name, (known for rule in database.rules for known in (rule.id, rule.cause)))
+            raise InputError(f"{printable(name, 80)}: no such file, and no such rule{hint}; "
+                             "`gpudoctor rules list` names them all")
         found += matching
     text = "\n".join(page_text(rule) for rule in found)
     return "".join(f"{printable(line, 4000)}\n" for line in text.splitlines())

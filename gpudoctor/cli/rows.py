@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from gpudoctor import codec, versions
 from gpudoctor.cli.errors import UsageError
+from gpudoctor.cli.nearest import did_you_mean
 from gpudoctor.facts import LISTS, FactType
 from gpudoctor.model import Table, Value
 from gpudoctor.render.plain import printable
@@ -18,13 +19,15 @@ Wanted: TypeAlias = Callable[[Row], bool]
 CARD = "cc"  # as in --assume: a card of this compute capability, whatever the column is called
 _CARD_COLUMNS = (FactType.COMPUTE_CAPABILITY, FactType.COMPUTE_CAPABILITIES)
 _CODE = "code"
+_FEW = 12  # words in a column that are worth listing
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def table_named(name: str, tables: Mapping[str, Table]) -> Table:
     """Return the table; raise `UsageError` naming those that there are."""
     if name not in tables:
-        raise UsageError(f"there is no table {printable(name, 80)}; there are: {', '.join(sorted(tables))}")
+        raise UsageError(f"there is no table {printable(name, 80)}{did_you_mean(name, tables)}; "
+                         f"there are: {', '.join(sorted(tables))}")
     return tables[name]
 
 
@@ -35,6 +38,20 @@ def chosen(table: Table, conditions: Sequence[str]) -> tuple[Row, ...]:
     """
     wanted = [_wanted(table, condition) for condition in conditions]
     return tuple(row for row in table.rows if all(fulfils(row) for fulfils in wanted))
+
+
+def none_of(table: Table, conditions: Sequence[str]) -> str:
+    """Return in words that no row fulfils the conditions, and what stands in columns of few words."""
+    if not table.rows:
+        return f"{table.name} has no rows"
+    texts = FactType.TEXT.value
+    held = {column: {str(row[column]) for row in table.rows if column in row}
+            for column in dict.fromkeys(condition.partition("=")[0].strip() for condition in conditions)
+            if table.columns.get(column) == texts}
+    listed = "".join(f"; its {column}: {', '.join(sorted(words))}" for column, words in held.items()
+                     if 0 < len(words) <= _FEW)
+    return (f"no row of {table.name} has {printable(' and '.join(conditions), 200)}, "
+            f"of {len(table.rows)}{printable(listed, 600)}")
 
 
 def _wanted(table: Table, condition: str) -> Wanted:

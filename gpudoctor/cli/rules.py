@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,8 +11,10 @@ import typer
 
 from gpudoctor.cli import showing, streams
 from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.cli.nearest import did_you_mean
 from gpudoctor.cli.plain_values import Command, Group
 from gpudoctor.render import wrapped
+from gpudoctor.render.plain import printable
 
 if TYPE_CHECKING:
     from gpudoctor.compiled import Extent
@@ -66,7 +69,9 @@ def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's 
     database = _database(rules, "whole")
     found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
     if not found:
-        raise InputError(f"there is no rule {identifier}; `gpudoctor rules list` names them all")
+        hint = did_you_mean(identifier, (name for r in database.rules for name in (r.id, r.cause)))
+        raise InputError(f"there is no rule {printable(identifier, 80)}{hint}; "
+                         "`gpudoctor rules list` names them all")
     text = "\n".join(page_text(rule) for rule in found) + f"\n{_origin(database)}\n"
     streams.say(showing.fitted(text, wrapped.page))
 
@@ -101,6 +106,8 @@ def table(name: Annotated[str, typer.Argument(help="A table's name; without a ma
         streams.say(rows.as_json(found, chosen))
     else:
         streams.say(showing.fitted(rows.as_text(chosen), wrapped.records))
+    if not chosen:
+        sys.stderr.write(f"gpudoctor: {rows.none_of(found, where or ())}\n")
 
 
 @app.command("new", cls=Command)
@@ -130,7 +137,7 @@ def diff(before: Annotated[str, typer.Argument(metavar="A", help="A folder of pa
     """
     from gpudoctor.cli import rule_folder
     from gpudoctor.editions import differences
-    from gpudoctor.render.plain import counted_words, printable
+    from gpudoctor.render.plain import counted_words
 
     old, new_ = rule_folder.edition(before), rule_folder.edition(after)
     found = differences(old, new_)

@@ -10,7 +10,7 @@ from gpudoctor.explain.ranking import Candidate
 from gpudoctor.explain.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, Tables
-from gpudoctor.remedy import concretise
+from gpudoctor.remedy import asked, concretise
 
 MOST_LINES = 3  # quoted for a candidate
 MOST_FIXES = 4
@@ -39,7 +39,7 @@ class Teller:
     def finding(self, candidate: Candidate, *, certain: bool) -> Finding:
         """Return what is said of a candidate; its fixes are unproven, for nothing of a machine was seen."""
         rule = self.rules[candidate.cause]
-        asks = () if certain or rule.severity is Severity.BENIGN else rule.ask or (LAST_RESORT,)
+        asks = () if certain else asked(rule.ask, self.supposed, self.tables) or (LAST_RESORT,)
         fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(
             rule, self.supposed, self.tables)
         return Finding(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 
 from gpudoctor.assume import ALIASES
+from gpudoctor.courses import FRAMEWORKS
 from gpudoctor.engine import placeholders
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED, FactType
 from gpudoctor.lint.sections import section_problems
@@ -36,6 +37,7 @@ def form_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     """Yield every problem of a rule's form."""
     yield from _identity(rule)
     yield from _blocks(rule, database)
+    yield from _asks(rule, database)
     yield from _fixes(rule, database)
     yield from _words(rule)
     yield from section_problems(rule)
@@ -101,6 +103,29 @@ def _told(rule: Rule, database: RuleDatabase) -> Iterator[str]:
         yield "no case with a log that does not show the cause"
 
 
+_IMPORTED = re.compile(rf"\b(?:import|from) ({'|'.join(FRAMEWORKS)})\b")
+
+
+def _asks(rule: Rule, database: RuleDatabase) -> Iterator[str]:
+    """Yield questions that nobody is asked, or in the words of another framework; any fact may be named."""
+    for rest, ask in zip(range(len(rule.ask) - 1, -1, -1), rule.ask, strict=True):
+        said = f"question {ask.question!r}"
+        words = (ask.question, ask.command, *ask.answers.values())
+        named = [name for text in words for name in placeholders(text)]
+        for condition in ask.when:
+            yield from (f"{said}: {problem}"
+                        for problem in condition_problems(condition, Scope.PAIR, database))
+        yield from (f"{said}: {problem}" for name in named for problem in _visible(name, Scope.PAIR))
+        if rest and not (ask.when or named):
+            yield f"{said} always holds: it is the last"
+        if not rest and (ask.when or named):
+            yield f"the last {said} has conditions or names facts: add one that always holds"
+        owners = {condition.right.value for condition in ask.when
+                  if (condition.fact, condition.op) == ("framework.name", "equals") and condition.right}
+        yield from (f"{said} imports {framework}, whatever the framework is"
+                    for framework in _IMPORTED.findall(ask.command) if framework not in owners)
+
+
 _BLANK = re.compile(r"(?<![\w$%-])(?:COMMAND|FILE|IMAGE|NAME|PROGRAM)(?![\w=])")
 
 
@@ -112,9 +137,14 @@ def _fixes(rule: Rule, database: RuleDatabase) -> Iterator[str]:
             yield from (f"fix {fix.title!r} has a blank for a person to fill in ({blank[0]}): by_hand = true"
                         for command in fix.commands if (blank := _BLANK.search(command)))
         for condition in fix.when:
-            yield from condition_problems(condition, rule.scope, database)
+            yield from condition_problems(condition, _seen_from(rule), database)
         for effect in fix.effect:
             yield from _effect(effect, rule, database)
+
+
+def _seen_from(rule: Rule) -> Scope:
+    """Return the scope whose facts a fix may name: a text knows its framework, whatever the page's scope."""
+    return rule.scope if rule.detect else Scope.PAIR
 
 
 def _visible(name: str, scope: Scope) -> Iterator[str]:
@@ -235,7 +265,7 @@ def _words(rule: Rule) -> Iterator[str]:
         texts += [fix.title, *fix.commands, *fix.env.values(), fix.image or "", fix.undo or ""]
     for text in texts:
         for name in placeholders(text):
-            yield from _visible(name, rule.scope)
+            yield from _visible(name, _seen_from(rule))
         parts = re.findall(r"\[\?([^\[\]]*)\]", text)
         if len(parts) != text.count("[?") or not all(placeholders(part) for part in parts):
             yield f"{text!r}: a part that may be left out is written [?...] and names a fact"

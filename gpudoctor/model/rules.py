@@ -84,11 +84,15 @@ class Detect:
 
 @frozen
 class Ask:
-    """What would decide a likely finding: a question, the command that answers it, what the answers mean."""
+    """What would decide a likely finding: a question, the command that answers it, what the answers mean.
+
+    Of several on a page the first is asked whose conditions hold and whose `{fact.name}` are all known.
+    """
 
     question: str
     command: str
     answers: Mapping[str, str] = field(default_factory=dict)
+    when: tuple[Condition, ...] = ()
 
 
 @frozen

@@ -24,9 +24,7 @@ METADATA_BYTES_LIMIT = 1 << 20
 REQUIREMENTS_LIMIT = 500
 LIBRARIES_LIMIT = 20000
 
-_FOLDER = re.compile(
-    r"^(?P<name>[^-]+)(?:-(?P<version>[^-]+?))?(?:-py[\d.]+[^/]*)?\.(?:dist-info|egg-info|egg)$"
-)
+_FOR_PYTHON = re.compile(r"py[\d.]")
 _LIBRARY = re.compile(r"\.so(?:\.[\w.]+)?$")
 
 
@@ -64,17 +62,13 @@ def _is_information(name: str) -> bool:
 
 
 def _add(found: "List[Distribution]", folder: str, name: str, path: str) -> None:
-    match = _FOLDER.match(name)
-    if match is None:
+    words = name.rpartition(".")[0].split("-")  # NAME-VERSION.dist-info; of eggs, -py3.8 may follow
+    if "" in words[:2] or (len(words) > 2 and not _FOR_PYTHON.match(words[2])):
         return
-    found.append(
-        {
-            "name": normalize(match.group("name")),
-            "version": match.group("version"),
-            "folder": folder,
-            "path": path,
-        }
-    )
+    found.append({
+        "name": normalize(words[0]), "version": words[1] if len(words) > 1 else None,
+        "folder": folder, "path": path,
+    })
 
 
 def describe(distribution: "Distribution") -> "Dict[str, Any]":

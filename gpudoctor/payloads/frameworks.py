@@ -59,7 +59,7 @@ def _examined(
         if described is not None:
             frameworks.append(dict(described, name=name))
     answer = {
-        "installed": [[d["name"], d["version"], d["folder"]] for d in installed],
+        "installed": _by_folder(installed),
         "distributions": _guarded(_describe_family, installed),
         "frameworks": frameworks,
     }
@@ -74,6 +74,14 @@ def _examined(
     answer.update(claimed if "error" not in claimed else {"collisions": claimed, "gone": claimed})
     answer["files"] = _guarded(_library_files, folders, frameworks, claims)
     return answer
+
+
+def _by_folder(installed: "List[Dict[str, Any]]") -> "List[List[Any]]":
+    """Return [folder, {name: version}] in the order of sys.path; there may be thousands of names."""
+    found: Dict[str, Dict[str, Any]] = {}
+    for distribution in installed:
+        found.setdefault(distribution["folder"], {}).setdefault(distribution["name"], distribution["version"])
+    return [[folder, versions] for folder, versions in found.items()]
 
 
 def _guarded(function: "Callable[..., Any]", *arguments: "Any") -> "Any":

@@ -119,11 +119,11 @@ def _user_site(python: Data) -> Fact:
     )
 
 
-def _installed(data: Data) -> list[list[Any]]:
-    """Return [name, version, folder] of every distribution found, in the order of sys.path; perhaps many."""
+def _installed(data: Data) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return each folder of sys.path that holds distributions, in that order, with names and versions."""
     entries = data.get("installed")
-    rows = [entry for entry in entries if isinstance(entry, list)] if isinstance(entries, list) else []
-    return [row for row in rows if len(row) == 3]
+    pairs = [entry for entry in entries if isinstance(entry, list)] if isinstance(entries, list) else []
+    return [(pair[0], mapping(pair[1])) for pair in pairs if len(pair) == 2 and text(pair[0]) is not None]
 
 
 def _version_of(distribution: str) -> Reader:
@@ -131,7 +131,7 @@ def _version_of(distribution: str) -> Reader:
 
     def reader(data: Data) -> Fact:
         failed = part_error(data, "installed")
-        versions = [text(version) or "" for name, version, _ in _installed(data) if name == distribution]
+        versions = [text(held[distribution]) or "" for _, held in _installed(data) if distribution in held]
         source = f"the distribution {distribution} in the patient"
         return failed or version_fact(versions[0] if versions else None, source)
 
@@ -145,7 +145,7 @@ def _site_packages(data: Data) -> Fact:
     failed = part_error(data, "installed")
     if failed is not None:
         return failed
-    holding = {text(folder) for folder in {row[2] for row in _installed(data) if isinstance(row[2], str)}}
+    holding = {folder for folder, _ in _installed(data)}
     folders = [
         folder
         for folder in texts(python.get("path"))

@@ -85,7 +85,7 @@ def _finding(sheet: Sheet, finding: Finding, quoted: set[str], rank: str) -> Non
         _row(sheet, "decide", printable(ask.question), indent=4, width=8)
         _command(sheet, ask.command)
         for answer, meaning in ask.answers.items():
-            sheet.paragraph(f"{printable(answer)}: {printable(meaning)}", 12)
+            sheet.paragraph(f"{printable(answer)} -> {printable(meaning)}", 12)
     if finding.consequences and finding.severity is Severity.BENIGN:
         names = ", ".join(one.cause for one in finding.consequences)
         _row(sheet, "also", f"harmless: {names}", indent=4, width=8)

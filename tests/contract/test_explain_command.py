@@ -102,7 +102,9 @@ def test_a_rule_by_its_id_or_cause_is_its_page(name: str) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "code", "says"), [
-    (("no-such-cause",), INPUT, "no such file, and no such rule"), (("nowhere.log",), INPUT, "no such file"),
+    (("no-such-cause",), INPUT, "no such file, and no such rule"),
+    (("hook-mising",), INPUT, "no such file, and no such rule; did you mean hook-missing?;"),
+    (("nowhere.log",), INPUT, "no such file"),
     ((".",), INPUT, "is a folder"), (("-", "-"), USAGE, "only once"), ((), USAGE, "Missing argument"),
     (("hook-missing", __file__), USAGE, "is a page"),
     ((__file__, "-o", "/nowhere/report"), INPUT, "no such folder"),

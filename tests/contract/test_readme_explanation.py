@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.harness.readme import ROOT, assert_shows
+
 LOG = """\
 NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.
 The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.
 RuntimeError: CUDA error: no kernel image is available for execution on the device
 """
-_SHOWN = re.compile(r"<!-- explanation: begin -->\n(.*?)<!-- explanation: end -->", re.DOTALL)
 
 
 def printed(folder: Path) -> str:
@@ -29,12 +28,4 @@ def printed(folder: Path) -> str:
 
 def test_the_readme_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """`--update-golden` writes it anew."""
-    text = printed(tmp_path)
-    readme = ROOT / "README.md"
-    page = readme.read_text("utf-8")
-    shown = _SHOWN.search(page)
-    assert shown is not None, "README.md shows no explanation between its markers"
-    if request.config.getoption("--update-golden"):
-        readme.write_text(page[: shown.start(1)] + text + page[shown.end(1):], "utf-8")
-        return
-    assert shown[1] == text
+    assert_shows("explanation", printed(tmp_path), request)

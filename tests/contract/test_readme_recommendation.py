@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +11,10 @@ import pytest
 
 from gpudoctor import codec, ruledb
 from gpudoctor.assume import assumed, lay, parse_assumption
+from tests.harness.readme import ROOT, assert_shows
 
-ROOT = Path(__file__).parents[2]
 MACHINE = ("cc=8.9", "driver=535.104.05", "gpu.name=NVIDIA L4")
 WORDS = ("recommend", "--from", "machine.json", "--framework", "torch", "--may-change", "driver")
-_SHOWN = re.compile(r"<!-- recommendation: begin -->\n(.*?)<!-- recommendation: end -->", re.DOTALL)
 
 
 def printed(folder: Path) -> str:
@@ -33,12 +31,4 @@ def printed(folder: Path) -> str:
 
 def test_the_readme_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """`--update-golden` writes it anew."""
-    text = printed(tmp_path)
-    readme = ROOT / "README.md"
-    page = readme.read_text("utf-8")
-    shown = _SHOWN.search(page)
-    assert shown is not None, "README.md shows no recommendation between its markers"
-    if request.config.getoption("--update-golden"):
-        readme.write_text(page[: shown.start(1)] + text + page[shown.end(1):], "utf-8")
-        return
-    assert shown[1] == text
+    assert_shows("recommendation", printed(tmp_path), request)

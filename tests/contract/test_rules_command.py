@@ -109,8 +109,32 @@ def test_a_table_as_text_has_a_line_for_each_row(rules: Path) -> None:
     assert (run.returncode, run.stdout) == (HEALTHY, "version=2.0  source=pypi:builds==2.0\n")
 
 
+@pytest.mark.parametrize(("where", "said"), [
+    (["name=C"], "gpudoctor: no row of cards has name=C, of 2; its name: A, B"),
+    (["driver=525.60", "cc=8.0"], "gpudoctor: no row of cards has driver=525.60 and cc=8.0, of 2"),
+])
+def test_that_no_row_matches_is_said(where: list[str], said: str, rules: Path) -> None:
+    """Printing nothing left open whether the command had worked; what reads the rows is not disturbed."""
+    options = [word for condition in where for word in ("--where", condition)]
+    for format_, printed in (("text", ""), ("json", '{\n  "rows": []\n}\n')):
+        run = run_gpudoctor("rules", "table", "cards", *options, "--format", format_, "--rules", str(rules))
+        assert (run.returncode, run.stdout, run.stderr) == (HEALTHY, printed, f"{said}\n")
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("GPD9992", "there is no rule GPD9992; did you mean GPD9991 or GPD9990?"),
+    ("cuda-doesnot-start", "; did you mean cuda-does-not-start or nvml-does-not-start?;"),
+    ("qqq", "there is no rule qqq; `gpudoctor rules list`"),
+])
+def test_a_page_that_is_not_there_has_neighbours(name: str, said: str, rules: Path) -> None:
+    """Ids and causes are mistyped; the list of all is long."""
+    run = run_gpudoctor("rules", "show", name, "--rules", str(rules))
+    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (INPUT, "", 1)
+    assert said in run.stderr
+
+
 @pytest.mark.parametrize(("arguments", "said"), [
-    (["boards"], "there is no table boards; there are: builds, cards"),
+    (["boards"], "there is no table boards; did you mean cards?; there are: builds, cards"),
     (["cards", "--where", "colour=red"], "there are: name, compute_capability, driver, forms, sold, memory"),
     (["cards", "--where", "name"], "write COLUMN=VALUE"),
     (["cards", "--where", "=A"], "write COLUMN=VALUE"),

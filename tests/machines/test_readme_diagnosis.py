@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.harness import namespace
 from tests.harness.interpreters import need_python
+from tests.harness.readme import ROOT, assert_shows
 from tests.machines.catalogue import SCENARIOS
 from tests.machines.patients import Patients
 
-ROOT = Path(__file__).parents[2]
 MACHINE = "10 plain tensorflow"
 VENV = "/home/ana/venv"
-_SHOWN = re.compile(r"<!-- diagnosis: begin -->\n```text\n(.*?)```\n<!-- diagnosis: end -->", re.DOTALL)
 
 
 def printed(patients: Patients) -> str:
@@ -41,14 +39,4 @@ def test_readme_opens_with_what_is_printed(
     if reason:
         pytest.skip(f"no machine can be built here: {reason}")
     text = printed(Patients(tmp_path_factory.mktemp("patients")))
-    readme = ROOT / "README.md"
-    page = readme.read_text("utf-8")
-    if request.config.getoption("--update-golden"):
-        shown_text = f"```text\n$ gpudoctor check --depth static\n{text}```"
-        block = f"<!-- diagnosis: begin -->\n{shown_text}\n<!-- diagnosis: end -->"
-        start, end = page.index("<!-- diagnosis: begin -->"), page.index("<!-- diagnosis: end -->")
-        readme.write_text(page[:start] + block + page[end + len("<!-- diagnosis: end -->"):], "utf-8")
-        return
-    shown = _SHOWN.search(page)
-    assert shown is not None, "README.md shows no diagnosis between its markers"
-    assert shown[1] == f"$ gpudoctor check --depth static\n{text}"
+    assert_shows("diagnosis", f"```text\n$ gpudoctor check --depth static\n{text}```\n", request)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.harness import namespace
 from tests.harness.interpreters import need_python
+from tests.harness.readme import ROOT, assert_shows
 from tests.machines.catalogue import SCENARIOS
 from tests.machines.patients import Patients
 
-ROOT = Path(__file__).parents[2]
 MACHINE = "V100 and a fresh TensorFlow"
 VENV = "/home/ana/venv"
-BEGIN, END = "<!-- plan: begin -->\n", "<!-- plan: end -->"
 
 
 def printed(patients: Patients) -> str:
@@ -39,12 +37,5 @@ def test_readme_shows_the_plan_that_is_printed(
     if reason:
         pytest.skip(f"no machine can be built here: {reason}")
     command = f"gpudoctor fix --depth static --python {VENV}/bin/python"
-    block = f"```text\n$ {command}\n{printed(Patients(tmp_path_factory.mktemp('patients')))}```\n"
-    readme = ROOT / "README.md"
-    page = readme.read_text("utf-8")
-    before, _, rest = page.partition(BEGIN)
-    shown, _, after = rest.partition(END)
-    if request.config.getoption("--update-golden"):
-        readme.write_text(before + BEGIN + block + END + after, "utf-8")
-        return
-    assert shown == block
+    text = printed(Patients(tmp_path_factory.mktemp("patients")))
+    assert_shows("plan", f"```text\n$ {command}\n{text}```\n", request)

@@ -280,7 +280,9 @@ def test_this_environment(tmp_path: Path) -> None:
     from importlib.metadata import version
 
     answer = ask("frameworks", interpreter=sys.executable, environment={"HOME": str(tmp_path)})
-    installed = {name: found for name, found, _ in reversed(answer.data["installed"])}
+    installed: dict[str, str] = {}
+    for _, held in reversed(answer.data["installed"]):
+        installed.update(held)
     assert installed["hypothesis"] == version("hypothesis")
     assert installed["pytest"] == version("pytest")
 

@@ -36,7 +36,7 @@ SAMPLE: dict[str, Any] = {
         "standard_library": "/usr/lib/python3.11", "user_site_enabled": False, "user_site": "/home/me/.local",
         "path": ["/usr/lib/python3.11", "/v/lib"], "markers": {"sys_platform": "linux"},
     },
-    "installed": [["torch", "2.15.0", "/v/lib"], ["pip", "26.3", "/v/lib"]],
+    "installed": [["/v/lib", {"torch": "2.15.0", "pip": "26.3"}]],
     "distributions": [{**DISTRIBUTION, "name": "cuda-toolkit"}, {**DISTRIBUTION, "name": "nvidia-nccl-cu13"}],
     "frameworks": [{
         "name": "torch", "location": "/v/lib/torch", "folder": "/v/lib",

@@ -1,0 +1,124 @@
+"""Which question of a page is asked: the one in the words of the framework at hand, filled in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from gpudoctor import ruledb, texts
+from gpudoctor.courses import FRAMEWORKS
+from gpudoctor.engine import PLACEHOLDER, Subject
+from gpudoctor.explain import explain, findings, subjects
+from gpudoctor.lint.form import form_problems
+from gpudoctor.model import Ask, Condition, Known, Operand, Rule, RuleDatabase, Value
+from gpudoctor.remedy import asked
+from tests.contract.checkout import RULES
+
+STATED = {"torch": "pytorch"}  # what a person calls it
+_OF_TORCH = Ask(question="t", command="python -c 'import torch'", when=(
+    Condition(fact="framework.name", op="equals", right=Operand(value="torch")),))
+_FILLED = Ask(question="Where is {framework.name}?",
+              command="{python.executable} -c 'import {framework.name}'",
+              answers={"there": "{framework.name} is there"})
+_LAST = Ask(question="else", command="gpudoctor check")
+
+
+@cache
+def database() -> RuleDatabase:
+    """Return the pages as they stand in the checkout."""
+    return ruledb.load_pages(RULES)
+
+
+def subject(**facts: Value) -> Subject:
+    """Return a subject with these facts, a dot written as two underscores."""
+    return Subject(name="test", facts={name.replace("__", "."): Known(value=value, source="test")
+                                       for name, value in facts.items()})
+
+
+@cache
+def of_text(framework: str | None, platform: str = "linux") -> Subject:
+    """Return what a text that states nothing but its framework and platform lets one suppose."""
+    stated = "" if framework is None else f"\nframework: {STATED.get(framework, framework)}"
+    reading = texts.read_text(f"it fails{stated}\nplatform: {platform}\n", database())
+    told = subjects.told_snapshot(reading, subjects.text_facts(reading, database()), None)
+    return subjects.supposed_subject(told, database())
+
+
+def test_the_first_question_that_fits_is_asked() -> None:
+    """A condition that holds, else one whose words are known, else the last."""
+    asks = (_OF_TORCH, _FILLED, _LAST)
+    for machine, command in (
+            (subject(framework__name="torch"), "python -c 'import torch'"),
+            (subject(framework__name="jax", python__executable="/a b/python"),
+             "'/a b/python' -c 'import jax'"),
+            (subject(framework__name="jax"), "gpudoctor check"), (subject(), "gpudoctor check")):
+        assert [ask.command for ask in asked(asks, machine, {})] == [command]
+    (filled,) = asked((_FILLED,), subject(framework__name="jax", python__executable="python"), {})
+    assert (filled.question, dict(filled.answers)) == ("Where is jax?", {"there": "jax is there"})
+    assert asked((_OF_TORCH,), subject(framework__name="jax"), {}) == ()
+
+
+@pytest.mark.parametrize("framework", [*FRAMEWORKS, None])
+def test_no_page_asks_about_another_framework(framework: str | None) -> None:
+    """What torch said of its build was answered with `import tensorflow`."""
+    others = "|".join(name for name in FRAMEWORKS if name != framework)
+    for rule in database().rules:
+        for ask in asked(rule.ask, of_text(framework), database().tables):
+            assert re.findall(rf"\bimport (?:{others})\b", ask.command) == [], rule.id
+            assert PLACEHOLDER.findall(f"{ask}") == [], rule.id
+
+
+def test_every_question_of_every_page_is_asked_somewhere() -> None:
+    """A question that no framework leads to would never be read."""
+    for rule in database().rules:
+        numbered = [replace(ask, question=str(number)) for number, ask in enumerate(rule.ask)]
+        found = {ask.question for framework in (*FRAMEWORKS, None) for platform in ("linux", "windows")
+                 for ask in asked(numbered, of_text(framework, platform), database().tables)}
+        assert found == {ask.question for ask in numbered}, rule.id
+
+
+def test_a_log_of_torch_is_asked_about_torch() -> None:
+    """From the text to the report."""
+    log = "AssertionError: Torch not compiled with CUDA enabled\n"
+    (finding, *_) = explain(texts.read_text(log, database()), database()).findings
+    (ask,) = finding.asks
+    assert "torch.version.cuda" in ask.command
+    assert "tensorflow" not in ask.command
+
+
+def test_a_log_of_windows_is_asked_what_windows_can_answer() -> None:
+    """`ldconfig -p | grep` is no command there."""
+    log = "Could not load dynamic library 'cudnn64_8.dll'; dlerror: cudnn64_8.dll not found\n"
+    found = explain(texts.read_text(log, database()), database()).findings
+    asks = {finding.cause: finding.asks[0].command for finding in found if finding.asks}
+    assert asks["cudnn-missing"] == "where.exe cudnn*.dll"
+
+
+def test_a_driver_that_is_too_old_has_a_cure_in_a_text_too() -> None:
+    """The page's own title, a diagnosis, stood where the fix belongs."""
+    log = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n"
+    (finding, *_) = explain(texts.read_text(log, database()), database()).findings
+    assert [fix.title for fix in finding.fixes] == ["Update the NVIDIA driver, then reboot"]
+
+
+@pytest.mark.parametrize(("asks", "says"), [
+    ((_LAST, _LAST), "question 'else' always holds: it is the last"),
+    ((_OF_TORCH,), "the last question 't' has conditions or names facts"),
+    ((_FILLED,), "the last question 'Where is {framework.name}?' has conditions or names facts"),
+    ((Ask(question="t", command="python -c 'import torch'"),), "imports torch, whatever the framework is"),
+    ((Ask(question="{no.such} fact", command="ls"), _LAST), "there is no fact no.such"),
+    ((Ask(question="t", command="ls", when=(Condition(fact="framework.name", op="below", right=Operand(
+        value="x")),)), _LAST), "question 't': framework.name below: text has no order"),
+])
+def test_a_question_that_nobody_is_asked_rightly_is_found(asks: tuple[Ask, ...], says: str) -> None:
+    """Each mistake has its own line."""
+    found = list(form_problems(_page_with(asks), database()))
+    assert [problem for problem in found if says in problem] != [], found
+
+
+def _page_with(asks: tuple[Ask, ...]) -> Rule:
+    rules = findings.rules_by_cause(database().rules)
+    return replace(rules["driver-too-old"], ask=asks)
