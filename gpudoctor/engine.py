@@ -48,10 +48,11 @@ class Subject:
         """Return the fact, never raising."""
         fact = self.facts.get(name)
         if fact is None:
-            return NO_TEXT if name.startswith("text.") else self.missing
+            return _NOT_READ.get(name.partition(".")[0], self.missing)
         return fact
 
 
+_NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": Absent(source="no file was read")}
 Subjects = Mapping[Scope, Sequence[Subject]]
 
 

@@ -46,6 +46,7 @@ ORDERED = frozenset({
 LISTS = frozenset({FactType.TEXTS, FactType.PATHS, FactType.COMPUTE_CAPABILITIES})
 DERIVED = "derive"
 TEXT = "text"
+FILE = "file"
 
 
 @frozen
@@ -69,8 +70,8 @@ class FactSpec:
 
     @property
     def seen_on_machine(self) -> bool:
-        """Return whether a probe promises it wherever it looks; what a text says is there where one is read."""
-        return self.probe not in (DERIVED, TEXT)
+        """Return whether a probe promises it wherever it looks; what texts and files say is no machine's."""
+        return self.probe not in (DERIVED, TEXT, FILE)
 
     @property
     def scope(self) -> Scope:
@@ -382,6 +383,19 @@ pair.maintained_driver | driver_version | derive | | the driver to name: of a ma
 pair.driver_command | command | derive | | how to install that driver on this distribution
 pair.release_note | text | derive | | that no known release of the framework has machine code for this card, where that is so
 pair.architecture_note | text | derive | | which CUDA toolkits compile for this card, in words
+file.requirement_meant | text | file | | a requirement whose bound the shell takes for a redirection, as it was meant
+file.requirement_given | text | file | | what pip is given of it
+file.image | text | file | | an image that is built on or started
+file.image_nearest | texts | file | | where its tag was never published: the nearest tags that were
+file.image_ended | text | file | | what in it gets no updates any more: Ubuntu 18.04, Python 3.8
+file.image_end | text | file | | the day or month since when
+file.image_least_cuda | cuda_version | file | | the CUDA that the driver must run for it to start, where its older exceptions do not count
+file.image_least_driver | driver_version | file | | the driver that it asks for, likewise
+file.placeholder_requirement | text | file | | a requirement that is met by a release which only raises an error
+file.release_missing | text | file | | a release that is asked for and was never published
+file.release_nearest | texts | file | | the releases nearest to it
+file.contradiction | texts | file | | the fewest requirements of one environment that no release meets together
+file.cuda_versions | texts | file | | what one environment brings of CUDA, where the major versions differ
 text.symptoms | texts | text | | ids of the symptoms that a text shows
 text.places | texts | text | | where it happened, as the text states or shows: linux, windows, macos, wsl1, wsl2, docker, podman, lxc, singularity, kubernetes, slurm, hpc, conda, colab, kaggle, jetson, cloud-vm, datacenter, hyper-v, jupyter, nixos
 text.frameworks | texts | text | | frameworks that it states, or whose lines it shows

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of reports, snapshots, plans and recommendations from the catalogue and the model.
+"""Write the JSON Schemas of reports, snapshots, plans, recommendations and lint from catalogue and model.
 
     python -m tools.build_schemas
 """
@@ -14,6 +14,7 @@ from gpudoctor.candidates.document import SCHEMA as RECOMMENDATION_SCHEMA
 from gpudoctor.child.values import Outcome
 from gpudoctor.codec import REPORT_SCHEMA, SNAPSHOT_SCHEMA
 from gpudoctor.facts import CATALOGUE, LISTS, FactSpec, FactType
+from gpudoctor.manifests.report import LINT_SCHEMA
 from gpudoctor.model import Certainty, Fit, FixKind, Risk, Scope, Severity, Verdict
 from gpudoctor.model.plan import DoneBy
 from gpudoctor.model.plan import Outcome as StepOutcome
@@ -75,8 +76,8 @@ def snapshot_schema() -> dict[str, Any]:
         "probes": {"type": "array", "items": probe}}, optional=("redacted",))}
 
 
-def report_schema() -> dict[str, Any]:
-    """Return the schema of `gpudoctor.report/1`."""
+def _finding() -> dict[str, Any]:
+    """Return the schema of a finding, which refers to itself for its consequences."""
     evidence = _object({"fact": TEXT, "saw": TEXT, "source": TEXT})
     named_texts = {"type": "object", "additionalProperties": TEXT}
     text_or_null = {"type": ["string", "null"]}
@@ -86,7 +87,7 @@ def report_schema() -> dict[str, Any]:
         "image": text_or_null, "effect": {"type": "object"}, "risk": {"enum": list(get_args(Risk))},
         "undo": text_or_null, "proven": {"enum": ["model", "tried", "unproven"]}})
     severity = {"enum": [s.value for s in Severity]}
-    finding = _object({
+    return _object({
         "rule": {"type": "string", "pattern": "^GPD"},
         "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"},
         "certainty": {"enum": [c.value for c in Certainty]}, "severity": severity,
@@ -94,6 +95,12 @@ def report_schema() -> dict[str, Any]:
         "evidence": {"type": "array", "items": evidence},
         "consequences": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
         "fixes": {"type": "array", "items": fix}, "asks": {"type": "array", "items": ask}})
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the schema of `gpudoctor.report/1`."""
+    severity, finding = {"enum": [s.value for s in Severity]}, _finding()
+    evidence = finding["properties"]["evidence"]["items"]
     undecided = _object({"rule": TEXT, "cause": TEXT, "severity": severity, "subject": TEXT,
                          "reasons": {"type": "array", "items": evidence}, "asked": {"type": "boolean"}})
     snapshot = {key: value for key, value in snapshot_schema().items() if not key.startswith("$")}
@@ -148,6 +155,7 @@ def recommendation_schema() -> dict[str, Any]:
         "framework": TEXT, "version": public, "kind": {"enum": ["pip", "image"]},
         "beside": {"type": "array", "items": member, "description": "the rest of a set for one environment"},
         "cuda": text_or_null, "python": TEXTS,
+        "least_cuda": {**text_or_null, "description": "the oldest CUDA that a driver must run for it"},
         "commands": {**TEXTS, "description": "whole shell lines: pip's, the same with uv, then exports; or "
                                              "docker's"},
         "environment": {"type": "object", "additionalProperties": TEXT}, "image": text_or_null,
@@ -171,8 +179,29 @@ def recommendation_schema() -> dict[str, Any]:
                                     "the oldest to the newest, has code for the cards"}})}
 
 
-SCHEMAS = {"plan-1.json": plan_schema, "recommendation-1.json": recommendation_schema,
-           "report-1.json": report_schema, "snapshot-1.json": snapshot_schema}
+def lint_schema() -> dict[str, Any]:
+    """Return the schema of `gpudoctor.lint/1`."""
+    number = {"type": "integer", "minimum": 1}
+    place = {"file": TEXT, "line": number, "column": number}
+    rule = {"type": "string", "pattern": "^GPD"}
+    located = _object({**place, "environment": TEXT, "finding": {"$ref": "#/$defs/finding"}})
+    undecided = _object({**place, "rule": rule, "cause": TEXT, "severity": TEXT, "subject": TEXT,
+                         "reasons": TEXTS})
+    host = _object({"kind": TEXT, "driver": TEXT, "cuda_ceiling": TEXT, "cards": TEXT})
+    return {"$schema": DIALECT, "title": LINT_SCHEMA, "$defs": {"finding": _finding()}, **_object({
+        "schema": {"const": LINT_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
+        "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
+        "verdict": {"enum": [v.value for v in Verdict]}, "exit_code": {"enum": [0, 1, 3]}, "assumed": TEXTS,
+        "host": host, "files": TEXTS, "findings": {"type": "array", "items": located},
+        "undecided": {"type": "array", "items": undecided},
+        "notes": {"type": "array", "items": _object({**place, "note": TEXT})},
+        "rewrites": {"type": "array", "items": _object({**place, "rule": rule, "text": TEXT})},
+        "diff": {**TEXT, "description": "with --fix: what can be put right, as patch takes it"}})}
+
+
+SCHEMAS = {"lint-1.json": lint_schema, "plan-1.json": plan_schema,
+           "recommendation-1.json": recommendation_schema, "report-1.json": report_schema,
+           "snapshot-1.json": snapshot_schema}
 
 
 def render(name: str) -> str:

@@ -48,6 +48,12 @@ need_shells() {
     [ -z "$missing" ] || install_packages $missing || say "the tests of these shells will be skipped"
 }
 
+# what generated Dockerfiles are built with
+need_engine() {
+    if [ "$(id -u)" != 0 ] || { command -v dockerd && command -v debootstrap; } >/dev/null; then return; fi
+    install_packages docker.io debootstrap || say "the tests that build images will be skipped"
+}
+
 make_venv() {
     python=$(find_python)
     "$python" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
@@ -63,7 +69,7 @@ venv_is_ours() {
 }
 venv_is_ours 2>/dev/null || make_venv
 
-[ "$wanted" = run ] || { need_compiler && need_shells; }
+[ "$wanted" = run ] || { need_compiler && need_shells && need_engine; }
 
 # Installing compiles the rules (hatch_build.py); afterwards they are compiled again when a page or a table has changed.
 compile_rules() {

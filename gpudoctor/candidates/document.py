@@ -43,7 +43,8 @@ def _candidate(one: Candidate) -> dict[str, Any]:
     return {
         "framework": one.framework, "version": one.version, "kind": one.kind,
         "beside": [{"framework": member.framework, "version": member.version} for member in one.beside],
-        "cuda": one.cuda, "python": list(one.python), "commands": list(one.commands),
+        "cuda": one.cuda, "least_cuda": one.least_cuda, "python": list(one.python),
+        "commands": list(one.commands),
         "environment": dict(one.environment), "image": one.image, "pins": list(one.pins),
         "notes": list(one.notes), "verdict": one.verdict.value, "rejected_by": _rejections(one.rejected_by),
         "why": list(one.why),

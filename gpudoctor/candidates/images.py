@@ -60,7 +60,7 @@ def _admits(wish: Wish, row: Row) -> bool:
 def _judged(row: Row, framework: str, base: Ground) -> Candidate:
     name = f"{row['image']}:{row['tag']}"
     is_own_build = str(row["image"]).startswith(_OWN_BUILD)
-    said = _stated(row, base) if is_own_build else _laid(row, framework, base)
+    said = _stated(row, base) if is_own_build else laid(row, framework, base)
     objections = list(said) if base.platform == _PLATFORM else [
         _unknown(f"the tables do not say whether there is one for {base.platform}", base)]
     notes = () if objections else tuple(_notes(row, is_own_build=is_own_build))
@@ -82,8 +82,11 @@ def _notes(row: Row, *, is_own_build: bool) -> Iterator[str]:
 # -- a published build in an image ---------------------------------------------------------------------------
 
 
-def _laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
-    """Yield what the rules say of a release with the CUDA libraries of its image, and with no package."""
+def laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
+    """Yield what the rules say of a release with the CUDA libraries of its image, and with no package.
+
+    `row` has the release (`framework`) and the cuDNN that is in the image (`cudnn`).
+    """
     stack = next((s for s in stacks_of(framework, base.platform, base.database.tables)
                   if s.version == row.get("framework")), None)
     if stack is None:

@@ -33,6 +33,7 @@ def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
     verdict = Fit.REJECTED if not offered else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
         framework=first.framework, version=first.version, kind="pip", verdict=verdict, cuda=first.cuda,
+        least_cuda=_least_cuda(judged) if offered else None,
         beside=tuple(Member(framework=stack.framework, version=stack.version) for stack in rest),
         python=_pythons(judged.stacks), commands=typed, notes=notes, rejected_by=judged.objections,
         environment=dict(judged.environment) if offered else {}, pins=judged.pins if offered else (),
@@ -47,6 +48,14 @@ def without_build(wish: Wish, base: Ground) -> Candidate:
     return Candidate(
         framework=wish.framework, version=newest.partition("+")[0], kind="pip", verdict=Fit.REJECTED,
         rejected_by=(Rejection(rule=rule_of("wheel-arch-linux-aarch64", base.database), message=said),))
+
+
+def _least_cuda(judged: Judged) -> str | None:
+    """Return the oldest CUDA that a driver must run for all of them, None where that is not known of each."""
+    subjects = judged.subjects[Scope.FRAMEWORK] if judged.subjects is not None else ()
+    floors = [version_of(subject.fact("framework.cuda_floor")) for subject in subjects]
+    known = [floor for floor in floors if floor is not None]
+    return max(known, key=parse) if known and len(known) == len(floors) else None
 
 
 def _pythons(stacks: Sequence[Stack]) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ from gpudoctor.cli.wish import WishError
 from gpudoctor.codec import CodecError
 from gpudoctor.courses import NoSuchCard
 from gpudoctor.derive.requirements import RequirementError
+from gpudoctor.dockerfiles.lines import UnwritableError
 from gpudoctor.examine import EXIT_BUG, EXIT_INPUT, EXIT_USAGE
+from gpudoctor.manifests.spans import ManifestError
 from gpudoctor.render.plain import printable
 from gpudoctor.ruledb import RuleDatabaseError
 from gpudoctor.zipapp import ZipappError
@@ -25,7 +27,8 @@ _SHORTAGES = {
 _OF_STREAMS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
 ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
 
-_OF_INPUT = (CodecError, InputError, NoSuchCard, OutputError, RuleDatabaseError, ZipappError)
+_OF_INPUT = (CodecError, InputError, ManifestError, NoSuchCard, OutputError, RuleDatabaseError,
+             UnwritableError, ZipappError)
 
 
 def describe(error: Exception) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import visible
@@ -60,29 +60,46 @@ def _is_specifier(bound: str) -> bool:
     return True
 
 
-def parse_all(texts: Sequence[str]) -> list[Requirement]:
+def together(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """Return the requirements; raise `RequirementError` naming two of the cards that nothing meets together.
+
+    Bounds on one number that have nothing in common: then two of them have nothing in common, or one alone.
+    """
+    listed = tuple(asked)
+    of_cards = [one for one in listed if one.subject.startswith("gpu")]
+    for one, other in itertools.combinations_with_replacement(of_cards, 2):
+        if one.subject == other.subject and not _in_common(one.bound or _AT_LEAST_ONE,
+                                                           other.bound or _AT_LEAST_ONE):
+            named = " and ".join(f"--require {text!r}" for text in dict.fromkeys((one.text, other.text)))
+            raise RequirementError(f"{named} contradict one another: no machine meets them" if one != other
+                                   else f"{named}: no machine meets it")
+    return listed
+
+
+def _in_common(*bounds: str) -> bool:
+    """Say whether a whole number of 0 or more is within all bounds; at one next to a bound it would be."""
+    sizes = [float(match[2]) * _UNITS[match[3]] for match in map(_SIZE.match, bounds) if match is not None]
+    near = {int(size) + step for size in sizes for step in (-1, 0, 1)}
+    return any(number >= 0 and all(_within_bound(bound, Known(value=number, source=_SOURCE)) is True
+                                   for bound in bounds) for number in near)
+
+
+def parse_all(texts: Sequence[str]) -> tuple[Requirement, ...]:
     """Return the requirements; raise `RequirementError` where nothing meets them all, naming the fewest."""
-    found = [parse(text) for text in texts]
-    for subject in dict.fromkeys(requirement.subject for requirement in found):
+    found = together(map(parse, texts))
+    for subject in FRAMEWORKS:
         mine = [requirement for requirement in found if requirement.subject == subject]
         if not _can_be_met(mine):
             fewest = next(some for count in range(1, len(mine) + 1)
                           for some in itertools.combinations(mine, count) if not _can_be_met(some))
-            said = " and ".join(one.text for one in fewest)
-            raise RequirementError(f"--require {said}: " + ("nothing can meet it" if len(fewest) == 1 else
-                                                            "they contradict one another"))
+            named = " and ".join(f"--require {one.text!r}" for one in fewest)
+            raise RequirementError(f"{named}: no release meets it" if len(fewest) == 1 else
+                                   f"{named} contradict one another: no release meets them")
     return found
 
 
 def _can_be_met(requirements: Sequence[Requirement]) -> bool:
-    """Return whether some number or version is within every bound: one named there, or just beside one."""
-    bounds = [requirement.bound or _AT_LEAST_ONE for requirement in requirements]
-    if requirements[0].subject.startswith("gpu"):
-        step = 1.0 if requirements[0].subject == "gpu" else 0.5
-        named = [float(match[2]) * _UNITS[match[3]] for bound in bounds if (match := _SIZE.match(bound))]
-        points = [0.0, *(number + beside for number in named for beside in (-step, 0.0, step))]
-        return any(all(_within_bound(bound, Known(value=point, source=_SOURCE)) is True for bound in bounds)
-                   for point in points)
+    """Return whether some version is within every bound: one that is named there, or just beside one."""
     parts = [part.strip() for one in requirements for part in one.bound.split(",") if part.strip()]
     named_there = [part.lstrip("=<>!~ ").removesuffix(".*") for part in parts]
     known = ["0", *named_there, *(f"{name.partition('+')[0]}{beside}"

@@ -82,7 +82,9 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None) -> T
               for number, candidate in enumerate(choice.faults)]
     harmless = [tell.finding(candidate, certain=not choice.instead) for candidate in choice.harmless]
     if choice.instead and harmless:
-        harmless[0] = replace(harmless[0], asks=(_is_it_more(choice, harmless[0].asks),))
+        one, *others = harmless  # one question decides for all of them
+        harmless = [replace(one, asks=(_is_it_more(choice, one.asks),)),
+                    *(replace(other, asks=()) for other in others)]
     told = (*faults, *(_folded(harmless) if faults else harmless))
     outweighed = {name for candidate in choice.instead for name in candidate.suspicions}
     together = told if machine is None else here.merged(told, machine)

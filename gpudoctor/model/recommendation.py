@@ -40,7 +40,8 @@ class Candidate:
 
     `beside` are the other releases of a set that must live in one environment. `python` are the versions
     that have its wheel, `pins` the requirements that are told to pip beside it, `environment` the variables
-    that it needs, `why` the chain of reasons where that was asked for.
+    that it needs, `why` the chain of reasons where that was asked for, `least_cuda` the oldest CUDA that a
+    driver must run for it.
     """
 
     framework: str
@@ -49,6 +50,7 @@ class Candidate:
     verdict: Fit
     beside: tuple[Member, ...] = ()
     cuda: str | None = None
+    least_cuda: str | None = None
     python: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)

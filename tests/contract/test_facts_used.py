@@ -11,7 +11,7 @@ import pytest
 from gpudoctor import derive, ruledb
 from gpudoctor.assume import lay
 from gpudoctor.engine import Subjects
-from gpudoctor.facts import CATALOGUE, TEXT, FactSpec
+from gpudoctor.facts import CATALOGUE, FILE, TEXT, FactSpec
 from gpudoctor.model import Fact, Known, RuleDatabase
 from tests.contract.checkout import PACKAGE, files_below, parsed
 
@@ -60,6 +60,8 @@ def producers(spec: FactSpec) -> frozenset[str]:
     if spec.probe == TEXT:
         given = (name for symptom in database().symptoms for name in symptom.gives)
         return frozenset(given) | named_in_code()["sources"] | named_in_code()["explain"]
+    if spec.probe == FILE:
+        return named_in_code()["manifests"]
     if spec.probe == "require":
         return named_in_code()["examine"] | named_in_code()["cli"] | named_in_code()["derive"]
     return named_in_code()["probes"]

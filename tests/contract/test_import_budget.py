@@ -9,7 +9,7 @@ from tests.contract.checkout import run_python
 
 HEAVY = {
     "ahocorasick_rs", "cattrs", "docker", "jax", "jsonschema", "paddle", "pynvml", "requests", "rich",
-    "tensorflow", "torch",
+    "tensorflow", "torch", "yaml",
 }
 # On the last line of stderr: stdout belongs to the command.
 _REPORT = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"

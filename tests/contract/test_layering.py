@@ -18,9 +18,9 @@ PURE = (
     {"toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "pages", "require", "share", "symptoms",
      "unfamiliar"},
-    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "lint", "planning",
-     "proven", "remedy", "skeleton"},
-    {"render"},
+    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "lint",
+     "manifests", "planning", "proven", "remedy", "skeleton"},
+    {"dockerfiles", "render"},
 )
 IMPURE = (
     {"host", "child"},
@@ -44,7 +44,8 @@ LIBRARIES = {
     "docker": {"transports"},
     "cattrs": {"pages"},
     "pynvml": {"payloads"},
-    "packaging": {"derive", "probes", "versions"},
+    "packaging": {"derive", "manifests", "probes", "versions"},
+    "yaml": {"manifests"},
     "jsonschema": set[str](),
     "pydantic": set[str](),
     "requests": set[str](),

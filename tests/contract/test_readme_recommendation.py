@@ -1,4 +1,4 @@
-"""README.md shows a recommendation, in the words that the command prints today."""
+"""README.md shows a recommendation and a Dockerfile, in the words that the commands print today."""
 
 from __future__ import annotations
 
@@ -14,21 +14,29 @@ from gpudoctor.assume import assumed, lay, parse_assumption
 from tests.harness.readme import ROOT, assert_shows
 
 MACHINE = ("cc=8.9", "driver=535.104.05", "gpu.name=NVIDIA L4")
-WORDS = ("recommend", "--from", "machine.json", "--framework", "torch", "--may-change", "driver")
+RECORDED = ("--from", "machine.json")
 
 
-def printed(folder: Path) -> str:
+def printed(folder: Path, language: str, *words: str) -> str:
     """Return what the command line prints about a recorded machine, as the page shows it."""
     database = ruledb.load()
     facts = assumed([parse_assumption(word) for word in MACHINE])
     machine = lay(database.base, facts, database.tables, source="recorded")
     (folder / "machine.json").write_text(json.dumps(codec.encode_snapshot(machine)), encoding="utf-8")
-    run = subprocess.run([sys.executable, "-m", "gpudoctor", *WORDS], cwd=folder, text=True,
+    run = subprocess.run([sys.executable, "-m", "gpudoctor", *words], cwd=folder, text=True,
                          env={"COLUMNS": "120", "PYTHONPATH": str(ROOT)}, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr
-    return f"```text\n$ gpudoctor {' '.join(WORDS)}\n{run.stdout}```\n"
+    prompt = "$" if language == "text" else "# $"  # a comment, so that a Dockerfile stays one
+    return f"```{language}\n{prompt} gpudoctor {' '.join(words)}\n{run.stdout}```\n"
 
 
 def test_the_readme_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """`--update-golden` writes it anew."""
-    assert_shows("recommendation", printed(tmp_path), request)
+    words = ("recommend", *RECORDED, "--framework", "torch", "--may-change", "driver")
+    assert_shows("recommendation", printed(tmp_path, "text", *words), request)
+
+
+def test_the_readme_shows_what_is_written(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """`--update-golden` writes it anew."""
+    words = ("dockerfile", *RECORDED, "--framework", "tensorflow")
+    assert_shows("dockerfile", printed(tmp_path, "dockerfile", *words), request)

@@ -36,6 +36,7 @@ ROWS = [
     ("paddle_distributions", "paddlepaddle-gpu", "2.6.2", "linux_x86_64"),
     ("paddle_distributions", "paddlepaddle-gpu", "1.8.5.post107", "windows_x86_64"),
     ("cupy_distributions", "cupy-cuda102", "12.3.0", "linux_x86_64"),
+    ("cupy_distributions", "cupy-cuda112", "10.6.0", "linux_x86_64"),
     ("cupy_distributions", "cupy-cuda11x", "13.6.0", "linux_x86_64"),
 ]
 # An ELF file, and a PE file of Windows.

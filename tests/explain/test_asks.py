@@ -10,6 +10,7 @@ import pytest
 
 from gpudoctor import ruledb, texts
 from gpudoctor.courses import FRAMEWORKS
+from gpudoctor.editions import differences
 from gpudoctor.engine import PLACEHOLDER, Subject
 from gpudoctor.explain import explain, findings, subjects
 from gpudoctor.lint.form import form_problems
@@ -122,3 +123,22 @@ def test_a_question_that_nobody_is_asked_rightly_is_found(asks: tuple[Ask, ...],
 def _page_with(asks: tuple[Ask, ...]) -> Rule:
     rules = findings.rules_by_cause(database().rules)
     return replace(rules["driver-too-old"], ask=asks)
+
+
+def test_a_question_that_is_new_is_told_with_its_conditions() -> None:
+    """`rules diff` tells two questions of the same words apart."""
+    asks = (_OF_TORCH, replace(_OF_TORCH, when=()))
+    pages = [replace(database(), rules=(_page_with(part),)) for part in (asks[1:], asks)]
+    assert [one.what for one in differences(*pages)] == [
+        "question is new: 't' where framework.name is equal to torch"]
+
+
+def test_one_question_decides_whether_harmless_lines_are_more() -> None:
+    """Each of them asked its own, beside the one that names what else it may be."""
+    log = ("E cuda_dnn.cc:9342] Unable to register cuDNN factory: Attempting to register factory for plugin "
+           "cuDNN when one has already been registered\n"
+           "Could not find cuda drivers on your machine, GPU will not be used.\n")
+    first, *rest = explain(texts.read_text(log, database()), database()).findings
+    (ask,) = first.asks
+    assert "if it is a fault" in ask.answers
+    assert [finding.asks for finding in rest] == [()]

@@ -1,0 +1,128 @@
+"""What `gpudoctor dockerfile` does, once its words are understood: look, choose, write, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpudoctor.candidates import EXIT_NOTHING, EXIT_SOMETHING
+from gpudoctor.cli import showing, sources
+from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.cli.hosts import Host as Machine
+from gpudoctor.derive import requirements
+from gpudoctor.dockerfiles import BaseName, Chosen, Nothing, Options, Wanted, checked, choose, compose
+from gpudoctor.dockerfiles import dockerfile as text_of
+from gpudoctor.dockerfiles import kubernetes
+from gpudoctor.frozen import frozen
+from gpudoctor.host import Data, Entry, Host, Missing
+from gpudoctor.model import RuleDatabase
+from gpudoctor.render import recommendation
+from gpudoctor.render.plain import printable
+
+COMPOSE, POD = "compose.yaml", "pod.yaml"
+_MOST_BYTES = 1 << 20  # of a file that may be there already
+
+
+@frozen
+class Wish:
+    """The options of `gpudoctor dockerfile`."""
+
+    frameworks: tuple[str, ...] = ()
+    base: BaseName = "python-slim"
+    require: tuple[str, ...] = ()
+    python: str | None = None
+    pre: bool = False
+    recorded: str | None = None
+    assume: tuple[str, ...] = ()
+    output: str | None = None
+    compose: bool = False
+    kubernetes: bool = False
+    force: bool = False
+    tag: str | None = None
+    wheel: str | None = None
+    buildkit: bool = False
+    timeout: float = 20.0
+    rules: str | None = None
+
+
+def dockerfile(wish: Wish) -> int:
+    """Write what fits and return the exit code."""
+    options = _options(wish)
+    machine = Machine(python=wish.python, recorded=wish.recorded, assume=wish.assume, timeout=wish.timeout)
+    interpreter, version = machine.wanted_python()
+    required = requirements.together(requirements.parse(text) for text in wish.require)
+    wanted = Wanted(frameworks=wish.frameworks, requirements=required, base=wish.base, python=version,
+                    pre=wish.pre, assumptions=wish.assume)
+    database = sources.announced_database(wish.rules, "told")  # reasons name rules that only texts can show
+    checked(wanted, database)  # before anything is looked at
+    chosen = choose(machine.seen(interpreter, database), database, wanted)
+    if isinstance(chosen, Nothing):
+        _say_nothing_fits(chosen)
+        return EXIT_NOTHING
+    _write(_texts(chosen, wanted, wish, options, database), wish)
+    return EXIT_SOMETHING
+
+
+def _options(wish: Wish) -> Options:
+    """Return how it is to be written; raise for what cannot be followed, before time is spent on it."""
+    showing.refuse_lost_output(wish.output)
+    both = (("--compose", wish.compose), ("--kubernetes", wish.kubernetes))
+    beside = [name for name, asked in both if asked]
+    if beside and wish.output in (None, "-"):
+        raise UsageError(f"{beside[0]} writes a file beside the Dockerfile: say where with -o FILE")
+    file = os.path.basename(wish.output or "") or "Dockerfile"
+    if beside and file in (COMPOSE, POD):
+        raise UsageError(f"-o {file}: {beside[0]} writes a file of that name beside it")
+    options = Options(name=wish.tag, file=file if file != "-" else "Dockerfile", wheel=wish.wheel,
+                      buildkit=wish.buildkit)
+    options.checked()
+    return options
+
+
+def _texts(chosen: Chosen, wanted: Wanted, wish: Wish, options: Options,
+           database: RuleDatabase) -> Mapping[str, str]:
+    """Return the files by where they go; "" is standard output."""
+    folder = os.path.dirname(wish.output or "")
+    texts = {wish.output or "": text_of(chosen, wanted.of_cards, options, database)}
+    if wish.compose:
+        texts[os.path.join(folder, COMPOSE)] = compose(chosen, wanted.of_cards, options, database)
+    if wish.kubernetes:
+        texts[os.path.join(folder, POD)] = kubernetes(chosen, wanted.of_cards, options, database)
+    return texts
+
+
+def _write(texts: Mapping[str, str], wish: Wish) -> None:
+    """Write all files; none, where one of them would replace something else."""
+    if wish.output is not None and not wish.force:
+        for path, text in texts.items():
+            _refuse_other(path, text)
+    for path, text in texts.items():
+        sources.write(text, path or None)
+    if wish.wheel is None:
+        sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
+                         "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
+
+
+def _refuse_other(path: str, text: str) -> None:
+    """Raise `InputError` for a file that holds something else than what is to be written."""
+    if path == "-":
+        return
+    there = Host().entry(os.path.abspath(path))
+    if isinstance(there, Missing) or (isinstance(there, Entry) and there.kind != "file"):
+        return  # what is no file is not replaced, but written to
+    old = Host().read_bytes(os.path.abspath(path), limit_bytes=_MOST_BYTES)
+    if not isinstance(old, Data) or old.data != text.encode("utf-8", "backslashreplace"):
+        raise InputError(f"{path}: is there already and holds something else; --force replaces it")
+
+
+def _say_nothing_fits(nothing: Nothing) -> None:
+    """Say on standard error why there is nothing to write, and what would help."""
+    sys.stderr.write("gpudoctor: no Dockerfile is written: nothing that these rules know fits\n")
+    for unmet in nothing.unmet:
+        sys.stderr.write(f"gpudoctor: {unmet.rule} {printable(unmet.message, 2000)}\n")
+    if nothing.said is not None:
+        width = showing.width(terminal=False)
+        page = replace(nothing.said, exit_code=EXIT_NOTHING)
+        sys.stderr.write(recommendation.render(page, width=width, colour=False))

@@ -1,0 +1,218 @@
+"""What `gpudoctor lint` does: read the files and what they name, judge them, print, put right."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpudoctor import __version__, derive, host, versions
+from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
+from gpudoctor.cli import showing, sources, visits
+from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED
+from gpudoctor.frozen import frozen
+from gpudoctor.host import Host, Text
+from gpudoctor.manifests import kinds, rewrites
+from gpudoctor.manifests.judging import Linter, Verdicts
+from gpudoctor.manifests.report import LintReport, encode
+from gpudoctor.manifests.spans import Source
+from gpudoctor.manifests.statements import Environment
+from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Verdict
+
+_MAX_BYTES = 1 << 20
+_PYTHON = "python"
+_HOST = ("cc", "driver")  # assumptions that say which machine it is to be
+
+
+@frozen
+class Asked:
+    """The options of `gpudoctor lint`."""
+
+    files: tuple[str, ...]
+    gpu: bool = False
+    fix: bool = False
+    write: bool = False
+    recorded: str | None = None
+    assume: tuple[str, ...] = ()
+    format: str = "text"
+    output: str | None = None
+    fail_on: str = "error"
+    allow_undecided: bool = False
+    timeout: float = 20.0
+    rules: str | None = None
+
+
+def lint(asked: Asked) -> int:
+    """Judge files, print what was found and return the exit code."""
+    if asked.write and not asked.fix:
+        raise UsageError("--write says what to do with the changes of --fix: give both")
+    showing.refuse_lost_output(asked.output)
+    database = sources.announced_database(asked.rules, "judged")
+    pairs = [parse_assumption(text) for text in asked.assume]
+    texts = {name: _read(name) for name in dict.fromkeys(asked.files)}
+    python = next((str(value) for name, value in pairs if name == _PYTHON), None)
+    described = _described(texts, python)  # before anything is looked at: a file that cannot be read ends it
+    machine, in_words = _host(asked, database)
+    linter = Linter(machine, database, wants_gpu=asked.gpu)
+    verdicts = linter.judge([one for some in described.values() for one in some])
+    report = _report(asked, texts, verdicts, database, in_words)
+    if asked.fix:
+        report = _fixed(asked, texts, report, linter, python)
+    sources.write(_rendered(report, asked), asked.output)
+    return report.exit_code
+
+
+# -- files -------------------------------------------------------------------------------------------------
+
+
+def _read(name: str) -> str:
+    match Host().read_bytes(os.path.abspath(name), limit_bytes=_MAX_BYTES):
+        case host.Data(truncated=True):
+            raise InputError(f"{name}: larger than {_MAX_BYTES >> 20} MiB, which no such file is")
+        case host.Data(data=data):
+            try:
+                return data.decode("utf-8")
+            except UnicodeDecodeError as error:
+                line = data[:error.start].count(b"\n") + 1
+                raise InputError(f"{name}:{line}: is no UTF-8 text") from None
+        case host.Missing():
+            raise InputError(f"{name}: no such file")
+        case host.Refused(reason=reason):
+            raise InputError(f"{name}: cannot be read: {reason}")
+
+
+def _described(texts: Mapping[str, str], python: str | None) -> dict[str, list[Environment]]:
+    """Return the environments of each file; a list that another file takes in is judged with that one."""
+    taken: set[str] = set()
+    named = {os.path.realpath(name): name for name in texts}
+
+    def reader(of: str) -> kinds.Reader:
+        folder = os.path.realpath(os.path.dirname(os.path.abspath(of)))
+
+        def read(name: str) -> Source | None:
+            path = os.path.realpath(name)
+            if not path.startswith(f"{folder.rstrip('/')}/"):
+                return None  # what lies outside of its folder is no part of what is built
+            if path in named:
+                taken.add(named[path])
+                return Source(named[path], texts[named[path]])
+            found = Host().read_text(path, limit_bytes=_MAX_BYTES)
+            return Source(name, found.text) if isinstance(found, Text) and not found.truncated else None
+
+        return read
+
+    found = {name: kinds.environments(Source(name, text), reader(name)) for name, text in texts.items()}
+    kept = {name: some for name, some in found.items() if name not in taken or len(some) != 1
+            or some[0].in_container}
+    return {name: [one if one.python or python is None else replace(one, python=_minor(python))
+                   for one in some] for name, some in kept.items()}
+
+
+def _minor(version: str) -> str:
+    return ".".join(str(part) for part in versions.parse(version).release[:2])
+
+
+# -- the machine -------------------------------------------------------------------------------------------
+
+
+def _host(asked: Asked, database: RuleDatabase) -> tuple[Snapshot, dict[str, str]]:
+    """Return the machine to judge for, and what it is in words."""
+    pairs = [parse_assumption(text) for text in asked.assume]
+    if asked.recorded is not None:
+        machine, kind = sources.read_snapshot(asked.recorded), f"as recorded in {asked.recorded}"
+    elif any(name in _HOST for name, _ in pairs):
+        machine, kind = _ideal(database), "assumed"
+    else:
+        machine, kind = _here(asked, database)
+    facts = assumed(pairs)
+    if facts:
+        machine = lay(unobserved(machine, facts, framework=None), facts, database.tables, source="assumed")
+    shown = derive.subjects(replace(machine, frameworks=()), database)[Scope.HOST][0]
+    driver, ceiling = shown.fact("driver.version"), shown.fact("driver.cuda_ceiling")
+    cards = () if isinstance(machine.gpus, Unknown) else machine.gpus
+    capabilities = [str(fact.value) for card in cards
+                    if isinstance(fact := card.get("gpu.compute_capability"), Known)]
+    return machine, {
+        "kind": kind, "driver": _value(driver), "cuda_ceiling": _value(ceiling),
+        "cards": ", ".join(capabilities) or "any"}
+
+
+def _value(fact: Fact) -> str:
+    return str(fact.value) if isinstance(fact, Known) else "unknown"
+
+
+def _here(asked: Asked, database: RuleDatabase) -> tuple[Snapshot, str]:
+    """Return this machine where its GPU works, else one on which everything would."""
+    from gpudoctor.probes import snapshot as snapshots
+    from gpudoctor.transports import local
+
+    seen = snapshots.read(local.collect(visits.visit_here(None, "static", asked.timeout)))
+    ready = derive.subjects(seen, database)[Scope.HOST][0].fact("driver.ready")
+    if isinstance(ready, Known) and ready.value is True:
+        return seen, "this machine"
+    return _ideal(database), ("any with a new driver (no GPU works here; name one: --assume driver=VERSION "
+                              "--assume cc=CAPABILITY)")
+
+
+def _ideal(database: RuleDatabase) -> Snapshot:
+    """Return a machine with the newest driver that is known and a card of which nothing is said."""
+    table = database.tables["driver_lifecycle"]
+    newest = max((str(row["first_release"]) for row in table.rows), key=versions.parse)
+    facts: dict[str, Fact] = {"driver": Known(value=newest, source="the newest driver that is known")}
+    machine = lay(database.base, facts, database.tables, source="a machine on which everything runs")
+    silent = Unknown(reason="nobody said which card it is", asked=False)
+    cards = () if isinstance(machine.gpus, Unknown) else machine.gpus
+    return replace(machine, gpus=tuple({**card, "gpu.compute_capability": silent} for card in cards))
+
+
+# -- the report --------------------------------------------------------------------------------------------
+
+
+def _report(asked: Asked, texts: Mapping[str, str], verdicts: Verdicts, database: RuleDatabase,
+            in_words: Mapping[str, str]) -> LintReport:
+    fail_on = Severity(asked.fail_on)
+    failing = [one for one in verdicts.findings if one.finding.severity.rank <= fail_on.rank]
+    blind = [one for _, one in verdicts.undecided if one.severity.rank <= fail_on.rank]
+    exit_code = EXIT_HEALTHY
+    if failing:
+        exit_code = EXIT_FINDINGS
+    elif blind and not asked.allow_undecided:
+        exit_code = EXIT_UNDECIDED
+    verdict = (Verdict.FINDINGS if verdicts.findings else Verdict.UNDECIDED if blind else Verdict.HEALTHY)
+    return LintReport(
+        tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
+        verdict=verdict, exit_code=exit_code, assumptions=asked.assume, host=in_words, files=tuple(texts),
+        findings=verdicts.findings, undecided=verdicts.undecided, notes=verdicts.notes)
+
+
+def _fixed(asked: Asked, texts: dict[str, str], report: LintReport, linter: Linter, python: str | None
+           ) -> LintReport:
+    """Return the report with the changes that are proven; with `--write` they are made."""
+    def judge_again(changed: Mapping[str, str]) -> Verdicts:
+        given = {name: changed[name] for name in texts}
+        return linter.judge([one for some in _described(given, python).values() for one in some])
+
+    own = {one.place.file for one in report.findings} & set(texts)
+    listed = [one for one in report.findings if one.place.file in own]
+    changes = rewrites.proven(listed, texts, judge_again)
+    after = rewrites.applied(texts, changes)
+    if asked.write:
+        for name, text in after.items():
+            if text != texts[name]:
+                refused = host.write_atomically(name, text.encode("utf-8"))
+                if refused is not None:
+                    raise InputError(f"{name}: cannot be written: {refused.reason}")
+    return replace(report, rewrites=changes, diff=rewrites.diff(texts, after))
+
+
+def _rendered(report: LintReport, asked: Asked) -> str:
+    if asked.format == "json":
+        return json.dumps(encode(report), indent=2) + "\n"
+    from gpudoctor.render import manifests
+
+    terminal = sys.stdout.isatty() and asked.output is None
+    return manifests.render(report, width=showing.width(terminal), colour=terminal and showing.colour(),
+                            written=asked.write)

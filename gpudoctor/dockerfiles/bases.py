@@ -1,0 +1,48 @@
+"""The images that the tables know to build on: their references, and the systems in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpudoctor import versions
+from gpudoctor.dockerfiles.inside import System
+from gpudoctor.frozen import frozen
+from gpudoctor.model import RuleDatabase, Value
+
+Row = Mapping[str, Value]
+
+
+@frozen
+class PythonImage:
+    """An image with a Python and little else."""
+
+    reference: str
+    system: System
+
+
+def python_images(database: RuleDatabase) -> list[PythonImage]:
+    """Return the images python:...-slim-..., those with the newest Python first."""
+    found = [PythonImage(reference=f"python:{row['tag']}@{row['digest']}", system=system)
+             for row in rows("python_images", database)
+             if (system := system_of(str(row["system"]), database, str(row["python"]))) is not None]
+    return sorted(found, key=lambda image: versions.parse(image.system.python), reverse=True)
+
+
+def system_of(name: str, database: RuleDatabase, python: str | None = None) -> System | None:
+    """Return a system with its own Python, or with the one that an image adds to it."""
+    row = next((row for row in rows("image_systems", database) if compact(row) == name), {})
+    with_python = python or row.get("python")
+    if with_python is None or "glibc" not in row:
+        return None
+    return System(python=str(with_python), glibc=str(row["glibc"]))
+
+
+def compact(row: Row) -> str:
+    """Return what other tables call the system of a row: ubuntu2204."""
+    return f"{row['system']}{str(row['version']).replace('.', '')}"
+
+
+def rows(name: str, database: RuleDatabase) -> Sequence[Row]:
+    """Return the rows of a table, none where a stranger's rules do not have it."""
+    table = database.tables.get(name)
+    return table.rows if table is not None else ()

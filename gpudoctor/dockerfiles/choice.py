@@ -1,0 +1,208 @@
+"""Which image to build on and what to install: what `recommend` offers to a container on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from gpudoctor import derive
+from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse
+from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.derive.requirements import Requirement
+from gpudoctor.dockerfiles.bases import PythonImage, python_images
+from gpudoctor.dockerfiles.cuda_base import on_cuda
+from gpudoctor.dockerfiles.inside import System, inside
+from gpudoctor.engine import evaluate
+from gpudoctor.examine import Policy, with_wishes
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Candidate, Known, Recommendation, Rejection, RuleDatabase, Snapshot, Tables
+
+DEFAULT_FRAMEWORK = "tensorflow"
+_REQUIREMENT = "requirement-not-met"
+_PREFIXES: Mapping[str, str] = {"tensorflow": "tensorflow/tensorflow:", "ngc": "nvcr.io/"}
+
+BaseName = Literal["tensorflow", "ngc", "cuda", "python-slim"]
+
+
+@frozen
+class Wanted:
+    """What is asked for: `frameworks` as `recommend` takes them, `requirements` as `check` does."""
+
+    frameworks: tuple[str, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    base: BaseName = "python-slim"
+    python: str | None = None
+    pre: bool = False
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def of_cards(self) -> tuple[str, ...]:
+        """Return what is required of the cards, which only a look from inside the container can say."""
+        return tuple(one.text for one in self.requirements if one.subject not in FRAMEWORKS)
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        """Return the frameworks with the bounds that are required of them."""
+        required = [one.text for one in self.requirements if one.subject in FRAMEWORKS]
+        return (*self.frameworks, *required)
+
+
+@frozen
+class Chosen:
+    """An image to build on, and what to install there; `python` is its Python where that is known."""
+
+    base: BaseName
+    image: str
+    python: str | None
+    candidate: Candidate
+    said: Recommendation
+
+
+@frozen
+class Nothing:
+    """Nothing that is known fits: what `recommend` says of it, or the requirement that is not met."""
+
+    said: Recommendation | None = None
+    unmet: tuple[Rejection, ...] = ()
+
+
+def checked(wanted: Wanted, database: RuleDatabase) -> None:
+    """Raise `WishError` for what nothing known can fulfil, on whatever machine."""
+    wishes = refuse(Asked(frameworks=wanted.wishes, pre=wanted.pre), database)
+    if wanted.base in _PREFIXES and len(wishes) > 1:
+        named = " and ".join(wish.framework for wish in wishes[:2])
+        raise WishError(f"--base {wanted.base}: such an image holds one framework, and {named} are two; "
+                        "--base python-slim can hold several")
+    if wanted.base in _PREFIXES and wanted.python is not None:
+        raise WishError(f"--base {wanted.base} and --python {wanted.python} contradict one another: such an "
+                        "image has its own Python")
+
+
+def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen | Nothing:
+    """Return what is to be built; raise `WishError`."""
+    unmet = _unmet(snapshot, database, wanted)
+    if unmet:
+        return Nothing(unmet=unmet)
+    wanted = replace(wanted, frameworks=wanted.frameworks or _here(snapshot, wanted))
+    if wanted.base in _PREFIXES:
+        return _published(snapshot, database, wanted)
+    if wanted.base == "cuda":
+        return _on_cuda(snapshot, database, wanted)
+    return _on_python(snapshot, database, wanted)
+
+
+def _here(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
+    """Return the frameworks that are required, else those of the environment, else the first known."""
+    if wanted.wishes:
+        return ()
+    listed = snapshot.frameworks if isinstance(snapshot.frameworks, tuple) else ()
+    names = [fact.value for one in listed if isinstance(fact := one.get("framework.name"), Known)]
+    found = tuple(name for name in FRAMEWORKS if name in names) or (DEFAULT_FRAMEWORK,)
+    return found[:1] if wanted.base in _PREFIXES else found
+
+
+def _unmet(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> tuple[Rejection, ...]:
+    """Return why the machine itself does not meet what is required of its cards, by the rule of `check`."""
+    if not wanted.of_cards:
+        return ()
+    required = [one for one in wanted.requirements if one.subject not in FRAMEWORKS]
+    asked = with_wishes(snapshot, database, Policy(requirements=required))
+    rules = tuple(rule for rule in database.rules if rule.cause == _REQUIREMENT)
+    found = evaluate(derive.subjects(asked, database), rules, database.tables)
+    unmet = [Rejection(rule=one.rule, message=one.message) for one in found.findings]
+    unknown = [Rejection(rule=one.rule, message="could not be judged: "
+                         + "; ".join(dict.fromkeys(reason.source for reason in one.reasons)))
+               for one in found.undecided if one.asked]
+    return tuple(unmet or unknown)
+
+
+# -- wheels on an image with Python --------------------------------------------------------------------------
+
+
+def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen | Nothing:
+    """Return the newest release for the Python that is wanted; for the one here, else any with an image."""
+    first: Recommendation | None = None
+    for image in _in_order(snapshot, database, wanted):
+        said = recommend(inside(snapshot, image.system, database), database, _asked(wanted))
+        offer = next((one for one in said.candidates if one.offered and one.kind == "pip"
+                      and brings_libraries(one, said.ground.platform, database.tables)), None)
+        if offer is not None:
+            return Chosen(base="python-slim", image=image.reference, python=image.system.python,
+                          candidate=offer, said=said)
+        first = first or _without_offers(snapshot, image.system, database, wanted)
+    return Nothing(said=first)
+
+
+def _in_order(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Iterator[PythonImage]:
+    images = python_images(database)
+    if not images:
+        raise WishError("these rules know no image python:...-slim (table python_images)")
+    if wanted.python is not None:
+        named = [image for image in images if image.system.python_minor == wanted.python]
+        if not named:
+            known = ", ".join(image.system.python_minor for image in images)
+            raise WishError(f"--python {wanted.python}: these rules know no image python:...-slim with it; "
+                            f"there are {known}")
+        yield from named
+        return
+    fact = snapshot.host.get("python.version")
+    here = ".".join(str(fact.value).split(".")[:2]) if isinstance(fact, Known) else ""
+    yield from sorted(images, key=lambda image: image.system.python_minor != here)
+
+
+def _asked(wanted: Wanted, *, image: bool = False, may_change: tuple[str, ...] = ()) -> Asked:
+    return Asked(frameworks=wanted.wishes, pre=wanted.pre, image=image, may_change=may_change,
+                 assumptions=wanted.assumptions)
+
+
+def _without_offers(snapshot: Snapshot, system: System, database: RuleDatabase,
+                    wanted: Wanted) -> Recommendation:
+    """Return what is said where nothing can be built, with the change that would help.
+
+    What brings no libraries of its own is no offer for this image: the rule of what it lacks is named.
+    """
+    said = recommend(inside(snapshot, system, database), database, _asked(wanted, may_change=("driver",)))
+    rule = next((rule.id for rule in database.rules if rule.cause == "docker-image-without-cuda"), "")
+    why = "it brings no CUDA libraries, and this base has none: --base cuda has"
+    refused = Rejection(rule=rule, message=why)
+    candidates = tuple(_rejected(one, refused) if one.offered else one for one in said.candidates
+                       if one.kind == "pip")
+    return replace(said, candidates=candidates, exit_code=EXIT_NOTHING)
+
+
+def _rejected(one: Candidate, why: Rejection) -> Candidate:
+    return replace(one, verdict=type(one.verdict).REJECTED, rejected_by=(why,), commands=(), notes=())
+
+
+def brings_libraries(one: Candidate, platform: str, tables: Tables) -> bool:
+    """Say whether every release of a candidate has its CUDA libraries in packages that pip brings along."""
+    releases = [(one.framework, one.version), *((m.framework, m.version) for m in one.beside)]
+    return not any(
+        stack.lacks_libraries for framework, version in releases
+        for stack in stacks_of(framework, platform, tables)
+        if stack.version == version and (framework != one.framework or stack.cuda == one.cuda))
+
+
+def _on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen | Nothing:
+    image, said = on_cuda(snapshot, database, _asked(wanted), wanted.python)
+    if image is None:
+        return Nothing(said=replace(said, exit_code=EXIT_NOTHING))
+    return Chosen(base="cuda", image=image.reference, python=image.system.python,
+                  candidate=said.candidates[0], said=said)
+
+
+# -- images with a framework ---------------------------------------------------------------------------------
+
+
+def _published(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen | Nothing:
+    """Return the newest image of that publisher that fits."""
+    system = next(_in_order(snapshot, database, wanted)).system  # which of them says nothing of the image
+    said = recommend(inside(snapshot, system, database), database, _asked(wanted, image=True))
+    prefix = _PREFIXES[wanted.base]
+    images = tuple(one for one in said.candidates if (one.image or "").startswith(prefix))
+    offer = next((one for one in images if one.offered), None)
+    if offer is None or offer.image is None:
+        return Nothing(said=replace(said, candidates=images, exit_code=EXIT_NOTHING))
+    python = offer.python[0] if offer.python else None
+    return Chosen(base=wanted.base, image=offer.image, python=python, candidate=offer, said=said)

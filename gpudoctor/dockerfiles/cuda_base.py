@@ -1,0 +1,150 @@
+"""Wheels without CUDA libraries, on an image of nvidia/cuda that has those that they were built for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gpudoctor import versions
+from gpudoctor.candidates import Asked, WishError, recommend, refuse
+from gpudoctor.candidates.commands import install
+from gpudoctor.candidates.ground import Ground, ground_of, version_of
+from gpudoctor.candidates.images import laid
+from gpudoctor.candidates.index import later_breaks, unpublished
+from gpudoctor.candidates.stacks import Stack, stacks_of
+from gpudoctor.candidates.together import rule_of
+from gpudoctor.derive.view import as_texts
+from gpudoctor.dockerfiles.bases import compact, rows, system_of
+from gpudoctor.dockerfiles.inside import System, inside
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Candidate, Fit, Recommendation, Rejection, RuleDatabase, Snapshot
+
+_KINDS = re.compile(r"runtime/(cudnn(\d*))\Z")
+_OPTIONAL = "tensorflow"  # the framework whose CUDA packages are an extra, so that it can be had without
+
+
+@frozen
+class CudaImage:
+    """An image nvidia/cuda:...-runtime-... with cuDNN; of several cuDNN under one tag, the oldest."""
+
+    reference: str
+    cuda: str
+    cudnn: str
+    system: System
+
+
+def cuda_images(database: RuleDatabase) -> list[CudaImage]:
+    """Return the images with cuDNN on a system that has a Python of its own, the oldest CUDA first."""
+    tags = {compact(row): f"{row['system']}{row['version']}" for row in rows("image_systems", database)}
+    found = []
+    for row in rows("cuda_images", database):
+        for text in as_texts(row.get("distributions")):
+            systems, _, kinds = text.partition(": ")
+            for match in filter(None, map(_KINDS.match, kinds.split())):
+                held = [one for one in as_texts(row.get("cudnn"))
+                        if match[2] in ("", one.partition(".")[0])]
+                for name in systems.split(","):
+                    system = system_of(name, database) if name in tags else None
+                    if held and system is not None:
+                        tag = f"{row['cuda']}-{match[1]}-runtime-{tags[name]}"
+                        found.append(CudaImage(
+                            reference=f"nvidia/cuda:{tag}", cuda=str(row["cuda"]), system=system,
+                            cudnn=min(held, key=versions.parse)))
+    return sorted(found, key=lambda image: versions.parse(image.cuda))
+
+
+def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
+            python: str | None) -> tuple[CudaImage | None, Recommendation]:
+    """Return the image for the newest release that fits one, and what is said; None where none does."""
+    images = [image for image in cuda_images(database) if python in (None, image.system.python)]
+    if not images:
+        raise WishError(f"--python {python}: no image of nvidia/cuda that these rules know has it")
+    wish, *others = refuse(asked, database)
+    if others:
+        raise WishError(f"--base cuda: {wish.framework} and {others[0].framework} need different libraries; "
+                        "--base python-slim can hold several")
+    grounds = {image.system: ground_of(inside(snapshot, image.system, database), database)
+               for image in images}
+    said = recommend(inside(snapshot, images[-1].system, database), database, asked)
+    rejected: list[Candidate] = []
+    for stack in stacks_of(wish.framework, said.ground.platform, database.tables):
+        if not wish.admits(stack) or (stack.is_prerelease and not asked.pre):
+            continue
+        refusals: list[Rejection] = []
+        for image in _for_stack(stack, images):
+            against = list(_against(stack, image, grounds[image.system], database))
+            if not against:
+                offer = _offered(_plain(stack), image, grounds[image.system])
+                return image, replace(said, candidates=(offer, *rejected))
+            refusals += against
+        reason = refusals[:1] or [_no_image(stack, database)]
+        rejected.append(Candidate(framework=stack.framework, version=stack.version, cuda=stack.cuda,
+                                  kind="pip", verdict=Fit.REJECTED, rejected_by=tuple(reason)))
+    return None, replace(said, candidates=tuple(rejected))
+
+
+def _does_without(stack: Stack) -> bool:
+    """Say whether pip can install it without CUDA libraries of its own."""
+    return stack.lacks_libraries or (stack.framework == _OPTIONAL and "loads" in stack.row)
+
+
+def _for_stack(stack: Stack, images: list[CudaImage]) -> Iterator[CudaImage]:
+    """Yield the images with the libraries that a release was built for: the major release, not older."""
+    if not _does_without(stack) or stack.cuda is None or "cudnn" not in stack.row:
+        return
+    cuda, cudnn = versions.parse(stack.cuda), versions.parse(str(stack.row["cudnn"]))
+    for image in images:
+        has_cuda, has_cudnn = versions.parse(image.cuda), versions.parse(image.cudnn)
+        if ((has_cuda.major, has_cudnn.major) == (cuda.major, cudnn.major)
+                and (has_cuda.major, has_cuda.minor) >= (cuda.major, cuda.minor)
+                and (has_cudnn.major, has_cudnn.minor) >= (cudnn.major, cudnn.minor)):
+            yield image
+
+
+def _against(stack: Stack, image: CudaImage, ground: Ground,
+             database: RuleDatabase) -> Iterator[Rejection]:
+    """Yield what the index, the image's own requirement and the rules say against a release in an image."""
+    yield from unpublished(_plain(stack), ground)
+    yield from _refused_by_toolkit(image, ground, database)
+    yield from laid({"framework": stack.version, "cudnn": image.cudnn}, stack.framework, ground)
+
+
+def _refused_by_toolkit(image: CudaImage, ground: Ground, database: RuleDatabase) -> Iterator[Rejection]:
+    """Yield that the image asks for a driver that runs a newer CUDA; older ones it takes by brand alone."""
+    row: Mapping[str, object] = next(
+        (row for row in rows("cuda_image_requirements", database) if row["cuda"] == image.cuda), {})
+    ceiling, least = version_of(ground.fact("driver.cuda_ceiling")), str(row.get("least_cuda", image.cuda))
+    rule = rule_of("docker-require-cuda-unsatisfied", database)
+    if ceiling is None:
+        yield Rejection(rule=rule, message="could not be judged: which CUDA the driver runs is not known")
+    elif versions.parse(ceiling) < versions.parse(least):
+        yield Rejection(rule=rule, message=f"{image.reference} asks for a driver that runs CUDA {least}, "
+                                           f"this one runs {ceiling}")
+
+
+def _no_image(stack: Stack, database: RuleDatabase) -> Rejection:
+    rule = rule_of("docker-image-without-cuda", database)
+    if not _does_without(stack):
+        return Rejection(rule=rule, message="its wheels bring their CUDA libraries, and nvidia/cuda below "
+                                            "them would be a second CUDA: --base python-slim")
+    return Rejection(rule=rule, message=f"no image of nvidia/cuda that these rules know has CUDA "
+                                        f"{stack.cuda or '(not known)'} and cuDNN "
+                                        f"{stack.row.get('cudnn', '(not known)')} for it")
+
+
+def _plain(stack: Stack) -> Stack:
+    """Return the release as pip installs it without its extra."""
+    return replace(stack, requirement=stack.requirement.replace(f"[{stack.extra}]", ""), extra="")
+
+
+def _offered(stack: Stack, image: CudaImage, ground: Ground) -> Candidate:
+    breaks = dict(later_breaks((stack,), ground))
+    notes = list(breaks.values())
+    if stack.lacks_libraries:
+        notes.append(f"which CUDA libraries {stack.framework} {stack.version} opens is in no table: that the "
+                     "image has them all was not judged")
+    return Candidate(
+        framework=stack.framework, version=stack.version, kind="pip", cuda=stack.cuda, python=stack.pythons,
+        verdict=Fit.WITH_NOTES if notes else Fit.FITS, notes=tuple(notes), pins=tuple(breaks),
+        image=image.reference, commands=install((stack,), breaks, ground.place))

@@ -1,0 +1,233 @@
+"""What is known of an image by its name and tag: what is in it, and whether such a tag was ever published."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpudoctor import versions
+from gpudoctor.derive.view import as_records, as_texts
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Tables, Value
+
+Row = Mapping[str, Value]
+
+_DEFAULT_HOSTS = ("docker.io/", "index.docker.io/", "registry-1.docker.io/")
+_CUDA_IMAGE = "nvidia/cuda"
+_OF_NVIDIA = "nvcr.io/nvidia/"
+_CUDA_TAG = re.compile(
+    r"(\d+(?:\.\d+){1,2})-(?:(cudnn\d*|tensorrt)-)?(base|runtime|devel)-([a-z]+)([\d.]*)\Z")
+_TORCH_TAG = re.compile(r"(\d+\.\d+\.\d+)-cuda(\d+\.\d+)-cudnn(\d+)-(?:runtime|devel)\Z")
+_TENSORFLOW_TAG = re.compile(r"(\d+\.\d+\.\d+(?:rc\d+)?)(-gpu)?(?:-jupyter)?\Z")
+_BRANCH = re.compile(r"\b\d{3}\b")
+_PYTHON_TAG = re.compile(r"(\d+\.\d+)(?:\.\d+)?(?:-|\Z)")
+_WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python"})
+# from here on NVIDIA's images of CUDA are listed completely: of older ones the tags are gone
+_LISTED_SINCE = "11.0"
+_NEAREST = 3
+_LISTED = 400  # tags that are looked through for the nearest ones
+
+
+@frozen
+class Base:
+    """What an image brings; None and empty where nothing is known.
+
+    `why_gpu` says why it is one for a GPU. `libraries` are those of CUDA by their paths, None where nobody
+    knows which there are; `build` is "cuda" or "cpu" where `release` is in it.
+    """
+
+    reference: str
+    name: str
+    tag: str
+    python: str | None = None
+    why_gpu: str = ""
+    cuda: str | None = None
+    flavour: str = ""
+    cudnn: str | None = None
+    libraries: tuple[str, ...] | None = None
+    release: tuple[str, str] | None = None
+    build: str = ""
+    least_driver: str | None = None
+    older_branches: tuple[str, ...] = ()
+    least_cuda: str | None = None
+
+
+def base_of(reference: str, tables: Tables) -> Base:
+    """Return what is known of an image."""
+    name, tag = split(reference)
+    plain = Base(reference=reference, name=name, tag=tag)
+    if name == _CUDA_IMAGE:
+        return _cuda(plain, tables)
+    if name.startswith(_OF_NVIDIA):
+        return _of_nvidia(plain, tables)
+    if name == "pytorch/pytorch" and (match := _TORCH_TAG.match(tag)) is not None:
+        return replace(plain, why_gpu=f"{reference} is built for CUDA", cuda=match[2], build="cuda",
+                    release=("torch", match[1]))
+    if name == "tensorflow/tensorflow":
+        return _tensorflow(plain, tables)
+    if name in _WITHOUT_CUDA:
+        python = _PYTHON_TAG.match(tag) if name == "python" else None
+        return replace(plain, libraries=(), python=python[1] if python else _system_python(name, tag, tables))
+    words = re.split(r"[/:._-]+", f"{name}:{tag}".lower())
+    gpu = any(word.startswith("cuda") for word in words) or "gpu" in words
+    return replace(plain, why_gpu=f"{reference} is named after CUDA or a GPU" if gpu else "")
+
+
+def split(reference: str) -> tuple[str, str]:
+    """Return name and tag of a reference; the tag is "" where none is written, or a digest besides."""
+    bare, _, digest = reference.partition("@")
+    head, slash, last = bare.rpartition("/")
+    last, _, tag = last.partition(":")
+    name = f"{head}{slash}{last}"
+    for host in _DEFAULT_HOSTS:
+        name = name.removeprefix(host)
+    name = name.removeprefix("library/")
+    name = _CUDA_IMAGE if name == f"{_OF_NVIDIA}cuda" else name
+    return name, "@" if digest and not tag else tag
+
+
+def _system_python(name: str, tag: str, tables: Tables) -> str | None:
+    row = system_row(name, re.split(r"-", tag)[0], tables)
+    return str(row["python"]) if row and "python" in row else None
+
+
+def system_row(system: str, version: str, tables: Tables) -> Row | None:
+    """Return what the tables know of the release of a distribution, by its number or its code name."""
+    table = tables.get("image_systems")
+    return next((row for row in (table.rows if table else ())
+                 if row["system"] == system and version in as_texts(row["names"])), None)
+
+
+def _cuda(plain: Base, tables: Tables) -> Base:
+    why = f"{plain.reference} is an image of CUDA"
+    match = _CUDA_TAG.match(plain.tag)
+    if match is None:
+        return replace(plain, why_gpu=why)
+    cuda, extra, flavour, system, number = match.groups()
+    listed = _row(tables, "cuda_images", cuda=cuda)
+    needs = _row(tables, "cuda_image_requirements", cuda=cuda)
+    branches = tuple(str(driver) for one in as_records(needs.get("branches", ())) for driver
+                     in as_texts(one.get("drivers"))) if needs else ()
+    cudnn = _cudnn(extra or "", as_texts(listed.get("cudnn")) if listed else ())
+    system_of = system_row(system, number, tables)
+    return replace(plain, why_gpu=why, cuda=cuda, flavour=flavour, cudnn=cudnn, older_branches=branches,
+        libraries=tuple(_libraries(cuda, flavour, cudnn, tables)),
+        python=str(system_of["python"]) if system_of and "python" in system_of else None,
+        least_cuda=str(needs["least_cuda"]) if needs else None)
+
+
+def _cudnn(extra: str, listed: Sequence[str]) -> str | None:
+    """Return the cuDNN of a tag that says cudnn, cudnn8 or cudnn9: the newest that it may be."""
+    major = extra.removeprefix("cudnn")
+    fitting = [version for version in listed if version.startswith(f"{major}." if major else "")]
+    return max(fitting, key=versions.parse, default=None) if extra.startswith("cudnn") else None
+
+
+def _libraries(cuda: str, flavour: str, cudnn: str | None, tables: Tables) -> Iterator[str]:
+    """Yield the CUDA libraries of an image by their paths; `base` has little more than the runtime."""
+    major = versions.parse(cuda).major
+    table = tables.get("nvidia_libraries")
+    names = {name for row in (table.rows if table else ()) if row.get("cuda_major") == major
+             and "cudnn" not in str(row["distribution"]) for name in as_texts(row["libraries"])}
+    if flavour == "base":
+        names = {name for name in names if name.startswith("libcudart.")}
+    yield from (f"/usr/local/cuda/lib64/{name}" for name in sorted(names))
+    if cudnn is not None:
+        yield f"/usr/lib/x86_64-linux-gnu/libcudnn.so.{cudnn.partition('.')[0]}"
+
+
+def _of_nvidia(plain: Base, tables: Tables) -> Base:
+    row = _row(tables, "container_images", image=plain.name, tag=plain.tag) or {}
+    older = tuple(_BRANCH.findall(str(row.get("driver_data_center", ""))))
+    return replace(plain, why_gpu=f"{plain.reference} is NVIDIA's own image", older_branches=older,
+        python=str(row["python"]) if "python" in row else None,
+        cuda=str(row["cuda"]) if "cuda" in row else None,
+        least_driver=str(row["driver"]) if "driver" in row else None)
+
+
+def _tensorflow(plain: Base, tables: Tables) -> Base:
+    is_gpu = "gpu" in plain.tag.split("-")
+    why = f"{plain.reference} is the image for GPUs" if is_gpu else ""
+    match = _TENSORFLOW_TAG.match(plain.tag)
+    if match is None:
+        build = "cpu" if plain.tag in ("", "latest", "latest-jupyter") else ""
+        return replace(plain, why_gpu=why, build=build)
+    row = _row(tables, "container_images", image=plain.name, tag=f"{match[1]}-gpu") if is_gpu else None
+    cudnn = str(row["cudnn"]) if row and "cudnn" in row else None
+    cuda = str(row["cuda"]) if row and "cuda" in row else None
+    libraries = tuple(_libraries(cuda, "runtime", cudnn, tables)) if cuda and cudnn else None
+    return replace(plain, why_gpu=why, release=("tensorflow", match[1]), build="cuda" if is_gpu else "cpu",
+                cuda=cuda, cudnn=cudnn, libraries=libraries)
+
+
+def _row(tables: Tables, name: str, **wanted: str) -> Row | None:
+    table = tables.get(name)
+    return next((row for row in (table.rows if table else ())
+                 if all(row.get(column) == value for column, value in wanted.items())), None)
+
+
+# -- tags that there are not -------------------------------------------------------------------------------
+
+
+def unpublished(base: Base, tables: Tables) -> tuple[str, ...] | None:
+    """Return the tags nearest to one that was never published; None where it was, or nobody knows.
+
+    Only NVIDIA's images of CUDA are listed completely, and only up to the newest in the tables.
+    """
+    if base.name != _CUDA_IMAGE or base.tag == "@" or "cuda_images" not in tables:
+        return None
+    rows = [row for row in tables["cuda_images"].rows
+            if versions.parse(str(row["cuda"])) >= versions.parse(_LISTED_SINCE)]
+    if base.tag in ("", "latest"):
+        wanted = f"{rows[-1]['cuda']}-runtime-ubuntu"
+        return tuple(difflib.get_close_matches(wanted, [*_tags(rows[-1])], n=_NEAREST, cutoff=0.0))
+    match = _CUDA_TAG.match(base.tag)
+    if match is None or not _is_listed(match[1], rows):
+        return None
+    known = [tag for row in rows for tag in _tags(row)]
+    if base.tag in known:
+        return None
+    minor = ".".join(match[1].split(".")[:2])
+    alike = [tag for tag in known if tag.startswith(minor)][:_LISTED] or known[-_LISTED:]
+    return tuple(difflib.get_close_matches(base.tag, alike, n=_NEAREST, cutoff=0.0))
+
+
+def _is_listed(cuda: str, rows: Sequence[Row]) -> bool:
+    """Return whether the rows have every image of that CUDA: nothing newer of it can have come since."""
+    known = sorted(versions.parse(str(row["cuda"])) for row in rows)
+    wanted = versions.parse(cuda)
+    if wanted < versions.parse(_LISTED_SINCE) or not known or wanted > known[-1]:
+        return False
+    minor = [version for version in known if version.release[:2] == wanted.release[:2]]
+    return not minor or wanted <= minor[-1]
+
+
+def _tags(row: Row) -> Iterator[str]:
+    for line in as_texts(row["distributions"]):
+        systems, _, flavours = line.partition(": ")
+        for system in systems.split(","):
+            for flavour in flavours.split():
+                kind, _, extra = flavour.partition("/")
+                yield f"{row['cuda']}-{f'{extra}-' if extra else ''}{kind}-{_dotted(system)}"
+
+
+def _dotted(system: str) -> str:
+    """Return a distribution as tags spell it: ubuntu2204 is ubuntu22.04."""
+    match = re.match(r"ubuntu(\d\d)(\d\d)\Z", system)
+    return f"ubuntu{match[1]}.{match[2]}" if match else system
+
+
+def ended(base: Base, tables: Tables) -> Row | None:
+    """Return the row of the distribution or the Python in an image that gets no updates any more."""
+    match = _CUDA_TAG.match(base.tag) if base.name == _CUDA_IMAGE else None
+    pairs = [(match[4], match[5])] if match else []
+    if base.name in _WITHOUT_CUDA:
+        pairs += [(base.name, part) for part in base.tag.split("-")[:1]]
+        pairs += [("debian", part) for part in base.tag.split("-")[1:]]
+    if base.name == "python" and base.python:
+        pairs.append(("python", base.python))
+    rows = (system_row(system, version, tables) for system, version in pairs)
+    return next((row for row in rows if row and "ended" in row), None)
+

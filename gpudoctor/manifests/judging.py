@@ -1,0 +1,176 @@
+"""Judge what files describe by the rules of `check`: only what they add to a host counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpudoctor import derive, remedy
+from gpudoctor.assume import lay
+from gpudoctor.candidates.ground import Ground, ground_of
+from gpudoctor.consequences import key_of, rank_of
+from gpudoctor.engine import evaluate
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests import images, releases, said
+from gpudoctor.manifests.laying import Laid, lay_over
+from gpudoctor.manifests.said import Said
+from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.statements import Environment, Wish
+from gpudoctor.model import Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided
+
+_FILE = "file."
+_REQUIRED = "requirement-not-met"  # says of what was required what another page says better
+_MOST_STATEMENTS = 200  # of one environment that show something by themselves
+_JUDGED = (Severity.ERROR, Severity.WARNING)
+
+
+@frozen
+class Located:
+    """A finding of the rules at the statement that causes it."""
+
+    place: Place
+    environment: Environment
+    finding: Finding
+    laid: Laid | None = None
+
+
+@frozen
+class Verdicts:
+    """What is wrong with files, what could not be judged, and what was left alone, in words."""
+
+    findings: tuple[Located, ...]
+    undecided: tuple[tuple[Place, Undecided], ...]
+    notes: tuple[tuple[Place, str], ...]
+
+
+class Linter:
+    """A host and the rules; the same host serves every environment."""
+
+    def __init__(self, host: Snapshot, database: RuleDatabase, *, wants_gpu: bool = False) -> None:
+        """Judge for this host; `wants_gpu` takes every environment for one that is to use a GPU."""
+        self.host, self.database, self.wants_gpu = host, database, wants_gpu
+        self._grounds: dict[str | None, Ground] = {}
+        self._of_files = replace(database, rules=tuple(
+            rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
+
+    def judge(self, environments: Sequence[Environment]) -> Verdicts:
+        """Return the verdicts on environments, by their places."""
+        findings: list[Located] = []
+        undecided: list[tuple[Place, Undecided]] = []
+        notes: list[tuple[Place, str]] = []
+        for environment in environments:
+            self._judge(environment, findings, undecided, notes)
+        once = {(str(one.place), one.finding.rule, one.finding.message): one for one in findings}
+        ordered = sorted(once.values(),
+                         key=lambda one: (one.place.file, one.place.start, rank_of(one.finding)))
+        return Verdicts(findings=tuple(ordered), undecided=tuple(undecided), notes=tuple(notes))
+
+    def _judge(self, environment: Environment, findings: list[Located],
+               undecided: list[tuple[Place, Undecided]], notes: list[tuple[Place, str]]) -> None:
+        tables = self.database.tables
+        image = environment.image
+        base = images.base_of(image.reference, tables) if image and image.reference is not None else None
+        if image is not None and image.reference is None:
+            notes.append((image.place, "which image it is only the build knows: a variable has no value"))
+        if environment.python is None and base is not None and not environment.alters_python:
+            environment = replace(environment, python=base.python)
+        for number, one in enumerate(said.of_statements(environment, tables)):
+            if number == _MOST_STATEMENTS:
+                notes.append((one.place, f"from here on not judged: {number} statements before were"))
+                break
+            findings += self._of_file(one, environment, None)
+        findings += self._without_wheel(environment)
+        wishes = gpu_wishes(environment, tables)
+        if not (self.wants_gpu or (wishes and not environment.refuses_gpu)):
+            return
+        ground = self._ground(environment.python)
+        laid = lay_over(environment, base, ground)
+        if laid is None:
+            notes.append((environment.place, "could not be laid over the host: the rules do not know it"))
+            return
+        for one in said.of_build(environment, base, laid, ground.driver):
+            findings += self._of_file(one, environment, laid)
+        for snapshot in filter(None, (laid.snapshot, laid.withheld)):
+            judged = remedy.diagnose(snapshot, ground.database)
+            findings += [
+                Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
+                        laid=laid)
+                for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
+            if snapshot is laid.snapshot:
+                undecided += [(environment.place, one) for one in judged.undecided
+                              if one.asked and key_of(one) not in ground.had]
+
+    def _ground(self, python: str | None) -> Ground:
+        if python not in self._grounds:
+            fact = self.database.base.host["python.version"]
+            other = ".".join(str(fact.value).split(".")[:2]) if isinstance(fact, Known) else None
+            self._grounds[python] = ground_of(self.host, self.database, python or other)
+        return self._grounds[python]
+
+    def _of_file(self, one: Said, environment: Environment, laid: Laid | None) -> Iterator[Located]:
+        """Yield what the rules about files say of one statement."""
+        facts: dict[str, Fact] = {name: Known(value=value, source=str(one.place))
+                                  for name, value in one.facts.items()}
+        ground = self._ground(environment.python)
+        snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(one.place))
+        for finding in remedy.diagnose(snapshot, self._of_files).findings:
+            yield Located(place=one.place, environment=environment, finding=finding, laid=laid)
+
+    def _without_wheel(self, environment: Environment) -> Iterator[Located]:
+        """Yield what the rules say of requirements for which there is no wheel for the Python."""
+        if environment.python is None:
+            return
+        ground = self._ground(environment.python)
+        for asked, requirement in said.wanted(environment, self.database.tables):
+            facts: dict[str, Fact] = {"require.wanted": Known(value=(requirement,), source=str(asked.place))}
+            snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(asked.place))
+            found = evaluate(derive.subjects(snapshot, self.database), ground.database.rules,
+                             self.database.tables)
+            yield from (Located(place=asked.place, environment=environment, finding=finding)
+                        for finding in found.findings
+                        if key_of(finding) not in ground.had and finding.cause != _REQUIRED)
+
+
+def _reads_files(rule: Rule) -> bool:
+    conditions = [condition for block in rule.detect for condition in block.when]
+    read = [condition.fact for condition in conditions]
+    read += [one.right.other for one in conditions if one.right is not None and one.right.other is not None]
+    return any(name.startswith(_FILE) for name in read)
+
+
+def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:
+    """Return the signs that an environment is meant to use a GPU."""
+    found = list(environment.wishes)
+    found += [Wish(why=why, place=image.place) for image in environment.feeding if image.reference is not None
+              and (why := images.base_of(image.reference, tables).why_gpu)]
+    found += [Wish(why=why, place=asked.place) for asked in environment.asked
+              if (why := releases.wants_gpu(asked))]
+    return tuple(found)
+
+
+def _place_of(finding: Finding, environment: Environment, laid: Laid) -> Place:
+    """Return the statement of a finding: what its fix changes, what it was seen in, or whose it is."""
+    named = _places(environment)
+    changed = [place for fix in finding.fixes for name in fix.effect
+               if (place := named.get(name)) is not None]
+    if changed:
+        return changed[0]
+    sources = {str(place): place for place in named.values()}
+    sources |= {str(one.place): one.place for one in environment.settings.values()}
+    sources |= {str(one.place): one.place for one in environment.asked}
+    for evidence in finding.evidence:
+        if evidence.source in sources:
+            return sources[evidence.source]
+    framework = finding.subject.rpartition(" x ")[2]
+    own = [one.asked.place for one in laid.chosen if one.framework == framework]
+    image = environment.image.place if environment.image else environment.place
+    return own[-1] if own else image
+
+
+def _places(environment: Environment) -> dict[str, Place]:
+    """Return the statements that set facts which a fix may change."""
+    found = {f"environment.{name}": setting.place for name, setting in environment.settings.items()}
+    if "LD_LIBRARY_PATH" in environment.settings:
+        found["loader.library_path"] = environment.settings["LD_LIBRARY_PATH"].place
+    return found
+

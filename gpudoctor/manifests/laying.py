@@ -1,0 +1,252 @@
+"""Lay an environment that files describe over a host; the source of each fact is the place that says so."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gpudoctor import versions
+from gpudoctor.assume import AssumptionError, Place, lay
+from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.stacks import stacks_of
+from gpudoctor.derive import planned
+from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests import releases
+from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.releases import Chosen
+from gpudoctor.manifests.statements import Environment
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, Value
+from gpudoctor.variables import ENVIRONMENT_VARIABLES
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+_SEARCHED = ("loader.cache", "loader.files", "loader.library_path")
+_PATH = "LD_LIBRARY_PATH"
+_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+# what the container runtime mounts for a capability; without it nothing of this is there
+_MOUNTED = {
+    "compute": ("cuda.library", "cuda.library_version", "cuda.init_code", "cuda.ceiling", "cuda.device_count",
+                "driver.libcuda_files", "driver.libcuda_file_version"),
+    "utility": ("nvml.library", "nvml.init_code", "nvml.driver_version", "nvml.gpu_count",
+                "driver.libnvidia_ml_files", "driver.libnvidia_ml_file_version")}
+_PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
+
+
+@frozen
+class Laid:
+    """A host with an environment laid over it, and which frameworks are in it by whose word.
+
+    `withheld` is the same without what NVIDIA_DRIVER_CAPABILITIES keeps away of the driver: there nothing
+    else can be judged.
+    """
+
+    snapshot: Snapshot
+    chosen: tuple[Chosen, ...]
+    withheld: Snapshot | None = None
+
+
+def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Laid | None:
+    """Return the host with what the environment brings; None where nothing of it can be laid."""
+    chosen = tuple(_frameworks(environment, ground))
+    facts: dict[str, Fact] = {}
+    in_image = _release_in_image(base, ground)
+    own = list(dict.fromkeys(one.stack.release for one in chosen if one.stack is not None))
+    place = str(environment.image.place if environment.image else environment.place)
+    if in_image is not None and in_image.partition("==")[0] not in {one.framework for one in chosen}:
+        own.append(in_image)
+    if own:
+        facts["release"] = Known(value=tuple(own), source=place)
+    planned_ones = _planned(environment, chosen)
+    facts["python.planned_distributions"] = Known(value=planned_ones, source=place)
+    shared = colliding(planned_ones, ground.database.tables)
+    own_words = [str(asked.place) for asked in environment.asked
+                 if any(canonical(one.name) in shared for one in planned.parse((asked.text,)))]
+    facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
+    if environment.python is None and not (base and base.python):
+        facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")
+    if environment.in_container:
+        facts.update(_system(environment, base, place))
+    facts.update(_variables(environment))
+    facts.update(_pins(environment))
+    tables = ground.database.tables
+    try:
+        snapshot = lay(ground.snapshot, facts, tables, source=place)
+    except AssumptionError:
+        return None
+    for position, framework in enumerate(_names(snapshot)):
+        mine = [one for one in chosen if one.framework == framework]
+        changes = _of_framework(mine) if mine else _of_image(base, place)
+        snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
+    gone = _withheld(environment)
+    return Laid(snapshot=snapshot, chosen=chosen,
+                withheld=lay(snapshot, gone, tables, source=place) if gone else None)
+
+
+def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:
+    """Yield the distributions of frameworks that pip would install, each once: its last word counts."""
+    python = environment.python
+    found = {one.distribution: one for asked in environment.asked if (one := releases.chosen_of(
+        asked, python, ground.platform, ground.database.tables)) is not None}
+    yield from found.values()
+
+
+def _names(snapshot: Snapshot) -> list[str]:
+    listed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
+    return [str(fact.value) if isinstance(fact := facts.get("framework.name"), Known) else ""
+            for facts in listed]
+
+
+def _not_said(what: str) -> Unknown:
+    return Unknown(reason=f"the files do not say {what}", asked=False)
+
+
+def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, ...]:
+    """Return what pip installs beside the frameworks: what these ask for, and NVIDIA's packages by name."""
+    found: list[str] = []
+    for one in chosen:
+        if one.stack is not None:
+            found += as_texts(one.stack.row.get("requires"))
+            found += as_texts(one.stack.row.get("requires_nvidia")) if one.brings_libraries else ()
+    found += [asked.text for asked in environment.asked if asked.text.lower().startswith("nvidia-")]
+    return tuple(dict.fromkeys(found))
+
+
+def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
+    """Return those of NVIDIA's distributions that would write the same files as another of them."""
+    table = tables.get("nvidia_shared_files")
+    asked = {canonical(one.name): one.specifier for one in planned.parse(requirements)}
+    found: dict[str, None] = {}
+    for row in table.rows if table else ():
+        owners = [canonical(one.name) for one in planned.parse(as_texts(row["distributions"]))
+                  if canonical(one.name) in asked and _overlap(one.specifier, asked[canonical(one.name)])]
+        found.update(dict.fromkeys(owners if len(owners) > 1 else ()))
+    return tuple(found)
+
+
+def canonical(name: str) -> str:
+    """Return a distribution's name as the tables spell it."""
+    return name.lower().replace("_", "-")
+
+
+def _overlap(shared: SpecifierSet, asked: SpecifierSet) -> bool:
+    """Return whether a release that shares files may be taken: one that ends the range, or is named."""
+    ends = [one.version for one in (*shared, *asked) if not one.version.endswith("*")]
+    return any(shared.contains(version) and asked.contains(version) for version in ends)
+
+
+def _release_in_image(base: Base | None, ground: Ground) -> str | None:
+    if base is None or base.release is None:
+        return None
+    name, version = base.release
+    return next((stack.release for stack in stacks_of(name, ground.platform, ground.database.tables)
+                 if stack.version == version and stack.index is None), None)
+
+
+# -- the system around it ----------------------------------------------------------------------------------
+
+
+def _system(environment: Environment, base: Base | None, place: str) -> dict[str, Fact]:
+    """Return the libraries of the image, in place of the host's."""
+    facts: dict[str, Fact] = {"system.glibc": _not_said("which C library the image has")}
+    if base is None or base.libraries is None or environment.alters_libraries:
+        facts.update(dict.fromkeys(_SEARCHED, _not_said("which libraries are in the image")))
+        facts["toolkit.installs"] = _not_said("whether a CUDA toolkit is in the image")
+        return facts
+    listed = tuple({"path": path, "soname": posixpath.basename(path), "machine": "", "error": "",
+                    "version": (base.cudnn or "") if "libcudnn" in path else ""} for path in base.libraries)
+    cache = tuple({"soname": record["soname"], "path": record["path"]} for record in listed)
+    facts.update({"loader.cache": Known(value=cache, source=place),
+                  "loader.files": Known(value=_reached(listed, base), source=place),
+                  "loader.library_path": Known(value=(), source=place)})
+    toolkit = ({"path": f"/usr/local/cuda-{_minor(base.cuda)}", "version": _minor(base.cuda)},)
+    facts["toolkit.installs"] = (Known(value=toolkit, source=place) if base.cuda and base.flavour == "devel"
+                                 else Known(value=(), source=place))
+    return facts
+
+
+def _reached(listed: Sequence[Mapping[str, str]], base: Base) -> tuple[Mapping[str, str], ...]:
+    """Return the libraries by every path that leads to them: /usr/local/cuda is a link."""
+    other = f"/usr/local/cuda-{_minor(base.cuda)}/lib64"
+    linked = [{**record, "path": f"{other}/{record['soname']}"} for record in listed
+              if record["path"].startswith("/usr/local/cuda/")]
+    return (*listed, *linked)
+
+
+def _minor(version: str | None) -> str:
+    return ".".join(str(part) for part in versions.parse(version or "0").release[:2])
+
+
+# -- variables, pins ---------------------------------------------------------------------------------------
+
+
+def _variables(environment: Environment) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {}
+    for name, setting in environment.settings.items():
+        source = str(setting.place)
+        if name in ENVIRONMENT_VARIABLES and setting.value is not None:
+            facts[f"environment.{name}"] = Known(value=setting.value, source=source)
+        if name == _PATH:
+            folders = tuple(folder for folder in setting.stated.split(":") if folder)
+            facts["loader.library_path"] = Known(value=folders, source=source)
+    return facts
+
+
+def _withheld(environment: Environment) -> dict[str, Fact]:
+    """Return what is not there where the container gets the GPU without a capability that it needs."""
+    setting = environment.settings.get(_CAPABILITIES)
+    if setting is None or setting.value is None or not environment.in_container:
+        return {}
+    given = {part.strip() for part in setting.value.split(",")}
+    source = str(setting.place)
+    gone: dict[str, Fact] = {name: Absent(source=source) for capability, mounted in _MOUNTED.items()
+                             if not given & {capability, "all"} for name in mounted}
+    return {"container.runtime": Known(value="docker", source=source), **gone} if gone else {}
+
+
+def _pins(environment: Environment) -> dict[str, Fact]:
+    """Return the versions of what frameworks were built against, where one is asked for."""
+    facts: dict[str, Fact] = {}
+    for asked in environment.asked:
+        requirement = releases.requirement_of(asked)
+        name = _PINNED.get(requirement.name.lower()) if requirement else None
+        exact = [one.version for one in requirement.specifier if one.operator == "=="] if requirement else []
+        if name and len(exact) == 1 and not exact[0].endswith("*"):
+            facts[name] = Known(value=exact[0], source=str(asked.place))
+    return facts
+
+
+# -- what is said of a framework ---------------------------------------------------------------------------
+
+
+def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
+    """Return what is said of a framework; of several packages of it the last lies over the others."""
+    one = mine[-1]
+    source = str(one.asked.place)
+    facts: dict[str, Fact] = {"framework.name": Known(value=one.framework, source=source)}
+    if one.build == "cpu":
+        facts.update(_cpu(source))
+        facts["framework.distribution"] = Known(value=one.distribution, source=source)
+        if one.framework == "jax":
+            facts["framework.plugins"] = Known(value=(), source=source)
+    if len(mine) > 1:
+        others = tuple(other.distribution for other in mine[:-1])
+        facts["framework.distribution"] = Known(value=one.distribution, source=source)
+        facts["framework.other_distributions"] = Known(value=others, source=source)
+    return facts
+
+
+def _of_image(base: Base | None, place: str) -> dict[str, Fact]:
+    if base is None or base.build == "cpu":
+        return _cpu(place)
+    cuda: dict[str, Value] = {"framework.cuda": base.cuda} if base.cuda else {}
+    return {**{name: Known(value=value, source=place) for name, value in cuda.items()},
+            "framework.code": _not_said("which device code the image's own build has")}
+
+
+def _cpu(source: str) -> dict[str, Fact]:
+    absent = Absent(source=source)
+    return {"framework.build": Known(value="cpu", source=source), "framework.cuda": absent,
+            "framework.cudnn": absent, "framework.code": absent}

@@ -1,0 +1,57 @@
+"""What `gpudoctor lint` says, and the JSON document of it, `gpudoctor.lint/1`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.codec import encode_finding
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests.judging import Located
+from gpudoctor.manifests.rewrites import Rewrite
+from gpudoctor.manifests.spans import Place
+from gpudoctor.model import Undecided, Verdict
+
+LINT_SCHEMA = "gpudoctor.lint/1"
+
+
+@frozen
+class LintReport:
+    """The verdict on files; `host` says in words for which machine, `rewrites` what `--fix` would change."""
+
+    tool_version: str
+    rules_version: str
+    rules_sha256: str
+    verdict: Verdict
+    exit_code: int
+    assumptions: tuple[str, ...]
+    host: Mapping[str, str]
+    files: tuple[str, ...]
+    findings: tuple[Located, ...]
+    undecided: tuple[tuple[Place, Undecided], ...]
+    notes: tuple[tuple[Place, str], ...]
+    rewrites: tuple[Rewrite, ...] = ()
+    diff: str = ""
+
+
+def encode(report: LintReport) -> dict[str, Any]:
+    """Return the document."""
+    return {
+        "schema": LINT_SCHEMA,
+        "tool": {"name": "gpudoctor", "version": report.tool_version},
+        "rules": {"version": report.rules_version, "sha256": report.rules_sha256},
+        "verdict": report.verdict.value, "exit_code": report.exit_code, "assumed": list(report.assumptions),
+        "host": dict(report.host), "files": list(report.files),
+        "findings": [{**_place(one.place), "environment": one.environment.name,
+                      "finding": encode_finding(one.finding)} for one in report.findings],
+        "undecided": [{**_place(place), "rule": one.rule, "cause": one.cause, "severity": one.severity.value,
+                       "subject": one.subject, "reasons": [reason.source for reason in one.reasons]}
+                      for place, one in report.undecided],
+        "notes": [{**_place(place), "note": note} for place, note in report.notes],
+        "rewrites": [{**_place(one.place), "rule": one.rule, "text": one.text} for one in report.rewrites],
+        "diff": report.diff,
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"file": place.file, "line": place.line, "column": place.column}

@@ -1,0 +1,142 @@
+"""What can be put right in a file without asking anybody: each change small, and proven by judging again."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests import releases
+from gpudoctor.manifests.judging import Located, Verdicts
+from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.statements import Asked
+
+_JAX_EXTRA = re.compile(r"jax\[(cuda\d+)\]")
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+_NO_END = "\\ No newline at end of file"
+_NEEDED = ("compute", "utility")
+
+
+@frozen
+class Rewrite:
+    """A text to put in place of what stands somewhere, and the rule whose finding that cures."""
+
+    place: Place
+    rule: str
+    text: str
+
+
+def proven(findings: Sequence[Located], texts: Mapping[str, str],
+           judge_again: Callable[[Mapping[str, str]], Verdicts]) -> tuple[Rewrite, ...]:
+    """Return the changes after which what they are for is gone and nothing else has come."""
+    kept: list[Rewrite] = []
+    now = _counted(judge_again(texts).findings)
+    for rewrite in _apart(one for finding in findings for one in _rewrites(finding, texts)):
+        changed = applied(texts, [*kept, rewrite])
+        then = _counted(judge_again(changed).findings)
+        if then.get(rewrite.rule, 0) < now.get(rewrite.rule, 0) and not _more(then, now):
+            kept.append(rewrite)
+            now = then
+    return tuple(kept)
+
+
+def _counted(findings: Sequence[Located]) -> Counter[str]:
+    return Counter(one.finding.rule for one in findings)
+
+
+def _more(then: Mapping[str, int], now: Mapping[str, int]) -> bool:
+    return any(count > now.get(rule, 0) for rule, count in then.items())
+
+
+def _apart(rewrites: Iterator[Rewrite]) -> list[Rewrite]:
+    """Return changes of which no two touch one another, the first of each kept."""
+    found: list[Rewrite] = []
+    for one in rewrites:
+        if not any(one.place.file == other.place.file and one.place.start < other.place.end
+                   and other.place.start < one.place.end for other in found):
+            found.append(one)
+    return found
+
+
+def applied(texts: Mapping[str, str], rewrites: Sequence[Rewrite]) -> dict[str, str]:
+    """Return the texts with the changes made."""
+    changed = dict(texts)
+    for one in sorted(rewrites, key=lambda rewrite: -rewrite.place.start):
+        text = changed[one.place.file]
+        changed[one.place.file] = text[:one.place.start] + one.text + text[one.place.end:]
+    return changed
+
+
+def diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """Return the changes as a unified diff, as patch and git take it."""
+    found: list[str] = []
+    for name, text in before.items():
+        if after[name] != text:
+            shown = name.lstrip("/")
+            lines = difflib.unified_diff(_lines(text), _lines(after[name]), f"a/{shown}", f"b/{shown}")
+            found += [line if line.endswith("\n") else f"{line}\n{_NO_END}\n" for line in lines]
+    return "".join(found)
+
+
+def _lines(text: str) -> list[str]:
+    """Return lines with their ends, which are line feeds alone, as for patch."""
+    parts = text.split("\n")
+    return [*(f"{part}\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]
+
+
+# -- what to write instead ---------------------------------------------------------------------------------
+
+
+def _rewrites(located: Located, texts: Mapping[str, str]) -> Iterator[Rewrite]:
+    text = _instead(located, texts)
+    if text is not None:
+        yield Rewrite(place=located.place, rule=located.finding.rule, text=text)
+
+
+def _instead(located: Located, texts: Mapping[str, str]) -> str | None:
+    cause, environment = located.finding.cause, located.environment
+    if cause == "requirement-not-quoted":
+        lost = next((one for one in environment.lost if one.place == located.place), None)
+        return shlex.quote(lost.meant) if lost is not None and lost.rewritable else None
+    if cause == "docker-driver-capabilities":
+        return _capabilities(located, texts)
+    chosen = next((one for one in located.laid.chosen if one.asked.place == located.place), None
+                  ) if located.laid is not None else None
+    if chosen is None or not chosen.asked.rewritable:
+        return None
+    if cause == "pip-nvidia-libs-not-installed" and chosen.distribution == "tensorflow" and chosen.stack:
+        return _with_extra(chosen.asked, chosen.stack.extra, texts)
+    if cause == "jax-cuda-plugin-missing":
+        commands = [command for fix in located.finding.fixes for command in fix.commands]
+        extra = next((match[1] for command in commands if (match := _JAX_EXTRA.search(command))), "")
+        return _with_extra(chosen.asked, extra, texts)
+    return None
+
+
+def _with_extra(asked: Asked, extra: str, texts: Mapping[str, str]) -> str | None:
+    """Return a requirement with one extra more, in the quotes in which it stood."""
+    requirement, name = releases.requirement_of(asked), _NAME.match(asked.text.strip())
+    if requirement is None or name is None or not extra:
+        return None
+    extras = ",".join(sorted({*requirement.extras, extra}))
+    rest = re.sub(r"\A\s*\[[^\]]*\]", "", asked.text.strip()[name.end():])
+    new = f"{name[0]}[{extras}]{rest}"
+    written = texts[asked.place.file][asked.place.start:asked.place.end]
+    if written == asked.text.strip():
+        return shlex.quote(new) if asked.in_shell else new
+    return f"{written[0]}{new}{written[0]}" if written[:1] in ("'", '"') else None
+
+
+def _capabilities(located: Located, texts: Mapping[str, str]) -> str | None:
+    setting = located.environment.settings.get(_CAPABILITIES)
+    if setting is None or setting.value is None or setting.place != located.place:
+        return None
+    written = texts[located.place.file][located.place.start:located.place.end]
+    own = [part.strip() for part in setting.value.split(",") if part.strip()]
+    value = ",".join(dict.fromkeys((*_NEEDED, *own)))
+    found = re.fullmatch(rf"({_CAPABILITIES}[= ]\s*|)(['\"]?){re.escape(setting.value)}\2", written)
+    return f"{found[1]}{found[2]}{value}{found[2]}" if found else None

@@ -1,0 +1,124 @@
+"""What files alone show, as facts of one statement each: no machine is needed to see it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpudoctor import versions
+from gpudoctor.candidates.stacks import FRAMEWORKS, known_versions
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests import images, releases
+from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.laying import Laid
+from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.model import Tables, Value
+
+_MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
+
+
+@frozen
+class Said:
+    """Facts that one statement shows, to be judged by themselves."""
+
+    place: Place
+    facts: Mapping[str, Value]
+
+
+def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
+    """Yield what the statements of an environment show, whether it is for a GPU or not."""
+    for lost in environment.lost:
+        yield Said(place=lost.place, facts={
+            "file.requirement_meant": lost.meant, "file.requirement_given": lost.given})
+    for image in environment.images:
+        if image.reference is not None:
+            base = images.base_of(image.reference, tables)
+            yield from (Said(place=image.place, facts=facts) for facts in _of_image(base, tables))
+    yield from _placeholders(environment, tables)
+    asked = releases.frameworks_asked(environment.asked, environment.python)
+    for framework, some in asked.items():
+        yield from _missing(framework, some, tables)
+        for command in dict.fromkeys(one.command for one in some):
+            yield from _contradiction(framework, [one for one in some if one.command == command], tables)
+
+
+def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
+    nearest = images.unpublished(base, tables)
+    if nearest is not None:
+        yield {"file.image": base.reference, "file.image_nearest": nearest}
+    row = images.ended(base, tables)
+    if row is not None:
+        yield {"file.image": base.reference, "file.image_end": str(row["ended"]),
+               "file.image_ended": f"{str(row['system']).capitalize()} {row['version']}"}
+
+
+def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
+    """Yield the requirements that a release meets which is there only to say that the package has ended."""
+    table = tables.get("placeholder_distributions")
+    ended = {str(row["distribution"]): str(row["version"]) for row in (table.rows if table else ())}
+    for one in environment.asked:
+        requirement = releases.requirement_of(one)
+        version = ended.get(requirement.name.lower().replace("_", "-")) if requirement else None
+        if requirement and version and releases.applies(requirement, environment.python) and (
+                releases.admits(requirement, version)):
+            yield Said(place=one.place, facts={"file.placeholder_requirement": one.text.strip()})
+
+
+def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:
+    for one in some:
+        nearest = releases.missing(framework, one, tables)
+        if nearest is not None:
+            yield Said(place=one.place, facts={
+                "file.release_missing": one.text.strip(), "file.release_nearest": nearest})
+
+
+def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:
+    """Yield the fewest requirements on a framework that no known release meets together."""
+    known = [*known_versions(framework, tables)]
+    bounds = [(one, requirement) for one in some[:_MOST_TOGETHER]
+              if (requirement := releases.requirement_of(one)) is not None and requirement.specifier]
+    meeting = [{version for version in known if releases.admits(requirement, version)}
+               for _, requirement in bounds]
+    for count in (2, 3):
+        for chosen in itertools.combinations(range(len(bounds)), count):
+            sets = [meeting[number] for number in chosen]
+            if all(sets) and not set.intersection(*sets):
+                texts = tuple(f"{bounds[n][0].text.strip()} ({bounds[n][0].place})" for n in chosen)
+                yield Said(place=bounds[chosen[-1]][0].place, facts={"file.contradiction": texts})
+                return
+
+
+def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None) -> Iterator[Said]:
+    """Yield what the image and the frameworks of an environment for a GPU show on a host's driver."""
+    place = environment.image.place if environment.image else environment.place
+    if base is not None and driver is not None:
+        branch = driver.partition(".")[0]
+        facts: dict[str, Value] = {}
+        if base.least_cuda is not None and branch not in base.older_branches:
+            facts["file.image_least_cuda"] = base.least_cuda
+        if base.least_driver is not None and branch not in base.older_branches:
+            facts["file.image_least_driver"] = base.least_driver
+        if facts:
+            yield Said(place=place, facts={"file.image": base.reference, **facts})
+    brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
+               if one.build != "cpu" and one.brings_libraries
+               and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
+    if base is not None and base.name == "nvidia/cuda" and base.cuda and base.flavour == "devel":
+        brought.insert(0, (f"CUDA {base.cuda} ({base.reference})", base.cuda, place))
+    majors = {versions.parse(cuda).major for _, cuda, _ in brought}
+    if len(majors) > 1:
+        yield Said(place=brought[-1][2], facts={
+            "file.cuda_versions": tuple(text for text, _, _ in brought)})
+
+
+def wanted(environment: Environment, tables: Tables) -> Iterator[tuple[Asked, str]]:
+    """Yield the requirements that need a wheel for the environment's Python, each as `--require` has it."""
+    asked = releases.frameworks_asked(environment.asked, environment.python)
+    for framework, some in asked.items():
+        for one in some:
+            requirement = releases.requirement_of(one)
+            is_published = framework in FRAMEWORKS and framework in tables
+            if requirement is not None and is_published and not one.index and not one.extra_indexes:
+                bound = ",".join(str(part).partition("+")[0] for part in requirement.specifier)
+                yield one, f"{framework}{bound}"

@@ -1,0 +1,97 @@
+"""YAML with the place of everything: mappings, lists and texts as nodes. PyYAML is optional."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests.shellwords import words_of
+from gpudoctor.manifests.spans import ManifestError, Place, Source, traced
+
+MAX_CHARACTERS = 1 << 18
+_MOST_NODES = 20_000
+
+
+@frozen
+class Node:
+    """A value: `text` of a scalar, `entries` of a mapping, `items` of a list.
+
+    `whole`: its text stands in the file as it is, but for one pair of quotes around it.
+    """
+
+    place: Place
+    text: str | None = None
+    entries: tuple[tuple[Node, Node], ...] = ()
+    items: tuple[Node, ...] = ()
+    whole: bool = False
+
+    def get(self, *path: str) -> Node | None:
+        """Return what lies below these keys, None where nothing does."""
+        node: Node | None = self
+        for name in path:
+            node = next((value for key, value in node.entries if key.text == name), None) if node else None
+        return node
+
+    def texts(self) -> list[Node]:
+        """Return its scalars: itself, or those of the list that it is."""
+        return [self] if self.text is not None else [one for one in self.items if one.text is not None]
+
+
+def documents(source: Source) -> list[Node]:
+    """Return the documents of a file; raise `ManifestError` where it is no YAML, or PyYAML is not there."""
+    try:
+        import yaml
+    except ImportError:
+        raise ManifestError(f"{source.file}: to read YAML, PyYAML is needed: "
+                            "pip install 'gpudoctor-cli[lint]'") from None
+    if len(source.text) > MAX_CHARACTERS:
+        raise ManifestError(f"{source.file}: larger than {MAX_CHARACTERS >> 10} KiB, which no such file is")
+    try:
+        composed = [*yaml.compose_all(source.text, Loader=yaml.SafeLoader)]
+        budget = [_MOST_NODES]
+        return [_node(one, source, budget) for one in composed if one is not None]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = mark.index if mark is not None else 0
+        said = f"is no YAML: {error.problem or error.context}"
+        raise source.error(min(at, len(source.text)), said) from None
+    except yaml.reader.ReaderError as error:
+        raise source.error(error.position, "holds a character that YAML does not allow") from None
+    except RecursionError:
+        raise ManifestError(f"{source.file}: is nested too deeply to be read") from None
+
+
+def _node(one: Any, source: Source, budget: list[int]) -> Node:
+    """Return a node of ours; what links make large or endless ends with an error."""
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise ManifestError(f"{source.file}: holds more than {_MOST_NODES} values, links followed")
+    place = source.place(one.start_mark.index, one.end_mark.index)
+    if one.id == "scalar":
+        whole = source.text[place.start:place.end] == one.value
+        quotes = 1 if one.style in ("'", '"') else 0
+        inner = source.place(place.start + quotes, place.end - quotes) if quotes else place
+        whole = whole or source.text[inner.start:inner.end] == one.value
+        return Node(place=inner if whole else place, text=one.value, whole=whole)
+    if one.id == "mapping":
+        return Node(place=place, entries=tuple(
+            (_node(key, source, budget), _node(value, source, budget)) for key, value in one.value))
+    return Node(place=place, items=tuple(_node(item, source, budget) for item in one.value))
+
+
+def filled(text: str) -> str | None:
+    """Return a text of a compose file with its variables' defaults, None where one has none."""
+    words = words_of(traced(text.replace("$$", "\\$"), 0), {})
+    return words[0].text if len(words) == 1 and words[0].known else None
+
+
+def pairs(node: Node | None) -> Iterator[tuple[str, str, Place]]:
+    """Yield names and values of an environment, in either form that compose takes."""
+    for key, value in node.entries if node else ():
+        if key.text is not None and value.text is not None:
+            yield key.text, value.text, value.place
+    for item in node.items if node else ():
+        name, equals, given = (item.text or "").partition("=")
+        if equals:
+            yield name, given, item.place

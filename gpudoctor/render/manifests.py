@@ -1,0 +1,83 @@
+"""What is wrong with files, for a person: the place first, as editors take it, then what and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.manifests.judging import Located
+from gpudoctor.manifests.report import LintReport
+from gpudoctor.model import Finding, Severity
+from gpudoctor.render.plain import printable
+from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
+
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
+_LABEL = 8
+_MOST_WORDS = 700  # characters of one thing said
+
+
+def render(report: LintReport, *, width: int, colour: bool, written: bool) -> str:
+    """Return the report as text for so many columns; `written` says that the changes were made."""
+    page = Sheet(width=width, colour=colour)
+    page.line((f"gpudoctor {report.tool_version}, rules {report.rules_version}", ""))
+    page.line()
+    for label, said in _host(report):
+        page.row(label, printable(said, _MOST_WORDS), 2, LABEL_WIDTH)
+    for one in report.findings:
+        _finding(page, one)
+    for place, undecided in report.undecided:
+        page.line()
+        page.line((f"{printable(str(place))}: ", "bold"),
+                  (f"not judged {undecided.cause} [{undecided.rule}]", ""))
+        why = "; ".join(dict.fromkeys(reason.source for reason in undecided.reasons))
+        page.paragraph(printable(why, _MOST_WORDS), 4)
+    for place, note in report.notes:
+        page.line()
+        page.line((f"{printable(str(place))}: ", "bold"), ("note", ""))
+        page.paragraph(printable(note, _MOST_WORDS), 4)
+    page.line()
+    page.paragraph(_sum(report), 0)
+    if report.diff:
+        page.line()
+        page.paragraph("Changed:" if written else "What can be put right safely (--fix --write does it):", 0)
+        page.line()
+        for line in report.diff.splitlines():
+            page.line((printable(line, 4000), _style(line)))
+    return page.text()
+
+
+def _host(report: LintReport) -> Iterator[tuple[str, str]]:
+    host = report.host
+    if report.assumptions:
+        yield "ASSUMED", ", ".join(report.assumptions)
+    yield "host", host["kind"]
+    yield "driver", f"{host['driver']}, runs CUDA up to {host['cuda_ceiling']}"
+    yield "cards", f"compute capability {host['cards']}"
+
+
+def _finding(page: Sheet, one: Located) -> None:
+    finding = one.finding
+    page.line()
+    page.line((f"{printable(str(one.place))}: ", "bold"),
+              (finding.severity.value.upper(), _STYLES.get(finding.severity, "")),
+              (f" {finding.cause} [{finding.rule}]", ""))
+    page.paragraph(printable(finding.message, _MOST_WORDS), 4)
+    for title in _titles(finding):
+        page.row("fix", printable(title, _MOST_WORDS), 4, _LABEL)
+    page.row("more", f"gpudoctor rules show {finding.rule}", 4, _LABEL)
+
+
+def _titles(finding: Finding) -> list[str]:
+    return [fix.title for fix in finding.fixes]
+
+
+def _sum(report: LintReport) -> str:
+    counts = [(severity.value, sum(one.finding.severity is severity for one in report.findings))
+              for severity in Severity]
+    said = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts if count)
+    files = f"{len(report.files)} file{'s' if len(report.files) > 1 else ''}"
+    left = f", {len(report.undecided)} not judged" if report.undecided else ""
+    return f"{said or 'nothing'} found in {files}{left}."
+
+
+def _style(line: str) -> str:
+    return "green" if line.startswith("+") else "red" if line.startswith("-") else ""

@@ -1,0 +1,177 @@
+"""`gpudoctor dockerfile` as a program: what it writes, exit codes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import codec, ruledb
+from tests.contract.checkout import run_gpudoctor
+from tests.harness.dockerfile import directives, instructions
+
+Run = subprocess.CompletedProcess[str]
+SOMETHING, NOTHING, USAGE, INPUT = 0, 1, 2, 4
+L4 = ("--assume", "cc=8.9", "--assume", "driver=535.104.05")
+WHEEL = "gpudoctor_cli-0.1.0-py3-none-any.whl"
+ABOUT_THE_INDEX = "takes gpudoctor-cli from pip's index"
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the snapshot of the machine that cases of rules start from."""
+    path = tmp_path_factory.mktemp("snapshots") / "healthy.json"
+    path.write_text(json.dumps(codec.encode_snapshot(ruledb.load().base)))
+    return path
+
+
+def asked(snapshot: Path, *options: str) -> Run:
+    return run_gpudoctor("dockerfile", "--from", str(snapshot), *options, environment={"COLUMNS": "100"})
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("tensorflow", ("--framework", "tensorflow")),
+    ("torch", ("--framework", "torch", "--require", "gpu>=1", "--gpudoctor", WHEEL)),
+    ("set", ("--framework", "tensorflow", "--framework", "torch", "--python", "3.11", "--buildkit")),
+    ("older", ("--framework", "tensorflow==2.13.*", "--python", "3.10", "--tag", "registry.example:5/a/b:1")),
+    ("paddle", ("--framework", "paddle", "--base", "cuda")),
+    ("base-tensorflow", ("--base", "tensorflow")),
+    ("base-ngc", ("--base", "ngc")),
+    ("base-cuda", ("--base", "cuda")),
+])
+def test_what_is_written(name: str, options: tuple[str, ...], healthy: Path,
+                         golden: Callable[[str, str], None]) -> None:
+    """Each file as a person reads it, and as Docker does."""
+    run = asked(healthy, *L4, *options)
+    assert run.returncode == SOMETHING, run.stderr
+    golden(f"dockerfile/{name}.txt", run.stdout)
+    read = instructions(run.stdout)
+    assert [one.word for one in read].count("FROM") == 1
+    assert [one.rest for one in read if one.word == "USER"] == ["10001:10001"]
+    assert directives(run.stdout) == []  # none that would have to be fetched
+    assert ("--mount=type=cache" in run.stdout) == ("--buildkit" in options)
+    assert (ABOUT_THE_INDEX in run.stderr) == ("--gpudoctor" not in options)
+
+
+def test_files_beside_it(healthy: Path, tmp_path: Path, golden: Callable[[str, str], None]) -> None:
+    """Compose and Kubernetes, in the folder of the Dockerfile; a second time nothing is in the way."""
+    words = (*L4, "--framework", "torch", "--require", "gpu>=1", "--compose", "--kubernetes",
+             "--tag", "a/b:1", "-o", str(tmp_path / "gpu.Dockerfile"))
+    for _ in range(2):
+        run = asked(healthy, *words)
+        assert (run.returncode, run.stdout) == (SOMETHING, ""), run.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["compose.yaml", "gpu.Dockerfile", "pod.yaml"]
+    for name in ("compose.yaml", "pod.yaml"):
+        golden(f"dockerfile/{name}", (tmp_path / name).read_text())
+    assert "docker build -f gpu.Dockerfile -t a/b:1 ." in (tmp_path / "gpu.Dockerfile").read_text()
+
+
+def test_nothing_else_is_overwritten_and_nothing_is_half_written(healthy: Path, tmp_path: Path) -> None:
+    """One file in the way keeps all of them from being written, unless --force is given."""
+    (tmp_path / "pod.yaml").write_text("mine")
+    words = (*L4, "--compose", "--kubernetes", "-o", str(tmp_path / "Dockerfile"))
+    run = asked(healthy, *words)
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (INPUT, "", 1)
+    assert "pod.yaml: is there already" in run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["pod.yaml"]
+    assert asked(healthy, *words, "--force").returncode == SOMETHING
+    assert "kind:" in (tmp_path / "pod.yaml").read_text()
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    (("--assume", "cc=3.0", "--assume", "driver=470.256.02"), ("GPD2062", "the last branch that serves")),
+    (("--assume", "driver=none"), ("GPD2001", "none that works")),
+    ((*L4, "--require", "gpu>=2"), ("GPD9010", "gpu>=2")),
+    ((*L4, "--base", "cuda", "--framework", "torch"), ("GPD3047", "a second CUDA")),
+    ((*L4, "--base", "ngc", "--framework", "jax"), ("could not be judged",)),
+    (("--assume", "cc=8.9", "--assume", "driver=450.80.02", "--framework", "torch==2.10.0"),
+     ("GPD2010", "A CHANGE WOULD HELP", "driver 450.80.02 ->")),
+    ((*L4, "--framework", "tensorflow==2.20.0", "--framework", "torch==2.15.0"), ("do not go together",)),
+    ((*L4, "--framework", "paddle==2.6.2", "--python", "3.10"), ("GPD3047", "--base cuda")),
+])
+def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy: Path,
+                      tmp_path: Path) -> None:
+    """The rule is named and what would help; nothing is written."""
+    run = asked(healthy, *options, "-o", str(tmp_path / "Dockerfile"))
+    assert (run.returncode, run.stdout, list(tmp_path.iterdir())) == (NOTHING, "", [])
+    said = " ".join(run.stderr.split())
+    for word in ("no Dockerfile is written", *words):
+        assert word in said
+
+
+@pytest.mark.parametrize(("options", "exit_code", "words"), [
+    (("--framework", "tensorfow"), USAGE, ("did you mean tensorflow?",)),
+    (("--framework", "tensorflow==2.99"), USAGE, ("no such release", "2.21.0")),
+    (("--framework", "tensorflow==2.20.0", "--require", "tensorflow<2.15"), USAGE,
+     ("tensorflow==2.20.0 and tensorflow<2.15",)),
+    (("--require", "gpu>=4", "--require", "gpu>=1", "--require", "gpu<2"), USAGE,
+     ("--require 'gpu>=4' and --require 'gpu<2' contradict",)),
+    (("--require", "gpu<0"), USAGE, ("no machine meets it",)),
+    (("--require", "gpu.memory>=40GiB", "--require", "gpu.memory<30GB"), USAGE, ("contradict",)),
+    (("--require", "gpus>=2"), USAGE, ("gpu>=2, gpu.memory>=40GiB",)),
+    (("--python", "3.7"), USAGE, ("no image python", "3.12")),
+    (("--base", "ngc", "--python", "3.12"), USAGE, ("has its own Python",)),
+    (("--base", "ngc", "--framework", "torch", "--framework", "jax"), USAGE, ("torch and jax are two",)),
+    (("--base", "cuda", "--python", "3.13"), USAGE, ("no image of nvidia/cuda",)),
+    (("--base", "alpine"), USAGE, ("alpine",)),
+    (("--tag", "Not A Reference"), USAGE, ("is no image reference",)),
+    (("--tag", "a:b:c"), USAGE, ("is no image reference",)),
+    (("--tag", "x\nRUN reboot"), USAGE, ("is no image reference",)),
+    (("--gpudoctor", "../x.whl"), USAGE, ("gpudoctor_cli-",)),
+    (("--compose",), USAGE, ("-o FILE",)),
+    (("--kubernetes", "-o", "pod.yaml"), USAGE, ("pod.yaml",)),
+    (("--assume", "driver=abc"), USAGE, ("driver=abc",)),
+    (("-o", "/nowhere/there/Dockerfile"), INPUT, ("no such folder",)),
+    (("--rules", "/nowhere"), INPUT, ("/nowhere",)),
+])
+def test_what_cannot_be_done_is_one_line(options: tuple[str, ...], exit_code: int, words: tuple[str, ...],
+                                         healthy: Path) -> None:
+    run = asked(healthy, *options)
+    assert (run.returncode, run.stdout) == (exit_code, ""), run.stderr
+    assert run.stderr.count("\n") == 1 or "--base" in options
+    for word in words:
+        assert word in run.stderr
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    ('{"schema": "gpudoctor.snapshot/99"}', ("newer", "update gpudoctor")),
+    ('{"schema": "gpudoctor.snapshot/1",\n "host": }', (":2:", "not valid JSON")),
+    ("[]", ("no gpudoctor snapshot",)),
+])
+def test_a_snapshot_that_cannot_be_read_is_one_line(content: str, words: tuple[str, ...],
+                                                    tmp_path: Path) -> None:
+    """One from the future, one that does not parse, one that is none; nothing is written."""
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "machine.json"
+    path.write_text(content)
+    run = asked(path, "-o", str(tmp_path / "Dockerfile"))
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (INPUT, "", 1), run.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["in"]
+    for word in words:
+        assert word in run.stderr
+
+
+def test_this_machine_whatever_it_is() -> None:
+    """Looked at, not recorded."""
+    run = run_gpudoctor("dockerfile")
+    assert run.returncode in (SOMETHING, NOTHING), run.stderr
+    assert bool(run.stdout) == (run.returncode == SOMETHING)
+
+
+def test_help_has_an_example() -> None:
+    run = run_gpudoctor("dockerfile", "--help")
+    assert (run.returncode, "Example: gpudoctor dockerfile" in run.stdout) == (0, True)
+
+
+def test_what_is_hostile_in_a_snapshot_stays_in_its_comment(tmp_path: Path) -> None:
+    """A card whose name has line ends in it."""
+    seen = codec.encode_snapshot(ruledb.load().base)
+    seen["gpus"][0]["gpu.name"] = {"value": "L4\nRUN reboot\n# \u2028x=\\", "source": "a stranger"}
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(seen))
+    run = asked(path)
+    assert run.returncode == SOMETHING, run.stderr
+    assert not any("reboot" in one.rest for one in instructions(run.stdout))

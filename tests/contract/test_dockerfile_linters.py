@@ -1,0 +1,71 @@
+"""What is generated passes the linters of others: hadolint the Dockerfiles, PyYAML what stands beside them.
+
+`tests/golden/dockerfile` holds what `gpudoctor dockerfile` writes (test_dockerfile_command.py).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import GOLDEN
+from tests.harness.programs import HADOLINT, installed, yaml_as_json
+
+WRITTEN = sorted((GOLDEN / "dockerfile").glob("*.txt"))
+
+
+def hadolint(text: str) -> str:
+    """Return what hadolint says, from where no settings of anybody are found."""
+    program = installed(HADOLINT) / "bin" / "hadolint"
+    ran = subprocess.run([str(program), "--no-color", "-"], input=text, env={"LC_ALL": "C.UTF-8"},
+                         cwd=program.parent, capture_output=True, text=True, check=False)
+    return ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
+def test_hadolint_says_nothing(path: Path) -> None:
+    assert hadolint(path.read_text()) == ""
+
+
+def test_hadolint_would_say_something() -> None:
+    """It is the real one."""
+    said = hadolint("FROM python\nRUN pip install torch\nRUN cd /x && apt-get install -y gcc\n")
+    assert {"DL3006", "DL3013", "DL3042", "DL3008", "DL3003"} <= set(said.replace(":", " ").split())
+
+
+def document(name: str) -> Any:
+    return json.loads(yaml_as_json((GOLDEN / "dockerfile" / name).read_text()))
+
+
+def test_the_pod_looks_before_it_starts() -> None:
+    """As Kubernetes reads it: both containers ask for the card, nobody is root, /dev/shm is memory."""
+    pod = document("pod.yaml")
+    assert (pod["apiVersion"], pod["kind"]) == ("v1", "Pod")
+    spec = pod["spec"]
+    (look,), (program,) = spec["initContainers"], spec["containers"]
+    assert look["command"] == ["/opt/gpudoctor/bin/gpudoctor", "check", "--python", "/opt/venv/bin/python",
+                               "--require", "gpu>=1", "--depth", "smoke"]
+    for container in (look, program):
+        assert container["image"] == "a/b:1"
+        assert container["resources"] == {"limits": {"nvidia.com/gpu": 1}}
+        assert container["securityContext"] == {"allowPrivilegeEscalation": False,
+                                                "capabilities": {"drop": ["ALL"]}}
+    assert program["env"] == [{"name": "GPUDOCTOR_PREFLIGHT", "value": "off"}]  # a text, not YAML's false
+    (mount,), (volume,) = program["volumeMounts"], spec["volumes"]
+    assert (mount["name"], mount["mountPath"]) == (volume["name"], "/dev/shm")
+    assert volume["emptyDir"] == {"medium": "Memory", "sizeLimit": "8Gi"}
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["runAsUser"] == 10001
+
+
+def test_compose_hands_the_cards_in() -> None:
+    """By the reservation that Compose knows; the Dockerfile is the one beside it."""
+    service = document("compose.yaml")["services"]["app"]
+    (device,) = service["deploy"]["resources"]["reservations"]["devices"]
+    assert device == {"driver": "nvidia", "count": 1, "capabilities": ["gpu"]}
+    assert service["build"] == {"context": ".", "dockerfile": "gpu.Dockerfile"}
+    assert (service["image"], service["shm_size"]) == ("a/b:1", "8g")

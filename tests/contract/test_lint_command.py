@@ -1,0 +1,222 @@
+"""`gpudoctor lint` as a program: exit codes, places first, the document, the diff, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from gpudoctor import codec, ruledb
+from gpudoctor.assume import assumed, lay
+from tests.contract.checkout import run_gpudoctor
+from tools.build_schemas import render
+
+Run = subprocess.CompletedProcess[str]
+HEALTHY, FINDINGS, USAGE, UNDECIDED, INPUT = range(5)
+ANY = ("--assume", "driver=595.45.04")  # not this machine, whatever it is
+SOUND = "FROM python:3.12-slim\nRUN pip install 'tensorflow[and-cuda]==2.20.0'\n"
+BROKEN = "# docker run --gpus all\nFROM python:3.12-slim\nRUN pip install tensorflow==2.20.0\n"
+
+
+def written(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+
+
+def lint(folder: Path, *words: str) -> Run:
+    named = [str(folder / word) if not word.startswith("-") and (folder / word).exists() else word
+             for word in words]
+    return run_gpudoctor("lint", *named, environment={"COLUMNS": "100"})
+
+
+def document(run: Run) -> dict[str, Any]:
+    """Return the document, which obeys its schema and names its exit code."""
+    said: dict[str, Any] = json.loads(run.stdout)
+    jsonschema.validate(said, json.loads(render("lint-1.json")))
+    assert (said["exit_code"], run.stderr) == (run.returncode, "")
+    return said
+
+
+def test_0_and_1(tmp_path: Path) -> None:
+    """A sound file and one that is not; the place stands first."""
+    written(tmp_path, Dockerfile=SOUND, Dockerfile__gpu=BROKEN)
+    assert lint(tmp_path, "Dockerfile", *ANY).returncode == HEALTHY
+    run = lint(tmp_path, "Dockerfile.gpu", *ANY)
+    assert (run.returncode, run.stderr) == (FINDINGS, "")
+    place = f"{tmp_path / 'Dockerfile.gpu'}:3:17: "
+    assert f"\n{place}ERROR pip-nvidia-libs-not-installed [GPD4010]\n" in run.stdout
+
+
+def test_1_a_warning_is_a_failure_where_the_caller_says_so(tmp_path: Path) -> None:
+    written(tmp_path, Dockerfile="FROM python:3.8-slim\n")
+    assert lint(tmp_path, "Dockerfile", *ANY).returncode == HEALTHY
+    assert lint(tmp_path, "Dockerfile", *ANY, "--fail-on", "warning").returncode == FINDINGS
+
+
+def test_3_what_cannot_be_judged(tmp_path: Path) -> None:
+    """A release whose device code is in no table, on a card that is known, unless that is allowed."""
+    written(tmp_path, Dockerfile="FROM python:3.12\nRUN pip install 'jax[cuda12]==0.11.0'\n")
+    host = ("--assume", "driver=595.45.04", "--assume", "cc=9.0")
+    run = lint(tmp_path, "Dockerfile", *host, "--format", "json")
+    said = document(run)
+    assert (run.returncode, said["verdict"], said["findings"]) == (UNDECIDED, "undecided", [])
+    assert said["undecided"]
+    assert lint(tmp_path, "Dockerfile", *host, "--allow-undecided").returncode == HEALTHY
+
+
+@pytest.mark.parametrize("words", [(), ("--fix",), ("--gpu",), ("--assume", "cc=8.9")])
+def test_the_document_obeys_its_schema(words: tuple[str, ...], tmp_path: Path) -> None:
+    written(tmp_path, Dockerfile=BROKEN, requirements__txt="torch==2.4.7\n")
+    said = document(lint(tmp_path, "Dockerfile", "requirements.txt", *ANY, *words, "--format", "json"))
+    places = [(one["line"], one["column"], one["finding"]["cause"]) for one in said["findings"]]
+    assert places == [(3, 17, "pip-nvidia-libs-not-installed"), (1, 1, "release-not-published")]
+    assert bool(said["diff"]) is ("--fix" in words)
+
+
+def test_what_is_put_right(tmp_path: Path) -> None:
+    """First as a diff, then in the file; afterwards nothing is found, and nothing is left to change."""
+    written(tmp_path, Dockerfile=BROKEN)
+    shown = lint(tmp_path, "Dockerfile", *ANY, "--fix")
+    assert "+RUN pip install 'tensorflow[and-cuda]==2.20.0'\n" in shown.stdout
+    assert (tmp_path / "Dockerfile").read_text() == BROKEN
+    assert lint(tmp_path, "Dockerfile", *ANY, "--fix", "--write").returncode == FINDINGS
+    once = (tmp_path / "Dockerfile").read_text()
+    assert once == BROKEN.replace("tensorflow==2.20.0", "'tensorflow[and-cuda]==2.20.0'")
+    again = lint(tmp_path, "Dockerfile", *ANY, "--fix", "--write")
+    assert (again.returncode, (tmp_path / "Dockerfile").read_text()) == (HEALTHY, once)
+    assert "nothing found" in again.stdout
+
+
+def test_the_diff_is_one_that_patch_takes(tmp_path: Path) -> None:
+    written(tmp_path, Dockerfile=BROKEN.rstrip("\n"))
+    said = document(lint(tmp_path, "Dockerfile", *ANY, "--fix", "--format", "json"))
+    patched = subprocess.run(["patch", str(tmp_path / "Dockerfile")], input=said["diff"], text=True,
+                             check=False, capture_output=True)
+    assert patched.returncode == 0, patched.stdout
+    assert "[and-cuda]" in (tmp_path / "Dockerfile").read_text()
+
+
+def test_files_that_belong_together_are_read_together(tmp_path: Path) -> None:
+    """A list that a Dockerfile installs is judged with it, named or not; what lies outside is left alone."""
+    text = "# --gpus all\nFROM python:3.12\nCOPY r.txt .\nRUN pip install -r r.txt -r ../o.txt"
+    written(tmp_path, Dockerfile=text, r__txt="tensorflow==2.20.0\n")
+    (tmp_path.parent / "o.txt").write_text("torch==2.4.7\n")
+    dotted = f"{tmp_path}/./r.txt"
+    assert lint(tmp_path, "Dockerfile", dotted, *ANY).stdout.count("ERROR") == 1
+    for words in (("Dockerfile",), ("Dockerfile", "r.txt"), ("r.txt", "Dockerfile")):
+        run = lint(tmp_path, *words, *ANY)
+        assert run.stdout.count("ERROR") == 1
+        assert f"{tmp_path / 'r.txt'}:1:1: ERROR pip-nvidia-libs-not-installed" in run.stdout
+
+
+@pytest.mark.parametrize(("name", "content", "words"), [
+    ("Dockerfile", "FROM a\nFORM b\n", (":2:1: ", "'FORM' is no instruction")),
+    ("requirements.txt", "six\n= nonsense ==\n", (":2:1: ", "is no requirement")),
+    ("pyproject.toml", "[project]\nname = \n", (":2:", "is no TOML")),
+    ("pyproject.toml", '[project]\ndependencies = ["six", "a b c"]\n', (":2:", "'a b c' is no requirement")),
+    ("compose.yaml", "services:\n  a: [\n", ("is no YAML",)),
+    ("compose.yaml", "a: 1\n", ("which kind of file is it?",)),
+    ("pod.yaml", "a: &a [*a, *a]\nkind: Pod\n", ("deeply",)),
+    ("pod.yaml", "a: &a [1, 1]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefghijklmnop",
+     "bcdefghijklmnopq", strict=True)), ("more than",)),
+    ("pod.yaml", "[" * 5000, ("deeply",)),
+    ("notes.md", "# notes\n", ("which kind of file is it?",)),
+    ("make-dockerfile.sh", "cd x\n", ("which kind of file is it?",)),
+    ("requirements.txt", "a\n\udc80\n", (":2: ", "no UTF-8")),
+])
+def test_4_a_file_that_cannot_be_read_is_one_line(name: str, content: str, words: tuple[str, ...],
+                                                  tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    output = tmp_path / "said.txt"
+    run = lint(tmp_path, name, *ANY, "-o", str(output))
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (INPUT, "", 1), run.stderr
+    assert not output.exists()
+    for word in (name, *words):
+        assert word in run.stderr
+
+
+@pytest.mark.parametrize(("words", "exit_code", "said"), [
+    ((), USAGE, "Missing argument"),
+    (("nowhere/Dockerfile",), INPUT, "no such file"),
+    (("Dockerfile", "--write"), USAGE, "--fix"),
+    (("Dockerfile", "--assume", "driver=abc"), USAGE, "driver=abc"),
+    (("Dockerfile", "--rules", "/nowhere"), INPUT, "/nowhere"),
+    (("Dockerfile", "-o", "/nowhere/there.txt"), INPUT, "no such folder"),
+    (("Dockerfile", "--from", "/nowhere.json"), INPUT, "no such file"),
+])
+def test_what_cannot_be_done(words: tuple[str, ...], exit_code: int, said: str, tmp_path: Path) -> None:
+    written(tmp_path, Dockerfile=SOUND)
+    run = lint(tmp_path, *words)
+    assert (run.returncode, run.stdout) == (exit_code, ""), run.stderr
+    assert said in run.stderr
+
+
+def test_a_recorded_machine_is_judged_for(tmp_path: Path) -> None:
+    """Its driver and its card, and nothing of what was wrong with it before."""
+    database, host = ruledb.load(), assumed([("driver", "535.104.05"), ("cc", "8.9")])
+    recorded = lay(database.base, host, database.tables, source="recorded")
+    written(tmp_path, Dockerfile="# --gpus all\nFROM python:3.12\nRUN pip install torch==2.15.0\n",
+            machine__json=json.dumps(codec.encode_snapshot(recorded)))
+    run = lint(tmp_path, "Dockerfile", "--from", str(tmp_path / "machine.json"), "--format", "json")
+    said = document(run)
+    assert [one["finding"]["cause"] for one in said["findings"]] == ["driver-too-old"]
+    assert (said["host"]["driver"], said["host"]["cards"]) == ("535.104.05", "8.9")
+
+
+def test_lines_end_where_patch_says(tmp_path: Path) -> None:
+    """What other programs call the end of a line is a character like others; a carriage return stays."""
+    text = "FROM python:3.12\r\nLABEL a='x\u2028y'\r\nRUN pip install a>=1\r\n"
+    (tmp_path / "Dockerfile").write_bytes(text.encode())
+    said = document(lint(tmp_path, "Dockerfile", *ANY, "--fix", "--write", "--format", "json"))
+    assert [(one["line"], one["column"]) for one in said["findings"]] == [(3, 17)]
+    assert (tmp_path / "Dockerfile").read_bytes() == text.replace("a>=1", "'a>=1'").encode()
+    changed = [line for line in said["diff"].split("\n") if line.startswith(("-RUN", "+RUN"))]
+    assert changed == ["-RUN pip install a>=1\r", "+RUN pip install 'a>=1'\r"]
+
+
+def test_4_a_snapshot_from_the_future(tmp_path: Path) -> None:
+    written(tmp_path, Dockerfile=SOUND, machine__json='{"schema": "gpudoctor.snapshot/99"}')
+    run = lint(tmp_path, "Dockerfile", "--from", str(tmp_path / "machine.json"))
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (INPUT, "", 1)
+    assert "update gpudoctor" in run.stderr
+
+
+def test_this_machine_whatever_it_is(tmp_path: Path) -> None:
+    """Where no GPU works here, for one on which everything does; the page says which."""
+    written(tmp_path, Dockerfile=SOUND)
+    run = lint(tmp_path, "Dockerfile", "--format", "json", "--allow-undecided")
+    assert run.returncode in (HEALTHY, FINDINGS)
+    assert document(run)["host"]["kind"].startswith(("this machine", "any with a new driver"))
+
+
+def test_what_is_hostile_in_a_file_is_spelled_out(tmp_path: Path) -> None:
+    text = "FROM nvidia/cuda:12.4.1-\x1b[2J-base-x\nRUN pip install a\x1b[2J>=1 b\x07>=1\n"
+    written(tmp_path, Dockerfile=text)
+    run = lint(tmp_path, "Dockerfile", *ANY, "--fix")
+    assert "\x1b" not in run.stdout + run.stderr
+    assert run.returncode in (HEALTHY, FINDINGS)
+
+
+def test_the_two_linters_are_told_apart() -> None:
+    """One of files, one of rules; each help names the other."""
+    files, rules = run_gpudoctor("lint", "--help").stdout, run_gpudoctor("rules", "lint", "--help").stdout
+    assert "gpudoctor rules lint" in files
+    assert "rule" in rules
+    assert "Dockerfile" not in rules
+
+
+def test_without_pyyaml_it_says_what_to_install(tmp_path: Path) -> None:
+    """Dockerfiles and lists need nothing more."""
+    written(tmp_path, compose__yaml="services: {}\n", Dockerfile=SOUND)
+    blocked = ("import sys; sys.modules['yaml'] = None; sys.argv[0] = 'gpudoctor'; "
+               "from gpudoctor.cli import main; sys.exit(main())")
+    from tests.contract.checkout import run_python
+
+    run = run_python(blocked, "lint", str(tmp_path / "compose.yaml"))
+    assert (run.returncode, run.stdout) == (INPUT, "")
+    assert "gpudoctor-cli[lint]" in run.stderr
+    assert run_python(blocked, "lint", str(tmp_path / "Dockerfile"), *ANY).returncode == HEALTHY

@@ -1,0 +1,135 @@
+"""A Docker engine of our own: Debian's, on a socket and with folders of its own, without a network.
+
+It touches neither the machine's engine nor its firewall, and ends with the test, by the id in its pid file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.shim.build import cache_folder
+
+START_SECONDS, STOP_SECONDS, BUILD_SECONDS = 60, 30, 600
+# host networking alone: no bridge, no rule of a firewall
+_SETTINGS = {"bridge": "none", "iptables": False, "ip6tables": False, "live-restore": False}
+_PACKAGES = "python3-minimal,python3-venv,ca-certificates"
+_RELEASE = "bookworm"  # whose Python is 3.11
+CLIENT = "/usr/bin/docker"  # Debian's, which has BuildKit in it
+
+
+def unavailable() -> str:
+    """Return why no engine can be started here, "" where it can."""
+    if os.geteuid() != 0:
+        return "starting an engine takes root"
+    missing = [name for name in ("dockerd", "debootstrap") if shutil.which(name) is None]
+    if missing or not os.path.exists(CLIENT):
+        return f"not installed: {', '.join(missing) or CLIENT}"
+    return ""
+
+
+class Engine:
+    """An engine in a folder; `run` asks it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._socket = f"unix://{folder}/docker.sock"
+        self._pid_file = folder / "dockerd.pid"
+
+    def start(self) -> None:
+        """Start it and wait until it answers; its images lie in memory, for they do not outlast it."""
+        _quietly(["mount", "-t", "tmpfs", "-o", "size=3g", "gpudoctor-engine", str(self._folder)])
+        (self._folder / "daemon.json").write_text(json.dumps(_SETTINGS))
+        with (self._folder / "dockerd.log").open("wb") as log:
+            daemon = subprocess.Popen(
+                ["dockerd", "--host", self._socket, "--data-root", f"{self._folder}/data",
+                 "--exec-root", f"{self._folder}/exec", "--pidfile", str(self._pid_file),
+                 "--config-file", f"{self._folder}/daemon.json"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        self._daemon = daemon
+        until = time.monotonic() + START_SECONDS
+        while self.run("version", check=False).returncode:
+            if daemon.poll() is not None or time.monotonic() > until:
+                said = (self._folder / "dockerd.log").read_text(errors="replace")[-2000:]
+                self.stop()
+                raise RuntimeError(f"dockerd does not answer: {said}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """End it, and take its folder away."""
+        if self._daemon.poll() is None:
+            self._daemon.send_signal(signal.SIGTERM)
+            try:
+                self._daemon.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._daemon.kill()
+                self._daemon.wait()
+        _quietly(["umount", "--lazy", str(self._folder)])
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def run(self, *words: str, data: bytes | None = None, check: bool = True, buildkit: bool = False,
+            folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run Debian's docker against it."""
+        variables = {**os.environ, "DOCKER_HOST": self._socket, "DOCKER_BUILDKIT": str(int(buildkit)),
+                     "DOCKER_CONFIG": str(self._folder / "client")}
+        ran = subprocess.run([CLIENT, *words], env=variables, input=data, capture_output=True, cwd=folder,
+                             stdin=subprocess.DEVNULL if data is None else None, check=False,
+                             timeout=BUILD_SECONDS)
+        said = subprocess.CompletedProcess(ran.args, ran.returncode, ran.stdout.decode(errors="replace"),
+                                           ran.stderr.decode(errors="replace"))
+        assert not check or ran.returncode == 0, f"{words}: {said.stdout[-3000:]}{said.stderr[-3000:]}"
+        return said
+
+    def build(self, dockerfile: str, folder: Path, name: str, arguments: Mapping[str, str], *,
+              buildkit: bool = False) -> None:
+        """Build an image from a Dockerfile in a folder."""
+        (folder / "Dockerfile").write_text(dockerfile, encoding="utf-8")
+        words = [word for key, value in arguments.items() for word in ("--build-arg", f"{key}={value}")]
+        self.run("build", "--network", "none", "-t", name, *words, ".", folder=folder, buildkit=buildkit)
+
+    def load_system(self, name: str) -> None:
+        """Import a small Debian with Python, made once and kept."""
+        with system().open("rb") as archive:
+            self.run("import", "-", name, data=archive.read())
+
+
+def system() -> Path:
+    """Return the archive of a small Debian, made by debootstrap from the mirror that apt here uses."""
+    folder = cache_folder("engine")
+    archive = folder / f"{_RELEASE}-{_PACKAGES.replace(',', '-')}.tar"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not archive.exists():
+            root, part = folder / "root", folder / "root.tar"
+            shutil.rmtree(root, ignore_errors=True)
+            _quietly(["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", _RELEASE, str(root),
+                      *_mirror()])
+            for below in ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc"):
+                shutil.rmtree(root / below, ignore_errors=True)
+            _quietly(["tar", "-C", str(root), "-cf", str(part), "."])
+            shutil.rmtree(root)
+            part.rename(archive)
+    return archive
+
+
+def _mirror() -> list[str]:
+    """Return the first mirror of apt's own sources, none where debootstrap's default has to do."""
+    places = [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]
+    for place in (place for place in places if place.is_file()):
+        lines = [line for line in place.read_text(errors="replace").splitlines() if not line.startswith("#")]
+        for word in " ".join(lines).split():
+            if word.startswith(("http://", "https://")):
+                return [word]
+    return []
+
+
+def _quietly(command: Sequence[str]) -> None:
+    ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, f"{command[0]}: {ran.stdout[-1000:]}{ran.stderr[-1000:]}"

@@ -1,0 +1,149 @@
+"""What a container on a machine is, which image is taken for it, and what the files say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.assume import assumed, lay, parse_assumption
+from gpudoctor.candidates import WishError
+from gpudoctor.derive import requirements
+from gpudoctor.dockerfiles import Chosen, Nothing, Options, Wanted, checked, choose, dockerfile, kubernetes
+from gpudoctor.dockerfiles.beside import number_of_cards
+from gpudoctor.dockerfiles.inside import System, inside
+from gpudoctor.model import Fact, Known, RuleDatabase, Snapshot, Value
+
+L4 = ("cc=8.9", "driver=535.104.05")
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    return ruledb.load(extent="told")
+
+
+def host(database: RuleDatabase, *words: str, **facts: Value) -> Snapshot:
+    """Return the healthy machine of the cases with what `--assume` is told, and with facts."""
+    snapshot = lay(database.base, assumed([parse_assumption(word) for word in words]), database.tables,
+                   source="the test")
+    laid: dict[str, Fact] = {name.replace("__", "."): Known(value=value, source="the test")
+                             for name, value in facts.items()}
+    return lay(snapshot, laid, database.tables, source="the test")
+
+
+def found(snapshot: Snapshot, database: RuleDatabase, **wanted: object) -> Chosen:
+    chosen = choose(snapshot, database, Wanted(**wanted))  # type: ignore[arg-type]  # by the names of its fields
+    assert isinstance(chosen, Chosen)
+    return chosen
+
+
+def test_what_is_installed_on_the_host_counts_for_nothing_in_a_container(database: RuleDatabase) -> None:
+    """An old C library, another Python, a folder in LD_LIBRARY_PATH, a hidden card, a framework."""
+    plain = host(database, *L4)
+    odd = host(database, *L4, "glibc=2.17", "release=torch==1.13.1", python__executable="/usr/bin/python3",
+               python__abi="cp312t", loader__library_path=("/opt/old",), python__environment="system",
+               environment__CUDA_VISIBLE_DEVICES="-1", container__runtime="lxc",
+               loader__files=({"path": "/opt/old/libcudnn.so.8"},))
+    system = System(python="3.12.14", glibc="2.36")
+    assert inside(odd, system, database).host == inside(plain, system, database).host
+    one, other = (found(machine, database, frameworks=("tensorflow",)) for machine in (plain, odd))
+    assert (one.candidate, one.image) == (other.candidate, other.image)
+
+
+def test_driver_and_cards_cross_the_border(database: RuleDatabase) -> None:
+    seen = inside(host(database, *L4), System(python="3.12.14", glibc="2.36"), database)
+    assert seen.host["nvml.driver_version"] == Known(value="535.104.05", source="the test")
+    assert seen.gpus == host(database, *L4).gpus
+
+
+def test_the_python_of_the_host_is_taken_where_there_is_an_image(database: RuleDatabase) -> None:
+    """Else the newest for which something fits; what is named is taken or refused."""
+    assert found(host(database, *L4, python__version="3.11.2"), database).python == "3.11.16"
+    old = found(host(database, *L4, python__version="3.6.8"), database, frameworks=("tensorflow",))
+    assert old.python == "3.13.14"  # TensorFlow has no wheel for 3.14
+    assert found(host(database, *L4), database, python="3.10").python == "3.10.21"
+    with pytest.raises(WishError, match=r"no image python:\.\.\.-slim"):
+        choose(host(database, *L4), database, Wanted(python="3.9"))
+
+
+def test_what_is_there_is_taken_where_nothing_is_named(database: RuleDatabase) -> None:
+    assert found(host(database, *L4, "release=torch==2.10.0"), database).candidate.framework == "torch"
+    assert found(host(database, *L4), database).candidate.framework == "tensorflow"
+
+
+def test_a_release_without_libraries_is_for_a_base_that_has_them(database: RuleDatabase) -> None:
+    """Paddle 2.6 brings none: on python-slim it would compute on the CPU."""
+    wanted = Wanted(frameworks=("paddle==2.6.2",), python="3.10")
+    refused = choose(host(database, *L4), database, wanted)
+    assert isinstance(refused, Nothing)
+    assert refused.said is not None
+    assert {one.rejected_by[0].rule for one in refused.said.candidates} == {"GPD3047"}
+    chosen = found(host(database, *L4), database, frameworks=("paddle==2.6.2",), base="cuda")
+    assert chosen.image == "nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
+
+
+def test_an_image_of_cuda_is_taken_that_the_toolkit_will_start(database: RuleDatabase) -> None:
+    """NVIDIA_REQUIRE_CUDA of nvidia/cuda is stricter than minor-version compatibility."""
+    older, newer = (found(host(database, "cc=8.9", f"driver={driver}"), database, base="cuda")
+                    for driver in ("535.104.05", "580.95.05"))
+    assert older.image == "nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04"
+    assert older.candidate.version == "2.15.1"
+    assert older.candidate.commands[0].endswith(" tensorflow==2.15.1")
+    assert newer.image.startswith("nvidia/cuda:12.")
+    assert newer.candidate.version > older.candidate.version
+    exact = choose(host(database, *L4), database, Wanted(frameworks=("tensorflow==2.20.0",), base="cuda"))
+    assert isinstance(exact, Nothing)
+    assert exact.said is not None
+    assert exact.said.candidates[0].rejected_by[0].rule == "GPD3045"
+
+
+@pytest.mark.parametrize(("required", "count"), [
+    (("gpu>=2",), 2), (("gpu>=2", "gpu>=4"), 4), (("gpu > 2",), 3), (("gpu==8",), 8), (("gpu<4",), None),
+    ((), None), (("gpu.memory>=40GiB",), None),
+])
+def test_how_many_cards_are_asked_for(required: tuple[str, ...], count: int | None) -> None:
+    assert number_of_cards(required) == count
+
+
+@pytest.mark.parametrize(("texts", "words"), [
+    (("gpu>=2", "gpu>=3", "gpu<=8"), ""), (("gpu", "gpu==1"), ""), (("gpu.memory>=40GiB", "gpu<2"), ""),
+    (("gpu>=2", "gpu>=1", "gpu<2"), "'gpu>=2' and"), (("gpu>4", "gpu<5"), "'gpu>4' and"),
+    (("gpu<0",), "'gpu<0': no machine"), (("gpu.memory>=40GiB", "gpu.memory<40000MB"), "contradict"),
+    (("gpu.memory>=40GiB", "gpu.memory<=43GB"), ""),
+    (("tensorflow>=2.15", "tensorflow<2.10"), ""),  # of frameworks the wishes themselves are asked
+])
+def test_requirements_of_cards_that_contradict_one_another(texts: tuple[str, ...], words: str) -> None:
+    parsed = [requirements.parse(text) for text in texts]
+    if not words:
+        assert requirements.together(parsed) == tuple(parsed)
+        return
+    with pytest.raises(requirements.RequirementError, match=words):
+        requirements.together(parsed)
+
+
+def test_an_image_holds_one_framework(database: RuleDatabase) -> None:
+    with pytest.raises(WishError, match="torch and jax are two"):
+        checked(Wanted(frameworks=("torch", "jax"), base="ngc"), database)
+
+
+def test_shared_memory_is_for_those_who_share(database: RuleDatabase) -> None:
+    """Workers of torch, and NCCL between two cards."""
+    texts = [dockerfile(found(host(database, *words, "driver=580.95.05"), database, frameworks=(name,)), (),
+                        Options(), database)
+             for name, words in (("torch", ["cc=8.9"]), ("jax", ["cc=8.9"]), ("jax", ["cc=8.9", "cc=9.0"]))]
+    assert ["--shm-size" in text for text in texts] == [True, False, True]
+
+
+def test_without_a_python_for_gpudoctor_there_is_no_look_and_it_is_said(database: RuleDatabase) -> None:
+    """NVIDIA's entry script stays as it is; the pod takes gpudoctor's own image for the look."""
+    chosen = found(host(database, *L4), database, base="ngc")
+    assert chosen.python is None
+    text = dockerfile(chosen, (), Options(), database)
+    assert "No pre-flight" in text
+    assert "ENTRYPOINT" not in text
+    assert "pip install" not in text
+    assert 'image: "gpudoctor:' in kubernetes(chosen, (), Options(), database)
+    told = dockerfile(replace(chosen, python="3.12"), (), Options(), database)
+    assert "NVIDIA's own entry stays" in told
+    assert "ENTRYPOINT" not in told

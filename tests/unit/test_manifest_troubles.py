@@ -1,0 +1,252 @@
+"""Each trouble that files show: one that has it, with its place, and a sibling that is sound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+
+from gpudoctor import ruledb
+from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
+from gpudoctor.cli import linting
+from gpudoctor.manifests import kinds, rewrites
+from gpudoctor.manifests.judging import Linter, Verdicts
+from gpudoctor.manifests.spans import Source
+from gpudoctor.model import RuleDatabase, Snapshot
+
+L4 = ("driver=535.104.05", "cc=8.9")
+GPU = "# docker run --gpus all\n"
+Files = Mapping[str, str]
+
+
+@cache
+def database() -> RuleDatabase:
+    return ruledb.load()
+
+
+@cache
+def machine(*assumptions: str) -> Snapshot:
+    """Return the host that is judged for: one on which everything runs, but for what is assumed."""
+    facts = assumed([parse_assumption(text) for text in assumptions])
+    host = linting._ideal(database())
+    return lay(unobserved(host, facts, framework=None), facts, database().tables, source="assumed")
+
+
+def judged(files: Files, *assumptions: str, gpu: bool = False) -> Verdicts:
+    """Judge the first of the files; the others lie beside it."""
+    def reader(name: str) -> Source | None:
+        return Source(name, files[name]) if name in files else None
+
+    name, text = next(iter(files.items()))
+    environments = kinds.environments(Source(name, text), reader)
+    return Linter(machine(*assumptions), database(), wants_gpu=gpu).judge(environments)
+
+
+def causes(verdicts: Verdicts) -> list[str]:
+    return [one.finding.cause for one in verdicts.findings]
+
+
+def docker(*lines: str) -> dict[str, str]:
+    return {"Dockerfile": "".join(f"{line}\n" for line in lines)}
+
+
+CUDA_11 = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
+CUDA_12 = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"
+SLIM = "FROM python:3.12-slim"
+AND_CUDA = "RUN pip install 'tensorflow[and-cuda]==2.20.0'"
+LISTED = docker("# docker run --gpus all", SLIM, "COPY r.txt .", "RUN pip install -r r.txt")
+CPU_IMAGE = "tensorflow/tensorflow:2.17.0"
+POD = """kind: Pod
+spec:
+  containers:
+  - image: {}
+    resources:
+      limits: {{nvidia.com/gpu: 1}}
+    env:
+    - name: NVIDIA_DRIVER_CAPABILITIES
+      value: {}
+"""
+COMPOSE = """services:
+  a:
+    image: {}
+    gpus: all
+"""
+# name: the file with the trouble, its cause, the text at its place, the sound sibling, the host
+TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
+    "no and-cuda": (
+        docker(GPU, SLIM, "RUN pip install tensorflow==2.20.0"), "pip-nvidia-libs-not-installed",
+        "tensorflow==2.20.0", docker(GPU, SLIM, AND_CUDA), ()),
+    "no and-cuda in a list": (
+        {**LISTED, "r.txt": "six\ntensorflow==2.20.0\n"}, "pip-nvidia-libs-not-installed",
+        "tensorflow==2.20.0",
+        {**LISTED, "r.txt": "tensorflow[and-cuda]==2.20.0\n"}, ()),
+    "CPU build": (
+        docker(GPU, SLIM, "RUN pip install torch --index-url https://download.pytorch.org/whl/cpu"),
+        "cpu-only-build", "torch", docker(GPU, SLIM, "RUN pip install torch"), ()),
+    "CPU image": (
+        {"compose.yaml": COMPOSE.format(CPU_IMAGE)}, "cpu-only-build", CPU_IMAGE,
+        {"compose.yaml": COMPOSE.format(f"{CPU_IMAGE}-gpu")}, ()),
+    "CPU base, CUDA in another stage": (
+        docker("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS b", SLIM, "COPY --from=b /x /x",
+               "RUN pip install tensorflow==2.20.0"),
+        "pip-nvidia-libs-not-installed", "tensorflow==2.20.0",
+        docker("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS b", SLIM, "COPY --from=b /x /x", AND_CUDA), ()),
+    "jax without its plugin": (
+        docker(GPU, SLIM, "RUN pip install jax==0.5.3"), "jax-cuda-plugin-missing", "jax==0.5.3",
+        docker(GPU, SLIM, "RUN pip install 'jax[cuda12]==0.5.3'"), ()),
+    "framework for a newer driver": (
+        docker(GPU, SLIM, "RUN pip install torch==2.15.0"), "driver-too-old", "torch==2.15.0",
+        docker(GPU, SLIM, "RUN pip install torch==2.10.0"), L4),
+    "image for a newer driver": (
+        docker("FROM nvidia/cuda:12.9.1-base-ubuntu24.04"), "docker-require-cuda-unsatisfied",
+        "nvidia/cuda:12.9.1-base-ubuntu24.04", docker("FROM nvidia/cuda:12.3.2-base-ubuntu22.04"),
+        ("driver=545.23.08", "cc=8.9")),
+    "image of NVIDIA for a newer driver": (
+        docker("FROM nvcr.io/nvidia/tensorflow:22.10-tf2-py3"), "docker-require-cuda-unsatisfied",
+        "nvcr.io/nvidia/tensorflow:22.10-tf2-py3", docker("FROM nvcr.io/nvidia/tensorflow:21.06-tf2-py3"),
+        ("driver=495.29.05", "cc=8.6")),
+    "card without code": (
+        docker(GPU, SLIM, "RUN pip install torch==2.15.0"), "gpu-too-old-for-build", "torch==2.15.0",
+        docker(GPU, SLIM, "RUN pip install torch==2.6.0"), ("driver=580.95.05", "cc=6.1")),
+    "another CUDA than the build's": (
+        docker(CUDA_12, "RUN pip install tensorflow==2.12.0"), "cuda-version-mismatch", "tensorflow==2.12.0",
+        docker(CUDA_11, "RUN pip install tensorflow==2.12.0"), ()),
+    "index for another CUDA than the base": (
+        docker("FROM nvidia/cuda:11.8.0-devel-ubuntu22.04",
+               "RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu130"),
+        "cuda-versions-differ", "torch==2.9.0",
+        docker("FROM nvidia/cuda:13.0.0-devel-ubuntu22.04",
+               "RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu130"), ()),
+    "two CUDA versions": (
+        docker(GPU, SLIM, "RUN pip install torch==2.10.0 'jax[cuda13]==0.9.2'"), "cuda-versions-differ",
+        "'jax[cuda13]==0.9.2'", docker(GPU, SLIM, "RUN pip install torch==2.10.0 'jax[cuda12]==0.9.2'"), ()),
+    "wheels that own the same files": (
+        docker(GPU, SLIM, "RUN pip install nvidia-cudnn-cu12 nvidia-cudnn-cu11"), "wheel-file-collision",
+        "nvidia-cudnn-cu11", docker(GPU, SLIM, "RUN pip install nvidia-cudnn-cu12 nvidia-cublas-cu12"), ()),
+    "two packages of one framework": (
+        docker(CUDA_12, "RUN pip install 'tensorflow[and-cuda]==2.20.0' tensorflow-cpu==2.20.0"),
+        "mixed-tf-packages", "tensorflow-cpu==2.20.0", docker(CUDA_12, AND_CUDA), ()),
+    "LD_LIBRARY_PATH that shadows": (
+        docker(CUDA_12, "ENV LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:$LD_LIBRARY_PATH", AND_CUDA),
+        "ld-library-path-shadows", "LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:$LD_LIBRARY_PATH",
+        docker(CUDA_12, "ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH", AND_CUDA), ()),
+    "capabilities without compute": (
+        docker(CUDA_12, "ENV NVIDIA_DRIVER_CAPABILITIES=utility"), "docker-driver-capabilities",
+        "NVIDIA_DRIVER_CAPABILITIES=utility",
+        docker(CUDA_12, "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility"), ()),
+    "capabilities of a pod": (
+        {"pod.yaml": POD.format("python:3.12", "graphics")}, "docker-driver-capabilities", "graphics",
+        {"pod.yaml": POD.format("python:3.12", "all")}, ()),
+    "a bound without quotes": (
+        docker(SLIM, "RUN pip install six>=1.16"), "requirement-not-quoted", "six>=1.16",
+        docker(SLIM, "RUN pip install 'six>=1.16'"), ()),
+    "a Python without wheel": (
+        docker("FROM python:3.13", "RUN pip install tensorflow==2.15.1"), "python-version-unsupported",
+        "tensorflow==2.15.1", docker("FROM python:3.11", "RUN pip install tensorflow==2.15.1"), ()),
+    "a Python of conda without wheel": (
+        {"environment.yml": "dependencies:\n- python=3.13\n- pip:\n  - tensorflow==2.15.1\n"},
+        "python-version-unsupported", "tensorflow==2.15.1",
+        {"environment.yml": "dependencies:\n- python=3.11\n- pip:\n  - tensorflow==2.15.1\n"}, ()),
+    "a tag that does not exist": (
+        docker("FROM nvidia/cuda:12.4.1-cudnn9-runtime-ubuntu22.04"), "image-not-published",
+        "nvidia/cuda:12.4.1-cudnn9-runtime-ubuntu22.04", docker(CUDA_12), ()),
+    "a tag at its end": (
+        docker("FROM python:3.8-slim"), "image-at-its-end", "python:3.8-slim", docker(SLIM), ()),
+    "a release that does not exist": (
+        {"pyproject.toml": '[project]\ndependencies = [\n  "torch==2.4.7",\n]\n'}, "release-not-published",
+        "torch==2.4.7", {"pyproject.toml": '[project]\ndependencies = [\n  "torch==2.4.1",\n]\n'}, ()),
+    "a package that has ended": (
+        {"requirements.txt": "six\ntensorflow-gpu\n"}, "tensorflow-gpu-package-removed", "tensorflow-gpu",
+        {"requirements.txt": "six\ntensorflow-gpu==2.10.1\n"}, ()),
+    "requirements that contradict": (
+        {"requirements.txt": "torch==2.4.1\nsix\ntorch>=2.6\n"}, "requirements-contradict", "torch>=2.6",
+        {"requirements.txt": "torch==2.6.0\nsix\ntorch>=2.6\n"}, ()),
+}
+
+# what is found besides: packages for two CUDAs write the same files
+BESIDES = {"two CUDA versions": ["wheel-file-collision"]}
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_a_trouble_is_found_at_its_place(name: str) -> None:
+    files, cause, text, _, host = TROUBLES[name]
+    found = judged(files, *host)
+    assert sorted(causes(found)) == sorted([cause, *BESIDES.get(name, [])])
+    [one] = [one for one in found.findings if one.finding.cause == cause]
+    whole = files[one.place.file]
+    assert whole[one.place.start:one.place.end] == text
+    line = whole.splitlines()[one.place.line - 1]
+    assert line[one.place.column - 1:].startswith(text)
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_its_sound_sibling_is_left_alone(name: str) -> None:
+    _, _, _, files, host = TROUBLES[name]
+    found = judged(files, *host)
+    assert (causes(found), [one.cause for _, one in found.undecided]) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["no and-cuda", "no and-cuda in a list", "jax without its plugin",
+                                  "capabilities without compute", "capabilities of a pod",
+                                  "a bound without quotes"])
+def test_what_can_be_put_right_is_sound_afterwards_and_stays_as_it_is(name: str) -> None:
+    files, cause, _, _, host = TROUBLES[name]
+    before = judged(files, *host)
+
+    def judge_again(changed: Mapping[str, str]) -> Verdicts:
+        return judged(changed, *host)
+
+    changes = rewrites.proven(before.findings, files, judge_again)
+    assert [change.rule for change in changes] == [one.finding.rule for one in before.findings]
+    after = rewrites.applied(files, changes)
+    assert cause not in causes(judged(after, *host))
+    assert causes(judged(after, *host)) == []
+    assert rewrites.proven(judged(after, *host).findings, after, judge_again) == ()
+    assert f"-{name}" not in rewrites.diff(files, after)
+    assert rewrites.diff(files, after).startswith("--- a/")
+
+
+@pytest.mark.parametrize("files", [
+    docker(SLIM, "RUN pip install tensorflow==2.20.0 torch jax"),
+    docker(SLIM, "RUN pip install torch --index-url https://download.pytorch.org/whl/cpu"),
+    docker("FROM tensorflow/tensorflow:2.17.0", "RUN pip install numpy"),
+    docker("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS gpu", "RUN pip install torch", SLIM,
+           "RUN pip install tensorflow==2.20.0"),
+    docker(CUDA_12, "ENV CUDA_VISIBLE_DEVICES=", "RUN pip install tensorflow-cpu==2.20.0"),
+    docker("FROM myregistry.example/base:1", "ENV NVIDIA_VISIBLE_DEVICES=all", "RUN pip install tensorflow"),
+    docker(CUDA_12, "RUN apt-get install -y cuda-toolkit-11-8", "RUN pip install tensorflow==2.12.0"),
+    docker("ARG BASE", "FROM $BASE", "RUN pip install tensorflow==2.12.0"),
+    docker(CUDA_12, "RUN if [ $X ]; then pip install tensorflow-cpu; else pip install 'tensorflow'; fi"),
+    {"requirements.txt": "tensorflow==2.20.0\ntorch ; python_version < '3.9'\n--index-url https://mine/x\n"},
+    {"pyproject.toml": '[project.optional-dependencies]\ncpu = ["tensorflow-cpu"]\n'
+                       'gpu = ["tensorflow[and-cuda]==2.20.0"]'},
+    {"pod.yaml": "kind: Pod\nspec:\n  containers:\n  - image: tensorflow/tensorflow:2.17.0\n"},
+    {"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:${TAG}\n    gpus: all\n"},
+    docker("FROM nvidia/cuda:99.9.9-runtime-ubuntu88.04"),
+    docker("FROM nvidia/cuda@sha256:0123"),
+    {"requirements.txt": "torch==99.0\n"},
+    docker(SLIM, "RUN pip install torch==2.4.1", "RUN pip install 'torch>=2.6'"),
+    docker(SLIM, "RUN pip install tensorflow-cpu==2.1.9"),
+])
+def test_what_is_meant_for_the_cpu_or_not_known_is_left_alone(files: Files) -> None:
+    assert causes(judged(files)) == []
+
+
+def test_the_option_takes_everything_for_a_gpu() -> None:
+    files = {"requirements.txt": "tensorflow==2.20.0\n"}
+    assert causes(judged(files)) == []
+    assert causes(judged(files, gpu=True)) == ["pip-nvidia-libs-not-installed"]
+
+
+def test_an_image_that_only_the_build_knows_is_noted() -> None:
+    [(place, note)] = judged(docker("ARG V", "FROM a:$V")).notes
+    assert (place.line, place.column) == (2, 6)
+    assert "only the build knows" in note
+
+
+def test_the_smallest_contradiction_is_named() -> None:
+    """Of four requirements the two that clash."""
+    found = judged({"r.txt": "torch>=2.1\ntorch==2.4.1\ntorch<3\ntorch>=2.6\n"})
+    [one] = found.findings
+    assert "torch==2.4.1 (r.txt:2:1), torch>=2.6 (r.txt:4:1)" in one.finding.message
