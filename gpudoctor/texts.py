@@ -34,7 +34,8 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
         host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
-        contradicted=tuple(_contradicted(stated)), notes=tuple(_notes(seen)))
+        contradicted=tuple(_contradicted(stated)), notes=tuple(_notes(seen)),
+        has_text=seen.has_text or bool(seen.shown))
 
 
 def read_text(text: str, database: RuleDatabase, name: str = "standard input") -> Reading:
@@ -91,7 +92,7 @@ def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
 
 def _suspicious(seen: Seen) -> Iterator[Quoted]:
     for line in seen.suspicious:
-        yield Quoted(text=_quoted(line.text), source=f"{line.file}:{line.line}")
+        yield Quoted(text=_quoted(line.text), source=f"{line.file}:{line.line}", is_warning=line.warning)
 
 
 def _lines(seen: Seen) -> Iterator[Quoted]:

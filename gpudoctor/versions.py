@@ -54,3 +54,9 @@ def equal(kind: FactType, left: Value, right: Value) -> bool:
 def within(version: Value, specifiers: Value) -> bool:
     """Return whether `version` satisfies a specifier set such as ">=9.3,<10"; pre-releases count."""
     return _specifiers(str(specifiers)).contains(parse(str(version)), prereleases=True)
+
+
+def of_cudnn_number(number: int) -> str:
+    """Return 8.9.2 of 8902 and 9.1.0 of 90100, which is how cuDNN counts its own version."""
+    thousand = 10_000 if number >= 90_000 else 1000
+    return f"{number // thousand}.{number % thousand // 100}.{number % 100}"

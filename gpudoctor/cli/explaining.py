@@ -55,20 +55,26 @@ def explain(what: Sequence[str], wish: Wish) -> int:
         return EXIT_HEALTHY
     database = sources.announced_database(wish.rules, "told")
     progress = _Progress() if sys.stderr.isatty() else None
-    report = told((_opened(name) for name in what), database, wish, progress)
+    report = told((_opened(name) for name in what), database, wish, progress, refuses_nothing=not wish.here)
     sources.write(showing.rendered(report, wish.format, wish.output, verbose=False), wish.output)
     return report.exit_code
 
 
-def told(inputs: Iterable[Input], database: RuleDatabase, wish: Wish,
-         progress: _Progress | None = None) -> Report:
-    """Return the report on texts; what should be known of the reading goes to standard error."""
+def told(inputs: Iterable[Input], database: RuleDatabase, wish: Wish, progress: _Progress | None = None, *,
+         refuses_nothing: bool = False) -> Report:
+    """Return the report on texts; what should be known of the reading goes to standard error.
+
+    InputError if that is asked for and in none of them stands a text.
+    """
     reading = texts.read(inputs, database, progress)
     if progress is not None:
         progress.end()
+    if refuses_nothing and not reading.has_text:
+        raise InputError("; ".join(reading.notes))
     machine = _machine(wish) if wish.here else None
     found = explanations.explain(reading, database, machine)
-    for said in (*reading.notes, *(f"the text and this machine differ: {other.fact} is {other.saw}"
+    notes = reading.notes if reading.has_text or wish.here else ()  # a command may say nothing at all
+    for said in (*notes, *(f"the text and this machine differ: {other.fact} is {other.saw}"
                                    for other in found.contradictions)):
         sys.stderr.write(f"gpudoctor: {printable(said, 600)}\n")
     return explanations.report(found, database, wish.policy)

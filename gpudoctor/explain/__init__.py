@@ -13,6 +13,7 @@ from gpudoctor.explain.ranking import Candidate, ranked, without_words
 from gpudoctor.explain.reading import Quoted, Reading, Said
 from gpudoctor.explain.stated_findings import completed, joined, stated_findings
 from gpudoctor.explain.undecided import NO_FAULT, UNKNOWN_MESSAGE, unexplained
+from gpudoctor.explain.wording import PEOPLE
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern, Undecided,
@@ -43,12 +44,12 @@ class Told:
 def explain(reading: Reading, database: RuleDatabase, machine: Report | None = None) -> Told:
     """Return what the texts show, held against a machine where one was looked at.
 
-    Where known wordings explain no fault and leave a question open, lines in other wordings are read. The
-    database needs the rules that only a text shows (extent "told").
+    Where known wordings explain no fault and leave a question open, or only people speak and no program,
+    lines in other wordings are read. The database needs the rules that only a text shows (extent "told").
     """
     reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
     told = _told(reading, database, machine)
-    if not told.is_unexplained:
+    if not (told.is_unexplained or _is_complaint(reading, database)):
         return told
     from gpudoctor.explain.unfamiliar import said_otherwise  # most texts need none of it
 
@@ -57,6 +58,13 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
         return told
     again = _told(replace(reading, said=(*reading.said, *said)), database, machine)
     return told if again.is_unexplained else again
+
+
+def _is_complaint(reading: Reading, database: RuleDatabase) -> bool:
+    """Say whether all that speaks of a fault are sentences of people's: they name more than one thing."""
+    symptoms = subjects.by_id(database)
+    faulty = [symptoms[line.id] for line in reading.said if not symptoms[line.id].benign]
+    return bool(faulty) and all(symptom.program == PEOPLE for symptom in faulty)
 
 
 def _told(reading: Reading, database: RuleDatabase, machine: Report | None) -> Told:

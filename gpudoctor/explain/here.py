@@ -11,7 +11,7 @@ from gpudoctor.examine import every_finding
 from gpudoctor.explain.ranking import Candidate
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
-    Evidence, Fact, Facts, Finding, Known, Report, Rule, Scope, Severity, Snapshot, Unknown,
+    Absent, Evidence, Fact, Facts, Finding, Known, Report, Rule, Scope, Severity, Snapshot, Unknown,
 )
 
 REFUTED = 0.05  # what is left of the score of a cause that is not found on the machine
@@ -88,6 +88,9 @@ def contradictions(stated: Facts, machine: Snapshot) -> Iterator[Evidence]:
         if isinstance(said, Known) and isinstance(own, Known) and not _agree(name, said, own):
             yield Evidence(fact=name, saw=f"{show_fact(said)} in the text, {show_fact(own)} on this machine",
                            source=said.source)
+        elif isinstance(said, Known) and isinstance(own, Absent):
+            yield Evidence(fact=name, saw=f"{show_fact(said)} in the text, none on this machine",
+                           source=said.source)
 
 
 def _of_machine(machine: Snapshot) -> dict[str, Fact]:
@@ -95,6 +98,9 @@ def _of_machine(machine: Snapshot) -> dict[str, Fact]:
     frameworks = () if isinstance(machine.frameworks, Unknown) else machine.frameworks
     if len(frameworks) == 1:
         found["text.framework_version"] = frameworks[0].get("framework.version", Unknown(reason="not seen"))
+    listed = machine.host.get("system.pci_nvidia")
+    if machine.gpus == () and isinstance(listed, Known) and listed.value == ():
+        found["text.nvidia_card"] = Known(value=False, source="no card is listed")
     return found
 
 

@@ -29,10 +29,11 @@ class Said:
 
 @frozen
 class Quoted:
-    """A line that speaks of an error, and that no symptom explains."""
+    """A line that speaks of an error, or as a warning, and that no symptom explains."""
 
     text: str
     source: str
+    is_warning: bool = False
 
 
 @frozen
@@ -41,7 +42,8 @@ class Reading:
 
     `lines` are the first and the last lines, for what is said in words that no symptom has.
     `gpus` and `frameworks` are None where no text lists any. `contradicted` are statements that lost against
-    better founded ones, and `notes` what a reader should know of the reading itself.
+    better founded ones, and `notes` what a reader should know of the reading itself. Without `has_text` there
+    was nothing that could be read.
     """
 
     said: tuple[Said, ...] = ()
@@ -53,3 +55,4 @@ class Reading:
     frameworks: tuple[Facts, ...] | None = None
     contradicted: tuple[Evidence, ...] = ()
     notes: tuple[str, ...] = ()
+    has_text: bool = True

@@ -106,7 +106,9 @@ def _build_cuda(stated: Stated) -> Fact | None:
 def _build_cudnn(stated: Stated) -> Fact | None:
     compiled = stated.text("text.cudnn_compiled")
     if compiled is not None:
-        return _computed(compiled, "text.cudnn_compiled")
+        number = int(compiled) if compiled.isdecimal() and len(compiled) in (4, 5) else None
+        return _computed(compiled if number is None else versions.of_cudnn_number(number),
+                         "text.cudnn_compiled")
     return next((_known(row["cudnn"], row) for row in stated.rows if "cudnn" in row), None)
 
 

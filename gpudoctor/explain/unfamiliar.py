@@ -6,10 +6,11 @@ counts for less than a known wording, and what is told of it says so.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from gpudoctor.explain import entries
 from gpudoctor.explain.reading import Quoted, Reading, Said
+from gpudoctor.explain.wording import PEOPLE
 from gpudoctor.model import RuleDatabase
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.spoken import Speech
@@ -28,11 +29,12 @@ def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]
     if "spoken_meanings" not in database.tables:
         return ()
     reader = _Reader(database)
-    suspicious = {line.source for line in reading.suspicious}
+    suspicious = {line.source: line.is_warning for line in reading.suspicious}
     found: list[Said] = []
     lines = 0
-    for line in _unknown(reading):
-        said = list(reader.said(line, is_suspicious=line.source in suspicious))
+    for line in _unknown(reading, reader.is_spoken):
+        said = list(reader.said(line, is_suspicious=line.source in suspicious,
+                                is_fault=not suspicious.get(line.source, True)))
         found += said
         lines += bool(said)
         if lines == MOST_LINES:
@@ -40,9 +42,9 @@ def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]
     return tuple(found)
 
 
-def _unknown(reading: Reading) -> Iterator[Quoted]:
-    """Yield the lines that show no symptom, each once."""
-    seen = {line.source for line in reading.said}
+def _unknown(reading: Reading, is_spoken: Callable[[str], bool]) -> Iterator[Quoted]:
+    """Yield the lines that show no symptom of a program, each once: people say several things in one."""
+    seen = {line.source for line in reading.said if not is_spoken(line.id)}
     for line in (*reading.lines, *reading.suspicious):
         if line.source not in seen and not entries.speaks_of_none(line.text):
             seen.add(line.source)
@@ -58,15 +60,19 @@ class _Reader:
         self._symptoms = {symptom.id: symptom for symptom in database.symptoms}
         self._known = frozenset(self._symptoms)
 
-    def said(self, line: Quoted, *, is_suspicious: bool) -> Iterator[Said]:
-        """Yield what a line may mean."""
+    def is_spoken(self, symptom: str) -> bool:
+        """Say whether a symptom is a sentence of people's."""
+        return self._symptoms[symptom].program == PEOPLE
+
+    def said(self, line: Quoted, *, is_suspicious: bool, is_fault: bool) -> Iterator[Said]:
+        """Yield what a line may mean: what a warning resembles is no fault yet."""
         words = words_of(line.text)
         meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
                     and (is_suspicious or one.is_plain)]
         spoken = [_said(line, meaning.symptom, how_far, meaning.because)
                   for meaning, how_far in zip(meanings, SPOKEN, strict=False)]
         yield from spoken
-        if is_suspicious and self._speech.is_of_gpus(words):
+        if is_fault and self._speech.is_of_gpus(words):
             yield from self._resembled(line, ALIKE_BESIDE if spoken else ALIKE, {one.id for one in spoken})
 
     def _resembled(self, line: Quoted, at_most: float, but: Container[str]) -> Iterator[Said]:

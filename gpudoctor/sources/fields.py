@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor import versions
 from gpudoctor.sources.cards import capability_in, stated_cards
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.frameworks import CATALOGUED, SPELLINGS, cuda_suffix, framework_in, version_of
@@ -96,15 +97,9 @@ def cudnn(found: Found, value: str, source: str, rank: Rank) -> None:
     if library:
         found.say("text.cudnn", library[1] or library[2], source, rank)
     elif number:
-        found.say("text.cudnn", cudnn_of_number(int(number[0])), source, rank)
+        found.say("text.cudnn", versions.of_cudnn_number(int(number[0])), source, rank)
     else:
         found.say("text.cudnn", _plausible(version_in(value), 1, 15), source, rank)
-
-
-def cudnn_of_number(number: int) -> str:
-    """Return 8.9.2 of 8902 and 9.1.0 of 90100."""
-    thousand = 10_000 if number >= 90_000 else 1000
-    return f"{number // thousand}.{number % thousand // 100}.{number % 100}"
 
 
 def cuda_and_cudnn(found: Found, value: str, source: str, rank: Rank) -> None:

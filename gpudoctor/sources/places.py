@@ -20,6 +20,8 @@ windows     c:\ | d:\ | e:\ | windows 10 | windows 11 | windows 8 | windows 7 | 
 macos       macos | mac os x | darwin | .dylib | apple m1 | apple m2 | apple silicon
 wsl2        wsl2 | wsl 2 | /usr/lib/wsl | microsoft-standard | /dev/dxg | dxcore
 wsl1        wsl1 | wsl 1 | -microsoft␣
+wsl         in wsl | inside wsl | on wsl | with wsl | wsl ubuntu | wsl distro | wsl -- | microsoft/wsl |
+            windows subsystem for linux | within wsl | the wsl
 docker      docker run | docker: | docker-compose | docker compose | nvidia-docker | docker exec |
             dockerfile | docker daemon | nvidia-container-cli | /.dockerenv | docker-ce | docker image |
             docker container | docker desktop | docker build | dockerd | inside docker | in docker |
@@ -30,20 +32,21 @@ lxc         lxc | lxd | proxmox | incus
 singularity singularity | apptainer | .sif | /.singularity.d
 kubernetes  kubernetes | kubectl | kubelet | k8s | nvidia.com/gpu: | nvidia.com/gpu" | insufficient
             nvidia.com/gpu | gpu-operator | minikube | k3s | device-plugin | microk8s | crashloopbackoff
-            | failedscheduling
+            | failedscheduling | openshift | gke␣ | eks␣ | aks␣ | runtimeclass | rancher | k0s
 slurm       slurm | srun | sbatch | slurmstepd | slurmd | --gres=
 hpc         module load | /cvmfs/ | easybuild | lmod | supercomputer | hpc cluster | hpc node | on hpc |
-            pbs_ | modulefiles | /apps/software/
+            pbs_ | modulefiles | /apps/software/ | login node | compute node | hpc system | module avail
 conda       miniconda | anaconda | conda install | conda activate | conda create | mambaforge |
             miniforge | /conda/ | conda-forge | condabin | micromamba | mamba install | conda env |
             libmambaunsatisfiableerror | conda environment | /envs/ | \envs\ | conda_prefix |
-            cudatoolkit= | -c conda | [conda] pytorch
+            cudatoolkit= | -c conda | [conda] pytorch | conda update | conda list | mamba create | mamba env |
+            mamba update | from conda | with conda | via conda | using conda | environment.yml
 colab       google colab | colab | google.colab | /content/drive
 kaggle      /kaggle/ | kaggle
 jetson      jetson | tegra | jetpack | l4t | nvgpu | nvmap | /etc/nv_tegra_release
 cloud-vm    ec2 | -aws␣ | -azure␣ | -gcp␣ | google cloud | gcp | azure vm | aws␣ | sagemaker | runpod |
             vast.ai | lambda labs | paperspace | gce␣ | compute engine | ip-172- | ip-10- | deep
-            learning ami | gcloud␣
+            learning ami | gcloud␣ | databricks | azure ml | vertex ai
 datacenter  dgx | hgx | fabric manager | fabricmanager | nvswitch
 hyper-v     hyper-v | gpu-pv | discrete device assignment | gpu paravirtualization
 jupyter     jupyter | ipykernel | <ipython-input | notebook server
@@ -81,6 +84,9 @@ def settled(places: dict[str, str]) -> dict[str, str]:
     In WSL the paths and products of Windows are around, and what runs in it is Linux; "WSL" alone is WSL 2.
     """
     kept = dict(places)
+    unnumbered = kept.pop("wsl", None)
+    if unnumbered is not None and "wsl1" not in kept:
+        kept.setdefault("wsl2", unnumbered)
     if "wsl1" in kept and "wsl2" in kept:
         kept.pop("wsl1")
     for place in _LINUX_WITH:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from gpudoctor.frozen import frozen
+from gpudoctor.sources.heads import HEAD_BYTES, encoding_of, is_of_no_text, kind_of
 
 READ_BYTES = 256 * 1024
 STRETCH_BYTES = 256 * 1024
@@ -22,18 +23,7 @@ STRETCH_BYTES = 256 * 1024
 CONTEXT_BYTES = 16 * 1024
 LONGEST_BYTES = STRETCH_BYTES + CONTEXT_BYTES
 DECOMPRESSED_BYTES = 16 * 1024 ** 3
-_HEAD_BYTES = 4096
 _GZIP = b"\x1f\x8b\x08"
-_NO_TEXT = (
-    (b"PK\x03\x04", "a zip archive: unpack it, and name the files in it"),
-    (b"\xfd7zXZ\0", "compressed by xz: decompress it first"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd: decompress it first"),
-    (b"BZh", "compressed by bzip2: decompress it first"),
-    (b"\x89PNG", "an image: only text can be read"),
-    (b"\xff\xd8\xff", "an image: only text can be read"),
-    (b"%PDF-", "a PDF: copy the text out of it"),
-    (b"\x7fELF", "a program or a core file, not a text"),
-)
 _NO_BREAK_SPACE = "\u00a0".encode()
 _MARK = "\ufeff".encode()
 
@@ -69,6 +59,7 @@ class Reader:
         self._progress = progress
         self.bytes_read = 0
         self.interrupted = False
+        self.has_text = False  # whether anything stood in it that may be text
 
     def blocks(self) -> Iterator[Block]:
         """Yield the text, cleaned, in order."""
@@ -81,11 +72,15 @@ class Reader:
         if first.startswith(_GZIP):
             chunks = _with_head(decompressed(_together(first, chunks), self._tell))
             first = next(chunks, b"")
-        kind = next((kind for magic, kind in _NO_TEXT if first.startswith(magic)), None)
+        kind = kind_of(first)
         if kind is not None:
             self._tell(f"is {kind}")
             return
+        is_binary = is_of_no_text(first)
+        if is_binary:
+            self._tell("is binary, not a text")
         for text in _as_utf8(first, chunks):
+            self.has_text = self.has_text or not (is_binary or not text.strip())
             yield from (text[start:start + READ_BYTES] for start in range(0, len(text), READ_BYTES))
 
     def _reads(self) -> Iterator[bytes]:
@@ -119,7 +114,7 @@ def _with_head(chunks: Iterable[bytes]) -> Iterator[bytes]:
     left = iter(chunks)
     for chunk in left:
         head += chunk
-        if len(head) >= _HEAD_BYTES:
+        if len(head) >= HEAD_BYTES:
             break
     if head:
         yield head
@@ -181,20 +176,6 @@ def _as_utf8(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _encoded(text: str) -> bytes:
     return text.replace("\0", "").replace("\ufeff", "").encode("utf-8", "replace")
-
-
-def encoding_of(head: bytes) -> str:
-    """Return UTF-16 where a mark says so, or NUL in every second place, else UTF-8."""
-    if head.startswith(codecs.BOM_UTF16_LE):
-        return "utf-16-le"
-    if head.startswith(codecs.BOM_UTF16_BE):
-        return "utf-16-be"
-    even, odd = head[0:_HEAD_BYTES:2], head[1:_HEAD_BYTES:2]
-    if odd.count(0) * 2 > len(odd) and even.count(0) * 16 <= len(even):
-        return "utf-16-le"
-    if odd and even.count(0) * 2 > len(even) and odd.count(0) * 16 <= len(odd):
-        return "utf-16-be"
-    return "utf-8"
 
 
 def blocks(chunks: Iterable[bytes]) -> Iterator[Block]:

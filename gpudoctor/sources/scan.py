@@ -119,6 +119,7 @@ class _Pass:
         self._notes: list[Note] = []
         self._file = ""
         self._lines = self._bytes_read = 0
+        self._has_text = False
         self.interrupted = False
 
     def read(self, given: Input, progress: Callable[[str, int], None] | None) -> bool:
@@ -142,6 +143,11 @@ class _Pass:
                     self._stretch(block)
         finally:
             self._bytes_read += reader.bytes_read
+            self._has_text = self._has_text or reader.has_text
+            if not reader.bytes_read and not reader.interrupted:
+                self._note(given.name, "is empty: there is nothing to explain")
+            elif not reader.has_text and not self._has_note(given.name):
+                self._note(given.name, "holds only blanks: there is nothing to explain")
             if block is not None:
                 ended = block.data.endswith(b"\n", block.begin, block.end)
                 self._lines += block.line + block.feeds - ended
@@ -154,7 +160,11 @@ class _Pass:
         return Seen(
             shown={identifier: tally.shown() for identifier, tally in self._tallies.items()},
             suspicious=self._gathered.all(), kept=tuple(kept), notes=tuple(self._notes),
-            lines=self._lines, bytes_read=self._bytes_read, interrupted=self.interrupted)
+            lines=self._lines, bytes_read=self._bytes_read, interrupted=self.interrupted,
+            has_text=self._has_text)
+
+    def _has_note(self, file: str) -> bool:
+        return any(note.file == file for note in self._notes)
 
     def _note(self, file: str, text: str) -> None:
         self._notes.append(Note(file=file, text=text))

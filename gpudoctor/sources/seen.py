@@ -56,7 +56,8 @@ class Note:
 class Seen:
     """What was seen in all inputs. `shown` is by id, in the order of first sightings.
 
-    `interrupted` says that Ctrl-C ended the pass, and everything else is what was found until then.
+    `interrupted` says that Ctrl-C ended the pass, and everything else is what was found until then. Without
+    `has_text` every input was empty, blank or binary, or what only another program reads.
     """
 
     shown: Mapping[str, Shown]
@@ -66,3 +67,4 @@ class Seen:
     lines: int
     bytes_read: int
     interrupted: bool = False
+    has_text: bool = True

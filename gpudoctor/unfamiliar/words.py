@@ -16,7 +16,7 @@ _PIECES = re.compile(
 _CONTRACTED = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
 _LEFT_OUT = frozenset(
     "a an the any your my our this that these its it of in for on with by from at as and or please you i we "
-    "be been is are was were while when".split())
+    "be been being is are was were while when".split())
 _DENIED = frozenset(
     "do does did has have had would should need needs don doesn didn isn wasn aren weren hasn haven hadn "
     "wouldn shouldn needn".split())
@@ -24,6 +24,7 @@ _UNABLE = frozenset("can could able unable cannot couldn couldnt cant impossible
 _ABLE = frozenset({"can", "could", "able", "couldn"})
 _FAILED = frozenset("fail fails failed failing failure failures unsuccessful".split())
 _TROUBLE_WITH = frozenset("error errors problem problems trouble".split())
+_IN_USE = re.compile(r"\bin use\b", re.IGNORECASE)  # both words by themselves say nothing
 _MOODS = frozenset({"not", "cannot", "failed"})
 _SHORTEST_PLURAL = 4
 _SHORTEST_VERB = 4
@@ -33,7 +34,7 @@ _DROPS_ITS_E = ("creat", "locat", "allocat", "resolv", "writ", "initializ", "ini
 
 def words_of(line: str) -> list[str]:
     """Return the words of a line in small letters, without those that say nothing."""
-    said = _CONTRACTED.sub("n not", line[:LONGEST])
+    said = _IN_USE.sub("occupied", _CONTRACTED.sub("n not", line[:LONGEST]))
     pieces = [piece for piece in (found.lower() for found in _PIECES.findall(said)[:MOST_WORDS])
               if piece not in _LEFT_OUT]
     found: list[str] = []

@@ -56,6 +56,27 @@ def test_exit_codes_are_those_of_check(lines: tuple[str, ...], code: int, log: C
     jsonschema.validate(report, json.loads((ROOT / "gpudoctor/schema/report-1.json").read_text()))
 
 
+@pytest.mark.parametrize(("data", "reason"), [
+    (b"", "is empty: there is nothing to explain"),
+    (b" \n\0\t\n", "holds only blanks: there is nothing to explain"),
+    (bytes(range(256)) * 40, "is binary, not a text"),
+    (b"\x7fELF" + bytes(200), "is a program or a core file, not a text"),
+])
+def test_an_input_without_text_is_refused_in_one_line(data: bytes, reason: str, tmp_path: Path) -> None:
+    """It is no text that speaks of no fault."""
+    (tmp_path / "core").write_bytes(data)
+    run = explain(str(tmp_path / "core"))
+    assert (run.returncode, run.stdout) == (INPUT, "")
+    assert run.stderr == f"gpudoctor: {tmp_path}/core: {reason}\n"
+
+
+def test_an_empty_input_beside_a_log_is_named_and_the_log_explained(log: Callable[..., str]) -> None:
+    """One of several files is enough."""
+    run = explain(log(name="empty.log"), log(HOOK))
+    assert run.returncode == FINDINGS
+    assert "empty.log: holds only blanks" in run.stderr
+
+
 def test_what_is_a_failure_can_be_chosen(log: Callable[..., str]) -> None:
     """As for a check."""
     assert explain("--fail-on", "warning", log(TORN)).returncode == FINDINGS

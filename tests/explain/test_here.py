@@ -10,7 +10,7 @@ from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
 from gpudoctor.explain import Told, explain, findings, here
 from gpudoctor.explain.ranking import Candidate
-from gpudoctor.model import Certainty, Report, RuleDatabase, Severity, Undecided, Value
+from gpudoctor.model import Absent, Certainty, Known, Report, RuleDatabase, Severity, Undecided, Value
 
 NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
 
@@ -85,3 +85,18 @@ def test_what_the_text_states_and_the_machine_denies_is_shown() -> None:
     assert [(other.fact, other.saw) for other in found.contradictions] == [
         ("text.driver", "470.57.02 in the text, 580.95.05 on this machine")]
     assert getattr(found.snapshot.host["text.driver"], "value", None) == "580.95.05"
+
+
+def test_what_the_text_states_and_the_machine_has_none_of_is_shown() -> None:
+    """Such a text is of another machine; a card that no driver lists may still be there."""
+    bare = machine()
+    host = {**bare.snapshot.host, "driver.version": Absent(source="a test"),
+            "system.pci_nvidia": Known(value=(), source="a test")}
+    without = replace(bare, findings=(), snapshot=replace(bare.snapshot, host=host, gpus=()))
+    text = NO_DEVICE + "driver: 470.57.02\ngpu: NVIDIA H100\n"
+    assert [(other.fact, other.saw) for other in told(text, without).contradictions] == [
+        ("text.driver", "470.57.02 in the text, none on this machine"),
+        ("text.nvidia_card", "yes in the text, no on this machine")]
+    host["system.pci_nvidia"] = Known(value=("0000:01:00.0",), source="a test")
+    unlisted = replace(without, snapshot=replace(without.snapshot, host=host))
+    assert [other.fact for other in told(text, unlisted).contradictions] == ["text.driver"]

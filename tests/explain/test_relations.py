@@ -26,6 +26,14 @@ def related(**stated: Value) -> dict[str, Value | None]:
             for name, fact in found.items()}
 
 
+@pytest.mark.parametrize(("number", "version"), [
+    ("5105", "5.1.5"), ("6021", "6.0.21"), ("90102", "9.1.2"), ("8.9.7", "8.9.7"), ("8", "8"),
+])
+def test_the_number_of_a_cudnn_is_its_version(number: str, version: str) -> None:
+    """TensorFlow 1 prints what cuDNN calls itself."""
+    assert related(cudnn_compiled=number)["build_cudnn"] == version
+
+
 @pytest.mark.parametrize(("framework", "version", "cuda", "cudnn"), [
     ("tensorflow", "1.15.0", "10.0", "7"),  # older than the table of wheels
     ("tensorflow", "2.3.0", "10.1", "7"),

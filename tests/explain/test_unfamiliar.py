@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor import ruledb, texts
+from gpudoctor.derive.view import as_texts
 from gpudoctor.explain import explain
 from gpudoctor.explain.reading import Quoted, Reading
 from gpudoctor.explain.unfamiliar import MOST_LINES, said_otherwise
+from gpudoctor.explain.wording import PEOPLE, plain
 from gpudoctor.model import Certainty, RuleDatabase, Severity
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.phrases import Phrases
@@ -78,6 +80,11 @@ def test_a_phrase_with_a_star_takes_any_ending() -> None:
     ("this program was built without CUDA", "torch-compiled-without-cuda"),
     ("no kernel for a GPU of architecture sm_120", "cuda-no-binary-for-gpu"),
     ("access to /dev/nvidia0 was denied", "device-node-denied"),
+    ("yesterday the GPU stopped being used", "people-wants-gpu"),
+    ("the job cannot use my GPU", "people-wants-gpu"),
+    ("the NVIDIA driver is gone behind the reboot", "nvml-driver-not-loaded"),
+    ("conda moved TensorFlow from GPU to MKL", "people-cpu-build-installed"),
+    ("we suspect a failure of SELinux with our GPU", "selinux-refuses-in-words"),
 ])
 def test_a_line_is_read_by_what_it_names_and_says_of_it(line: str, symptom: str) -> None:
     """The words are the tables'; the symptom's own wordings are others."""
@@ -131,6 +138,69 @@ def test_known_wordings_that_explain_a_fault_are_not_read_again() -> None:
 def test_a_text_with_an_enclosure_for_a_card_is_read() -> None:
     """A pattern of people's words, without its article, is too short to look for."""
     assert texts.read_text("the card sits in an eGPU box\n", database()).said
+
+
+@pytest.mark.parametrize("table", ["spoken_things", "spoken_troubles"])
+def test_no_phrase_is_worn_down_to_a_word_that_says_something_else(table: str) -> None:
+    """Of "update your" only "update" would be looked for, of "in use" every "use"."""
+    harmless = {"or newer", "or higher"}
+    for row in database().tables[table].rows:
+        for phrase in as_texts(row["phrases"]):
+            left = words_of(phrase.replace("*", ""))
+            assert len(left) > 1 or len(phrase.split()) == 1 or phrase in harmless, phrase
+
+
+def test_no_sentence_of_people_is_worn_down_to_what_any_sentence_has() -> None:
+    """Without its article "my graphics card is" would be found in every "the GPU is"."""
+    for symptom in database().symptoms:
+        for pattern in symptom.patterns if symptom.program == PEOPLE else ():
+            left = plain(pattern)
+            assert len(left.split()) > 1 or left in ("egpu", pattern.lower()), pattern
+            assert left not in ("gpu is", "gpu in", "is gpu"), pattern
+
+
+@pytest.mark.parametrize(("is_warning", "resembles"), [(False, True), (True, False)])
+def test_what_a_warning_resembles_is_no_fault_yet(is_warning: bool, resembles: bool) -> None:
+    """Only what it names and says of it counts."""
+    line = Quoted(text="this TensorFlow binary initialises NVML driver library version", source="log:1",
+                  is_warning=is_warning)
+    found = said_otherwise(Reading(suspicious=(line,)), database())
+    assert any(said.because.startswith("it resembles") for said in found) is resembles
+
+
+@pytest.mark.parametrize(("sentence", "severity"), [
+    ("I don't have a GPU in my laptop.", Severity.BENIGN), ("I do have a GPU.", Severity.ERROR),
+])
+def test_who_has_no_card_needs_no_library_of_it(sentence: str, severity: Severity) -> None:
+    """And who has one does: the message is the same."""
+    text = f"{sentence}\nCould not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll\n"
+    assert explain(texts.read_text(text, database()), database()).findings[0].severity is severity
+
+
+def test_what_is_in_use_is_occupied() -> None:
+    """Neither word says so alone."""
+    assert "cuda-device-unavailable" in read_as("error: the GPU is in use")
+    assert "cuda-device-unavailable" not in read_as("error: how do I use the GPU")
+
+
+def test_a_sentence_is_read_beside_the_wording_that_is_known_in_it() -> None:
+    """People say several things in one line."""
+    text = "SELinux failure: GPU not detected in podman\n"
+    assert faults(text)[0] == "selinux-container"
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ("My notebook on colab cannot use the GPU.", "colab-runtime"),
+    ("tensorflow from conda: the GPU is not used", "conda-resolved-cpu-build"),
+    ("sbatch job on our slurm cluster: GPU not detected", "slurm-no-gres"),
+    ("framework: tensorflow 2.16.1\npip install tensorflow[and-cuda]\nI get an empty list, GPU not detected",
+     "pip-nvidia-libs-not-found"),
+    ("os: Windows 11\nframework: tensorflow 2.17\nTensorFlow does not use my GPU",
+     "windows-native-tf-dropped"),
+])
+def test_an_unused_card_is_weighed_by_where_it_is_and_what_was_installed(text: str, cause: str) -> None:
+    """The complaint itself says nothing of a cause."""
+    assert faults(f"{text}\n")[0] == cause
 
 
 def test_resemblance_finds_the_message_itself_first_and_nothing_in_strange_words() -> None:

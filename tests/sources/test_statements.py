@@ -124,6 +124,10 @@ def test_sentence_or_path(sentence: str, name: str, expected: object) -> None:
         ("module load CUDA/11.7 on hpc cluster", "hpc"),
         ("/kaggle/working", "kaggle"),
         ("running on an AWS EC2 machine", "cloud-vm"),
+        ("in WSL the card is not seen", "wsl2"),
+        ("micro-env: mamba create -n x", "conda"),
+        ("on the login node", "hpc"),
+        ("a node of OpenShift", "kubernetes"),
     ],
 )
 def test_place(text: str, place: str) -> None:
@@ -136,6 +140,7 @@ def test_place(text: str, place: str) -> None:
     [
         ("podman run --device nvidia.com/gpu=all", "kubernetes"),
         ("the collaboration", "colab"),
+        ("I use wsl 1, and in WSL nothing works", "wsl2"),
         ("insrunning", "slurm"),
         ("platform: wsl2\nos: Windows 11 WSL2", "windows"),
     ],

@@ -11,8 +11,9 @@ from typing import BinaryIO
 
 import pytest
 
+from gpudoctor.sources.heads import encoding_of
 from gpudoctor.sources.reading import (
-    CONTEXT_BYTES, LONGEST_BYTES, READ_BYTES, STRETCH_BYTES, Block, Reader, blocks, decompressed, encoding_of,
+    CONTEXT_BYTES, LONGEST_BYTES, READ_BYTES, STRETCH_BYTES, Block, Reader, blocks, decompressed,
     without_escapes,
 )
 
@@ -82,6 +83,31 @@ def test_encoding(head: bytes, expected: str) -> None:
 
 
 # -- gzip --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("data", "is_binary"), [
+    (bytes(range(256)) * 8, True),
+    (bytes((7 * place * place) % 251 for place in range(5000)), True),
+    (b"error\0 in line\0\0 7\n", False),
+    (b"\x1b[31merror\x1b[0m 10%\r 20%\r\x08\x08done\n", False),
+    ("caf\u00e9: erreur \u00e0 la ligne\n".encode("latin-1"), False),
+    ("error\n".encode("utf-16-le"), False),
+])
+def test_what_is_binary_is_said_to_be(data: bytes, is_binary: bool) -> None:
+    """A log that NUL bytes, colours, progress bars or Latin letters stand in is none."""
+    told: list[str] = []
+    reader = Reader(io.BytesIO(data), tell=told.append)
+    list(reader.blocks())
+    assert (told == ["is binary, not a text"], reader.has_text) == (is_binary, not is_binary)
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\t\r\n", b"\0\0\0", gzip.compress(b"\n")])
+def test_a_stream_without_a_letter_has_no_text(data: bytes) -> None:
+    """Whatever stands in it instead."""
+    told: list[str] = []
+    reader = Reader(io.BytesIO(data), tell=told.append)
+    list(reader.blocks())
+    assert not reader.has_text
 
 
 def test_gzip_is_recognised_by_its_content() -> None:
