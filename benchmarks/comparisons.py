@@ -48,6 +48,13 @@ def explain(environments: Environments, log: Path) -> Command:
     return Command(argv=argv, folder=environments.empty_folder, exit_codes=REPORTED)
 
 
+def recommend(environments: Environments, *wishes: str) -> Command:
+    """Return a recommendation for a machine with an L4 and a driver that is not the newest."""
+    machine = ("--python", "3.12", "--assume", "cc=8.9", "--assume", "driver=535.104.05")
+    argv = [str(environments.doctor / "gpudoctor"), "recommend", *machine, *wishes]
+    return Command(argv=argv, folder=environments.empty_folder, environment={"PATH": USUAL_PATH})
+
+
 def _python(environments: Environments, python: Path, *arguments: str) -> Command:
     return Command(argv=[str(python), *arguments], folder=environments.empty_folder)
 
@@ -94,6 +101,15 @@ def _explain_libraries(e: Environments) -> tuple[Command, Command]:
     return explain(e, e.short_log), _python(e, e.doctor / "python", "-c", EXPLAIN_LIBRARIES)
 
 
+def _recommend(e: Environments) -> tuple[Command, Command]:
+    return recommend(e), _python(e, e.doctor / "python", "-c", OWN_LIBRARIES)
+
+
+def _recommend_changes(e: Environments) -> tuple[Command, Command]:
+    wishes = ("--framework", "tensorflow", "--framework", "torch", "--may-change", "driver,python")
+    return recommend(e, *wishes), recommend(e)
+
+
 def _ripgrep(e: Environments) -> tuple[Command, Command]:
     ripgrep = shutil.which("rg")
     if ripgrep is None:
@@ -121,6 +137,10 @@ COMPARISONS: Sequence[Comparison] = (
                against="a script that imports TensorFlow and runs the same once", commands=_full, slow=True),
     Comparison(name="explain", about=f"explain, a log of {SHORT_LINES} lines", at_most=2.0,
                against="importing its own libraries", commands=_explain_libraries),
+    Comparison(name="recommend", about="recommend, every framework", at_most=8.0,
+               against="importing its own libraries", commands=_recommend),
+    Comparison(name="recommend-set", about="recommend, a set and its changes of driver and Python",
+               at_most=3.0, against="recommend, every framework", commands=_recommend_changes),
     Comparison(name="log", about=f"explain, a log of {LARGE_MEGABYTES} MB", at_most=10.0,
                against="rg -j1 -c -F -f, the literals of its patterns", commands=_ripgrep, slow=True),
 )

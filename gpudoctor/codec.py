@@ -62,6 +62,7 @@ def encode_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     """Return the snapshot as a `gpudoctor.snapshot/1` document."""
     return {
         "schema": SNAPSHOT_SCHEMA,
+        **({"redacted": True} if snapshot.redacted else {}),
         "host": encode_facts(snapshot.host),
         "gpus": _encode_scope(snapshot.gpus),
         "frameworks": _encode_scope(snapshot.frameworks),
@@ -223,8 +224,7 @@ def decode_snapshot(raw: Any, name: str) -> Snapshot:
             host=decode_facts(raw.get("host"), "host", Scope.HOST),
             gpus=_decode_scope(raw.get("gpus"), "gpus", Scope.GPU),
             frameworks=_decode_scope(raw.get("frameworks"), "frameworks", Scope.FRAMEWORK),
-            probes=_decode_probes(raw.get("probes")),
-        )
+            probes=_decode_probes(raw.get("probes")), redacted=raw.get("redacted") is True)
     except CodecError as error:
         raise CodecError(f"{name}: {error}") from None
 

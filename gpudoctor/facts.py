@@ -213,6 +213,8 @@ framework.distribution | text | frameworks | | the distribution that provides it
 framework.version | package_version | frameworks | | version of that distribution
 framework.location | path | frameworks | private | the package folder it lies in
 framework.installer | text | frameworks | | who installed it (pip, uv, conda)
+framework.requested | flag | frameworks | | that pip was told to install it by name; unknown where it left no mark, or where something else installed it
+framework.required_by | texts | frameworks | | the distributions that require it, where another framework is among them
 framework.build | text | frameworks | | cuda, cpu, rocm or xpu, as the build information on disk says
 framework.cuda | cuda_version | frameworks | | CUDA it was built for, as the files on disk say
 framework.cudnn | cudnn_version | frameworks | | cuDNN it was built for, as the files on disk say
@@ -265,6 +267,7 @@ cuda.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders
 container.withheld_capabilities | texts | derive | | compute and utility, where NVIDIA_DRIVER_CAPABILITIES keeps them from the container
 system.driver_command | command | derive | | how to install the NVIDIA driver out of this distribution's own packages
 system.oldest_card | compute_capability | derive | | oldest compute capability among the cards here
+python.conda_command | command | derive | | how to have conda install something for the patient
 python.pip_command | command | derive | | how to have pip install something for the patient
 python.pip_uninstall_command | command | derive | | how to have pip remove something from the patient
 python.colliding_unneeded | texts | derive | | distributions that share files with others and that no framework asks for
@@ -290,6 +293,7 @@ cuda.serves | flag | derive | | whether CUDA starts and lists at least one devic
 cuda.hides_every_device | flag | derive | | whether CUDA_VISIBLE_DEVICES alone keeps every device from programs
 cuda.library_kind | text | derive | | where the loaded libcuda came from: driver, compat, stub or other
 framework.has_gpu_build | flag | derive | | whether the installed build can use an NVIDIA GPU at all
+framework.brought_by | texts | derive | | the other frameworks with which it came along: nothing else requires it, and it is not known to be asked for
 framework.cuda_floor | cuda_version | derive | | oldest driver ceiling its CUDA runs on (minor-version compatibility)
 framework.code_is_listed | flag | derive | | whether a table row has the device code of this very build
 framework.nccl_oldest_card | compute_capability | derive | | oldest card that the NCCL of its packages has code for

@@ -81,7 +81,7 @@ def choose(
 
 def _explicit(said: str, environment: Mapping[str, str], folder: str, host: Host) -> Patient | NoPatient:
     if not said.strip() or "\0" in said:
-        return NoPatient(reason="--python names nothing")
+        return NoPatient(reason="it names nothing")
     path, because = _located(said, environment, folder, host), f"--python {said}"
     if path is None:
         whole = posixpath.join(folder, said)

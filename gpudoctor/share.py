@@ -51,7 +51,7 @@ def share(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot with private facts redacted, their shape kept."""
     names = _StandIns()
     return replace(
-        snapshot, host=_facts(snapshot.host, names), gpus=_scope(snapshot.gpus, names),
+        snapshot, redacted=True, host=_facts(snapshot.host, names), gpus=_scope(snapshot.gpus, names),
         frameworks=_scope(snapshot.frameworks, names),
         probes=tuple(replace(probe, detail=_text(probe.detail, names)) for probe in snapshot.probes))
 

@@ -70,8 +70,10 @@ def snapshot_schema() -> dict[str, Any]:
     probe = _object({"probe": TEXT, "outcome": {"enum": [o.value for o in Outcome] + ["not-asked"]},
                      "seconds": {"type": "number", "minimum": 0}, "detail": TEXT})
     return {"$schema": DIALECT, "title": SNAPSHOT_SCHEMA, "$defs": _FACT_TYPES, **_object({
-        "schema": {"const": SNAPSHOT_SCHEMA}, "host": _facts(Scope.HOST), "gpus": _scope(Scope.GPU),
-        "frameworks": _scope(Scope.FRAMEWORK), "probes": {"type": "array", "items": probe}})}
+        "schema": {"const": SNAPSHOT_SCHEMA}, "redacted": {
+            "const": True, "description": "stand-ins are in place of private names: no path need exist"},
+        "host": _facts(Scope.HOST), "gpus": _scope(Scope.GPU), "frameworks": _scope(Scope.FRAMEWORK),
+        "probes": {"type": "array", "items": probe}}, optional=("redacted",))}
 
 
 def _finding() -> dict[str, Any]:
@@ -171,7 +173,10 @@ def recommendation_schema() -> dict[str, Any]:
         "changes": {"type": "array", "items": _object({"change": TEXT, "gains": TEXTS})},
         "conflict": {**TEXTS, "description": "the smallest set of what was asked for that nothing fits"},
         "last": {"type": "array", "items": last,
-                 "description": "where nothing fits: the newest releases with code for the cards"}})}
+                 "description": "where nothing fits: the newest releases with code for the cards"},
+        "unserved": {"type": "array", "items": _object({"framework": TEXT, "oldest": TEXT, "newest": TEXT}),
+                     "description": "where nothing fits: frameworks of which no release that is known, from "
+                                    "the oldest to the newest, has code for the cards"}})}
 
 
 def lint_schema() -> dict[str, Any]:

@@ -15,6 +15,7 @@ from gpudoctor.assume import machines
 from gpudoctor.assume.laying import AssumptionError, require_version
 from gpudoctor.assume.observed import seen_by_running, unobserved
 from gpudoctor.assume.releases import items, releases
+from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.facts import CATALOGUE, LISTS, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
@@ -125,7 +126,7 @@ def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
         if name in _REPEATABLE and isinstance(before, Known):
             facts[name] = replace(before, value=(*items(before.value), *items(value)))
         else:
-            facts[name] = Known(value=value, source="assumed")
+            facts[name] = Known(value=value, source=ASSUMED)
     # a driver drives the cards there are: whichever was written first, the cards come first
     return {name: facts[name] for name in sorted(facts, key=lambda name: name != "cc")}
 

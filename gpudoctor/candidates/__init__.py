@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import __version__
 from gpudoctor.candidates import told
@@ -16,7 +17,7 @@ from gpudoctor.candidates.wishes import Wish, WishError, parse
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Change
 from gpudoctor.model import Ground as GroundInWords
-from gpudoctor.model import Known, LastStack, Recommendation, RuleDatabase, Snapshot
+from gpudoctor.model import Known, LastStack, Recommendation, RuleDatabase, Snapshot, Unserved
 
 __all__ = ["EXIT_NOTHING", "EXIT_SOMETHING", "Asked", "WishError", "recommend", "refuse"]
 
@@ -58,16 +59,20 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     if is_set and all(fitting.values()):
         found = list(judged_sets(wishes, fitting, judge))
     listed = [told.candidate(one, judge.base, why=False) for one in found if not asked.image]
+    listed += [told.without_build(wish, judge.base) for wish in wanted if not alone[wish.framework]]
     listed += [image for wish in wanted if not is_set for image in images_of(wish, judge.base)]
     offered = any(one.offered for one in listed)
+    explained = [judge.of((stack,)) for stack in _reasons(asked, judge)]
+    helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         exit_code=EXIT_SOMETHING if offered else EXIT_NOTHING, assumptions=asked.assumptions,
         wishes=tuple(wish.text for wish in wishes), ground=_in_words(judge.base),
-        candidates=tuple(sorted(_explained(listed, judge, asked), key=lambda one: not one.offered)),
-        changes=_changes(snapshot, database, asked, judge, alone, is_set=is_set),
+        candidates=tuple(sorted(_with_reasons(listed, explained, judge), key=lambda one: not one.offered)),
+        changes=_changes(snapshot, database, asked, judge, alone if not explained or asked.may_change else
+                         _refused(explained), is_set=is_set, is_lost=not offered),
         conflict=() if offered or not wishes or asked.image else _conflict(wishes, fitting, alone, judge),
-        last=() if offered else _last([w for w in wanted if not fitting[w.framework]], judge.base))
+        last=tuple(_last(helpless, judge.base)), unserved=tuple(_unserved(helpless, judge.base)))
 
 
 def _listed(wish: Wish, base: Ground, asked: Asked) -> list[Stack]:
@@ -77,13 +82,34 @@ def _listed(wish: Wish, base: Ground, asked: Asked) -> list[Stack]:
             and (stack.is_told or wish.is_exact)]
 
 
-def _explained(listed: Sequence[Candidate], judge: Judge, asked: Asked) -> list[Candidate]:
-    """Return the candidates, with the chain of reasons for those of which it is wanted."""
-    reasons = parse(asked.why, judge.base.database.tables, pre=asked.pre)
-    told_of = [told.candidate(judge.of((stack,)), judge.base, why=True)
-               for wish in reasons for stack in _listed(wish, judge.base, asked)]
+def _reasons(asked: Asked, judge: Judge) -> list[Stack]:
+    """Return the stacks of which the chain of reasons is wanted.
+
+    Of a framework without one release named, the newest, and the newest that nothing objects to.
+    """
+    found: list[Stack] = []
+    for wish in parse(asked.why, judge.base.database.tables, pre=asked.pre):
+        some = _listed(wish, judge.base, asked)
+        fitting = next((stack for stack in some if judge.fits(stack)), None)
+        few = [*some[:1], *([fitting] if fitting is not None and fitting not in some[:1] else [])]
+        found += some if wish.is_exact else few
+    return found
+
+
+def _with_reasons(listed: Sequence[Candidate], explained: Sequence[Judged], judge: Judge) -> list[Candidate]:
+    """Return the candidates, those that are to be explained with the chain of reasons, and first."""
+    told_of = [told.candidate(one, judge.base, why=True) for one in explained]
     names = {(one.name, one.cuda) for one in told_of}
     return [*told_of, *(one for one in listed if one.kind == "image" or (one.name, one.cuda) not in names)]
+
+
+def _refused(explained: Sequence[Judged]) -> dict[str, list[Judged]]:
+    """Return what was to be explained and is not offered, by framework."""
+    found: dict[str, list[Judged]] = {}
+    for one in explained:
+        if one.objections:
+            found.setdefault(one.stacks[0].framework, []).append(one)
+    return found
 
 
 def _conflict(wishes: Sequence[Wish], fitting: Mapping[str, Sequence[Stack]],
@@ -99,24 +125,37 @@ def _conflict(wishes: Sequence[Wish], fitting: Mapping[str, Sequence[Stack]],
 
 
 def _changes(snapshot: Snapshot, database: RuleDatabase, asked: Asked, judge: Judge,
-             alone: Mapping[str, Sequence[Judged]], *, is_set: bool) -> tuple[Change, ...]:
-    if not asked.may_change:
+             alone: Mapping[str, Sequence[Judged]], *, is_set: bool, is_lost: bool) -> tuple[Change, ...]:
+    """Return what changes would buy: those that were asked about; any, where there is no other way."""
+    kinds = asked.may_change or (KINDS if is_lost or asked.why else ())
+    if not kinds or not alone or asked.image:
         return ()
     stacks = {name: [one.stacks[0] for one in some] for name, some in alone.items()}
-    return tuple(Changes(snapshot, database, judge, stacks, is_set=is_set).worth(asked.may_change))
+    return tuple(Changes(snapshot, database, judge, stacks, is_set=is_set).worth(kinds))
 
 
-def _last(wanted: Sequence[Wish], base: Ground) -> tuple[LastStack, ...]:
-    """Return of each framework the newest release with code for every card here, whatever else it needs."""
-    here, found = capabilities(base), []
-    for name in (wish.framework for wish in wanted if here):
-        serving = (stack for stack in stacks_of(name, base.platform, base.database.tables)
-                   if not stack.is_prerelease and stack.serves(here))
-        newest = next(serving, None)
-        if newest is not None:
-            found.append(LastStack(framework=name, version=newest.version, cuda=newest.cuda,
-                                   python=newest.pythons))
-    return tuple(found)
+def _serving(name: str, base: Ground) -> Iterator[Stack]:
+    """Yield the releases with code for every card here, whatever else they need, the newest first."""
+    here = capabilities(base)
+    if here:
+        yield from (stack for stack in stacks_of(name, base.platform, base.database.tables)
+                    if not stack.is_prerelease and stack.serves(here))
+
+
+def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
+    """Yield of each framework the newest release with code for every card here."""
+    for name in names:
+        for newest in itertools.islice(_serving(name, base), 1):
+            yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons)
+
+
+def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:
+    """Yield each framework of which no release that is known has code for the cards here."""
+    for name in names if capabilities(base) else ():
+        known = [stack.version for stack in stacks_of(name, base.platform, base.database.tables)
+                 if stack.is_measured and not stack.is_prerelease]
+        if known and not any(True for _ in _serving(name, base)):
+            yield Unserved(framework=name, oldest=known[-1], newest=known[0])
 
 
 def _in_words(base: Ground) -> GroundInWords:

@@ -42,6 +42,7 @@ class Changes:
         cards = capabilities(judge.base)  # no driver and no Python brings code for them
         self._stacks = {name: [one for one in some if one.serves(cards)] for name, some in stacks.items()}
         self._groups: list[Group] = [tuple(stacks)] if is_set else [(name,) for name in stacks]
+        self._is_wsl = isinstance(judge.base.fact("system.wsl"), Known)  # there is never one inside
         self._judges: dict[Variant, Judge] = {Variant(): judge}
 
     def worth(self, kinds: Sequence[str]) -> list[Change]:
@@ -104,7 +105,8 @@ class Changes:
     def _words(self, variant: Variant) -> str:
         parts = []
         if variant.driver is not None:
-            parts.append(f"driver {self._base.driver or 'none'} -> {variant.driver}")
+            driver = "the driver in Windows" if self._is_wsl else "driver"
+            parts.append(f"{driver} {self._base.driver or 'none'} -> {variant.driver}")
         if variant.python is not None:
             parts.append(f"Python {self._base.place.python} -> {variant.python}")
         return " and ".join(parts)

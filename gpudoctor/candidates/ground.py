@@ -123,6 +123,8 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
         raise WishError("which Python is there could not be seen; name its version: --python 3.12")
     python = wanted or (own[0] if own else "")
     executable, packages = _value(snapshot, "python.executable"), _value(snapshot, "python.site_packages")
+    if snapshot.redacted:  # no command can name what has a stand-in for its name
+        executable = None
     is_own = wanted is None or (own is not None and own[0] == wanted)
     folders = as_texts(packages)
     if is_own and executable is not None and folders and _is_empty(snapshot):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpudoctor import derive, remedy
 from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.candidates import together
+from gpudoctor.candidates import together, toolkits
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
 from gpudoctor.candidates.stacks import Stack
@@ -42,11 +42,16 @@ class Judged:
     pin_reasons: tuple[str, ...] = ()
     subjects: Subjects | None = None
     snapshot: Snapshot | None = None
+    toolkit: toolkits.Toolkit | None = None
 
     @property
     def environment(self) -> Mapping[str, str]:
         """Return the variables that the fixes set; one that is taken away is empty."""
-        return {name: value for _, taken in self.remedies for name, value in taken.env.items()}
+        found = {name: value for _, taken in self.remedies for name, value in taken.env.items()}
+        if self.toolkit is not None and self.snapshot is not None:
+            fact = self.snapshot.host["loader.library_path"]
+            found["LD_LIBRARY_PATH"] = ":".join(as_texts(fact.value) if isinstance(fact, Known) else ())
+        return found
 
 
 @frozen
@@ -97,6 +102,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
     """Return the verdict and how it was reached; where that is known of one alike, it is followed."""
     breaks = tuple(dict.fromkeys(later_breaks(stacks, base)))
     pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[Cure]()
+    toolkit: toolkits.Toolkit | None = None
     database = base.database if known is None else replace(base.database, rules=known.rules)
     try:
         snapshot = _installed(stacks, base)
@@ -114,6 +120,11 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
             break
         cure = (_proven(errors, every, subjects, snapshot, base.database) if known is None else
                 _known(errors, known.fixes[len(taken):], subjects, base.database))
+        if cure is None and toolkit is None:
+            toolkit = toolkits.wanted(stacks, subjects[Scope.FRAMEWORK])
+            if toolkit is not None:
+                snapshot = toolkits.laid(snapshot, toolkit, database.tables)
+                continue
         if cure is None:
             break
         taken.append(cure)
@@ -122,7 +133,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
         pins += _new_words(before, snapshot.host.get(_PLANNED))
     said = _against(found, subjects, base)
     judged = Judged(
-        stacks=tuple(stacks), remedies=tuple((cure.finding, cure.remedy) for cure in taken),
+        stacks=tuple(stacks), remedies=tuple((cure.finding, cure.remedy) for cure in taken), toolkit=toolkit,
         errors=tuple(errors), objections=tuple(said), subjects=subjects, snapshot=snapshot,
         warnings=tuple(f for f in found.findings if f.severity is Severity.WARNING),
         pins=tuple(dict.fromkeys(pins)), pin_reasons=tuple(reason for _, reason in breaks))

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.candidates import commands
 from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.candidates.stacks import Stack, known_versions
+from gpudoctor.candidates.together import rule_of
+from gpudoctor.candidates.wishes import Wish
 from gpudoctor.engine import Subject, show_fact
 from gpudoctor.model import (
     Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope,
@@ -38,6 +40,16 @@ def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
         why=tuple(_chain(judged, base)) if why else ())
 
 
+def without_build(wish: Wish, base: Ground) -> Candidate:
+    """Return the newest release that is wished for, of which there is no build with CUDA for the platform."""
+    known = known_versions(wish.framework, base.database.tables)
+    newest = next((version for version in known if wish.allows(version)), known[0] if known else "")
+    said = f"no build of {wish.framework} with CUDA is known for {base.platform}"
+    return Candidate(
+        framework=wish.framework, version=newest.partition("+")[0], kind="pip", verdict=Fit.REJECTED,
+        rejected_by=(Rejection(rule=rule_of("wheel-arch-linux-aarch64", base.database), message=said),))
+
+
 def _least_cuda(judged: Judged) -> str | None:
     """Return the oldest CUDA that a driver must run for all of them, None where that is not known of each."""
     subjects = judged.subjects[Scope.FRAMEWORK] if judged.subjects is not None else ()
@@ -57,6 +69,7 @@ def _pythons(stacks: Sequence[Stack]) -> tuple[str, ...]:
 def _notes(judged: Judged) -> Iterator[str]:
     """Yield what to know before it is installed, each thing once."""
     said = (*(f"{remedy_words(taken)} ({finding.rule})" for finding, taken in judged.remedies),
+            *([judged.toolkit.in_words] if judged.toolkit is not None else []),
             *judged.pin_reasons, *(f"{finding.message} ({finding.rule})" for finding in judged.warnings),
             *_compiled(judged), *_indexes(judged), *_without_libraries(judged))
     yield from dict.fromkeys(said)
@@ -117,6 +130,8 @@ def _chain(judged: Judged, base: Ground) -> Iterator[str]:
     for finding, taken in judged.remedies:
         yield f"{finding.rule} {finding.cause}: {finding.message}"
         yield f"cured by: {remedy_words(taken)} (proven)"
+    if judged.toolkit is not None:
+        yield f"with a toolkit laid over it: {judged.toolkit.in_words}"
     spoke = {finding.rule: finding for finding in judged.errors}
     for objection in judged.objections:
         yield f"{objection.rule}: {objection.message}"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import FRAMEWORKS, Stack, known_versions
+from gpudoctor.candidates.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
 from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables
@@ -17,6 +17,7 @@ _FORM = re.compile(
     r"\s*([A-Za-z][A-Za-z0-9_.-]{0,40})\s*(?:\[\s*([a-z0-9-]{1,20})\s*\])?\s*((?:>=|<=|===?|!=|~=|>|<).{1,80})?\s*\Z")
 _OTHER_NAMES = {"tf": "tensorflow", "pytorch": "torch", "paddlepaddle": "paddle",
                 "paddlepaddle-gpu": "paddle"}
+_PLATFORMS = ("linux_x86_64", "linux_aarch64")
 _NEAREST = 3
 _LONGEST = 80
 
@@ -43,6 +44,10 @@ class Wish:
         """Return whether one release is named, so that it is told of even where little is known of it."""
         return any(bound.startswith("==") and not bound.endswith("*") for bound in self.bounds)
 
+    def allows(self, version: str) -> bool:
+        """Return whether a final release meets the bounds; a local label is a matter of the index."""
+        return not versions.parse(version).is_prerelease and _meets(version, self.bounds)
+
     def admits(self, stack: Stack) -> bool:
         """Return whether a stack is what is wished for."""
         labelled = stack.release.partition("==")[2]
@@ -63,6 +68,7 @@ def parse(texts: Iterable[str], tables: Tables, *, pre: bool = False) -> tuple[W
                                       extra=wish.extra or before.extra)
     for wish in joined.values():
         _require_known(wish, tables, pre=pre)
+        _require_extra(wish, tables)
     return tuple(joined.values())
 
 
@@ -108,6 +114,21 @@ def _require_known(wish: Wish, tables: Tables, *, pre: bool) -> None:
     clash = _smallest_clash(wish.bounds, known)
     raise WishError(f"{' and '.join(f'{wish.framework}{bound}' for bound in clash)} contradict one another: "
                     "no release that these rules know meets them all")
+
+
+def _require_extra(wish: Wish, tables: Tables) -> None:
+    """Raise `WishError` where no release that is wished for has the extra that was named."""
+    every = [stack for platform in _PLATFORMS for stack in stacks_of(wish.framework, platform, tables)]
+    if not wish.extra or any(wish.admits(stack) for stack in every):
+        return
+    having = [one.version for one in every if one.extra == wish.extra and not one.is_prerelease]
+    if having:
+        ends = sorted(set(having), key=versions.parse)
+        raise WishError(f"{wish.text}: no such release has the extra {wish.extra}; {ends[0]} to {ends[-1]} "
+                        "have it")
+    known = ", ".join(sorted({stack.extra for stack in every} - {""}))
+    raise WishError(f"{wish.framework}[{wish.extra}]: {wish.framework} has no such extra that brings CUDA"
+                    f"{f' (known: {known})' if known else ', and needs none'}")
 
 
 def _smallest_clash(bounds: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from gpudoctor.cli.memory import NO_MEMORY, is_out_of_memory, say_nothing_of_mem
 from gpudoctor.cli.streams import Closed, forget_output
 
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
+_OF_PYDANTIC = "Value error, "  # with which typer begins what it says of a choice
 _COMPLETION = "_GPUDOCTOR_COMPLETE"  # by which a shell asks typer to complete a line
 _spare_memory = [bytes(1 << 20)]  # let go of when something fails: without memory nothing could be said
 ISSUES_HINT = "if that does not help, report it at https://github.com/gpudoctor/gpudoctor/issues"
@@ -126,6 +127,8 @@ def _command() -> int:
         show = getattr(error, "show", None)
         if show is None:
             raise
+        if isinstance(said := getattr(error, "message", None), str):
+            setattr(error, "message", said.removeprefix(_OF_PYDANTIC))  # noqa: B010 - no class of ours has it
         show()
         return EXIT_USAGE
     if code == EXIT_INTERRUPTED:

@@ -16,6 +16,9 @@ class Shell(str, Enum):
     """Who reads the lines."""
 
     SH = "sh"
+    BASH = "bash"
+    ZSH = "zsh"
+    DASH = "dash"
     FISH = "fish"
     POWERSHELL = "powershell"
     DOCKERFILE = "dockerfile"
@@ -26,7 +29,8 @@ class Shell(str, Enum):
 
 def env(
     context: typer.Context,
-    shell: Annotated[Shell, typer.Option(help="Who reads the lines; sh is for dash, bash, zsh.")] = Shell.SH,
+    shell: Annotated[Shell, typer.Option(
+        help="Who reads the lines; sh, bash, zsh and dash read the same ones.")] = Shell.SH,
     python: parameters.Python = None,
     kernel: parameters.KernelName = None,
     pid: parameters.ProcessNumber = None,

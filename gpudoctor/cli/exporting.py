@@ -12,7 +12,7 @@ from gpudoctor.model import Known, Severity
 from gpudoctor.model.plan import Plan
 from gpudoctor.planning.exports import is_of_shell, variables
 from gpudoctor.render import shells
-from gpudoctor.render.plain import printable
+from gpudoctor.render.plain import REDACTED, printable
 
 
 def env(asked: Asked, shell: str) -> int:
@@ -23,6 +23,8 @@ def env(asked: Asked, shell: str) -> int:
     python = report.snapshot.host.get("python.executable")
     interpreter = str(python.value) if isinstance(python, Known) else "python"
     written = shells.write(variables(plan.steps), shell, interpreter)
+    if written.text and report.snapshot.redacted:
+        _say(f"redacted: {REDACTED}")
     for refused in written.refused:
         _say(f"not written: {refused}")
     for fault in plan.left:

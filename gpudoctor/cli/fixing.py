@@ -17,7 +17,8 @@ from gpudoctor.planning import document
 from gpudoctor.render import plan as plan_text
 from gpudoctor.render import plan_end
 
-_OTHER_MACHINES = ("--from", "--assume", "--pid")
+_OTHER_MACHINES = {"--from": "the machine that was recorded", "--assume": "a machine that is partly assumed",
+                   "--pid": "the place where that process runs"}
 _OF_APPLYING = ("--yes-safe", "--dry-run", "--log")
 _REPEATED = {"--python": "python", "--kernel": "kernel", "--pid": "pid", "--from": "recorded",
              "--depth": "depth", "--fail-on": "fail_on", "--rules": "rules"}
@@ -117,8 +118,9 @@ def _shown(plan: Plan, applied: Applied | None, asked: Asked, again: str, exit_c
     if asked.format == "json":
         return json.dumps(document.encode(plan, applied, exit_code), indent=2, ensure_ascii=True) + "\n"
     terminal = sys.stdout.isatty() and asked.output in (None, "-")
+    elsewhere = next((words for name, words in _OTHER_MACHINES.items() if name in asked.given), "")
     text = plan_text.render(plan, width=showing.width(terminal), colour=terminal and showing.colour(),
-                            again=again, is_here=not any(name in asked.given for name in _OTHER_MACHINES))
+                            again=again, elsewhere=elsewhere)
     if applied is not None:
         text += plan_end.render(plan, applied, width=showing.width(False), colour=False, again=again)
     return text

@@ -7,6 +7,7 @@ import re
 from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
 from gpudoctor.cli import sources, visits
 from gpudoctor.cli.errors import UsageError
+from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Snapshot
 
@@ -27,6 +28,10 @@ class Host:
         """Return the interpreter to examine and the version that is wanted; each may be left open."""
         assumed_versions = [text.partition("=")[2].strip() for text in self.assume
                             if text.partition("=")[0].strip() == _PYTHON]
+        said = list(dict.fromkeys([*([f"--python {self.python}"] if self.python is not None else []),
+                                   *(f"--assume python={version}" for version in assumed_versions)]))
+        if len({text.replace("=", " ").split()[-1] for text in said}) > 1:
+            raise UsageError(f"{said[0]} and {said[-1]} contradict one another")
         wanted = self.python or next(iter(assumed_versions), None)
         match = _VERSION.match(wanted) if wanted is not None else None
         if match is not None:
@@ -49,4 +54,4 @@ class Host:
 
             snapshot = snapshots.read(local.collect(visits.visit_here(interpreter, "static", self.timeout)))
         facts = assumed([pair for pair in pairs if pair[0] != _PYTHON])
-        return lay(unobserved(snapshot, facts, framework=None), facts, database.tables, source="assumed")
+        return lay(unobserved(snapshot, facts, framework=None), facts, database.tables, source=ASSUMED)

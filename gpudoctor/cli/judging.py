@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpudoctor import looking, trial
 from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
+from gpudoctor.assume.marking import marked
 from gpudoctor.child import REAP_SECONDS
 from gpudoctor.cli import sources, wish
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.derive import requirements
+from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.examine import Policy, examine, with_wishes
 from gpudoctor.model import Remedy, Report, Severity, Snapshot
 from gpudoctor.probes import snapshot as snapshots
@@ -32,7 +34,7 @@ class Judge:
 
     def __init__(self, asked: Asked, watch: Stopwatch) -> None:
         self._policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided,
-                              requirements=[requirements.parse(text) for text in asked.require])
+                              requirements=requirements.parse_all(asked.require))
         self._pairs = [parse_assumption(text) for text in asked.assume]
         self._wish = wish.parse(asked.gpu, asked.stages, asked.smoke_timeout)
         self._watch = watch
@@ -51,11 +53,11 @@ class Judge:
         if self._pairs:
             facts = assumed(self._pairs)
             snapshot = lay(unobserved(snapshot, facts, framework=None), facts, self.database.tables,
-                           source="assumed")
-        if self.machine is None:  # what is judged later is this one in other environments
-            self.machine = with_wishes(snapshot, self.database, self._policy)
+                           source=ASSUMED)
+        machine = with_wishes(snapshot, self.database, self._policy)
+        self.machine = self.machine or machine  # what is judged later is this one in other environments
         report = examine(snapshot, self.database, self._policy, self._watch.begin)
-        return replace(report, assumptions=self._asked.assume)
+        return marked(report, machine, self._asked.assume, self.database) if self._pairs else report
 
     def examined_here(self, visit: local.Visit, raw: RawDocument, begun: float) -> Report:
         """Return the report on this machine, of which the collectors' answers are there, its fixes tried."""

@@ -67,7 +67,11 @@ def _prepare(parameters: list[Any]) -> None:
 
 
 class Command(typer.core.TyperCommand):
-    """A command whose plain values cost nothing."""
+    """A command whose plain values cost nothing, and whose arguments stand without braces in its usage."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words behind the command's name; typer from 0.29 on has braces around a required one."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, as typer does."""

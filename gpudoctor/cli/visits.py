@@ -27,7 +27,7 @@ def refuse(given: Collection[str], depth: str, output: str | None) -> None:
 
 
 def _refuse_clashes(given: Collection[str], depth: str) -> None:
-    """Refuse two things to look at, and how to look at what is recorded or not to be run."""
+    """Refuse two things to look at, and how to look at what is recorded, assumed or not to be run."""
     looked_at = [name for name in _LOOKED_AT if name in given]
     how = [name for name in _HOW_TO_LOOK if name in given]
     clash = [*looked_at, *how] if "--from" in given else looked_at
@@ -37,6 +37,9 @@ def _refuse_clashes(given: Collection[str], depth: str) -> None:
     running = [name for name in how if name in _HOW_TO_RUN]
     if running and depth != "smoke":
         raise UsageError(f"{running[0]} is for --depth smoke; at depth {depth} no framework is run")
+    if running and "--assume" in given:
+        raise UsageError(f"{running[0]} and --assume exclude one another: nothing is run on a machine that "
+                         "is partly assumed")
 
 
 def visit_here(python: str | None, depth: str, timeout_seconds: float, kernel: str | None = None,
@@ -49,7 +52,9 @@ def visit_here(python: str | None, depth: str, timeout_seconds: float, kernel: s
                       as_module=os.path.basename(sys.argv[0]) == "__main__.py")
     folder = _current_folder()
     chosen = patient.choose(explicit=python, environment=variables, own=own, folder=folder)
-    if kernel is not None and isinstance(chosen, patient.Patient):
+    if isinstance(chosen, patient.NoPatient):
+        raise InputError(f"--python: {chosen.reason}; name an interpreter, or the folder of an environment")
+    if kernel is not None:
         from gpudoctor.transports import kernelspec
 
         found = kernelspec.find(kernel, environment=variables, default=chosen, folder=folder,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 
 from gpudoctor.courses import STAGES, Wish
 from gpudoctor.render.plain import printable
+
+_CARD = re.compile(r"\d{1,4}|(?:GPU|MIG)-[0-9a-z-]{0,80}", re.IGNORECASE)  # of a UUID its beginning is enough
 
 
 class WishError(ValueError):
@@ -22,6 +25,10 @@ def parse(gpus: Sequence[str] | None, stages: Sequence[str] | None, limit_second
     if stages and not named:
         raise WishError(f"--stages names nothing; there are {', '.join(STAGES)}")
     cards = [name.strip() for text in gpus or () for name in text.split(",") if name.strip()]
+    wrong = next((name for name in cards if _CARD.fullmatch(name) is None), None)
+    if wrong is not None:
+        raise WishError(f"--gpu {printable(wrong, 80)}: no card is called so; give an index or a UUID as "
+                        "nvidia-smi -L prints them")
     if gpus and not cards:
         raise WishError("--gpu names nothing; give an index or a UUID as nvidia-smi -L prints them")
     return Wish(gpus=tuple(cards), stages=tuple(named) or STAGES, limit_seconds=limit_seconds)

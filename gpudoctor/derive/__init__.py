@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.derive import accelerators
+from gpudoctor.derive import accelerators, brought
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import moves, packages, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
-from gpudoctor.derive.lazy import Derivation, LazyFacts, Narrowed
+from gpudoctor.derive.lazy import Derivation, LazyFacts, Narrowed, Supposed
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.view import View
 from gpudoctor.engine import Subject, Subjects
@@ -34,45 +34,48 @@ _LATER_OF_FRAMEWORK: Facts = dict.fromkeys(
     (*promised("stages", Scope.FRAMEWORK), "framework.horovod"), _OLDER)
 
 
-def subjects(snapshot: Snapshot, database: RuleDatabase) -> Subjects:
+def subjects(snapshot: Snapshot, database: RuleDatabase,
+             of: type[LazyFacts] = LazyFacts) -> Subjects:
     """Return every subject that rules are judged for, with probed and derived facts.
 
-    A scope that could not be enumerated yields one subject in which all its facts are unknown.
+    A scope that could not be enumerated yields one subject in which all its facts are unknown. `of` is what
+    holds them: `Supposed` marks what rests on an assumption.
     """
-    host = LazyFacts({**_LATER_OF_HOST, **snapshot.host}, {}, _with_scopes(snapshot), database, _NOT_PROBED)
+    host = of({**_LATER_OF_HOST, **snapshot.host}, {}, _with_scopes(snapshot), database, _NOT_PROBED)
     cards, blind_cards = _scope(snapshot.gpus)
     patients, blind_patients = _scope(snapshot.frameworks)
     of_framework = {
         **framework_derivations.derivations(() if blind_cards else cards, blind_cards),
+        "framework.brought_by": lambda view: brought.brought_by(view, patients),
         "framework.served_devices": lambda view: visible.served_devices(view, snapshot)}
     gpus, frameworks, pairs = [], [], []
     for number, card in enumerate(cards):
-        facts = LazyFacts(card, host, _of_card(card, snapshot), database, blind_cards or _NOT_PROBED)
+        facts = of(card, host, _of_card(card, snapshot), database, blind_cards or _NOT_PROBED)
         gpus.append(Subject(name=_gpu_name(card, number, blind_cards), facts=facts, gpu=number,
                             missing=blind_cards or _NOT_PROBED))
     for number, patient in enumerate(patients):
         missing = blind_patients or _NOT_PROBED
         own = patient if blind_patients else {**_LATER_OF_FRAMEWORK, **patient}
-        facts = LazyFacts(own, host, of_framework, database, missing)
+        facts = of(own, host, of_framework, database, missing)
         name = _framework_name(patient, blind_patients)
         frameworks.append(Subject(name=name, facts=facts, framework=number, missing=missing))
     for gpu in gpus:
         for framework in frameworks:
             missing = blind_cards or blind_patients or _NOT_PROBED
             of_pair = {**_of_card(cards[gpu.gpu or 0], snapshot), **PAIR_DERIVATIONS}
-            facts = LazyFacts(cards[gpu.gpu or 0], framework.facts, of_pair, database, missing)
+            facts = of(cards[gpu.gpu or 0], framework.facts, of_pair, database, missing)
             pairs.append(Subject(name=f"{gpu.name} x {framework.name}", facts=facts, missing=missing,
                                  gpu=gpu.gpu, framework=framework.framework))
     return {Scope.HOST: [Subject(name="host", facts=host)], Scope.GPU: gpus, Scope.FRAMEWORK: frameworks,
             Scope.PAIR: pairs}
 
 
-def complete(snapshot: Snapshot, database: RuleDatabase) -> Snapshot:
+def complete(snapshot: Snapshot, database: RuleDatabase, of: type[LazyFacts] = LazyFacts) -> Snapshot:
     """Return the snapshot with its derived facts in it, for people and programs; pairs are left out.
 
     They are computed when they are read: text shows few of them.
     """
-    found = subjects(snapshot, database)
+    found = subjects(snapshot, database, of)
     frameworks = snapshot.frameworks if isinstance(snapshot.frameworks, Unknown) else tuple(
         Narrowed(subject.facts, _is_of_framework) for subject in found[Scope.FRAMEWORK])
     return replace(snapshot, host=found[Scope.HOST][0].facts, frameworks=frameworks)
@@ -179,4 +182,4 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
     }
 
 
-__all__ = ["complete", "subjects"]
+__all__ = ["Supposed", "complete", "subjects"]

@@ -1,4 +1,4 @@
-"""How to run the patient's own pip."""
+"""How to run the patient's own pip, or conda for its environment."""
 
 from __future__ import annotations
 
@@ -22,3 +22,12 @@ def pip_uninstall_command(view: View) -> Fact:
     if isinstance(view.fact("python.pip_version"), Absent):
         return Known(value=f"uv pip uninstall --python {python}", source="the patient has no pip")
     return Known(value=f"{python} -m pip uninstall --yes", source="the patient's pip")
+
+
+def conda_command(view: View) -> Fact:
+    """Return how to have conda install something for the patient, whichever environment is active."""
+    prefix = view.value("python.prefix")
+    if prefix is None:
+        return Known(value="conda install", source="the environment of the patient is not known")
+    into = f"--prefix {shlex.quote(str(prefix))}"
+    return Known(value=f"conda install {into}", source="the patient's environment")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from gpudoctor import versions
 from gpudoctor.frozen import frozen
@@ -105,11 +106,13 @@ def _list(signature: Record, key: str) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else ()
 
 
+@lru_cache(maxsize=1024)
 def _split(text: str) -> tuple[int, int, str] | None:
     match = _CAPABILITY.match(text)
     return (int(match[1]), int(match[2]), match[3]) if match else None
 
 
+@lru_cache(maxsize=4096)
 def _sass_runs(compiled_for: str, capability: str) -> bool:
     """Return whether machine code runs on a card: same major, no newer minor; "9.0a" on 9.0 alone."""
     code, card = _split(compiled_for), _split(capability)
@@ -118,7 +121,8 @@ def _sass_runs(compiled_for: str, capability: str) -> bool:
     return code[1] == card[1] if code[2] == "a" else code[1] <= card[1]
 
 
-def _smallest_isa(entries: Sequence[str], capability: str) -> str | None:
+@lru_cache(maxsize=4096)
+def _smallest_isa(entries: tuple[str, ...], capability: str) -> str | None:
     """Return the oldest PTX ISA among the entries ("9.0@8.5") that can be compiled for the card."""
     fitting = []
     for entry in entries:
@@ -131,7 +135,8 @@ def _smallest_isa(entries: Sequence[str], capability: str) -> str | None:
     return min(fitting, key=versions.parse, default=None)
 
 
-def _newest_target(entries: Sequence[str], capability: str) -> str | None:
+@lru_cache(maxsize=4096)
+def _newest_target(entries: tuple[str, ...], capability: str) -> str | None:
     """Return the newest card that PTX is for among what can be compiled for this one."""
     wanted, card = [_split(entry.partition("@")[0]) for entry in entries], _split(capability)
     fitting = [found[:2] for found in wanted if found and card and _compiles(found, card)]

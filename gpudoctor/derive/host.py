@@ -161,6 +161,7 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "system.nvidia_pci_drivers": nvidia_pci_drivers,
     "cuda.library_kind": library_kind,
     **DRIVER_DERIVATIONS,
+    "python.conda_command": commands.conda_command,
     "python.pip_command": commands.pip_command,
     "python.pip_uninstall_command": commands.pip_uninstall_command,
 }

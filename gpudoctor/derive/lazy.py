@@ -6,11 +6,14 @@ Most rules are decided by their first conditions, so most derivations are never 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from gpudoctor.derive.view import NotKnown, View
-from gpudoctor.model import Fact, Facts, RuleDatabase, Unknown
+from gpudoctor.model import Fact, Facts, Known, RuleDatabase, Unknown
 
 Derivation = Callable[[View], Fact]
+ASSUMED = "assumed"  # the source of what was not seen
 
 
 class LazyFacts(Mapping[str, Fact]):
@@ -80,3 +83,26 @@ class Narrowed(Mapping[str, Fact]):
     def __len__(self) -> int:
         """Return how many names there are."""
         return sum(1 for _ in self)
+
+
+class Supposed(LazyFacts):
+    """Facts of a machine that is partly assumed: what is computed from an assumption says so."""
+
+    def __init__(self, *facts: Any) -> None:
+        """Take what `LazyFacts` takes."""
+        super().__init__(*facts)
+        self._reading: list[bool] = []  # of each derivation under way, whether it has read an assumption
+
+    def __getitem__(self, name: str) -> Fact:
+        """Return a fact, an assumption's consequence marked; raise KeyError when nobody filled it in."""
+        is_new = name not in self._computed and name not in self._own and name in self._derivations
+        self._reading.append(False)
+        try:
+            fact = super().__getitem__(name)
+        finally:
+            rests = self._reading.pop()
+        if is_new and rests and isinstance(fact, Known) and not fact.source.startswith(ASSUMED):
+            fact = self._computed[name] = replace(fact, source=f"{ASSUMED}: {fact.source}")
+        if self._reading and isinstance(fact, Known) and fact.source.startswith(ASSUMED):
+            self._reading[-1] = True
+        return fact

@@ -31,6 +31,10 @@ def release_rows(view: View, name: str) -> Iterator[Row]:
 
 def own_row(view: View) -> Row | None:
     """Return the row of this very build: by its library's sha256; by version where RECORD lists none."""
+    return view.once("own row", _own_row)
+
+
+def _own_row(view: View) -> Row | None:
     name = view.need_text("framework.name")
     if name != "jax" and not published.is_listed(name, view.tables):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import visible
@@ -82,6 +82,36 @@ def _in_common(*bounds: str) -> bool:
     near = {int(size) + step for size in sizes for step in (-1, 0, 1)}
     return any(number >= 0 and all(_within_bound(bound, Known(value=number, source=_SOURCE)) is True
                                    for bound in bounds) for number in near)
+
+
+def parse_all(texts: Sequence[str]) -> tuple[Requirement, ...]:
+    """Return the requirements; raise `RequirementError` where nothing meets them all, naming the fewest."""
+    found = together(map(parse, texts))
+    for subject in FRAMEWORKS:
+        mine = [requirement for requirement in found if requirement.subject == subject]
+        if not _can_be_met(mine):
+            fewest = next(some for count in range(1, len(mine) + 1)
+                          for some in itertools.combinations(mine, count) if not _can_be_met(some))
+            named = " and ".join(f"--require {one.text!r}" for one in fewest)
+            raise RequirementError(f"{named}: no release meets it" if len(fewest) == 1 else
+                                   f"{named} contradict one another: no release meets them")
+    return found
+
+
+def _can_be_met(requirements: Sequence[Requirement]) -> bool:
+    """Return whether some version is within every bound: one that is named there, or just beside one."""
+    parts = [part.strip() for one in requirements for part in one.bound.split(",") if part.strip()]
+    named_there = [part.lstrip("=<>!~ ").removesuffix(".*") for part in parts]
+    known = ["0", *named_there, *(f"{name.partition('+')[0]}{beside}"
+                                  for name in named_there for beside in ("", ".0.1", ".1"))]
+    return not parts or any(_lies_within(version, parts) for version in known)
+
+
+def _lies_within(version: str, bounds: Sequence[str]) -> bool:
+    try:
+        return all(versions.within(version, bound) for bound in bounds)
+    except versions.Incomparable:
+        return False
 
 
 def derivations(snapshot: Snapshot) -> Mapping[str, Derivation]:

@@ -22,8 +22,9 @@ PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
 # Some are information, some about gpudoctor itself: what it foretold did not come true, its rules are old.
 # The last two are seen before anything failed: who shares no memory and starts no container never notices.
 _NO_FAULT_OF_THE_MACHINE = (
-    "framework-not-installed", "unknown-card", "other-accelerator", "loader-trace-differs",
-    "rules-older-than-machine", "rules-package-refused", "shm-too-small", "nvidia-container-toolkit-missing")
+    "framework-came-along", "framework-not-installed", "unknown-card", "other-accelerator",
+    "loader-trace-differs", "rules-older-than-machine", "rules-package-refused", "shm-too-small",
+    "nvidia-container-toolkit-missing")
 # facts that list ids of symptoms: an id that is renamed would silently stop to count
 _OF_SYMPTOMS = ("text.symptoms", "framework.symptoms")
 _VISIBLE = {

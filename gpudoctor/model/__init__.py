@@ -5,7 +5,7 @@ Facts describe a machine; a `Snapshot` holds them; `Rule` pages judge them; a `R
 
 from gpudoctor.model.course import Course, Skip
 from gpudoctor.model.recommendation import (
-    Candidate, CardSummary, Change, Fit, Ground, LastStack, Member, Recommendation, Rejection,
+    Candidate, CardSummary, Change, Fit, Ground, LastStack, Member, Recommendation, Rejection, Unserved,
 )
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
@@ -22,5 +22,5 @@ __all__ = [
     "Judgement", "Known", "LastStack", "Member", "Operand", "Operator", "ProbeRun", "Recommendation",
     "Record", "Rejection", "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity",
     "Skip", "Snapshot", "Source", "Suspect", "SymptomExample", "SymptomPattern", "Table", "Tables",
-    "Undecided", "Unknown", "Value", "Verdict", "WordIndex",
+    "Undecided", "Unknown", "Unserved", "Value", "Verdict", "WordIndex",
 ]

@@ -91,6 +91,15 @@ class LastStack:
 
 
 @frozen
+class Unserved:
+    """A framework of which no release has code for the cards here, of those whose code is known."""
+
+    framework: str
+    oldest: str
+    newest: str
+
+
+@frozen
 class CardSummary:
     """A card, and the reduced precisions that it computes in."""
 
@@ -128,3 +137,4 @@ class Recommendation:
     changes: tuple[Change, ...] = ()
     conflict: tuple[str, ...] = ()
     last: tuple[LastStack, ...] = ()
+    unserved: tuple[Unserved, ...] = ()

@@ -57,10 +57,12 @@ class ProbeRun:
 class Snapshot:
     """All a machine told us: the only input of the pure half of the program.
 
-    A scope that could not be enumerated is `Unknown`, which is not the same as empty.
+    A scope that could not be enumerated is `Unknown`, which is not the same as empty. `redacted`:
+    stand-ins are in place of private names, so that no path in it need exist.
     """
 
     host: Facts
     gpus: tuple[Facts, ...] | Unknown = ()
     frameworks: tuple[Facts, ...] | Unknown = ()
     probes: tuple[ProbeRun, ...] = ()
+    redacted: bool = False

@@ -89,8 +89,15 @@ def describe(distribution: "Distribution") -> "Dict[str, Any]":
         "extras": headers.get("provides-extra", []),
         "tags": wheel.get("tag", []),
         "installer": installer.get("text", "").strip() or None,
+        "requested": os.path.exists(os.path.join(path, "REQUESTED")),
         "direct_url": os.path.exists(os.path.join(path, "direct_url.json")),
     }
+
+
+def requirements_of(distribution: "Distribution") -> "Tuple[List[str], Optional[str]]":
+    """Return the lines in which a distribution's metadata requires others, and why they cannot be read."""
+    metadata = _metadata_text(distribution["path"])
+    return _headers(metadata.get("text", "")).get("requires-dist", []), metadata.get("error")
 
 
 def _first(headers: "Dict[str, List[str]]", name: str) -> "Optional[str]":

@@ -6,7 +6,9 @@ local file could hide a module, beside the current one and PYTHONPATH), `scan_co
 
 import os
 
-from . import collisions, device_code, distributions, horovod, interpreter, libraries, packages, shadowing
+from . import (
+    collisions, device_code, distributions, horovod, interpreter, libraries, packages, requirers, shadowing,
+)
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ def _examined(
     claims = _claims(installed, records)
     for framework in frameworks:
         framework["shipped"] = _guarded(packages.shipped_libraries, framework, claims)
+        framework["required_by"] = _guarded(requirers.examine, framework, frameworks, installed)
         framework["horovod"] = _guarded(horovod.examine, framework["name"], folders)
         if request.get("scan_code"):
             framework["code"] = _guarded(device_code.scan, framework["shipped"])

@@ -21,7 +21,7 @@ from gpudoctor.planning import undoing
 _ELSEWHERE: Mapping[FixKind, str] = {
     "container": "it is done where the container is started",
     "image": "it is done where the image is made or chosen",
-    "hardware": "it is done to the hardware",
+    "hardware": "no command does it here: it is about the machine itself, or which one is used",
 }
 _RESTART = "reboot"
 _ANSWERS = ("cuda.", "nvml.", "gpu.in_")
@@ -176,6 +176,8 @@ def _changes(choice: Choice, database: RuleDatabase) -> Iterator[Change]:
             continue
         fact = _release(subject) if name == "release" else subject.fact(_STANDS_FOR.get(name, name))
         before, after = _shown(fact), None if value is None else _in_short(value)
+        if name == "release" and before == after:
+            after = "the same release, another build"
         if before != after:
             yield Change(fact=name, before=before, after=after)
 

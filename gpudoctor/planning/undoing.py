@@ -16,10 +16,11 @@ _PIP = ("what pip takes along is not known beforehand: `gpudoctor fix --apply` n
         "and after, and prints the commands that bring them back")
 _AGAIN = "the same versions are laid down again: there is nothing to undo"
 _NOT_KNOWN = "no command is known that undoes it"
+_IN_WINDOWS = "it is undone where it was done: in Windows"
 _NOTES = {
     "driver": "no single command undoes it: have the package manager remove what it installed, or bring back "
               "the version from before (its own history names both), then restart",
-    "system": _NOT_KNOWN, "hardware": "no command changes anything on this machine", "pip": _PIP,
+    "system": _NOT_KNOWN, "hardware": "no command changes this machine, so none is needed", "pip": _PIP,
     "restart": RESTART, "environment": _NEW_SHELL,
     "container": "start the container as before", "image": "take the image from before",
 }
@@ -31,7 +32,8 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str],
 
     What the page says comes first. A variable gets its value back, whatever the page says.
     """
-    note = _NOTES[fix.kind]
+    is_windows = fix.kind == "driver" and isinstance(before.host.get("system.wsl"), Known)
+    note = _IN_WINDOWS if is_windows else _NOTES[fix.kind]
     variables = tuple(_variables(before, (*fix.env, *unset)))
     if fix.kind == "environment" and variables:
         return variables, note

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from gpudoctor.facts import promised
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Unknown
-from gpudoctor.probes import build, horovod, requirements
+from gpudoctor.probes import build, horovod, requested, requirements
 from gpudoctor.probes.calls import count, mapping, objects
 from gpudoctor.probes.python import part_error, text, version_fact
 from gpudoctor.probes.raw import Answer
@@ -226,8 +226,8 @@ def _extra_requires(framework: _Framework) -> Fact:
 
 
 def _others(framework: _Framework) -> Fact:
-    names = tuple(name for other in objects(framework.own.get("others")) if (name := text(other.get("name"))))
-    return Known(value=names, source="RECORD files")
+    others = (text(other.get("name")) for other in objects(framework.own.get("others")))
+    return Known(value=tuple(filter(None, others)), source="RECORD files")
 
 
 def _plugins(framework: _Framework) -> Fact:
@@ -235,9 +235,7 @@ def _plugins(framework: _Framework) -> Fact:
         return Absent(source="only JAX has plugins")
     records: tuple[Record, ...] = tuple(
         {"name": name, "version": text(found.get("version")) or ""}
-        for found in objects(framework.own.get("plugins"))
-        if (name := text(found.get("name")))
-    )
+        for found in objects(framework.own.get("plugins")) if (name := text(found.get("name"))))
     return Known(value=records, source="dist-info folders")
 
 
@@ -293,6 +291,8 @@ _READERS: Mapping[str, Callable[[_Framework], Fact]] = {
     "framework.other_distributions": _others,
     "framework.plugins": _plugins,
     "framework.horovod": lambda framework: horovod.read(framework.own),
+    "framework.requested": lambda framework: requested.requested(framework.own),
+    "framework.required_by": lambda framework: requested.required_by(framework.own, framework.data),
     "framework.loader": _of_loader(_loader),
     "framework.loader_runpath": _search_path("runpath"),
     "framework.loader_rpath": _search_path("rpath"),

@@ -49,6 +49,11 @@ def required(
     return tuple(dict.fromkeys(_required(distribution, extras, markers, others, _DEPTH_LIMIT)))
 
 
+def applies(line: object, markers: Mapping[str, str]) -> bool:
+    """Return whether a requirement counts on the patient's platform, whatever extra was asked for."""
+    return isinstance(line, str) and _applying(line, frozenset(), markers) is not None
+
+
 def cuda_extras(distribution: Distribution) -> frozenset[str]:
     """Return the extras that are there for CUDA: and-cuda, cuda12, with-cuda."""
     names = distribution.get("extras")

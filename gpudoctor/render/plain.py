@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 LIMIT = 400
+REDACTED = "names in its paths are stand-ins (name1): write the real ones into the commands"
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gpudoctor.model import FixKind, Severity, Verdict
 from gpudoctor.model.plan import Change, Fault, Plan, Step
-from gpudoctor.render.plain import counted_words, printable
+from gpudoctor.render.plain import REDACTED, counted_words, printable
 from gpudoctor.render.sheet import Sheet
 from gpudoctor.render.text import COLOURS
 
@@ -24,25 +24,28 @@ _OF_KIND: Mapping[FixKind, str] = {
     "environment": "variables of one shell", "pip": "packages of the environment",
     "driver": "the NVIDIA driver", "system": "files or services of this system",
     "container": "how the container is started", "image": "the image that the program runs in",
-    "restart": "nothing that stays", "hardware": "the hardware",
+    "restart": "nothing that stays", "hardware": "which machine is used, or what is built into it",
 }
 _LABEL, _INDENT, _LONGEST_VALUE, _LONGEST = 9, 4, 300, 4000
 
 
-def render(plan: Plan, *, width: int, colour: bool, again: str, is_here: bool = True) -> str:
-    """Return the plan as text; `again` is the command that made it. `is_here`: it is for this machine."""
+def render(plan: Plan, *, width: int, colour: bool, again: str, elsewhere: str = "") -> str:
+    """Return the plan as text; `again` is the command that made it, `elsewhere` what it is for instead."""
     sheet = Sheet(width=width, colour=colour)
     sheet.line((f"gpudoctor {plan.report.tool_version}, rules {plan.report.rules_version}", ""))
     if plan.report.assumptions:
         sheet.line()
         said = f"{', '.join(plan.report.assumptions)} (so what follows is not for this machine as it is)"
         sheet.row("ASSUMED", printable(said, 600))
+    if plan.machine.redacted:
+        sheet.line()
+        sheet.row("REDACTED", REDACTED)
     for step in plan.steps:
         _step(sheet, step)
     _faults(sheet, "NOT CURED", plan.left)
     _faults(sheet, "FORESEEN BEHIND THESE STEPS (not judged before; look again then)", plan.later)
     sheet.line()
-    _foot(sheet, plan, again, is_here=is_here)
+    _foot(sheet, plan, again, elsewhere)
     return sheet.text()
 
 
@@ -111,7 +114,7 @@ def _faults(sheet: Sheet, title: str, faults: Sequence[Fault]) -> None:
             _row(sheet, "more", f"gpudoctor rules show {fault.rule}")
 
 
-def _foot(sheet: Sheet, plan: Plan, again: str, *, is_here: bool) -> None:
+def _foot(sheet: Sheet, plan: Plan, again: str, elsewhere: str) -> None:
     """Print what the steps come to, and the commands that do them."""
     if not plan.steps:
         sheet.paragraph(_nothing_to_do(plan), 0, "bold")
@@ -122,13 +125,14 @@ def _foot(sheet: Sheet, plan: Plan, again: str, *, is_here: bool) -> None:
     said = [f"{counted_words(len(plan.steps), 'step')} for {' and '.join(counts)}; nothing was changed."]
     hands = sum(step.done_by == "hand" for step in plan.steps)
     said += [f"{counted_words(hands, 'step')} to be done by hand."] if hands else []
-    said += [] if is_here else ["They are for another machine than this one."]
+    whole = "It is" if len(plan.steps) == 1 else "They are"
+    said += [f"{whole} for {elsewhere}, not for this one."] if elsewhere else []
     sheet.paragraph(" ".join(said), 0, "bold")
     does = _does(plan)
-    if does and is_here:
+    if does and not elsewhere:
         command_line(sheet, f"{again} --apply    # {does}")
     if any(step.done_by == "shell" for step in plan.steps):
-        command_line(sheet, of_variables(again))
+        command_line(sheet, of_variables(again, elsewhere))
 
 
 def command_line(sheet: Sheet, command: str) -> None:
@@ -144,9 +148,11 @@ def _does(plan: Plan) -> str:
     return ", ".join(does)
 
 
-def of_variables(again: str) -> str:
+def of_variables(again: str, elsewhere: str = "") -> str:
     """Return the command that gives the variables of a plan to whoever has to set them."""
     command = again.replace(" fix", " env", 1)
+    if elsewhere and " --pid " not in again:
+        return f"{command}    # prints the variables, to be set there"
     if " --kernel " in again:
         return f"{command} --shell kernelspec    # what belongs into the kernel.json"
     if " --pid " in again:

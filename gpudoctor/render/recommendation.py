@@ -29,8 +29,8 @@ def render(said: Recommendation, *, width: int, colour: bool) -> str:
         _others(page, name, candidates)
     _rejected(page, said)
     _reasons(page, said)
-    _changes(page, said)
     _nothing(page, said)
+    _changes(page, said)
     return page.text()
 
 
@@ -100,7 +100,7 @@ def _others(page: Sheet, name: str, candidates: Sequence[Candidate]) -> None:
     more = list(dict.fromkeys(one.name for one in candidates
                               if one.offered and one.kind == "pip" and one.name not in told))
     if more:
-        _row(page, "also", f"{_list(more, name)} fit as well")
+        _row(page, "also", f"{_list(more, name)} {'fit' if len(more) > 1 else 'fits'} as well")
 
 
 def _list(names: Sequence[str], framework: str) -> str:
@@ -169,10 +169,15 @@ def _changes(page: Sheet, said: Recommendation) -> None:
         page.line()
         page.line(("A CHANGE WOULD HELP", "bold"))
     for change in said.changes:
-        _said(page, f"{change.change} makes {' and '.join(change.gains)} possible", indent=4)
+        _said(page, f"{change.change} makes {_joined(change.gains)} possible", indent=4)
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def _nothing(page: Sheet, said: Recommendation) -> None:
+    """Write that nothing fits, and what came closest; nothing, where something does."""
     if said.exit_code == 0:
         return
     page.line()
@@ -180,7 +185,11 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
         _said(page, f"Nothing fits: {' and '.join(said.conflict)} do not go together.", indent=0)
     else:
         _said(page, "Nothing that these rules know fits this machine.", indent=0)
-    for one in said.last:
+    for one in () if said.changes else said.last:
         cuda = f"CUDA {one.cuda}, " if one.cuda else ""
         _said(page, f"The last with code for the cards here: {one.framework} {one.version} ({cuda}Python "
                     f"{', '.join(one.python)}).", indent=0)
+    for never in () if said.changes else said.unserved:
+        here = ", ".join(dict.fromkeys(card.compute_capability for card in said.ground.cards))
+        _said(page, f"No release of {never.framework} that these rules know ({never.oldest} to "
+                    f"{never.newest}) has code for the cards here (compute capability {here}).", indent=0)

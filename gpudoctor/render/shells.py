@@ -139,6 +139,6 @@ def _kernelspec(variables: Variables, python: str) -> str:
 # conda sources what lies in etc/conda/activate.d; what `conda env config vars set` is given it puts into the
 # shell's words as it is, and loses what stands behind a dollar (https://github.com/conda/conda/issues/10126)
 SHELLS: Mapping[str, Callable[[Variables, str], str]] = {
-    "sh": _posix, "fish": _fish, "powershell": _powershell, "dockerfile": _dockerfile, "conda": _posix,
-    "systemd": _systemd, "kernelspec": _kernelspec,
+    **dict.fromkeys(("sh", "bash", "zsh", "dash", "conda"), _posix), "fish": _fish,
+    "powershell": _powershell, "dockerfile": _dockerfile, "systemd": _systemd, "kernelspec": _kernelspec,
 }

@@ -16,7 +16,7 @@ from gpudoctor.model import (
     Facts, Finding, Known, Record, Remedy, Report, Severity, Snapshot, Undecided, Unknown, Verdict,
 )
 from gpudoctor.render import areas, told
-from gpudoctor.render.plain import counted_words, printable
+from gpudoctor.render.plain import REDACTED, counted_words, printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
 COLOURS = {
@@ -53,6 +53,9 @@ def _head(sheet: Sheet, report: Report) -> None:
         sheet.line()
         said = f"{', '.join(report.assumptions)} (so what follows is not this machine as it is)"
         _row(sheet, "ASSUMED", printable(said, 600))
+    if report.snapshot.redacted:
+        sheet.line()
+        _row(sheet, "REDACTED", REDACTED)
     sheet.line()
     if told.is_of_text(report.snapshot):
         for label, said in told.lines(report.snapshot):
@@ -213,7 +216,8 @@ def _foot(sheet: Sheet, report: Report) -> None:
                if (number := sum(f.severity is severity for f in report.findings))]
     not_asked = len({u.rule for u in report.undecided if not u.asked})
     if not_asked:
-        why = "not reached" if _ran_stages(report.snapshot) else "not asked at this depth"
+        why = ("not asked of a machine that is partly assumed" if report.assumptions else
+               "not reached" if _ran_stages(report.snapshot) else "not asked at this depth")
         counted.append(f"{counted_words(not_asked, 'question')} {why}")
     verdict = {Verdict.HEALTHY: "Healthy", Verdict.FINDINGS: "Not healthy",
                Verdict.UNDECIDED: "Undecided: something that matters could not be seen"}[report.verdict]

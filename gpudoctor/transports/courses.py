@@ -30,8 +30,6 @@ Told = Callable[[str], None]
 def run(visit: Visit, courses: Sequence[Course], limit_seconds: float, told: Told) -> Answer:
     """Return what every course came to; `told` hears what is being run, for a person who waits."""
     patient = visit.patient
-    if not isinstance(patient, Patient):
-        return Answer(outcome="not-started", seconds=0.0, detail=patient.reason)
     with scratch_folder() as folder:
         if folder is not None and visit.process is None:  # what a crash leaves behind goes with it
             visit = replace(visit, environment={**visit.environment, "TMPDIR": folder})

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gpudoctor import child
 from gpudoctor.child import Job, Outcome, Run
 from gpudoctor.frozen import frozen
-from gpudoctor.patient import NoPatient, Patient
+from gpudoctor.patient import Patient
 from gpudoctor.transports import series
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
@@ -35,7 +35,7 @@ HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES",)
 class Visit:
     """What to examine: the patient, how deep, and how long each probe may take."""
 
-    patient: Patient | NoPatient
+    patient: Patient
     depth: str
     timeout_seconds: float
     environment: Mapping[str, str]
@@ -48,18 +48,12 @@ def collect(visit: Visit, meanwhile: Callable[[], object] | None = None) -> RawD
 
     `meanwhile` is what the caller has to do anyway: it is called once, while children run.
     """
-    patient = visit.patient
-    own = _own(visit)
-    seen_from = patient.executable if isinstance(patient, Patient) else own
-    frameworks = {}
-    if isinstance(patient, Patient):
-        frameworks["frameworks"] = _job(visit, "frameworks", patient.executable, because=patient.because,
-                                        folders=list(visit.script_folders))
+    own, seen_from = _own(visit), visit.patient.executable
+    frameworks = {"frameworks": _job(visit, "frameworks", seen_from, because=visit.patient.because,
+                                     folders=list(visit.script_folders))}
     raw = _look(visit, _reading(visit, seen_from), frameworks, _asking(visit, seen_from), meanwhile)
     if visit.process:
         raw["process"] = _named(visit.process, raw["process"])
-    if isinstance(patient, NoPatient):
-        raw["frameworks"] = _unasked("not-started", patient.reason)
     # the loader's order for libcuda is the patient's (its RPATH, its libc): its word counts where it has one
     interpreter = seen_from
     if "cuda" not in raw:
@@ -114,7 +108,7 @@ def with_device_code(visit: Visit, raw: RawDocument, names: Collection[str]) -> 
     found = answer.data.get("frameworks") if isinstance(answer.data, dict) else None
     wanted = [f for f in found if f.get("name") in names] if isinstance(found, list) else []
     libraries = {f["name"]: f["shipped"] for f in wanted if isinstance(f.get("shipped"), list)}
-    if not libraries or not isinstance(visit.patient, Patient):
+    if not libraries:
         return raw
     walked = _run({"code": _job(visit, "device_code", visit.patient.executable, libraries=libraries)})["code"]
     failed = {"error": f"the walk through the device code ended with {walked.outcome}: {walked.detail}"}
@@ -131,9 +125,7 @@ def look_again(visit: Visit, raw: RawDocument, variables: Mapping[str, str | Non
     environment = {name: value for name, value in visit.environment.items() if name not in variables}
     environment.update({name: value for name, value in variables.items() if value is not None})
     changed = replace(visit, environment=environment)
-    patient = visit.patient
-    own = _own(visit)
-    seen_from = patient.executable if isinstance(patient, Patient) else own
+    own, seen_from = _own(visit), visit.patient.executable
     interpreter = seen_from if _is_python(raw["frameworks"]) else own
     not_run = _unasked("not-asked", "nothing was run in the changed environment")
     return {**raw, "smoke": not_run, "stages": not_run, **_run({

@@ -151,6 +151,10 @@ def test_1_no_wheel_for_the_patients_python(tmp_path: Path) -> None:
     ["check", "--stages", "matmul,sorting"],
     ["check", "--stages", ","],
     ["check", "--gpu", " "],
+    ["check", "--gpu", "9x"],
+    ["check", "--assume", "cc=8.9", "--gpu", "9x"],
+    ["check", "--assume", "cc=8.9", "--gpu", "7"],
+    ["fix", "--assume", "cc=8.9", "--stages", "matmul"],
     ["check", "--depth", "static", "--stages", "matmul"],
     ["check", "--depth", "import", "--gpu", "0"],
     ["check", "--from", "machine.json", "--smoke-timeout", "5"],
@@ -163,6 +167,14 @@ def test_1_no_wheel_for_the_patients_python(tmp_path: Path) -> None:
 def test_2_wrong_usage(arguments: list[str]) -> None:
     """The message names what was wrong; nothing was looked at."""
     assert_refused(run_gpudoctor(*arguments), USAGE)
+
+
+@pytest.mark.parametrize("option", ["--depth", "--fail-on", "--format"])
+def test_2_is_said_in_our_words(option: str) -> None:
+    """A choice that does not exist was a "Value error" of a library's."""
+    run = run_gpudoctor("check", option, "nonsense")
+    assert "Value error" not in run.stderr
+    assert f"'{option}': 'nonsense' is not one of" in run.stderr
 
 
 @pytest.mark.usefixtures("machines")

@@ -109,6 +109,39 @@ def test_what_cannot_be_used_is_one_line(command: str, tmp_path: Path) -> None:
 def test_a_plan_fits_its_columns(width: str, machine: tuple[str, str]) -> None:
     """But for commands, which are never broken."""
     run = run_gpudoctor("fix", *machine, *HIDDEN, *TAKEN, environment={"COLUMNS": width})
-    commands = ("    run ", "    eval", "     ")
+    commands = ("    run ", "    gpudoctor env", "     ")
     assert max(len(line) for line in run.stdout.splitlines() if not line.startswith(commands)) <= int(width)
     assert "\x1b" not in run.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "dash"])
+def test_a_shell_that_reads_the_same_lines_may_be_named(shell: str, machine: tuple[str, str]) -> None:
+    """Whoever has zsh does not look for `sh`."""
+    words = (*machine, *HIDDEN)
+    assert run_gpudoctor("env", *words, "--shell", shell).stdout == run_gpudoctor("env", *words).stdout != ""
+
+
+def test_a_plan_for_another_machine_says_which(machine: tuple[str, str]) -> None:
+    """Of one step it was said "They are for another machine", and its variables were evaluated here."""
+    said = " ".join(run_gpudoctor("fix", *machine, *HIDDEN).stdout.split())
+    assert "It is for the machine that was recorded, not for this one." in said
+    assert "eval" not in said
+    assert "# prints the variables, to be set there" in said
+    assert "gpudoctor fix --apply" not in said
+
+
+def test_what_is_missing_is_no_command_on_the_machine() -> None:
+    """The plan for a machine without a card spoke of something that is "done to the hardware"."""
+    said = " ".join(run_gpudoctor("fix", "--assume", "cc=none", "--assume", "driver=none").stdout.split())
+    assert "STEP 1 Run this on a machine" in said
+    assert "no command does it here: it is about the machine itself, or which one is used" in said
+    assert "It is for a machine that is partly assumed, not for this one." in said
+
+
+def test_under_wsl_nothing_of_a_driver_is_run_or_undone_inside(machine: tuple[str, str]) -> None:
+    """Its undoing spoke of the package manager, which must not have a driver there."""
+    words = ("--assume", "cc=8.9", "--assume", "driver=470.57.02", "--assume", "release=torch==2.10.0",
+             "--assume", "system.wsl=2")
+    [step] = json.loads(run_gpudoctor("fix", "--format", "json", *machine, *words).stdout)["steps"]
+    assert (step["kind"], step["done_by"], step["commands"]) == ("driver", "hand", ["wsl.exe --shutdown"])
+    assert step["undo"] == {"commands": [], "note": "it is undone where it was done: in Windows"}

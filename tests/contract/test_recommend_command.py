@@ -48,6 +48,8 @@ def document(run: Run) -> dict[str, Any]:
     ("l4-image", (*L4, "--image", "--framework", "tensorflow")),
     ("pascal", ("--assume", "cc=6.1", "--assume", "driver=550.54.14", "--python", "3.10")),
     ("kepler", ("--assume", "cc=3.0", "--assume", "driver=470.256.02")),
+    ("kepler-torch", ("--assume", "cc=3.5", "--assume", "driver=470.256.02", "--framework", "torch")),
+    ("why-another", (*L4, "--framework", "torch", "--why", "tensorflow")),
     ("no-driver", ("--assume", "driver=none", "--may-change", "driver")),
     ("conflict", (*L4, "--framework", "tensorflow==2.20.0", "--framework", "torch==2.15.0")),
 ])
@@ -87,6 +89,8 @@ def test_this_machine_whatever_it_is() -> None:
     (("--why", "torhc==2.9"), USAGE, ("did you mean torch?",)),
     (("--may-change", "kernel"), USAGE, ("write driver or python",)),
     (("--assume", "driver=abc"), USAGE, ("driver=abc",)),
+    (("--assume", "python=3.9", "--python", "3.10"), USAGE, ("--python 3.10 and --assume python=3.9",)),
+    (("--framework", "torch[foo]"), USAGE, ("no such extra",)),
     (("--assume", "python=three"), USAGE, ("write a version",)),
     (("--python", "/usr/bin/python3"), USAGE, ("only a version",)),
     (("-o", "/nowhere/there/page.txt"), INPUT, ("no such folder",)),

@@ -63,7 +63,7 @@ CASES = (
     Wanted(python="3.12", frameworks=("tensorflow==2.19.*",), card="9.0", driver="570.86.15"),
     Wanted(python="3.11", frameworks=("tensorflow==2.15.*",), driver="525.60.13"),
     # NVIDIA's packages one by one, and an older NumPy
-    Wanted(python="3.10", frameworks=("tensorflow==2.13.*",), card="8.6"),
+    Wanted(python="3.10", frameworks=("tensorflow==2.12.*",), card="8.6"),
     Wanted(python="3.9", frameworks=("tensorflow==2.10.*",), card="8.0", driver="470.256.02"),
     Wanted(python="3.12", frameworks=("torch==2.15.*",), card="12.0"),
     Wanted(python="3.11", frameworks=("torch==2.10.*",), driver="535.104.05"),

@@ -11,13 +11,15 @@ import pytest
 from tests.harness.interpreters import find_python
 from tests.harness.machine import File, Machine
 from tests.harness.patient import Patient
-from tests.hosts.looking import HEALTHY, Looked, changed, healthy, look, of_probe
+from tests.hosts.in_process import Gpudoctor
+from tests.hosts.looking import COMMAND, HEALTHY, ROOT, Looked, changed, healthy, look, of_probe
 
 OF_THE_PATIENT = of_probe("python", "frameworks") | {
     "loader.files",
     "loader.library_path",
     "require.without_wheel",
 }
+INPUT = 4
 PROGRAMS = {
     "a shell script": File(content="#!/bin/sh\ntouch /tmp/harm\n", mode=0o755),
     "a text file": File(content="import torch\n", mode=0o755),
@@ -46,18 +48,23 @@ def without_patient(machine: Machine, *arguments: str, timeout_seconds: float = 
 
 @pytest.mark.parametrize("kind", PROGRAMS)
 def test_patient_that_is_no_python(kind: str) -> None:
-    """What is no Python is not started, and the reason is in the report."""
+    """What is no Python is not started: one line, as for every other input that cannot be used."""
     machine = HEALTHY.adding(files={"/opt/patient": PROGRAMS[kind]})
-    seen = without_patient(machine, "--python", "/opt/patient")
-    assert seen.outcomes["frameworks"] == "not-started"
-    assert "/opt/patient" in seen.fact("python.version")["unknown"]
+    ended = machine.run([*COMMAND, "check", "--python", "/opt/patient"], cwd=str(ROOT), timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (INPUT, "", 1), ended.stderr
+    assert "/opt/patient is no Python" in ended.stderr
 
 
+@pytest.mark.parametrize("command", ["check", "fix", "env", "recommend", "snapshot"])
 @pytest.mark.parametrize("path", ["/etc", "/nowhere/python", "/dev/null"])
-def test_patient_that_is_nothing_of_the_kind(path: str) -> None:
-    """A folder without an environment, a path that leads nowhere, a device: said, and not opened."""
-    seen = without_patient(HEALTHY, "--python", path)
-    assert seen.outcomes["frameworks"] == "not-started"
+def test_patient_that_is_nothing_of_the_kind(path: str, command: str, gpudoctor: Gpudoctor) -> None:
+    """A folder without an environment, a path that leads nowhere, a device: said, and not opened.
+
+    A report that said at its end that "something could not be seen" was taken for one about that Python.
+    """
+    ended = gpudoctor(command, "--python", path)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (INPUT, "", 1), ended.stderr
+    assert path in ended.stderr
 
 
 @pytest.mark.parametrize("kind", IMPOSTORS)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpudoctor.assume import lay
 from gpudoctor.candidates import Asked, recommend
 from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
-from gpudoctor.derive.view import as_texts
+from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.examine import Policy, every_finding, examine
 from gpudoctor.model import Candidate, Fact, Known, Recommendation, RuleDatabase, Severity, Snapshot, Value
 from gpudoctor.ruledb import load_compiled
@@ -26,6 +26,7 @@ NEVER_SERVED = ("1.3", "2.0", "2.1")
 PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 GLIBCS = ("2.17", "2.27", "2.36")
 INDEX = re.compile(r"torch==(\S+) --index-url \S*/(cu\d+)")
+TOOLKIT = re.compile(r"install CUDA \S+.* so that (/\S+) holds (.*)")
 EACH_NEWEST = 2  # of a framework's offers, so many are checked
 
 cards = st.lists(st.sampled_from(CARDS), min_size=1, max_size=2, unique=True)
@@ -81,7 +82,13 @@ def as_installed(snapshot: Snapshot, one: Candidate, python: str) -> Snapshot:
     names = {re.split(r"[<>=!~]", pin)[0] for pin in one.pins}
     kept = tuple(text for text in before if re.split(r"[<>=!~\[]", text)[0] not in names)
     path = one.environment.get("LD_LIBRARY_PATH")
-    searched = {} if path is None else {"loader__library_path": tuple(path.split(":"))}
+    searched: dict[str, Value] = {} if path is None else {"loader__library_path": tuple(path.split(":"))}
+    toolkit = next(filter(None, map(TOOLKIT.search, one.notes)), None)
+    if toolkit is not None:  # done as the note says
+        files = there.host["loader.files"]
+        assert isinstance(files, Known)
+        searched["loader__files"] = (*as_records(files.value), *(
+            {"path": f"{toolkit[1]}/{name}", "soname": name} for name in toolkit[2].split(", ")))
     return laid(there, python__planned_distributions=(*kept, *one.pins), **searched)
 
 

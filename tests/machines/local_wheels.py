@@ -5,19 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.harness.elf import standin
 
 
-def build(folder: Path, name: str, version: str, libraries: Mapping[str, str]) -> Path:
-    """Write a wheel with these libraries, path -> SONAME, and return where it is."""
+def build(folder: Path, name: str, version: str, libraries: Mapping[str, str], *,
+          texts: Mapping[str, str] | None = None, requires: Sequence[str] = ()) -> Path:
+    """Write a wheel with these libraries, path -> SONAME, and texts; return where it is."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{name.replace('-', '_')}-{version}"
     information = f"{stem}.dist-info"
     files = {path: standin(soname).read_bytes() for path, soname in libraries.items()}
-    files[f"{information}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode()
+    files.update({path: text.encode() for path, text in (texts or {}).items()})
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}",
+             *(f"Requires-Dist: {requirement}" for requirement in requires), ""]
+    files[f"{information}/METADATA"] = "\n".join(lines).encode()
     files[f"{information}/WHEEL"] = b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = "".join(f"{path},sha256={_digest(data)},{len(data)}\n" for path, data in files.items())
     files[f"{information}/RECORD"] = f"{record}{information}/RECORD,,\n".encode()

@@ -91,6 +91,39 @@ def test_cusolver_of_tensorflow_2_21_becomes_a_variable(database: RuleDatabase) 
     assert (candidate.verdict, of_version(said, "2.20.0").verdict) == (Fit.WITH_NOTES, Fit.FITS)
 
 
+@pytest.mark.parametrize(("version", "python", "cuda", "cudnn"), [
+    ("2.3.4", "3.8", "10.1", "7"), ("2.2.3", "3.7", "10.1", "7"), ("2.4.4", "3.8", "11.0", "8"),
+])
+def test_a_release_whose_libraries_no_package_has_asks_for_its_toolkit(
+        version: str, python: str, cuda: str, cudnn: str, database: RuleDatabase) -> None:
+    """TensorFlow before 2.5 was not offered at all: there are no packages with the CUDA that it opens."""
+    machine = host(database, "cc=7.0", "driver=470.256.02")
+    candidate = of_version(asked(machine, database, f"tensorflow=={version}", python=python), version)
+    assert candidate.verdict is Fit.WITH_NOTES
+    assert candidate.environment == {"LD_LIBRARY_PATH": f"/usr/local/cuda-{cuda}/lib64"}
+    assert candidate.commands[-1] == f"export LD_LIBRARY_PATH=/usr/local/cuda-{cuda}/lib64"
+    [note] = [note for note in candidate.notes if "no package has them" in note]
+    assert f"install CUDA {cuda} and cuDNN {cudnn} so that" in note
+    assert "libcudart.so" in note
+
+
+def test_a_platform_without_a_build_is_told(database: RuleDatabase) -> None:
+    """TensorFlow on ARM was only said not to go together with the machine."""
+    said = asked(host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64"), database,
+                 "tensorflow==2.20.*")
+    told = of_version(said, "2.20.0")
+    assert [(one.rule, one.message) for one in told.rejected_by] == [
+        ("GPD6020", "no build of tensorflow with CUDA is known for linux_aarch64")]
+    assert said.exit_code == 1
+
+
+def test_a_toolkit_gives_no_code_to_a_card(database: RuleDatabase) -> None:
+    """What else is wrong with the release still rejects it."""
+    said = asked(host(database, "cc=3.0", "driver=470.256.02"), database, "tensorflow==2.3.4", python="3.8")
+    assert said.exit_code == 1
+    assert "no package has them" not in str(of_version(said, "2.3.4").notes)
+
+
 def test_cudnn_is_held_back_for_a_card_that_newer_ones_dropped(database: RuleDatabase) -> None:
     said = asked(host(database, "cc=6.1", "driver=550.54.14"), database, "tensorflow==2.20.0")
     [candidate] = [one for one in said.candidates if one.offered and one.kind == "pip"]
@@ -165,10 +198,11 @@ def test_prereleases_only_when_wanted(database: RuleDatabase) -> None:
     assert offered(asked(snapshot, database, "tensorflow", pre=True))[0] == "2.22.0rc0"
 
 
-def test_a_platform_without_gpu_wheels_has_no_candidates(database: RuleDatabase) -> None:
-    said = asked(host(database, "cc=9.0", "driver=580.65.06", system__architecture="aarch64"), database,
-                 "tensorflow")
-    assert (said.exit_code, [one for one in said.candidates if one.kind == "pip"]) == (1, [])
+def test_under_wsl_a_driver_is_changed_in_windows(database: RuleDatabase) -> None:
+    """It read as if one were to be installed in Linux."""
+    machine = host(database, "cc=8.9", "driver=535.104.05", system__wsl=2)
+    said = asked(machine, database, "torch", may_change=("driver",))
+    assert [one.change for one in said.changes] == ["the driver in Windows 535.104.05 -> 580.65.06"]
 
 
 def test_a_build_that_brings_no_libraries_is_not_said_to_find_them(database: RuleDatabase) -> None:

@@ -53,3 +53,14 @@ def test_a_variable_is_set_where_the_patient_gets_it_from(
 def test_in_a_shell_nothing_is_added(database: RuleDatabase) -> None:
     hidden = finding(database, "cuda-visible-devices", environment__CUDA_VISIBLE_DEVICES="")
     assert "shell" not in hidden.fixes[0].title
+
+
+@pytest.mark.parametrize(("prefix", "command"), [
+    ("/opt/conda/envs/tf", "conda install --prefix /opt/conda/envs/tf -c conda-forge 'pytorch=*=cuda*'"),
+    ("/home/ana/my env", "conda install --prefix '/home/ana/my env' -c conda-forge 'pytorch=*=cuda*'"),
+])
+def test_conda_installs_where_the_patient_lives(prefix: str, command: str, database: RuleDatabase) -> None:
+    """Whichever environment is active: it installed into that one."""
+    found = finding(database, "conda-resolved-cpu-build", release="torch==2.10.0", framework__build="cpu",
+                    framework__installer="conda", python__environment="conda", python__prefix=prefix)
+    assert [fix.commands for fix in found.fixes] == [(command,)]

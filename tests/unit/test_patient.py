@@ -160,7 +160,7 @@ def test_what_is_no_interpreter_is_refused_in_one_line(place: Place) -> None:
     assert refused(place.choose("nothing")) == f"there is no {root}/nothing, and no nothing on PATH"
     assert refused(place.choose("/nowhere/python")) == "there is no /nowhere/python"
     assert refused(place.choose("ls", {"PATH": "/bin"})) == "/bin/ls is no Python: it is some other program"
-    assert refused(place.choose("")) == "--python names nothing"
+    assert refused(place.choose("")) == "it names nothing"
     if os.geteuid() != 0:
         assert "no permission to execute" in refused(place.choose("python3.9"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor import derive, ruledb
 from gpudoctor.assume import assumed, lay
-from gpudoctor.derive.requirements import RequirementError, parse
+from gpudoctor.derive.requirements import RequirementError, parse, parse_all
 from gpudoctor.model import Fact, Known, Snapshot, Unknown
 
 
@@ -100,3 +100,32 @@ def test_the_memory_of_a_hidden_card_does_not_count() -> None:
     machine = Snapshot(host=machine.host, gpus=gpus, frameworks=machine.frameworks)
     found = derive.complete(machine, database).host["require.unmet"]
     assert found == Known(value=(), source="--require")
+
+
+@pytest.mark.parametrize(("texts", "fewest"), [
+    (["gpu>=4", "tensorflow>=2.15", "gpu<2"], ["gpu>=4", "gpu<2"]),
+    (["gpu>2", "gpu<3"], ["gpu>2", "gpu<3"]),
+    (["gpu.memory>=40GiB", "gpu.memory<80GiB", "gpu.memory<=39GiB"],
+     ["gpu.memory>=40GiB", "gpu.memory<=39GiB"]),
+    (["torch>=2.0", "torch>=2.15", "torch<2.14"], ["torch>=2.15", "torch<2.14"]),
+    (["torch>=2.15,<2.14"], ["torch>=2.15,<2.14"]),
+    (["torch==2.9.*", "torch!=2.9.*"], ["torch==2.9.*", "torch!=2.9.*"]),
+    (["jax>=1,<3", "jax==2.*", "jax>=1,!=2.*"], ["jax==2.*", "jax>=1,!=2.*"]),
+])
+def test_what_nothing_can_meet_is_refused_with_the_fewest_that_clash(
+        texts: list[str], fewest: list[str]) -> None:
+    """It was judged on the machine, and one of the two was found not to be met."""
+    with pytest.raises(RequirementError) as error:
+        parse_all(texts)
+    named = " and ".join(f"--require {text!r}" for text in fewest)
+    assert str(error.value).startswith(f"{named} contradict" if len(fewest) > 1 else f"{named}: no")
+
+
+@pytest.mark.parametrize("texts", [
+    [], ["gpu"], ["gpu==0"], ["gpu>1", "gpu<3"], ["gpu.memory>39.9GiB", "gpu.memory<40GiB"],
+    ["torch"], ["torch", "torch>2.9", "torch<2.9.1"],
+    ["torch==2.9.*", "torch!=2.9.0"], ["torch~=2.9", "torch<3"],
+    ["torch==2.9.1+cu128", "torch>=2.9"], ["torch<2", "jax>3"], ["torch>=2.9", "torch<=2.9"],
+])
+def test_what_something_can_meet_is_not(texts: list[str]) -> None:
+    assert [one.text for one in parse_all(texts)] == texts

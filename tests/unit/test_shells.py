@@ -70,7 +70,7 @@ def asked(shell: str, text: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("value", HOSTILE)
 def test_a_real_shell_gets_each_hostile_value(shell: str, value: str, tmp_path: Path) -> None:
     """And nothing else happens: no file appears, nothing is complained about."""
-    text = lines({"GPUDOCTOR_A": value, "GPUDOCTOR_B": None}, "fish" if shell == "fish" else "sh")
+    text = lines({"GPUDOCTOR_A": value, "GPUDOCTOR_B": None}, shell)
     assert asked(shell, text, tmp_path) == [value, ""]
 
 

@@ -73,3 +73,16 @@ def test_the_smallest_conflict_is_named(database: RuleDatabase) -> None:
 def test_a_prerelease_is_known_when_it_may_be(database: RuleDatabase) -> None:
     [wish] = parse(["tensorflow==2.22.0rc0"], database.tables, pre=True)
     assert wish.is_exact
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("torch[foo]", "torch has no such extra that brings CUDA, and needs none"),
+    ("jax[cuda99]", "known: cuda12, cuda13"),
+    ("tensorflow[and-cuda]==2.10.*", "no such release has the extra and-cuda; 2.14.0 to 2."),
+])
+def test_an_extra_that_nothing_has_is_named(text: str, words: str, database: RuleDatabase) -> None:
+    """It was said that the machine does not go together with it."""
+    with pytest.raises(WishError) as error:
+        parse([text], database.tables)
+    assert words in str(error.value)
+    assert "rc0" not in str(error.value)

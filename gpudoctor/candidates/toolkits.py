@@ -1,0 +1,66 @@
+"""The CUDA toolkit that a release opens, laid over the machine, for one whose libraries no package has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.assume import lay
+from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive.view import as_records, as_texts
+from gpudoctor.engine import Subject
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Known, Record, Snapshot, Tables, Value
+
+_SOURCE = "a toolkit"
+_RUNTIME = re.compile(r"libcudart\.so\.(\d+\.\d+)\Z")
+_FOLDER = "/usr/local/cuda-{version}"  # where NVIDIA's own packages and installers put it
+
+
+@frozen
+class Toolkit:
+    """The toolkit for a stack: its version, which the name of its runtime tells, and the libraries opened."""
+
+    stack: Stack
+    version: str
+    libraries: tuple[str, ...]
+
+    @property
+    def folder(self) -> str:
+        """Return where its libraries are to lie, cuDNN's among them."""
+        return f"{_FOLDER.format(version=self.version)}/lib64"
+
+    @property
+    def in_words(self) -> str:
+        """Return what is to be installed, and where."""
+        cudnn = f" and cuDNN {self.stack.row['cudnn']}" if "cudnn" in self.stack.row else ""
+        name = f"{self.stack.framework} {self.stack.version}"
+        return (f"{name} brings no CUDA libraries, and no package has them: install CUDA "
+                f"{self.version}{cudnn} so that {self.folder} holds {', '.join(self.libraries)}")
+
+
+def wanted(stacks: Sequence[Stack], frameworks: Sequence[Subject]) -> Toolkit | None:
+    """Return the toolkit that would bring what is missing to the first stack that brings no libraries."""
+    missing = {subject.name for subject in frameworks
+               if isinstance(fact := subject.fact("framework.libraries_missing"), Known) and fact.value}
+    for stack in stacks:
+        opened = as_texts(stack.row.get("loads"))
+        version = next((match[1] for name in opened if (match := _RUNTIME.match(name))), None)
+        if stack.framework in missing and version is not None and not stack.row.get("requires_nvidia"):
+            return Toolkit(stack=stack, version=version, libraries=opened)
+    return None
+
+
+def laid(snapshot: Snapshot, toolkit: Toolkit, tables: Tables) -> Snapshot:
+    """Return the machine with the toolkit installed and its folder named in LD_LIBRARY_PATH."""
+    files: tuple[Record, ...] = tuple({"path": f"{toolkit.folder}/{name}", "soname": name, "machine": ""}
+                                      for name in toolkit.libraries)
+    install: Record = {"path": _FOLDER.format(version=toolkit.version), "version": toolkit.version}
+    before = {name: fact.value if isinstance(fact := snapshot.host.get(name), Known) else ()
+              for name in ("loader.files", "loader.library_path", "toolkit.installs")}
+    values: dict[str, Value] = {
+        "loader.files": (*as_records(before["loader.files"]), *files),
+        "loader.library_path": (toolkit.folder, *as_texts(before["loader.library_path"])),
+        "toolkit.installs": (*as_records(before["toolkit.installs"]), install)}
+    return lay(snapshot, {name: Known(value=value, source=_SOURCE) for name, value in values.items()}, tables,
+               source=_SOURCE)
