@@ -75,8 +75,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
     facts.update(_pins(environment))
     tables = ground.database.tables
     try:
-        snapshot = lay(ground.snapshot, {"python.site_packages": _packages(environment, base, ground)}, tables,
-                       source=place)
+        where = {"python.site_packages": _packages(environment, base, ground)}
+        snapshot = lay(ground.snapshot, where, tables, source=place)
         snapshot = lay(snapshot, facts, tables, source=place)
     except AssumptionError:
         return None

@@ -129,9 +129,8 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         docker(CUDA_12, "RUN pip install 'tensorflow[and-cuda]==2.20.0' tensorflow-cpu==2.20.0"),
         "mixed-tf-packages", "tensorflow-cpu==2.20.0", docker(CUDA_12, AND_CUDA), ()),
     "a folder that the release does not search": (
-        docker(SLIM, FORGETS), "pip-nvidia-libs-not-found", "tensorflow[and-cuda]==2.21.0",
-        docker(SLIM, FORGETS, "ENV LD_LIBRARY_PATH=/opt/venv/lib/python3.12/site-packages/nvidia/cusolver/lib"),
-        ()),
+        docker(SLIM, FORGETS), "pip-nvidia-libs-not-found", "'tensorflow[and-cuda]==2.21.0'",
+        docker(SLIM, FORGETS, "ENV LD_LIBRARY_PATH=/v/lib/python3.12/site-packages/nvidia/cusolver/lib"), ()),
     "LD_LIBRARY_PATH that shadows": (
         docker(CUDA_12, "ENV LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:$LD_LIBRARY_PATH", AND_CUDA),
         "ld-library-path-shadows", "LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:$LD_LIBRARY_PATH",
