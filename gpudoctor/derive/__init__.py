@@ -112,6 +112,13 @@ def _count_cards(snapshot: Snapshot, view: View) -> Fact:
     return Known(value=listed, source="the snapshot's list of cards") if listed > counted else found
 
 
+def _has_cards(snapshot: Snapshot, view: View) -> Fact:
+    """Return whether there is NVIDIA hardware: cards that the snapshot lists are some, whoever saw them."""
+    if isinstance(snapshot.gpus, Unknown) or not snapshot.gpus:
+        return HOST_DERIVATIONS["system.nvidia_host"](view)
+    return Known(value=True, source="the snapshot's list of cards")
+
+
 def _oldest_card(snapshot: Snapshot) -> Fact:
     if isinstance(snapshot.gpus, Unknown):
         return snapshot.gpus
@@ -170,6 +177,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         **HOST_DERIVATIONS,
         **visible.derivations(snapshot),
         "system.nvidia_gpus": lambda view: _count_cards(snapshot, view),
+        "system.nvidia_host": lambda view: _has_cards(snapshot, view),
         "system.oldest_card": lambda _: _oldest_card(snapshot),
         "driver.ready": _ready,
         "python.frameworks": lambda _: _installed(snapshot),
