@@ -37,7 +37,8 @@ def test_no_working_driver_is_never_healthy(container: str | None, wsl: int | No
     working = laid(database().base, {**place, "driver": "580.95.05"})
     unloaded: dict[str, Value | None] = dict.fromkeys(
         ("cuda.library", "cuda.library_version", "cuda.init_code", "cuda.init_name", "cuda.device_count"))
-    machines = [laid(database().base, {**place, "driver": "none"}),
+    unseen = laid(database().base, {"system.pci_nvidia": ()})  # the card is told of, and nothing showed it
+    machines = [laid(database().base, {**place, "driver": "none"}), laid(unseen, {**place, "driver": "none"}),
                 laid(working, {**unloaded, "cuda.load_error": "undefined symbol: cuInit"})]
     codes = {int(str(row["code"])) for row in database().tables["cuda_errors"].rows} - {0}
     machines += [laid(working, {"cuda.init_code": code, "cuda.init_name": None, "cuda.device_count": None})
