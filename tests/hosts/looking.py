@@ -20,7 +20,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gpudoctor.facts import CATALOGUE, promised
+from gpudoctor.facts import CATALOGUE, FILE, TEXT, promised
 from gpudoctor.model import Scope
 from tests.harness.machine import Machine
 from tests.harness.namespace import Completed
@@ -139,7 +139,7 @@ def looked(completed: Completed) -> Looked:
     report = json.loads(completed.stdout)
     jsonschema.validate(report, report_schema())
     assert report["exit_code"] == completed.returncode
-    expected = {s.name for s in CATALOGUE.values() if s.scope is Scope.HOST and s.probe != "text"}
+    expected = {s.name for s in CATALOGUE.values() if s.scope is Scope.HOST and s.probe not in (FILE, TEXT)}
     assert set(report["snapshot"]["host"]) >= expected
     return Looked(completed=completed, report=report)
 
