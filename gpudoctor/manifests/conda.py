@@ -16,6 +16,7 @@ from gpudoctor.manifests.yaml_files import Node
 _PYTHON = re.compile(r"python\s*={1,2}\s*(3\.\d+)(?:\.[\d*]+)?\Z")
 _GPU = re.compile(
     r"(?:[\w.-]+::)?(?:cudatoolkit|pytorch-cuda|cuda(?:-[\w-]+)?|cudnn|[\w-]+-gpu)\b|[^=]*=[^=]*=\*?cuda")
+_CUDA = re.compile(r"(?:[\w.-]+::)?(?:cudatoolkit|pytorch-cuda|cuda(?:-[\w-]+)?|cudnn)\b")
 _INDEX = re.compile(r"--(?:index-url|extra-index-url)[= ]")
 
 
@@ -25,11 +26,13 @@ def of_conda(document: Node, source: Source) -> Environment:
     python: tuple[str, Place] | None = None
     wishes: list[Wish] = []
     asked: list[Asked] = []
+    has_cuda = False
     indexed = False
     for item in listed.items if listed else ():
         if item.text is not None:
             match = _PYTHON.match(item.text)
             python = (match[1], item.place) if match else python
+            has_cuda |= _CUDA.match(item.text) is not None
             if _GPU.match(item.text):
                 wishes.append(Wish(why=f"{item.text} is for GPUs", place=item.place))
         for one in (inner.texts() if (inner := item.get("pip")) is not None else ()):
@@ -41,5 +44,5 @@ def of_conda(document: Node, source: Source) -> Environment:
     own = () if indexed else tuple(asked)
     return Environment(
         name="conda environment", place=document.place, asked=own, wishes=tuple(wishes),
-        in_container=bool(wishes),
+        in_container=bool(wishes), alters_libraries=has_cuda,
         python=python[0] if python else None, python_place=python[1] if python else None)

@@ -88,6 +88,7 @@ class Linter:
         if laid is None:
             notes.append((environment.place, "could not be laid over the host: the rules do not know it"))
             return
+        notes += _left_open(environment, laid)
         for one in said.of_build(environment, base, laid, ground.driver):
             findings += self._of_file(one, environment, laid)
         for snapshot in filter(None, (laid.snapshot, laid.withheld)):
@@ -129,6 +130,17 @@ class Linter:
             yield from (Located(place=asked.place, environment=environment, finding=finding)
                         for finding in found.findings
                         if key_of(finding) not in ground.had and finding.cause != _REQUIRED)
+
+
+def _left_open(environment: Environment, laid: Laid) -> Iterator[tuple[Place, str]]:
+    """Yield what an environment for a GPU asks for and the tables cannot tell: it is not fine but unseen."""
+    for one in laid.chosen:
+        if one.stack is None and one.build != "cpu":
+            yield one.asked.place, (f"{one.asked.text.strip()} was not judged: these rules know no release "
+                                    "that pip would take for it here")
+    if environment.alters_libraries and laid.chosen:
+        yield environment.place, ("CUDA is installed in a way that is not read, so whether frameworks find "
+                                  "their libraries was not judged")
 
 
 def _reads_files(rule: Rule) -> bool:

@@ -75,7 +75,8 @@ def _sum(report: LintReport) -> str:
               for severity in Severity]
     said = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts if count)
     files = f"{len(report.files)} file{'s' if len(report.files) > 1 else ''}"
-    left = f", {len(report.undecided)} not judged" if report.undecided else ""
+    undecided, notes = len(report.undecided), len(report.notes)
+    left = (f", {undecided} not judged" if undecided else "") + (", but not all was judged" if notes else "")
     return f"{said or 'nothing'} found in {files}{left}."
 
 

@@ -254,3 +254,15 @@ def test_the_smallest_contradiction_is_named() -> None:
     found = judged({"r.txt": "torch>=2.1\ntorch==2.4.1\ntorch<3\ntorch>=2.6\n"})
     [one] = found.findings
     assert "torch==2.4.1 (r.txt:2:1), torch>=2.6 (r.txt:4:1)" in one.finding.message
+
+
+@pytest.mark.parametrize(("files", "at"), [
+    ({"requirements.txt": "six\ntorch==99.1\n"}, "requirements.txt:2:1"),
+    ({"environment.yml": "dependencies:\n- python=3.12\n- cudatoolkit=11.8\n- pip:\n  - torch==2.6.0\n"},
+     "environment.yml:1:1"),
+])
+def test_what_cannot_be_judged_is_said_and_no_fault(files: Files, at: str) -> None:
+    """A release that these rules do not know yet; CUDA out of conda's own packages."""
+    found = judged(files, gpu=True)
+    assert (causes(found), found.undecided) == ([], ())
+    assert [(str(place), "not judged" in note) for place, note in found.notes] == [(at, True)]
