@@ -14,6 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "gpudoctor"
 RULES = ROOT / "rules"
 NOT_OURS = {".git", ".hypothesis", ".venv", "__pycache__", "build", "dist", "recordings"}
+# what a snapshot holds that no command can take, and what is said of it in one line
+UNREADABLE_SNAPSHOTS = (
+    ('{"schema": "gpudoctor.snapshot/99"}', ("newer", "update gpudoctor")),
+    ('{"schema": "gpudoctor.snapshot/1",\n "host": }', (":2:", "not valid JSON")),
+    ("[]", ("no gpudoctor snapshot",)),
+)
 
 _AS_COMMAND = "import sys; sys.argv[0] = 'gpudoctor'; from gpudoctor.cli import main; sys.exit(main())"
 

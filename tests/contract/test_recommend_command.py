@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from gpudoctor import codec, ruledb
-from tests.contract.checkout import run_gpudoctor
+from tests.contract.checkout import UNREADABLE_SNAPSHOTS, run_gpudoctor
 from tools.build_schemas import render
 
 Run = subprocess.CompletedProcess[str]
@@ -104,11 +104,7 @@ def test_what_cannot_be_done_is_one_line(options: tuple[str, ...], exit_code: in
         assert word in run.stderr
 
 
-@pytest.mark.parametrize(("content", "words"), [
-    ('{"schema": "gpudoctor.snapshot/99"}', ("newer", "update gpudoctor")),
-    ('{"schema": "gpudoctor.snapshot/1",\n "host": }', (":2:", "not valid JSON")),
-    ("[]", ("no gpudoctor snapshot",)),
-])
+@pytest.mark.parametrize(("content", "words"), UNREADABLE_SNAPSHOTS)
 def test_a_snapshot_that_cannot_be_read_is_one_line(content: str, words: tuple[str, ...],
                                                     tmp_path: Path) -> None:
     """One from the future, one that does not parse, one that is none; nothing is written."""
