@@ -30,17 +30,22 @@ _COMPILER = "torch.compile needs a C compiler (gcc and libc6-dev), which this im
 
 @frozen
 class Options:
-    """How it is written: the image's name, the file's, a wheel of gpudoctor beside it, BuildKit's syntax."""
+    """How it is written: the image's name, the file's, a wheel of gpudoctor beside it, BuildKit's syntax.
+
+    allow_undecided: whether the program starts although something that matters could not be judged.
+    """
 
     name: str | None = None
     file: str = "Dockerfile"
     wheel: str | None = None
     buildkit: bool = False
+    allow_undecided: bool = False
 
     def checked(self) -> None:
         """Raise `JunkReference` or `UnwritableError` for a name that cannot be used."""
+        lines.sound(self.file, "the name of the file")
         if self.name is not None:
-            lines.reference(self.name)
+            lines.name(self.name)
         if self.wheel is not None and _WHEEL.match(self.wheel) is None:
             raise lines.JunkReference(f"--gpudoctor {self.wheel[:80]!r}: name the wheel that lies beside the "
                                       "Dockerfile: gpudoctor_cli-VERSION-py3-none-any.whl")
@@ -50,7 +55,7 @@ def image_name(chosen: Chosen, options: Options) -> str:
     """Return what the image is called."""
     one = chosen.candidate
     tag = re.sub(r"[^A-Za-z0-9_.-]", "-", one.version)
-    return options.name or lines.reference(f"gpu-{one.framework}:{tag}")
+    return options.name or lines.name(f"gpu-{one.framework}:{tag}")
 
 
 def has_preflight(chosen: Chosen) -> bool:
@@ -129,20 +134,28 @@ class _Writer:
                     "and not devel; the driver runs its CUDA, so its compatibility package stays unused"
                     + self._rule("docker-image-without-cuda", "cuda-compat-shadows-libcuda"),
         }
-        pin = ("" if "@sha256:" in self._chosen.image else
-               "; its digest is in no table")
+        pin = "" if "@sha256:" in self._chosen.image else (
+            "; its digest is in no table: docker pull prints it")
         return lines.base(self._chosen.image, whys[self._chosen.base] + pin)
 
     def _environment(self) -> list[Line]:
-        found = lines.variables(
-            {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"},
-            "The runtime mounts libcuda for compute and NVML for utility, and frameworks need both"
-            + self._rule("docker-driver-capabilities"))
+        """Return what the runtime is told, which images with CUDA have of their own."""
+        if self._chosen.base != "python-slim":
+            return []
+        found = [
+            *lines.variables(
+                {"NVIDIA_VISIBLE_DEVICES": "all"},
+                "For --runtime=nvidia, which hands in what is named here; --gpus and Kubernetes name it"
+                + self._rule("docker-no-gpu-flag")),
+            *lines.variables(
+                {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"},
+                "The runtime mounts libcuda for compute and NVML for utility, and frameworks need both"
+                + self._rule("docker-driver-capabilities"))]
         least = self._chosen.candidate.least_cuda
-        if least is not None and self._chosen.base == "python-slim":
+        if least is not None:
             found += lines.variables(
                 {"NVIDIA_REQUIRE_CUDA": f"cuda>={least}"},
-                "On a host whose driver is too old for it the container does not even start"
+                "With --gpus no container starts where the driver is too old for it; CDI does not ask"
                 + self._rule("docker-require-cuda-unsatisfied", "driver-too-old"))
         return found
 
@@ -214,8 +227,10 @@ class _Writer:
                 "which one this image has is in no table")
             why = f"No pre-flight: gpudoctor runs on Python {OLDEST_PYTHON} and newer, and {has}"
             return [*user, lines.words("CMD", program, why)]
-        why = f"A fault ends the container with its reason; {SKIP}=off skips the look, =static makes it quick"
-        entry = ["/bin/sh", "-c", script(preflight(self._chosen, self._cards)), "gpu-preflight"]
+        ends = "A fault" if self._options.allow_undecided else "A fault, or what could not be judged,"
+        why = f"{ends} ends the container; {SKIP}=off skips the look, =static makes it quick"
+        check = preflight(self._chosen, self._cards, self._options)
+        entry = ["/bin/sh", "-c", script(check), "gpu-preflight"]
         if self._keeps_entry:
             return [*user, lines.words("CMD", [*entry, *program],
                                        f"{why}; NVIDIA's own entry stays, it sets up cuda-compat")]
@@ -227,17 +242,22 @@ class _Writer:
         shared = f" --shm-size={SHARED_MEMORY}" if shares_memory(self._chosen) else ""
         why = (f"Shared memory for workers and NCCL; --ipc=host instead shares the host's"
                f"{self._rule('shm-too-small')}")
-        return [Line(why=f"docker build{file} -t {name} ."), *([Line(why=why)] if shared else []),
-                Line(why=f"docker run --rm -it --gpus all{shared} {name}"),
+        return [lines.command(f"docker build{file} -t {name} ."), *([Line(why=why)] if shared else []),
+                lines.command(f"docker run --rm -it --gpus all{shared} {name}"),
                 Line(why="with CDI (Podman, Docker 28.2 and newer): --device nvidia.com/gpu=all instead of "
                          f"--gpus all{self._rule('cdi-not-generated')}")]
 
 
-def preflight(chosen: Chosen, cards: Sequence[str]) -> list[str]:
+def preflight(chosen: Chosen, cards: Sequence[str], options: Options) -> list[str]:
     """Return the words of the look from inside, without its depth."""
     python = ["--python", PYTHON] if chosen.candidate.kind == "pip" else []
+    return [DOCTOR, "check", *python, *asked_of_check(cards, options)]
+
+
+def asked_of_check(cards: Sequence[str], options: Options) -> list[str]:
+    """Return what a look is asked about whatever image it is made in."""
     required = [word for text in cards for word in ("--require", text)]
-    return [DOCTOR, "check", *python, *required]
+    return [*required, *(["--allow-undecided"] if options.allow_undecided else [])]
 
 
 def script(check: Sequence[str]) -> list[str]:
