@@ -106,7 +106,7 @@ def _write(texts: Mapping[str, str], wish: Wish) -> None:
 
 
 def _refuse_other(path: str, text: str, *, force: bool) -> None:
-    """Raise `InputError` for a folder, and for a file that holds something else than what is to be written."""
+    """Raise `InputError` for a folder, and for a file that holds something else than the text."""
     if path == "-":
         return
     there = Host().entry(os.path.abspath(path))

@@ -58,7 +58,8 @@ def kubernetes(chosen: Chosen, cards: Sequence[str], options: Options, database:
     if shares:  # the look, too: with several cards it sums over them by NCCL
         both["volumeMounts"] = [{"name": _SHARED_VOLUME, "mountPath": "/dev/shm"}]
     first: dict[str, Node] = {
-        "name": "gpu-preflight", "image": image if own else f"gpudoctor:{__version__}", "command": look, **both}
+        "name": "gpu-preflight", "image": image if own else f"gpudoctor:{__version__}", "command": look,
+        **both}
     program: dict[str, Node] = {
         "name": "app", "image": image, **({"env": [{"name": SKIP, "value": "off"}]} if own else {}), **both}
     identity: dict[str, Node] = {"runAsNonRoot": True, "runAsUser": USER_ID, "runAsGroup": USER_ID,

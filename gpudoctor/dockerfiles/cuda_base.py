@@ -81,7 +81,8 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
         reason = refusals[:1] or [_no_image(stack, database)]
         rejected.append(Candidate(framework=stack.framework, version=stack.version, cuda=stack.cuda,
                                   kind="pip", verdict=Fit.REJECTED, rejected_by=tuple(reason)))
-    return None, replace(said, candidates=tuple(rejected))
+    refused = tuple(rejected) or tuple(one for one in said.candidates if not one.offered)
+    return None, replace(said, candidates=refused)
 
 
 def _does_without(stack: Stack) -> bool:

@@ -63,8 +63,10 @@ def test_the_python_of_the_host_is_taken_where_there_is_an_image(database: RuleD
     old = found(host(database, *L4, python__version="3.6.8"), database, frameworks=("tensorflow",))
     assert old.python == "3.13.14"  # TensorFlow has no wheel for 3.14
     assert found(host(database, *L4), database, python="3.10").python == "3.10.21"
-    with pytest.raises(WishError, match=r"no image python:\.\.\.-slim"):
+    with pytest.raises(WishError, match=r"no image python:.* with it \(it gets no updates since 2025"):
         choose(host(database, *L4), database, Wanted(python="3.9"))
+    with pytest.raises(WishError, match=r"no image python:\.\.\.-slim with it; there are 3.14"):
+        choose(host(database, *L4), database, Wanted(python="3.99"))
 
 
 def test_what_is_there_is_taken_where_nothing_is_named(database: RuleDatabase) -> None:
@@ -81,6 +83,40 @@ def test_a_release_without_libraries_is_for_a_base_that_has_them(database: RuleD
     assert {one.rejected_by[0].rule for one in refused.said.candidates} == {"GPD3047"}
     chosen = found(host(database, *L4), database, frameworks=("paddle==2.6.2",), base="cuda")
     assert chosen.image == "nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
+
+
+def test_a_release_that_wants_a_toolkit_is_not_for_an_image_without_one(database: RuleDatabase) -> None:
+    """TensorFlow 2.13 on Kepler was written with /usr/local/cuda-11.0 in LD_LIBRARY_PATH."""
+    old = host(database, "cc=3.7", "driver=470.256.02", python__version="3.11.2")
+    chosen = found(old, database, frameworks=("tensorflow",))
+    assert chosen.candidate.environment == {}
+    assert chosen.candidate.version == "2.14.1"  # whose extra pip can resolve for Python 3.10, not for 3.11
+    assert chosen.python == "3.10.21"
+    refused = choose(old, database, Wanted(frameworks=("tensorflow==2.13.1",), python="3.11"))
+    assert isinstance(refused, Nothing)
+    assert refused.said is not None
+    assert refused.said.candidates[0].rejected_by[0].rule == "GPD3047"
+
+
+@pytest.mark.parametrize("base", ["python-slim", "tensorflow", "ngc", "cuda"])
+def test_for_a_jetson_board_nothing_is_written(base: str, database: RuleDatabase) -> None:
+    """It was given the wheels of ARM servers, which are not for its card."""
+    board = host(database, "cc=8.7", "driver=540.4.0", system__jetson="36.4.3",
+                 system__architecture="aarch64")
+    nothing = choose(board, database, Wanted(frameworks=("torch",), base=base))  # type: ignore[arg-type]
+    assert isinstance(nothing, Nothing)
+    assert [one.rule for one in nothing.unmet] == ["GPD6025"]
+    assert "L4T 36.4.3" in nothing.unmet[0].message
+
+
+@pytest.mark.parametrize("base", ["python-slim", "cuda"])
+def test_why_nothing_is_for_another_architecture(base: str, database: RuleDatabase) -> None:
+    """On an ARM server; --base cuda gave no reason at all."""
+    arm = host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64")
+    nothing = choose(arm, database, Wanted(frameworks=("tensorflow",), base=base))  # type: ignore[arg-type]
+    assert isinstance(nothing, Nothing)
+    assert nothing.said is not None
+    assert "GPD6020" in {one.rule for some in nothing.said.candidates for one in some.rejected_by}
 
 
 def test_an_image_of_cuda_is_taken_that_the_toolkit_will_start(database: RuleDatabase) -> None:
