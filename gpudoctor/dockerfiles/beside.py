@@ -73,6 +73,9 @@ def kubernetes(chosen: Chosen, cards: Sequence[str], options: Options, database:
     head = [_head(chosen), f"{cards_of}{_rule(database, 'k8s-device-plugin')}"]
     if shares:
         head.append(f"/dev/shm from memory, for workers and NCCL{_rule(database, 'shm-too-small')}")
+    head.append("app runs the CMD of the image: name another program in its args")
+    if options.name is None:
+        head.append("The nodes must find the image: push it, under a name of your registry (--tag)")
     if not own:
         head.append(f"gpudoctor cannot live in this image: gpudoctor:{__version__} is built from gpudoctor's "
                     "own Dockerfile, and looks at cards and driver alone")
