@@ -235,7 +235,7 @@ def test_paddle_adds_up_in_a_process_for_each_card(
     """
     text, outcome, words = BEFALLING[befallen]
     lines = ["print('second', os.getpid(), file=sys.stderr)", *text.splitlines()]
-    second = "\n".join(["import os, sys", "if 'stage_peer' in sys.orig_argv:", *(f"    {one}" for one in lines)])
+    second = "import os, sys\nif 'stage_peer' in sys.orig_argv:\n    " + "\n    ".join(lines)
     custom = with_custom(tmp_path, PADDLE_CLAIMING.format(path=str(tmp_path / "told")) + second)
     journal = Child(environment("paddle-cpu"), tmp_path, {"framework": "paddle", "stages": ["all-reduce"]},
                     PADDLE_DISTRI_BACKEND="gloo", MASTER_ADDR="192.0.2.1", MASTER_PORT="9",
