@@ -49,17 +49,18 @@ class Adapter:
         """Add up one list from each card, on every card."""
         raise Skipped("gpudoctor has no all-reduce for this framework")
 
-    def told(self, tensor):
-        """Return what can be said of a result; only where a GPU is listed is it looked for on one."""
-        values = self.listed(tensor)
-        device, _ = _asked(self.device, tensor)
-        if not self.cards:
-            return Told(values, device or "", {})
-        pointer, why_not = _asked(self.pointer, tensor)
-        return Told(values, device or "", {"error": why_not} if why_not else stage_proof.examined(pointer))
-
     def close(self):
         """Remove what was made on disk."""
+
+
+def told(adapter, tensor):
+    """Return what can be said of a result; only where a GPU is listed is it looked for on one."""
+    values = adapter.listed(tensor)
+    device, _ = _asked(adapter.device, tensor)
+    if not adapter.cards:
+        return Told(values, device or "", {})
+    pointer, why_not = _asked(adapter.pointer, tensor)
+    return Told(values, device or "", {"error": why_not} if why_not else stage_proof.examined(pointer))
 
 
 def said(error):

@@ -4,7 +4,7 @@ import importlib
 import os
 import socket
 
-from .stage_adapter import Adapter, Skipped, Told, memory_limit_bytes, pointer_in_capsule
+from .stage_adapter import Adapter, Skipped, Told, memory_limit_bytes, pointer_in_capsule, told
 from .stage_peers import Peers
 
 # Where the processes of the user's own job would meet, which is asked before PADDLE_TRAINER_ENDPOINTS.
@@ -95,10 +95,10 @@ class Paddle(Adapter):
         with Peers(requests) as peers:
             peers.hear()  # that each has imported Paddle: nobody comes to a meeting that cannot be
             try:
-                first = self.told(self.part_of_sum(0, endpoints, parts[0]))
+                first = told(self, self.part_of_sum(0, endpoints, parts[0]))
             except Exception as error:  # noqa: BLE001 - whatever it is, it may be another's fault
                 peers.hear_why(error)
-            return [first] + [Told(one["values"], one["device"], one["proof"]) for one in peers.hear()]
+            return [first] + [Told(**one) for one in peers.hear()]
 
     def part_of_sum(self, rank, endpoints, part):
         """Join the others and add up; return the sum on the card of this rank."""

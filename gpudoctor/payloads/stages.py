@@ -17,7 +17,7 @@ import threading
 import time
 
 from . import stage_libraries, stage_proof, stage_work
-from .stage_adapter import WORDS_LIMIT, Skipped, Told, said
+from .stage_adapter import WORDS_LIMIT, Skipped, Told, said, told
 from .stage_jax import Jax
 from .stage_paddle import Paddle
 from .stage_tensorflow import TensorFlow
@@ -246,15 +246,15 @@ class _Stages:
 
     def _judged(self, tensor, case, every_card=False):
         """Compare a result with the reference and say where it lies; it has to lie on the first card."""
-        told = tensor if isinstance(tensor, Told) else self.adapter.told(tensor)
-        error, wrong = stage_work.compared(told.values, case.expected, case.tolerance)
-        result = {"device": told.device, "largest_error": error, "tolerance": case.tolerance}
+        of_it = tensor if isinstance(tensor, Told) else told(self.adapter, tensor)
+        error, wrong = stage_work.compared(of_it.values, case.expected, case.tolerance)
+        result = {"device": of_it.device, "largest_error": error, "tolerance": case.tolerance}
         if not self.adapter.cards:
             result.update(outcome="ran-on-cpu", reason="the framework lists no GPU")
         else:
-            result["proof"] = told.proof
-            reason = stage_proof.missing(told.proof)
-            reason = reason or ("" if every_card else stage_proof.elsewhere(told.proof, self.visible))
+            result["proof"] = of_it.proof
+            reason = stage_proof.missing(of_it.proof)
+            reason = reason or ("" if every_card else stage_proof.elsewhere(of_it.proof, self.visible))
             result.update(outcome="no-proof" if reason else "passed", reason=reason)
         if wrong:
             result.update(outcome="wrong-result", reason="%s: %s" % (case.name, wrong))
