@@ -10,6 +10,7 @@ from gpudoctor import __version__, versions
 from gpudoctor.dockerfiles import lines
 from gpudoctor.dockerfiles.bases import rows
 from gpudoctor.dockerfiles.choice import Chosen
+from gpudoctor.dockerfiles.cuda_base import COMPILER
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, PYTHON
 from gpudoctor.dockerfiles.lines import Line
 from gpudoctor.frozen import frozen
@@ -25,7 +26,9 @@ _INSTALL = " -m pip install "
 _WHEEL = re.compile(r"gpudoctor_cli-[0-9A-Za-z.+]{1,60}-py3-none-any\.whl\Z")
 _SHARING = frozenset({"torch"})  # their workers hand data through /dev/shm
 _PIP_CACHE = "/var/cache/pip"
-_COMPILER = "torch.compile needs a C compiler (gcc and libc6-dev), which this image does without"
+_C_COMPILER = "torch.compile needs a C compiler (gcc and libc6-dev), which this image does without"
+_NO_LIBDEVICE = ("what is compiled (jit_compile) needs ptxas and libdevice, which nothing here brings: the "
+                 f"look stops at that, with {SKIP}=import it does not try")
 
 
 @frozen
@@ -66,6 +69,12 @@ def has_preflight(chosen: Chosen) -> bool:
 def shares_memory(chosen: Chosen) -> bool:
     """Say whether processes will share data: workers of a framework, or NCCL between cards."""
     return bool(_names(chosen.candidate) & _SHARING) or len(chosen.said.ground.cards) > 1
+
+
+def lacks_libdevice(one: Candidate) -> bool:
+    """Say whether XLA will look in vain for what its releases bring by an extra or a package."""
+    words = one.commands[0] if one.kind == "pip" else COMPILER
+    return one.framework == "tensorflow" and "[and-cuda]" not in words and COMPILER not in words
 
 
 def _names(one: Candidate) -> set[str]:
@@ -115,7 +124,9 @@ class _Writer:
         cuda = f" for CUDA {one.cuda}" if one.cuda else ""
         return [Line(why=f"{one.name}{cuda}: no rule objects to it there"),
                 *(Line(why=f"note: {note}") for note in one.notes if note not in self._of_variables()),
-                *([Line(why=_COMPILER)] if _names(one) & _SHARING and self._own_environment else [])]
+                *([Line(why=_C_COMPILER)] if _names(one) & _SHARING and self._own_environment else []),
+                *([Line(why=f"{_NO_LIBDEVICE}{self._rule('libdevice-not-found')}")] if lacks_libdevice(one)
+                  else [])]
 
     def _of_variables(self) -> list[str]:
         """Return the notes that name a variable: they stand above the line that sets it."""

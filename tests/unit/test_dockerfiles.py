@@ -119,13 +119,26 @@ def test_why_nothing_is_for_another_architecture(base: str, database: RuleDataba
     assert "GPD6020" in {one.rule for some in nothing.said.candidates for one in some.rejected_by}
 
 
+@pytest.mark.parametrize(("release", "base", "lacks"), [
+    ("tensorflow==2.15.1", "cuda", False), ("tensorflow==2.13.1", "cuda", True),
+    ("tensorflow==2.13.1", "python-slim", True), ("tensorflow==2.15.1", "python-slim", False),
+    ("tensorflow==2.17.0", "tensorflow", False), ("paddle==2.6.2", "cuda", False)])
+def test_what_xla_compiles_with_is_brought_or_missed_in_words(release: str, base: str, lacks: bool,
+                                                              database: RuleDatabase) -> None:
+    """Runtime images have no libdevice: the image for TensorFlow on one stopped at its own look."""
+    chosen = found(host(database, *L4, python__version="3.10.1"), database, frameworks=(release,), base=base)
+    text = dockerfile(chosen, (), Options(), database)
+    assert ("needs ptxas and libdevice, which nothing here brings" in text) == lacks
+    assert ("nvidia-cuda-nvcc-cu12==12.2.140" in text) == ((release, base) == ("tensorflow==2.15.1", "cuda"))
+
+
 def test_an_image_of_cuda_is_taken_that_the_toolkit_will_start(database: RuleDatabase) -> None:
     """NVIDIA_REQUIRE_CUDA of nvidia/cuda is stricter than minor-version compatibility."""
     older, newer = (found(host(database, "cc=8.9", f"driver={driver}"), database, base="cuda")
                     for driver in ("535.104.05", "580.95.05"))
     assert older.image == "nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04"
     assert older.candidate.version == "2.15.1"
-    assert older.candidate.commands[0].endswith(" tensorflow==2.15.1")
+    assert older.candidate.commands[0].endswith(" tensorflow==2.15.1 nvidia-cuda-nvcc-cu12==12.2.140")
     assert newer.image.startswith("nvidia/cuda:12.")
     assert newer.candidate.version > older.candidate.version
     exact = choose(host(database, *L4), database, Wanted(frameworks=("tensorflow==2.20.0",), base="cuda"))
