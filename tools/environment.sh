@@ -50,9 +50,11 @@ need_shells() {
 
 # what generated Dockerfiles are built with, and what reads the file for Compose
 need_engine() {
-    if [ "$(id -u)" != 0 ] || { command -v dockerd && command -v debootstrap && command -v docker-compose; } >/dev/null
-    then return; fi
-    install_packages docker.io debootstrap docker-compose || say "the tests that build images will be skipped"
+    [ "$(id -u)" = 0 ] || return 0
+    { command -v dockerd && command -v debootstrap; } >/dev/null ||
+        install_packages docker.io debootstrap || say "the tests that build images will be skipped"
+    command -v docker-compose >/dev/null ||
+        install_packages docker-compose || say "the test of the file for Compose will be skipped"
 }
 
 make_venv() {

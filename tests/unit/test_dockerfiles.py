@@ -192,11 +192,14 @@ def test_an_image_holds_one_framework(database: RuleDatabase) -> None:
 
 
 def test_shared_memory_is_for_those_who_share(database: RuleDatabase) -> None:
-    """Workers of torch, and NCCL between two cards."""
-    texts = [dockerfile(found(host(database, *words, "driver=580.95.05"), database, frameworks=(name,)), (),
-                        Options(), database)
-             for name, words in (("torch", ["cc=8.9"]), ("jax", ["cc=8.9"]), ("jax", ["cc=8.9", "cc=9.0"]))]
+    """Workers of torch, and NCCL between two cards, in the look of a pod as well."""
+    images = [found(host(database, *words, "driver=580.95.05"), database, frameworks=(name,))
+              for name, words in (("torch", ["cc=8.9"]), ("jax", ["cc=8.9"]), ("jax", ["cc=8.9", "cc=9.0"]))]
+    texts = [dockerfile(one, (), Options(), database) for one in images]
     assert ["--shm-size" in text for text in texts] == [True, False, True]
+    pods = [kubernetes(one, (), Options(), database) for one in images]
+    assert [pod.count('mountPath: "/dev/shm"') for pod in pods] == [2, 0, 2]
+    assert ["emptyDir:" in pod for pod in pods] == [True, False, True]
 
 
 def test_without_a_python_for_gpudoctor_there_is_no_look_and_it_is_said(database: RuleDatabase) -> None:
