@@ -12,7 +12,7 @@ from gpudoctor.candidates.ground import Ground, capabilities, ground_of
 from gpudoctor.candidates.images import images_of
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.sets import judged_sets, smallest_conflict
-from gpudoctor.candidates.stacks import FRAMEWORKS, Stack, stacks_of
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.candidates.wishes import Wish, WishError, parse
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Change

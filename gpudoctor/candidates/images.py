@@ -11,7 +11,7 @@ from gpudoctor.assume import AssumptionError, lay
 from gpudoctor.candidates import together
 from gpudoctor.candidates.ground import Ground, capabilities
 from gpudoctor.candidates.judging import faults, objections
-from gpudoctor.candidates.stacks import Row, Stack, stacks_of
+from gpudoctor.derive.stacks import Row, Stack, stacks_of
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection

@@ -10,7 +10,7 @@ from gpudoctor.assume import AssumptionError, lay
 from gpudoctor.candidates import together, toolkits
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds
 from gpudoctor.frozen import frozen

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.candidates.judging import Judge, Judged
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.candidates.wishes import Wish
 
 _MOST_JUDGED = 60  # sets that pip can install and that the rules are asked about

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import Row, Stack
+from gpudoctor.derive.stacks import Row, Stack
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.candidates import commands
 from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
-from gpudoctor.candidates.stacks import Stack, known_versions
+from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.engine import Subject, show_fact

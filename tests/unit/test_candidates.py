@@ -11,7 +11,7 @@ from gpudoctor.assume import assumed, lay, parse_assumption
 from gpudoctor.candidates import Asked, recommend
 from gpudoctor.candidates.ground import ground_of
 from gpudoctor.candidates.judging import Judge, Judged
-from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Recommendation, RuleDatabase, Snapshot, Value
 from gpudoctor.ruledb import load_compiled
 

@@ -41,6 +41,11 @@ class Stack:
         return str(self.row["index"]) if "index" in self.row else None
 
     @property
+    def labelled(self) -> str:
+        """Return the requirement with the local label that a build on another index has."""
+        return self.release if self.index is not None else self.requirement
+
+    @property
     def cuda(self) -> str | None:
         """Return the CUDA that it was built for, None where no table says."""
         return str(self.row["cuda"]) if "cuda" in self.row else None
