@@ -174,7 +174,9 @@ def recommendation_schema() -> dict[str, Any]:
         "conflict": {**TEXTS, "description": "the smallest set of what was asked for that nothing fits"},
         "last": {"type": "array", "items": last,
                  "description": "where nothing fits: the newest releases with code for the cards"},
-        "unserved": {"type": "array", "items": _object({"framework": TEXT, "oldest": TEXT, "newest": TEXT}),
+        "unserved": {"type": "array", "items": _object({
+            "framework": TEXT, "oldest": TEXT, "newest": TEXT,
+            "would_be": {"enum": ["older", "newer", "nowhere"]}}),
                      "description": "where nothing fits: frameworks of which no release that is known, from "
                                     "the oldest to the newest, has code for the cards"}})}
 

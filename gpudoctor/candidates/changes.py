@@ -99,7 +99,7 @@ class Changes:
                 alike = self._judge(Variant(driver=variant.driver))
             if variant.driver is not None:
                 base = with_facts(base, {"driver": Known(value=variant.driver, source="a change")})
-            self._judges[variant] = Judge(base, alike)
+            self._judges[variant] = Judge(base, alike, nearby=self._judges[next(reversed(self._judges))])
         return self._judges[variant]
 
     def _words(self, variant: Variant) -> str:

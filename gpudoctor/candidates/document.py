@@ -25,7 +25,8 @@ def encode(said: Recommendation) -> dict[str, Any]:
         "conflict": list(said.conflict),
         "last": [{"framework": one.framework, "version": one.version, "cuda": one.cuda,
                   "python": list(one.python)} for one in said.last],
-        "unserved": [{"framework": one.framework, "oldest": one.oldest, "newest": one.newest}
+        "unserved": [{"framework": one.framework, "oldest": one.oldest, "newest": one.newest,
+                      "would_be": one.would_be}
                      for one in said.unserved],
     }
 

@@ -56,10 +56,14 @@ class Judged:
 
 @frozen
 class Course:
-    """How judging went: the rules that spoke at any time, the fixes that were proven, by rule and place."""
+    """How judging went: the rules that spoke at any time, the fixes that were proven, by rule and place.
+
+    `refusing` are the rules of the errors that no safe fix cured.
+    """
 
     rules: tuple[Rule, ...]
     fixes: tuple[tuple[str, int], ...] = ()
+    refusing: tuple[Rule, ...] = ()
     fits: bool = False
 
 
@@ -69,13 +73,18 @@ class Judge:
     With the others the rules that spoke say the same in their words, and the fixes that held hold again.
     """
 
-    def __init__(self, base: Ground, alike: Judge | None = None) -> None:
-        """Judge on `base`; `alike` judges on the same machine with another Python, of which no rule asks."""
+    def __init__(self, base: Ground, alike: Judge | None = None, nearby: Judge | None = None) -> None:
+        """Judge on `base`; `alike` judges on the same machine with another Python, of which no rule asks.
+
+        `nearby` judges on one that differs more: what it refused is first held against the rules that did so.
+        """
         self.base = base
         self.courses: dict[tuple[str, ...], Course] = {} if alike is None else alike.courses
+        self.refused: dict[tuple[str, ...], bool] = {} if alike is None else alike.refused
+        self._nearby = nearby
         self.pip = together.Together(base.database)
 
-    def of(self, stacks: Sequence[Stack]) -> Judged:
+    def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
         """Return the verdict on stacks that are to live in one environment."""
         refused = [objection for stack in stacks for objection in unpublished(stack, self.base)]
         if not refused and len(stacks) > 1 and (found := self.pip.clash(stacks)) is not None:
@@ -83,22 +92,45 @@ class Judge:
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
         key = tuple(stack.alike for stack in stacks)
-        judged, course = _judged(stacks, self.base, self.courses.get(key))
+        judged, course = _judged(stacks, self.base, self.courses.get(key), worded=worded)
         self.courses.setdefault(key, course)
         return judged
 
     def fits(self, stack: Stack) -> bool:
         """Return whether nothing objects to a stack; of stacks that are alike one is judged."""
+        if any(True for _ in unpublished(stack, self.base)):
+            return False
         known = self.courses.get((stack.alike,))
-        if known is None or any(True for _ in unpublished(stack, self.base)):
-            return not self.of((stack,)).objections
-        return known.fits
+        if known is not None:
+            return known.fits
+        return not self._is_refused_again(stack) and not self.of((stack,), worded=False).objections
+
+    def _is_refused_again(self, stack: Stack) -> bool:
+        """Return whether rules that refused it nearby refuse it here as well, and no fix would cure that."""
+        key = (stack.alike,)
+        rules = () if self._nearby is None else self._nearby.refusing(key)
+        if rules and key not in self.refused:
+            some = replace(self.base.database, rules=rules)
+            snapshot = _installed((stack,), self.base)
+            subjects = derive.subjects(snapshot, some)
+            every = evaluate(subjects, rules, some.tables, worded=False)
+            errors = [f for f in _added(every, self.base).findings if f.severity is Severity.ERROR]
+            self.refused[key] = bool(errors) and _proven(errors, every, subjects, snapshot, some) is None
+        return bool(rules) and self.refused[key]
+
+    def refusing(self, key: tuple[str, ...]) -> tuple[Rule, ...]:
+        """Return the rules that refused one alike, here or where it was judged last."""
+        course = self.courses.get(key)
+        if course is not None or self._nearby is None:
+            return course.refusing if course is not None else ()
+        return self._nearby.refusing(key)
 
 
 # -- what the rules say --------------------------------------------------------------------------------------
 
 
-def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tuple[Judged, Course]:
+def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
+            worded: bool) -> tuple[Judged, Course]:
     """Return the verdict and how it was reached; where that is known of one alike, it is followed."""
     breaks = tuple(dict.fromkeys(later_breaks(stacks, base)))
     pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[Cure]()
@@ -112,7 +144,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
         return Judged(stacks=tuple(stacks), objections=(refused,)), Course(rules=())
     while True:
         subjects = derive.subjects(snapshot, database)
-        every = evaluate(subjects, database.rules, database.tables)
+        every = evaluate(subjects, database.rules, database.tables, worded=worded)
         found = _added(every, base)
         spoke |= {*(f.rule for f in found.findings), *(u.rule for u in found.undecided)}
         errors = [f for f in found.findings if f.severity is Severity.ERROR]
@@ -138,7 +170,9 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
         warnings=tuple(f for f in found.findings if f.severity is Severity.WARNING),
         pins=tuple(dict.fromkeys(pins)), pin_reasons=tuple(reason for _, reason in breaks))
     return judged, Course(rules=tuple(rule for rule in database.rules if rule.id in spoke),
-                          fixes=tuple((cure.finding.rule, cure.place) for cure in taken), fits=not said)
+                          fixes=tuple((cure.finding.rule, cure.place) for cure in taken), fits=not said,
+                          refusing=() if toolkit is not None else tuple(
+                              rule for rule in database.rules if rule.id in {error.rule for error in errors}))
 
 
 def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:

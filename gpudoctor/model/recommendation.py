@@ -92,11 +92,16 @@ class LastStack:
 
 @frozen
 class Unserved:
-    """A framework of which no release has code for the cards here, of those whose code is known."""
+    """A framework of which no release has code for the cards here, of those whose code is known.
+
+    `would_be` says where one would have to be sought: "older" or "newer" than what is known, or "nowhere", as
+    there are releases for each card and none for all of them.
+    """
 
     framework: str
     oldest: str
     newest: str
+    would_be: str
 
 
 @frozen

@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.assume import assumed, lay, parse_assumption
 from gpudoctor.candidates import Asked, recommend
-from gpudoctor.candidates.ground import ground_of
+from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Recommendation, RuleDatabase, Snapshot, Value
@@ -333,7 +333,44 @@ def test_an_image_asks_for_its_driver(database: RuleDatabase) -> None:
     assert (one.rejected_by[0].rule, "525" in one.rejected_by[0].message) == ("GPD2010", True)
 
 
-# -- quickly -------------------------------------------------------------------------------------------------
+def test_what_no_table_says_of_an_image_is_told_by_the_rule_that_would_judge_it(
+        database: RuleDatabase) -> None:
+    """And not by the rule about old drivers, whatever it is that is not known."""
+    arm = asked(host(database, "cc=9.0", "driver=580.65.06", "system.architecture=aarch64"), database,
+                "tensorflow", image=True)
+    assert {one.kind for one in arm.candidates} == {"image"}
+    assert {one.rejected_by[0].rule for one in arm.candidates} == {"GPD6020"}
+    unread = asked(host(database, "cc=9.0", "driver=580.65.06"), database, "jax", image=True)
+    [one] = [one for one in unread.candidates if one.image == "nvcr.io/nvidia/jax:23.08-py3"]
+    assert {refused.rule: refused.message.partition(": ")[2] for refused in one.rejected_by} == {
+        "GPD2010": "the tables do not say which driver it asks for",
+        "GPD5010": "the tables do not say which cards it is for",
+        "GPD5020": "the tables do not say which CUDA it has"}
+
+
+def test_an_image_with_another_python_is_not_what_was_asked_for(database: RuleDatabase) -> None:
+    """Where a Python was named; where none was, an image brings its own."""
+    machine = host(database, "cc=8.9", "driver=580.65.06")
+    other = asked(machine, database, "tensorflow", python="3.16", image=True)
+    by_name = {str(one.image): one for one in other.candidates}
+    plain = by_name["tensorflow/tensorflow:2.17.0-gpu"]
+    assert [(one.rule, one.message) for one in plain.rejected_by] == [
+        ("GPD6090", f"its Python is {plain.python[0]}, not 3.16")]
+    assert other.exit_code == 1
+    same = asked(machine, database, "tensorflow", python=plain.python[0], image=True)
+    for said in (same, asked(machine, database, "tensorflow", image=True)):
+        assert "tensorflow/tensorflow:2.17.0-gpu" in [one.image for one in said.candidates if one.offered]
+
+
+@pytest.mark.parametrize(("cards", "would_be"), [
+    (("cc=3.5",), "older"), (("cc=99.0",), "newer"), (("cc=3.7", "cc=12.0"), "nowhere"),
+    (("cc=3.5", "cc=12.0"), "older"),
+])
+def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_would_be(
+        cards: Iterable[str], would_be: str, database: RuleDatabase) -> None:
+    """The tables of torch begin at 1.8: what served a K40 is older, and is not said not to exist."""
+    said = asked(host(database, *cards, "driver=470.256.02"), database, "torch", python="3.8")
+    assert [(one.oldest, one.would_be) for one in said.unserved] == [("1.8.0", would_be)]
 
 
 # -- each state once -----------------------------------------------------------------------------------------
@@ -358,3 +395,23 @@ def test_what_is_alike_is_told_the_same_as_if_judged_alone(words: Iterable[str],
             alone = Judge(base).of((stack,))
             assert said_of(judge.of((stack,))) == said_of(alone), stack.release
             assert judge.fits(stack) is not bool(alone.objections)
+
+
+@pytest.mark.parametrize(("cards", "python", "older", "newer"), [
+    (("cc=7.0", "cc=12.0"), "3.8", "450.80.02", "580.65.06"),
+    (("cc=6.1", "cc=9.0"), "3.12", "535.104.05", "580.65.06"),
+    (("cc=8.9",), "3.11", "525.60.13", "550.54.14"),
+])
+def test_what_another_driver_refused_is_refused_as_if_judged_anew(
+        cards: Iterable[str], python: str, older: str, newer: str, database: RuleDatabase) -> None:
+    """The rules that refused it are asked first; whether it fits does not depend on that."""
+    before = ground_of(host(database, *cards, f"driver={older}"), database, python)
+    after = with_facts(before, {"driver": Known(value=newer, source="the test")})
+    nearby = Judge(before)
+    every = [stack for framework in FRAMEWORKS
+             for stack in stacks_of(framework, before.platform, database.tables)]
+    for stack in every:
+        nearby.of((stack,))
+    quick, anew = Judge(after, nearby=nearby), Judge(after)
+    assert [quick.fits(stack) for stack in every] == [not anew.of((stack,)).objections for stack in every]
+    assert len(quick.courses) < len(anew.courses)  # some were refused without the rest of the rules
