@@ -27,11 +27,16 @@ EXIT_SOMETHING, EXIT_NOTHING = 0, 1
 
 @frozen
 class Asked:
-    """What is asked for; `why` are releases whose chain of reasons is wanted."""
+    """What is asked for; `why` are releases whose chain of reasons is wanted.
+
+    `python` is the version to install for; `only_python` the one that an image has to have as well, None where
+    it may bring another.
+    """
 
     frameworks: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
     python: str | None = None
+    only_python: str | None = None
     image: bool = False
     pre: bool = False
     may_change: tuple[str, ...] = ()
@@ -62,7 +67,8 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     listed = [told.candidate(one, judge.base, why=False) for one in found if not asked.image]
     listed += [told.without_build(wish, judge.base) for wish in wanted
                if not alone[wish.framework] and not asked.image]
-    listed += [image for wish in wanted if not is_set for image in images_of(wish, judge.base)]
+    listed += [image for wish in wanted if not is_set
+               for image in images_of(wish, judge.base, asked.only_python)]
     offered = any(one.offered for one in listed)
     explained = [judge.of((stack,)) for stack in _reasons(asked, judge)]
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]

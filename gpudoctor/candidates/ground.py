@@ -53,10 +53,7 @@ class Place:
 
 @frozen
 class Ground:
-    """A machine to lay candidates over: what was wrong with it before counts against none of them.
-
-    `wanted_python` is the version that was asked for, None where that of the machine does.
-    """
+    """A machine to lay candidates over: what was wrong with it before counts against none of them."""
 
     snapshot: Snapshot
     place: Place
@@ -64,7 +61,6 @@ class Ground:
     database: RuleDatabase
     before: Judgement
     subjects: Subjects
-    wanted_python: str | None = None
 
     @property
     def had(self) -> frozenset[Key]:
@@ -100,7 +96,7 @@ def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = N
         bare = lay(bare, {_HIDING: Absent(source=_SOURCE)}, database.tables, source=_SOURCE)
         subjects = derive.subjects(bare, judged)
     return Ground(snapshot=bare, place=place, platform=_platform(bare), database=judged, before=before,
-                  subjects=subjects, wanted_python=python)
+                  subjects=subjects)
 
 
 def with_facts(base: Ground, facts: Mapping[str, Fact]) -> Ground:

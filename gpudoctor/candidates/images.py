@@ -29,10 +29,10 @@ _STATED = {"driver": ("which driver it asks for", _DRIVER),
 _OWN_BUILD = "nvcr.io/"  # NVIDIA's builds of a framework are not those of the tables
 
 
-def images_of(wish: Wish, base: Ground) -> list[Candidate]:
-    """Return the images for a wish, those with the newest release first."""
+def images_of(wish: Wish, base: Ground, python: str | None = None) -> list[Candidate]:
+    """Return the images for a wish, and for one Python if that is named; the newest release first."""
     table = base.database.tables.get("container_images")
-    found = [_judged(row, wish.framework, base) for row in (table.rows if table else ())
+    found = [_judged(row, wish.framework, base, python) for row in (table.rows if table else ())
              if _framework(row) == wish.framework and _admits(wish, row)]
     return sorted(found, key=_newness, reverse=True)
 
@@ -62,11 +62,11 @@ def _admits(wish: Wish, row: Row) -> bool:
         return False
 
 
-def _judged(row: Row, framework: str, base: Ground) -> Candidate:
+def _judged(row: Row, framework: str, base: Ground, python: str | None) -> Candidate:
     name = f"{row['image']}:{row['tag']}"
     is_own_build = str(row["image"]).startswith(_OWN_BUILD)
     said = _stated(row, base) if is_own_build else laid(row, framework, base)
-    objections = [*_of_other_platforms(base), *_python(row, base)] or list(said)
+    objections = [*_of_other_platforms(base), *_python(row, python, base)] or list(said)
     notes = () if objections else tuple(_notes(row, is_own_build=is_own_build))
     verdict = Fit.REJECTED if objections else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
@@ -81,15 +81,15 @@ def _of_other_platforms(base: Ground) -> Iterator[Rejection]:
         yield _unknown(f"whether there is one for {base.platform}", "wheel-arch-linux-aarch64", base)
 
 
-def _python(row: Row, base: Ground) -> Iterator[Rejection]:
+def _python(row: Row, wanted: str | None, base: Ground) -> Iterator[Rejection]:
     """Yield that its Python is not the one that was asked for: an image brings its own."""
-    if base.wanted_python is None:
+    if wanted is None:
         return
     if "python" not in row:
         yield _unknown("which Python it has", NO_WHEEL, base)
-    elif row["python"] != base.wanted_python:
+    elif row["python"] != wanted:
         yield Rejection(rule=together.rule_of(NO_WHEEL, base.database),
-                        message=f"its Python is {row['python']}, not {base.wanted_python}")
+                        message=f"its Python is {row['python']}, not {wanted}")
 
 
 def _notes(row: Row, *, is_own_build: bool) -> Iterator[str]:

@@ -58,14 +58,18 @@ def unset_by(remedy: Remedy) -> tuple[str, ...]:
 
 
 def ordered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) -> tuple[Step, ...]:
-    """Return the steps as they are best done: one restart behind all that needs it, then variables."""
+    """Return the steps as they are best done: one restart behind all that needs it, then variables.
+
+    The restart is a step of its own, with a risk of its own: who lets a driver be installed may still want to
+    choose when the machine goes down.
+    """
     plain = [choice for choice in choices if choice.remedy.kind not in ("environment", "restart")]
     restarts = [choice for choice in choices if choice.remedy.kind == "restart"]
     shells = [choice for choice in choices if choice.remedy.kind == "environment"]
     steps = list(numbered(plain, begin, database))
     waiting = [step for step in steps if _ends_with_restart(step)]
     ending = numbered(restarts, begin, database)
-    if len(waiting) + len(ending) > 1 or (waiting and steps[-1] is not waiting[-1]):
+    if waiting or len(ending) > 1:
         steps = [_without_restart(step) if step in waiting else step for step in steps]
         steps = [step for step in steps if step.commands or step not in waiting]
         ending = (*ending[:-1], _restart_for(waiting, ending))

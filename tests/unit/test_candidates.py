@@ -35,9 +35,10 @@ def host(database: RuleDatabase, *words: str, **facts: Value | None) -> Snapshot
 
 def asked(snapshot: Snapshot, database: RuleDatabase, *frameworks: str, python: str | None = None,
           may_change: tuple[str, ...] = (), why: tuple[str, ...] = (), image: bool = False,
-          pre: bool = False) -> Recommendation:
-    return recommend(snapshot, database, Asked(frameworks=frameworks, python=python, may_change=may_change,
-                                               why=why, image=image, pre=pre))
+          pre: bool = False, only_python: str | None = None) -> Recommendation:
+    return recommend(snapshot, database, Asked(
+        frameworks=frameworks, python=python, may_change=may_change, why=why, image=image, pre=pre,
+        only_python=only_python))
 
 
 def of_version(said: Recommendation, version: str, cuda: str | None = None) -> Candidate:
@@ -351,13 +352,13 @@ def test_what_no_table_says_of_an_image_is_told_by_the_rule_that_would_judge_it(
 def test_an_image_with_another_python_is_not_what_was_asked_for(database: RuleDatabase) -> None:
     """Where a Python was named; where none was, an image brings its own."""
     machine = host(database, "cc=8.9", "driver=580.65.06")
-    other = asked(machine, database, "tensorflow", python="3.16", image=True)
+    other = asked(machine, database, "tensorflow", only_python="3.16", image=True)
     by_name = {str(one.image): one for one in other.candidates}
     plain = by_name["tensorflow/tensorflow:2.17.0-gpu"]
     assert [(one.rule, one.message) for one in plain.rejected_by] == [
         ("GPD6090", f"its Python is {plain.python[0]}, not 3.16")]
     assert other.exit_code == 1
-    same = asked(machine, database, "tensorflow", python=plain.python[0], image=True)
+    same = asked(machine, database, "tensorflow", only_python=plain.python[0], image=True)
     for said in (same, asked(machine, database, "tensorflow", image=True)):
         assert "tensorflow/tensorflow:2.17.0-gpu" in [one.image for one in said.candidates if one.offered]
 
