@@ -29,8 +29,8 @@ EXIT_SOMETHING, EXIT_NOTHING = 0, 1
 class Asked:
     """What is asked for; `why` are releases whose chain of reasons is wanted.
 
-    `python` is the version to install for; `only_python` the one that an image has to have as well, None where
-    it may bring another.
+    `python` is the version to install for; `only_python` the one that an image has to have as well, None
+    where it may bring another.
     """
 
     frameworks: tuple[str, ...] = ()
@@ -154,7 +154,8 @@ def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
     """Yield of each framework the newest release with code for every card here."""
     for name in names:
         for newest in itertools.islice(_serving(name, base), 1):
-            yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons)
+            yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons,
+                            is_ptx=newest.has_ptx_alone(capabilities(base)))
 
 
 def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:

@@ -80,6 +80,16 @@ def indexed_rows(name: str, platform: str, tables: Tables) -> Sequence[Row]:
             for row in own if _is_minor(str(row["version"]), str(build["torch"]))]
 
 
+def labels(tables: Tables) -> Mapping[str, str]:
+    """Return the local labels of builds that are not on the default index (cu126), and the index of each."""
+    listed = tables[_INDEXES].rows if _INDEXES in tables else ()
+    return {_label(row): str(row["index"]) for row in listed}
+
+
+def _label(build: Row) -> str:
+    return str(build["index"]).rstrip("/").rpartition("/")[2]
+
+
 def _brought_with(build: Row, every: Sequence[Row]) -> Sequence[str]:
     """Return the CUDA libraries that the newest release for the CUDA of a build asks for."""
     alike: Row = max((row for row in every if row.get("cuda") == build["cuda"]),
@@ -91,8 +101,7 @@ def _indexed(row: Row, build: Row, brought: Sequence[str]) -> Row:
     kept = {column: row[column] for column in ("platform", "python", "glibc", "uploaded", "requires")
             if column in row}
     stated = {column: build[column] for column in ("cuda", "cudnn", "code", "index", "source")}
-    label = str(build["index"]).rstrip("/").rpartition("/")[2]
-    return {**kept, **stated, "build": "cuda", "version": f"{row['version']}+{label}",
+    return {**kept, **stated, "build": "cuda", "version": f"{row['version']}+{_label(build)}",
             "requires_nvidia": tuple(brought)}
 
 

@@ -81,6 +81,11 @@ class Stack:
         return self.is_measured and all(
             device_code.coverage(as_records(self.row["code"]), card).kind != "none" for card in capabilities)
 
+    def has_ptx_alone(self, capabilities: Iterable[str]) -> bool:
+        """Return whether there is a card that it has PTX for and no machine code."""
+        return self.is_measured and any(
+            device_code.coverage(as_records(self.row["code"]), card).kind == "ptx" for card in capabilities)
+
     @property
     def is_prerelease(self) -> bool:
         """Return whether pip takes it only when told to."""

@@ -82,12 +82,16 @@ class Change:
 
 @frozen
 class LastStack:
-    """The newest release that has code for the cards here, whatever else it needs."""
+    """The newest release that has code for the cards here, whatever else it needs.
+
+    `is_ptx` where that is PTX alone for one of them: the driver would have to compile all of it.
+    """
 
     framework: str
     version: str
     cuda: str | None
     python: tuple[str, ...]
+    is_ptx: bool = False
 
 
 @frozen

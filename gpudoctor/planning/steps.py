@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gpudoctor import derive
 from gpudoctor.assume import seen_by_running
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.engine import Subject, show
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
@@ -17,6 +17,7 @@ from gpudoctor.model import (
 )
 from gpudoctor.model.plan import Change, DoneBy, Fault, Step
 from gpudoctor.planning import undoing
+from gpudoctor.planning.undoing import Host
 
 _ELSEWHERE: Mapping[FixKind, str] = {
     "container": "it is done where the container is started",
@@ -40,15 +41,6 @@ class Choice:
     remedy: Remedy
     before: Snapshot
     cures: tuple[Fault, ...]
-
-
-@frozen
-class Host:
-    """What steps need to know of a machine."""
-
-    is_root: bool
-    refuses_pip: bool
-    pip_commands: tuple[str, ...]
 
 
 def unset_by(remedy: Remedy) -> tuple[str, ...]:
@@ -84,7 +76,9 @@ def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase)
         is_root=_value(facts.fact("system.user_id")) == 0,
         refuses_pip=_value(facts.fact("python.externally_managed")) is True
         and _value(facts.fact("python.environment")) == "system",
-        pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)))
+        pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)),
+        conda_command=str(_value(facts.fact("python.conda_command"))),
+        indexes=published.labels(database.tables))
     return _renumbered([_step(choice, host, database) for choice in choices])
 
 
@@ -102,7 +96,7 @@ def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
     if host.is_root:
         commands = tuple(map(without_sudo, commands))
     because = _by_hand(fix, commands, unset, host)
-    undo, note = undoing.undo(choice.before, fix, unset, host.pip_commands)
+    undo, note = undoing.undo(choice.before, fix, unset, host)
     if host.is_root:
         undo = tuple(map(without_sudo, undo))
     done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"

@@ -200,7 +200,8 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
         _said(page, "Nothing that these rules know fits this machine.", indent=0)
     for one in () if said.changes else said.last:
         cuda = f"CUDA {one.cuda}, " if one.cuda else ""
-        _said(page, f"The last with code for the cards here: {one.framework} {one.version} ({cuda}Python "
+        code = "code for the cards here, PTX alone" if one.is_ptx else "code for the cards here"
+        _said(page, f"The last with {code}: {one.framework} {one.version} ({cuda}Python "
                     f"{', '.join(one.python)}).", indent=0)
     for never in () if said.changes else said.unserved:
         here = ", ".join(dict.fromkeys(card.compute_capability for card in said.ground.cards))

@@ -11,6 +11,7 @@ from gpudoctor.assume import assumed, lay, parse_assumption
 from gpudoctor.candidates import Asked, recommend
 from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
+from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Recommendation, RuleDatabase, Snapshot, Value
 from gpudoctor.ruledb import load_compiled
@@ -372,6 +373,22 @@ def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_wou
     """The tables of torch begin at 1.8: what served a K40 is older, and is not said not to exist."""
     said = asked(host(database, *cards, "driver=470.256.02"), database, "torch", python="3.8")
     assert [(one.oldest, one.would_be) for one in said.unserved] == [("1.8.0", would_be)]
+
+
+def test_the_last_release_with_ptx_alone_says_so(database: RuleDatabase) -> None:
+    """That of TensorFlow 2.21 does not work on Blackwell: "with code for the cards" promised too much."""
+    said = asked(host(database, "cc=12.0", "driver=580.65.06"), database, "tensorflow", python="3.12")
+    assert [(one.version, one.is_ptx) for one in said.last] == [("2.21.0", True)]
+
+
+def test_reasons_that_rest_on_an_assumption_say_so(database: RuleDatabase) -> None:
+    """A reason read "cuInit returned 0" of a machine that has no driver."""
+    pairs = assumed([parse_assumption(word) for word in ("cc=8.9", "driver=535.104.05")])
+    machine = lay(database.base, pairs, database.tables, source=ASSUMED)
+    [why] = [one.why for one in asked(machine, database, why=("torch==2.15.0",)).candidates if one.why]
+    answered = [reason for reason in why if "cuInit" in reason or "driver.cuda_ceiling =" in reason]
+    assert answered
+    assert all("(assumed" in reason for reason in answered)
 
 
 # -- each state once -----------------------------------------------------------------------------------------
