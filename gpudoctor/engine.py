@@ -188,10 +188,7 @@ def judge_block(block: Detect, subject: Subject, tables: Tables) -> Holding:
 
 
 def judge(rule: Rule, subject: Subject, tables: Tables, *, worded: bool = True) -> Finding | Undecided | None:
-    """Return a finding, an undecided verdict, or None when the rule is clear for this subject.
-
-    Whoever only asks which rules speak needs no words: a finding that is not `worded` has none.
-    """
+    """Return a finding (without words unless `worded`), an undecided verdict, or None when it is clear."""
     verdicts = [(block, judge_block(block, subject, tables)) for block in rule.detect]
     matched = [block for block, holding in verdicts if holding.truth is Truth.TRUE]
     if matched:

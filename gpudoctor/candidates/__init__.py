@@ -12,8 +12,8 @@ from gpudoctor.candidates.ground import Ground, capabilities, ground_of
 from gpudoctor.candidates.images import images_of
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.sets import judged_sets, smallest_conflict
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.candidates.wishes import Wish, WishError, parse
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Change
 from gpudoctor.model import Ground as GroundInWords

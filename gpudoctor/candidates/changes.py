@@ -9,9 +9,9 @@ from gpudoctor import versions
 from gpudoctor.candidates.ground import capabilities, ground_of, with_facts
 from gpudoctor.candidates.judging import Judge
 from gpudoctor.candidates.sets import judged_sets
-from gpudoctor.derive.stacks import Stack
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive import branches
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Change, Known, RuleDatabase, Scope, Snapshot

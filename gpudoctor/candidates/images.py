@@ -12,8 +12,8 @@ from gpudoctor.candidates import together
 from gpudoctor.candidates.ground import Ground, capabilities
 from gpudoctor.candidates.index import NO_WHEEL
 from gpudoctor.candidates.judging import faults, objections
-from gpudoctor.derive.stacks import Row, Stack, stacks_of
 from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive.stacks import Row, Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection
 

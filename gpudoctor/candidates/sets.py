@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.candidates.judging import Judge, Judged
-from gpudoctor.derive.stacks import Stack
 from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive.stacks import Stack
 
 _MOST_JUDGED = 60  # sets that pip can install and that the rules are asked about
 

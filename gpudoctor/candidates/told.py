@@ -8,9 +8,9 @@ from gpudoctor import derive
 from gpudoctor.candidates import commands
 from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
-from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.engine import Subject, Subjects, show_fact
 from gpudoctor.model import (
     Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope,

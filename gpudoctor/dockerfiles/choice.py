@@ -8,8 +8,8 @@ from typing import Literal
 
 from gpudoctor import derive
 from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse
-from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.derive.requirements import Requirement
+from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.dockerfiles.bases import PythonImage, python_images
 from gpudoctor.dockerfiles.cuda_base import on_cuda
 from gpudoctor.dockerfiles.inside import System, inside
