@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from gpudoctor import derive, remedy
+from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.candidates import together, toolkits
+from gpudoctor.candidates import cures, together, toolkits
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds
+from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Fact, Finding, Judgement, Known, Rejection, Remedy, Rule, RuleDatabase, Scope, Severity, Snapshot,
-    Undecided, Unknown,
+    Fact, Finding, Judgement, Known, Rejection, Remedy, Rule, Scope, Severity, Snapshot, Undecided, Unknown,
 )
 
 _PLANNED = "python.planned_distributions"
-_SAFE_CURES = ("environment", "pip")
 _MOST_CURES = 4
 _SOURCE = "a candidate"
 
@@ -101,26 +99,28 @@ class Judge:
             return judged if found is None else replace(judged, objections=(found,))
         return judged
 
-    def fits(self, stack: Stack) -> bool:
-        """Return whether nothing objects to a stack; of stacks that are alike one is judged."""
-        if any(True for _ in unpublished(stack, self.base)):
+    def fits(self, *stacks: Stack) -> bool:
+        """Return whether nothing objects to stacks; of those that are alike one is judged."""
+        if any(True for stack in stacks for _ in unpublished(stack, self.base)):
             return False
-        known = self.courses.get((stack.alike,))
+        if len(stacks) > 1 and self.pip.clash(stacks) is not None:
+            return False
+        known = self.courses.get(tuple(stack.alike for stack in stacks))
         if known is not None:
             return known.fits
-        return not self._is_refused_again(stack) and not self.of((stack,), worded=False).objections
+        return not self._are_refused_again(stacks) and not self.of(stacks, worded=False).objections
 
-    def _is_refused_again(self, stack: Stack) -> bool:
-        """Return whether rules that refused it nearby refuse it here as well, and no fix would cure that."""
-        key = (stack.alike,)
+    def _are_refused_again(self, stacks: Sequence[Stack]) -> bool:
+        """Return whether rules that refused them nearby refuse them here too, and no fix would cure that."""
+        key = tuple(stack.alike for stack in stacks)
         rules = () if self._nearby is None else self._nearby.refusing(key)
         if rules and key not in self.refused:
             some = replace(self.base.database, rules=rules)
-            snapshot = _installed((stack,), self.base)
+            snapshot = _installed(stacks, self.base)
             subjects = derive.subjects(snapshot, some)
             every = evaluate(subjects, rules, some.tables, worded=False)
             errors = [f for f in _added(every, self.base).findings if f.severity is Severity.ERROR]
-            self.refused[key] = bool(errors) and _proven(errors, every, subjects, snapshot, some) is None
+            self.refused[key] = bool(errors) and cures.proven(errors, every, subjects, snapshot, some) is None
         return bool(rules) and self.refused[key]
 
     def refusing(self, key: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -138,7 +138,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
             worded: bool) -> tuple[Judged, Course]:
     """Return the verdict and how it was reached; where that is known of one alike, it is followed."""
     breaks = tuple(dict.fromkeys(later_breaks(stacks, base)))
-    pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[Cure]()
+    pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[cures.Cure]()
     toolkit: toolkits.Toolkit | None = None
     brought: dict[str, tuple[str, ...]] = {}
     database = base.database if known is None else replace(base.database, rules=known.rules)
@@ -156,8 +156,8 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
         errors = [f for f in found.findings if f.severity is Severity.ERROR]
         if not errors or len(taken) == _MOST_CURES or _unready(subjects, base):
             break
-        cure = (_proven(errors, every, subjects, snapshot, base.database) if known is None else
-                _known(errors, known.fixes[len(taken):], subjects, base.database))
+        cure = (cures.proven(errors, every, subjects, snapshot, base.database) if known is None else
+                cures.known(errors, known.fixes[len(taken):], subjects, base.database))
         if cure is None and toolkit is None:
             toolkit = toolkits.wanted(stacks, subjects[Scope.FRAMEWORK])
             if toolkit is not None:
@@ -252,56 +252,6 @@ def _not_judged(undecided: Sequence[Undecided]) -> Iterator[Rejection]:
         if one.asked and one.severity is Severity.ERROR:
             why = "; ".join(dict.fromkeys(reason.source for reason in one.reasons))
             yield Rejection(rule=one.rule, message=f"could not be judged ({one.cause}): {why}")
-
-
-@frozen
-class Cure:
-    """A safe fix for an error that was found: where it stands on the rule's page, and what it changes."""
-
-    finding: Finding
-    place: int
-    remedy: Remedy
-    effect: dict[str, Fact]
-    framework: str
-
-
-def _proven(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
-            database: RuleDatabase) -> Cure | None:
-    """Return the first safe fix that is proven by every rule, for the first error that has one."""
-    for finding in errors:
-        rule, subject = _where(finding, subjects, database)
-        for place, fix in enumerate(rule.fix):
-            if fix.risk != "safe" or fix.kind not in _SAFE_CURES or not all(
-                    holds(condition, subject, database.tables).truth is Truth.TRUE for condition in fix.when):
-                continue
-            if remedy.prove(fix, subject, finding, found, snapshot, database) is not None:
-                return _cure(finding, place, subjects, database)
-    return None
-
-
-def _known(errors: Sequence[Finding], fixes: Sequence[tuple[str, int]], subjects: Subjects,
-           database: RuleDatabase) -> Cure | None:
-    """Return the fix that was proven next for a stack that is alike."""
-    for rule, place in fixes[:1]:
-        finding = next((error for error in errors if error.rule == rule), None)
-        return None if finding is None else _cure(finding, place, subjects, database)
-    return None
-
-
-def _cure(finding: Finding, place: int, subjects: Subjects, database: RuleDatabase) -> Cure | None:
-    rule, subject = _where(finding, subjects, database)
-    concrete = remedy.concretise(rule.fix[place], subject)
-    effect = remedy.resolve_effect(rule.fix[place].effect, subject, database)
-    if concrete is None or effect is None:
-        return None
-    framework = subject.fact("framework.name")
-    return Cure(finding=finding, place=place, remedy=concrete, effect=effect,
-                framework=str(framework.value) if isinstance(framework, Known) else "")
-
-
-def _where(finding: Finding, subjects: Subjects, database: RuleDatabase) -> tuple[Rule, Subject]:
-    rule = next(rule for rule in database.rules if rule.id == finding.rule)
-    return rule, next(s for s in subjects[rule.scope] if s.name == finding.subject)
 
 
 def _new_words(before: Fact | None, after: Fact | None) -> list[str]:
