@@ -13,6 +13,7 @@ from gpudoctor.explain.reading import Quoted, Reading, Said
 from gpudoctor.explain.wording import PEOPLE
 from gpudoctor.model import RuleDatabase
 from gpudoctor.unfamiliar import likeness
+from gpudoctor.unfamiliar.languages import Languages
 from gpudoctor.unfamiliar.spoken import Speech
 from gpudoctor.unfamiliar.words import words_of
 
@@ -22,6 +23,7 @@ LEAST_ALIKE = 0.45  # below it a line resembles nothing
 # it speaks of nothing, and if it does.
 SPOKEN, ALIKE, ALIKE_BESIDE = (0.75, 0.35), 0.8, 0.4
 _QUOTED_CHARACTERS = 300
+_SUSPECT = frozenset({"cannot", "error", "failed"})  # in a line of another language
 
 
 def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]:
@@ -56,6 +58,8 @@ class _Reader:
 
     def __init__(self, database: RuleDatabase) -> None:
         self._speech = Speech(database.tables, database.symptoms)
+        languages = database.tables.get("spoken_languages")
+        self._languages = Languages(() if languages is None else languages.rows)
         self._words = database.words
         self._symptoms = {symptom.id: symptom for symptom in database.symptoms}
         self._known = frozenset(self._symptoms)
@@ -66,7 +70,9 @@ class _Reader:
 
     def said(self, line: Quoted, *, is_suspicious: bool, is_fault: bool) -> Iterator[Said]:
         """Yield what a line may mean: what a warning resembles is no fault yet."""
-        words = words_of(line.text)
+        english = self._languages.in_english(line.text)
+        words = words_of(english)
+        is_suspicious = is_suspicious or (english is not line.text and not _SUSPECT.isdisjoint(words))
         meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
                     and (is_suspicious or one.is_plain)]
         spoken = [_said(line, meaning.symptom, how_far, meaning.because)
