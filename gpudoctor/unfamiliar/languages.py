@@ -1,7 +1,7 @@
 """Phrases of other languages in the English words that things and troubles are looked for in.
 
-No grammar: a phrase that says what is wrong, or names a part, becomes its English one, and what stands
-between is left out. Chinese, Japanese and Korean have no spaces to go by; elsewhere a phrase begins where a
+No grammar: a phrase that says what is wrong, or names a part, becomes its English one; other words in letters
+that English has not stand for so many words that say nothing. Chinese, Japanese and Korean have no spaces to go by; elsewhere a phrase begins where a
 word begins, and a star at its end stands for any ending of its last word.
 """
 
@@ -17,6 +17,9 @@ from gpudoctor.unfamiliar.words import LONGEST
 _OPENING = 2  # letters by which phrases are found
 _EAST_ASIAN = "\u1100-\u11ff\u3040-\u30ff\u4e00-\u9fff"  # Korean letters taken apart, kana, Han
 _BETWEEN_SCRIPTS = re.compile(f"(?<=[{_EAST_ASIAN}]) +| +(?=[{_EAST_ASIAN}])")
+_OTHER_LETTERS = re.compile(r"[^\W\d_a-z]+")
+_SAYS_NOTHING = "qq"
+_LETTERS_A_WORD = 2  # of Chinese and its neighbours
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u00b4": "'"})
 
 
@@ -44,9 +47,11 @@ class Languages:
                 place += 1
                 continue
             end, says = match
-            found += (spelt[written:place], f" {says} ")
+            found += (spelt[written:place], f" {says.lower()} ")
             place = written = end
-        return "".join((*found, spelt[written:])) if found else line
+        if not found:
+            return line
+        return _OTHER_LETTERS.sub(_words_that_say_nothing, "".join((*found, spelt[written:])))
 
     def _phrase_at(self, line: str, place: int) -> tuple[int, str] | None:
         """Return where the longest phrase ends that begins here, and what it says."""
@@ -71,6 +76,12 @@ def _spelt(text: str) -> str:
     apart = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES).casefold())
     plain = "".join(letter for letter in apart if not unicodedata.combining(letter))
     return _BETWEEN_SCRIPTS.sub("", plain)
+
+
+def _words_that_say_nothing(letters: re.Match[str]) -> str:
+    """Return as many of them as the letters have words, for a thing and a trouble to be as far apart."""
+    is_word = not _is_unspaced(letters[0])
+    return f" {_SAYS_NOTHING}" * (1 if is_word else -(-len(letters[0]) // _LETTERS_A_WORD)) + " "
 
 
 def _is_unspaced(letters: str) -> bool:
