@@ -1,8 +1,9 @@
 """Phrases of other languages in the English words that things and troubles are looked for in.
 
-No grammar: a phrase that says what is wrong, or names a part, becomes its English one; other words in letters
-that English has not stand for so many words that say nothing. Chinese, Japanese and Korean have no spaces to go
-by; elsewhere a phrase begins where a word begins, and a star at its end stands for any ending of its last word.
+No grammar: a phrase that says what is wrong, or names a part, becomes its English one; other words in
+letters that English has not stand for so many words that say nothing. Chinese, Japanese and Korean have no
+spaces to go by; elsewhere a phrase begins where a word begins, and a star at its end stands for any ending
+of its last word.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Speech:
         return (by_number,) if by_number else self._by_words(things, list(self._troubles.named(words)))
 
     def _as_statement(self, words: Sequence[str]) -> Sequence[str]:
-        """Return a question as it would be told: in "why cannot PyTorch see" the verb is far from its denial."""
+        """Return a question as it would be told: "why cannot PyTorch see" parts the verb from its denial."""
         for index, word in enumerate(words[:-1]):
             if word != _ASKS or words[index + 1] not in _DENIALS:
                 continue

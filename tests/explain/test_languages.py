@@ -14,6 +14,7 @@ from gpudoctor.model import RuleDatabase, Severity
 from gpudoctor.unfamiliar.languages import Languages
 from gpudoctor.unfamiliar.words import LONGEST, words_of
 
+
 @cache
 def database() -> RuleDatabase:
     """Return the rules of this checkout, those that only texts show as well."""
