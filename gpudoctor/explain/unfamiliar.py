@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 
 from gpudoctor.explain import entries
+from gpudoctor.explain.context import is_context
 from gpudoctor.explain.reading import Quoted, Reading, Said
 from gpudoctor.explain.wording import PEOPLE
 from gpudoctor.model import RuleDatabase
@@ -45,7 +46,10 @@ def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]
 
 
 def _unknown(reading: Reading, is_spoken: Callable[[str], bool]) -> Iterator[Quoted]:
-    """Yield the lines that show no symptom of a program, each once: people say several things in one."""
+    """Yield the lines that show no symptom of a program, each once: people say several things in one.
+
+    A command, or a place, that a line names is no reason to leave out what it says besides.
+    """
     seen = {line.source for line in reading.said if not is_spoken(line.id)}
     for line in (*reading.lines, *reading.suspicious):
         if line.source not in seen and not entries.speaks_of_none(line.text):
@@ -65,8 +69,8 @@ class _Reader:
         self._known = frozenset(self._symptoms)
 
     def is_spoken(self, symptom: str) -> bool:
-        """Say whether a symptom is a sentence of people's."""
-        return self._symptoms[symptom].program == PEOPLE
+        """Say whether a symptom is a sentence of people's, or only says where or how something was run."""
+        return self._symptoms[symptom].program == PEOPLE or is_context(self._symptoms[symptom])
 
     def said(self, line: Quoted, *, is_suspicious: bool, is_fault: bool) -> Iterator[Said]:
         """Yield what a line may mean: what a warning resembles is no fault yet."""

@@ -203,6 +203,15 @@ def test_an_unused_card_is_weighed_by_where_it_is_and_what_was_installed(text: s
     assert faults(f"{text}\n")[0] == cause
 
 
+@pytest.mark.parametrize(("text", "cause"), [
+    ("singularity exec image.sif python train.py sees no GPU", "singularity-no-nv"),
+    ("salloc -N1, then in python: no cuda gpus are available\nplatform: slurm", "slurm-no-gres"),
+])
+def test_a_command_in_a_line_hides_nothing_of_what_it_says(text: str, cause: str) -> None:
+    """A place, or how something was run, is no fault that would explain the line."""
+    assert faults(f"{text}\n")[0] == cause
+
+
 @pytest.mark.parametrize("question", [
     "Why doesn't my node recognize the GPU?", "why can't PyTorch see the GPU", "Why isn't my GPU detected?",
 ])
