@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.derive import accelerators, brought
+from gpudoctor.derive import accelerators, branches, brought
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import moves, packages, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
@@ -140,7 +140,13 @@ def _ready(view: View) -> Fact:
 
 def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
     return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot),
-            "gpu.memory_free_bytes": _memory_free, "gpu.architecture": _architecture}
+            "gpu.memory_free_bytes": _memory_free, "gpu.architecture": _architecture,
+            "gpu.driver_fit": lambda view: _driver_fit(view, card, snapshot)}
+
+
+def _driver_fit(view: View, card: Facts, snapshot: Snapshot) -> Fact:
+    """Return whether the branch of the loaded driver serves the card, whatever the driver says."""
+    return branches.fit(card, view.need_text("driver.loaded_version"), snapshot.host, view.tables)
 
 
 def _architecture(view: View) -> Fact:
