@@ -244,6 +244,7 @@ driver.loaded_version | driver_version | derive | | the kernel module that is lo
 driver.cuda_ceiling | cuda_version | derive | | newest CUDA the libcuda in use runs; else by NVML or the driver's version
 driver.works | flag | derive | | whether cuInit succeeded
 driver.ready | flag | derive | | whether frameworks can be judged: no without a card, not asked before the driver works
+driver.cards_left_out | integer | derive | | cards that the loaded driver does not list and that its branch does not serve
 driver.present | flag | derive | | whether any part of an NVIDIA driver was seen
 system.nvidia_gpus | integer | derive | | NVIDIA cards seen by any means
 system.nvidia_host | flag | derive | | whether /sys or /proc shows that this machine (or the container's host) has NVIDIA hardware

@@ -13,7 +13,6 @@ from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.facts import CATALOGUE, promised
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Table, Tables, Unknown, Value
 
-_FOR_GUESTS = "vfio-pci"
 _NOT_ASKED = Unknown(reason="nothing was run", asked=False)
 
 
@@ -97,7 +96,7 @@ def _initialised(cards: int, snapshot: Snapshot, *, refused: bool) -> Mapping[st
 def _reserved(card: Facts) -> bool:
     """Return whether a card is set aside for virtual machines: no driver gets it."""
     bound = card.get("gpu.pci_driver")
-    return isinstance(bound, Known) and bound.value == _FOR_GUESTS
+    return isinstance(bound, Known) and bound.value == branches.FOR_GUESTS
 
 
 def _bind(snapshot: Snapshot, source: str) -> Snapshot:
@@ -105,7 +104,7 @@ def _bind(snapshot: Snapshot, source: str) -> Snapshot:
     fact = snapshot.host.get("system.pci_nvidia")
     if not isinstance(fact, Known) or not isinstance(fact.value, tuple):
         return snapshot
-    bound = tuple({**record, "driver": _FOR_GUESTS if record.get("driver") == _FOR_GUESTS else "nvidia"}
+    bound = tuple({**record, "driver": branches.FOR_GUESTS if record.get("driver") == branches.FOR_GUESTS else "nvidia"}
                   for record in fact.value
                   if isinstance(record, Mapping) and str(record.get("class", "")).startswith("0x03"))
     rest = tuple(record for record in fact.value if isinstance(record, Mapping)

@@ -11,6 +11,7 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Table, Tables, Unknown, 
 
 Row = Mapping[str, Value]
 DISPLAY_CLASS = "0x03"
+FOR_GUESTS = "vfio-pci"
 _OTHERS = "any"
 _JETSON = "jetson"
 _WSL = "wsl"
@@ -81,6 +82,9 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
     Nobody can tell of a card that the tables do not have, nor where branches are numbered otherwise: a Jetson's
     driver comes with its board, and the one under WSL is that of Windows.
     """
+    bound = card.get("gpu.pci_driver")
+    if isinstance(bound, Known) and bound.value == FOR_GUESTS:
+        return Absent(source="the card is set aside for virtual machines")
     for name in ("system.jetson", "system.wsl"):
         if not isinstance(host.get(name, Absent(source="")), Absent):
             return Absent(source=f"{name}: its drivers are no branches for cards on PCIe")
