@@ -127,8 +127,9 @@ def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
             facts[name] = replace(before, value=(*items(before.value), *items(value)))
         else:
             facts[name] = Known(value=value, source=ASSUMED)
-    # a driver drives the cards there are: whichever was written first, the cards come first
-    return {name: facts[name] for name in sorted(facts, key=lambda name: name != "cc")}
+    # what a driver does depends on the cards and the machine: they come first, whichever was written first
+    return {name: facts[name] for name in sorted(facts, key=lambda name: (name != "cc", name not in _BEFORE))}
 
 
 _REPEATABLE = ("cc", "release")
+_BEFORE = ("system.jetson", "system.wsl", "system.architecture", "container.runtime", "gpu.pci_driver")

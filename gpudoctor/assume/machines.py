@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, require_version, with_host
 from gpudoctor.assume.releases import items
-from gpudoctor.derive import branches
+from gpudoctor.derive import branches, jetson
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.facts import CATALOGUE, promised
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Table, Tables, Unknown, Value
@@ -43,7 +43,9 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
         "nvml.gpu_count": cards,
         "cuda.library": "libcuda.so.1", "cuda.library_version": version, "cuda.load_error": None,
         **_initialised(cards, snapshot, refused=_REFUSED in states)})
-    ceiling = _ceiling(version, row, tables["driver_branches"], source)
+    board = snapshot.host.get("system.jetson")
+    ceiling = (jetson.cuda_ceiling(str(board.value), tables) if isinstance(board, Known) else
+               _ceiling(version, row, tables["driver_branches"], source))
     laid = replace(laid, host={**laid.host, **dict.fromkeys(("nvml.cuda_version", "cuda.ceiling"), ceiling)})
     if not isinstance(laid.gpus, Unknown):
         laid = replace(laid, gpus=tuple({**card, **_answers(state, source)}
