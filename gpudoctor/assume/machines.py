@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, require_version, with_host
+from gpudoctor.assume.products import capability_of
 from gpudoctor.assume.releases import items
 from gpudoctor.derive import branches, jetson
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
@@ -137,6 +138,15 @@ def cards(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snap
         count.update(dict.fromkeys(("nvml.gpu_count", "cuda.device_count", "driver.proc_gpus"), len(gpus)))
     host = {**snapshot.host, **_on_bus(snapshot, gpus, tables)}
     return with_host(replace(snapshot, gpus=gpus, host=host), source, count)
+
+
+def products(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
+    """Return the snapshot with one healthy card of each product, in place of its own."""
+    names = items(value)
+    laid = cards(snapshot, tuple(capability_of(name, tables) for name in names), tables, source)
+    assert not isinstance(laid.gpus, Unknown)
+    return replace(laid, gpus=tuple({**card, "gpu.name": Known(value=name, source=source)}
+                                    for card, name in zip(laid.gpus, names, strict=True)))
 
 
 def _on_bus(snapshot: Snapshot, gpus: tuple[Facts, ...], tables: Tables) -> dict[str, Fact]:
