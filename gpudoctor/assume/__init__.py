@@ -1,8 +1,9 @@
 """Lay facts over a snapshot: what a fix would change, what a case of a rule states, what `--assume` says.
 
 Beside catalogued facts there are names that stand for many at once: `driver` (a working driver of that
-version, or "none"), `cc` (one healthy card of each compute capability, or "none"), `card` or `gpu` (the same by
-the product's name), `python`, `glibc`, and `release` ("torch==2.15.0": that release, installed with its CUDA libraries as its table row says).
+version, or "none"), `cc` (one healthy card of each compute capability, or "none"), `card` or `gpu` (the same
+by the product's name), `python`, `glibc`, and `release` ("torch==2.15.0": that release, installed with its CUDA
+libraries as its table row says).
 """
 
 from __future__ import annotations
@@ -158,15 +159,16 @@ def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
         if name in _REPEATABLE and isinstance(before, Known):
             facts[name] = replace(before, value=(*items(before.value), *items(value)))
         elif isinstance(before, Known) and before.value != value:
-            raise AssumptionError(f"{name}={before.value} and {name}={value} contradict one another: assume one "
-                                  "of them")
+            raise AssumptionError(f"{name}={before.value} and {name}={value} contradict one another: "
+                                  "assume one of them")
         else:
             facts[name] = Known(value=value, source=ASSUMED)
     named = [name for name in _CARDS if name in facts]
     if len(named) > 1:
         raise AssumptionError(f"{named[0]} and {named[1]} both say which cards there are: use one of them")
     # what a driver does depends on the cards and the machine: they come first, whichever was written first
-    return {name: facts[name] for name in sorted(facts, key=lambda name: (name not in _CARDS, name not in _BEFORE))}
+    ordered = sorted(facts, key=lambda name: (name not in _CARDS, name not in _BEFORE))
+    return {name: facts[name] for name in ordered}
 
 
 _CARDS = ("cc", "card", "gpu")

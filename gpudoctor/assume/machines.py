@@ -107,7 +107,8 @@ def _bind(snapshot: Snapshot, source: str) -> Snapshot:
     fact = snapshot.host.get("system.pci_nvidia")
     if not isinstance(fact, Known) or not isinstance(fact.value, tuple):
         return snapshot
-    bound = tuple({**record, "driver": branches.FOR_GUESTS if record.get("driver") == branches.FOR_GUESTS else "nvidia"}
+    guests = branches.FOR_GUESTS
+    bound = tuple({**record, "driver": guests if record.get("driver") == guests else "nvidia"}
                   for record in fact.value
                   if isinstance(record, Mapping) and str(record.get("class", "")).startswith("0x03"))
     rest = tuple(record for record in fact.value if isinstance(record, Mapping)

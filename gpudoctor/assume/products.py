@@ -17,7 +17,8 @@ def capability_of(text: str, tables: Tables) -> str:
     """Return the compute capability of a product; raise `AssumptionError` for none, or for several."""
     table = tables.get("gpu_products")
     known = {(str(row["name"]), str(row["compute_capability"])): {
-        _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))} for row in (table.rows if table else ())}
+        _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
+        for row in (table.rows if table else ())}
     wanted = _plain(text)
     found = sorted(product for product, forms in known.items() if wanted in forms)
     capabilities = sorted({capability for _, capability in found})
@@ -29,8 +30,8 @@ def capability_of(text: str, tables: Tables) -> str:
     names = sorted({form for forms in known.values() for form in forms})
     near = difflib.get_close_matches(wanted[:80], names, n=3)
     hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-    raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; its compute capability will do "
-                          "as well: --assume cc=9.0")
+    raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; its compute capability "
+                          "will do as well: --assume cc=9.0")
 
 
 def _plain(text: str) -> str:

@@ -17,8 +17,8 @@ def require_cards(snapshot: Snapshot, facts: Mapping[str, Fact]) -> None:
     driver = facts.get("driver")
     version = driver.value if isinstance(driver, Known) else "none"
     if version != "none" and snapshot.gpus == () and not any(name in facts for name in _CARDS):
-        raise AssumptionError(f"driver={version}: this machine has no NVIDIA card for it; assume one as well, "
-                              "by its compute capability or its name: --assume cc=9.0, "
+        raise AssumptionError(f"driver={version}: this machine has no NVIDIA card for it; assume one as "
+                              "well, by its compute capability or its name: --assume cc=9.0, "
                               "--assume card=\"RTX 5090\"")
 
 

@@ -152,12 +152,14 @@ def _driver_fit(view: View, card: Facts, snapshot: Snapshot) -> Fact:
 def _cards_left_out(view: View, snapshot: Snapshot) -> Fact:
     """Return how many cards the loaded driver does not list that its branch does not serve."""
     cards = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
-    unlisted = [card for card in cards if isinstance(seen := card.get("gpu.in_nvml"), Known) and not seen.value]
+    unlisted = [card for card in cards
+                if isinstance(seen := card.get("gpu.in_nvml"), Known) and not seen.value]
     if not unlisted or isinstance(view.fact("driver.loaded_version"), Absent):
         return Known(value=0, source="no driver is loaded that leaves out a card")
     fits = [_driver_fit(view, card, snapshot) for card in unlisted]
     refused = [fit for fit in fits if isinstance(fit, Known) and fit.value != "serves"]
-    return Known(value=len(refused), source=refused[0].source if refused else "rules/tables/kernel_modules.toml")
+    source = refused[0].source if refused else "rules/tables/kernel_modules.toml"
+    return Known(value=len(refused), source=source)
 
 
 def _architecture(view: View) -> Fact:

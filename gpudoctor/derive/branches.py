@@ -79,8 +79,8 @@ def of_device(table: Table, device: str) -> Row | None:
 def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
     """Return whether drivers of this branch serve a card: "serves", "too-new" or "too-old".
 
-    Nobody can tell of a card that the tables do not have, nor where branches are numbered otherwise: a Jetson's
-    driver comes with its board, and the one under WSL is that of Windows.
+    Nobody can tell of a card that the tables do not have, nor where branches are numbered otherwise: a
+    Jetson's driver comes with its board, and the one under WSL is that of Windows.
     """
     bound = card.get("gpu.pci_driver")
     if isinstance(bound, Known) and bound.value == FOR_GUESTS:
@@ -96,8 +96,8 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
         return Known(value="too-new", source=f"{row['source']}: branch {row['last_branch']} is the last for "
                                              f"{generation}")
     if "first_branch" in row and branch < major(row["first_branch"]):
-        return Known(value="too-old", source=f"{row['source']}: no branch before {row['first_branch']} serves "
-                                             f"{generation}")
+        return Known(value="too-old", source=f"{row['source']}: no branch before {row['first_branch']} "
+                                             f"serves {generation}")
     return Known(value="serves", source=f"rules/tables/kernel_modules.toml: {generation}")
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, device_code, jax
+from gpudoctor.derive import abi, branches, device_code, jax, jetson
 from gpudoctor.derive import libraries as trace
-from gpudoctor.derive import jetson, mixed, nccl, packages, releases, stages, stale
+from gpudoctor.derive import mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
 from gpudoctor.derive.view import View

@@ -31,7 +31,7 @@ def _row(release: str, tables: Tables) -> Row | None:
 
 
 def takes_server_wheels(view: View) -> Fact:
-    """Return whether this machine runs the wheels that are built for servers; all but older Jetson boards do."""
+    """Return whether this machine runs wheels that are built for servers: all but older boards do."""
     if isinstance(view.fact("system.jetson"), Absent):
         return Known(value=True, source="no Jetson board")
     release = view.need_text("system.jetson")
@@ -42,7 +42,7 @@ def takes_server_wheels(view: View) -> Fact:
 
 
 def is_server_wheel(view: View) -> Fact:
-    """Return whether a framework's wheel is one of those that its publisher builds for every Linux machine."""
+    """Return whether a framework's wheel is one of those that its publisher builds for any Linux."""
     version, tags = view.need_text("framework.version"), view.fact("framework.tags")
     if version.partition("+")[2].startswith(_NVIDIA_LABEL):
         return Known(value=False, source=f"{version} is NVIDIA's own build")

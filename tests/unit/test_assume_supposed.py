@@ -26,9 +26,9 @@ def machine(database: RuleDatabase, *texts: str, on: Snapshot | None = None) -> 
 
 
 def rules_of(database: RuleDatabase, *texts: str) -> set[str]:
-    """Return the rules that find an error or a warning on such a machine."""
+    """Return the rules that find an error or a warning on such a machine, without mere consequences."""
     report = examine.examine(machine(database, *texts), database, examine.Policy())
-    return {f.rule for f in examine.every_finding(report.findings) if f.severity.value in ("error", "warning")}
+    return {finding.rule for finding in report.findings if finding.severity.value in ("error", "warning")}
 
 
 @pytest.mark.parametrize(("driver", "cards", "rules"), [
@@ -55,7 +55,8 @@ def test_the_cuda_of_a_board_is_that_of_its_jetpack(database: RuleDatabase, rele
     """Whichever was written first; the driver's number alone said 12.2."""
     for words in ((*JETSON, f"system.jetson={release}"), (f"system.jetson={release}", *JETSON)):
         fact = machine(database, *words).host["cuda.ceiling"]
-        assert isinstance(fact, Known) and fact.value == cuda
+        assert isinstance(fact, Known)
+        assert fact.value == cuda
 
 
 def test_the_cuda_of_an_unknown_jetpack_is_unknown(database: RuleDatabase) -> None:
