@@ -1,4 +1,4 @@
-"""What NVIDIA's release notes say of one of its monthly images: of itself, else of the month that it shares."""
+"""What NVIDIA says of one of its monthly images: of itself, else of the month that it shares."""
 
 from __future__ import annotations
 
