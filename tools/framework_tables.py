@@ -108,7 +108,8 @@ class Project:
 
 
 CUPY_SUFFIXES = (
-    "92", "100", "101", "102", "110", "111", "112", "113", "114", "115", "11x", "12x", "13x", "14x",
+    "80", "90", "91", "92", "100", "101", "102", "110", "111", "112", "113", "114", "115",
+    "11x", "12x", "13x", "14x",
 )
 PROJECTS = (
     Project(
@@ -170,8 +171,8 @@ PROJECTS = (
     ),
     Project(
         name="cupy_distributions",
-        summary="Wheels of cupy-cuda*, from CuPy 9 on: a row for each version and platform.",
-        distributions={f"cupy-cuda{suffix}": "9.0" for suffix in CUPY_SUFFIXES},
+        summary="Wheels of cupy-cuda*, from CuPy 4 on: a row for each version and platform.",
+        distributions={f"cupy-cuda{suffix}": "4.0" for suffix in CUPY_SUFFIXES},
         extra="ctk",
     ),
 )

@@ -15,13 +15,14 @@ from gpudoctor.candidates.judging import faults, objections
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.stacks import Row, Stack, stacks_of
 from gpudoctor.derive.view import as_texts
+from gpudoctor.image_notes import noted
 from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection
 
 _SOURCE = "an image"
 _PLATFORM = "linux_x86_64"  # of which the table of images speaks
 _CUDNN = "libcudnn.so."
-_OF_IMAGE = {"pytorch": "torch"}  # what images call a framework, where that is another name
-_TAG = re.compile(r"(\d\d\.\d\d)-")
+_OF_IMAGE = {"pytorch": "torch", "paddlepaddle": "paddle"}  # what images call a framework, if otherwise
+_MONTH = re.compile(r":(\d\d\.\d\d)-")
 _DRIVER, _TOO_OLD, _TOO_NEW = "driver-too-old", "gpu-too-old-for-build", "gpu-too-new-for-build"
 # What release notes have to say of an image, so that it can be judged, and the rule that judges it.
 _STATED = {"driver": ("which driver it asks for", _DRIVER),
@@ -32,14 +33,19 @@ _OWN_BUILD = "nvcr.io/"  # NVIDIA's builds of a framework are not those of the t
 def images_of(wish: Wish, base: Ground, python: str | None = None) -> list[Candidate]:
     """Return the images for a wish, and for one Python if that is named; the newest release first."""
     table = base.database.tables.get("container_images")
-    found = [_judged(row, wish.framework, base, python) for row in (table.rows if table else ())
+    found = [_judged(_with_notes(row, base), wish.framework, base, python)
+             for row in (table.rows if table else ())
              if _framework(row) == wish.framework and _admits(wish, row)]
     return sorted(found, key=_newness, reverse=True)
 
 
+def _with_notes(row: Row, base: Ground) -> Row:
+    return noted(str(row["image"]), str(row["tag"]), base.database.tables)
+
+
 def _newness(one: Candidate) -> tuple[bool, object]:
-    """Return what to sort by; a tag that stands for a release is a year and a month, and comes after."""
-    known = _TAG.match(one.version)
+    """Return what to sort by: releases before NVIDIA's own builds, of which the tag says year and month."""
+    known = _MONTH.search(one.image or "")
     return known is None, versions.parse(known[1] if known else one.version)
 
 
@@ -94,7 +100,10 @@ def _python(row: Row, wanted: str | None, base: Ground) -> Iterator[Rejection]:
 
 def _notes(row: Row, *, is_own_build: bool) -> Iterator[str]:
     if is_own_build:
-        yield f"NVIDIA's own build: judged by what its release notes say ({row['source']}), it was not read"
+        yield f"NVIDIA's own build: judged by what NVIDIA says of it ({row['source']}), it was not read"
+    if "read_from" in row:
+        yield (f"what that leaves out is said of {row['read_from']} of the same month "
+               f"({row['read_from_source']})")
     if "note" in row:
         yield str(row["note"])
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Tables, Value
-
-Row = Mapping[str, Value]
+from gpudoctor.image_notes import Row, noted, row_of
+from gpudoctor.model import Tables
 
 _DEFAULT_HOSTS = ("docker.io/", "index.docker.io/", "registry-1.docker.io/")
 _CUDA_IMAGE = "nvidia/cuda"
@@ -106,8 +105,8 @@ def _cuda(plain: Base, tables: Tables) -> Base:
     if match is None:
         return replace(plain, why_gpu=why)
     cuda, extra, flavour, system, number = match.groups()
-    listed = _row(tables, "cuda_images", cuda=cuda)
-    needs = _row(tables, "cuda_image_requirements", cuda=cuda)
+    listed = row_of(tables, "cuda_images", cuda=cuda)
+    needs = row_of(tables, "cuda_image_requirements", cuda=cuda)
     branches = tuple(str(driver) for one in as_records(needs.get("branches", ())) for driver
                      in as_texts(one.get("drivers"))) if needs else ()
     cudnn = _cudnn(extra or "", as_texts(listed.get("cudnn")) if listed else ())
@@ -139,7 +138,7 @@ def _libraries(cuda: str, flavour: str, cudnn: str | None, tables: Tables) -> It
 
 
 def _of_nvidia(plain: Base, tables: Tables) -> Base:
-    row = _row(tables, "container_images", image=plain.name, tag=plain.tag) or {}
+    row = noted(plain.name, plain.tag, tables)
     older = tuple(_BRANCH.findall(str(row.get("driver_data_center", ""))))
     return replace(plain, why_gpu=f"{plain.reference} is NVIDIA's own image", older_branches=older,
         python=str(row["python"]) if "python" in row else None,
@@ -154,18 +153,12 @@ def _tensorflow(plain: Base, tables: Tables) -> Base:
     if match is None:
         build = "cpu" if plain.tag in ("", "latest", "latest-jupyter") else ""
         return replace(plain, why_gpu=why, build=build)
-    row = _row(tables, "container_images", image=plain.name, tag=f"{match[1]}-gpu") if is_gpu else None
+    row = row_of(tables, "container_images", image=plain.name, tag=f"{match[1]}-gpu") if is_gpu else None
     cudnn = str(row["cudnn"]) if row and "cudnn" in row else None
     cuda = str(row["cuda"]) if row and "cuda" in row else None
     libraries = tuple(_libraries(cuda, "runtime", cudnn, tables)) if cuda and cudnn else None
     return replace(plain, why_gpu=why, release=("tensorflow", match[1]), build="cuda" if is_gpu else "cpu",
                 cuda=cuda, cudnn=cudnn, libraries=libraries)
-
-
-def _row(tables: Tables, name: str, **wanted: str) -> Row | None:
-    table = tables.get(name)
-    return next((row for row in (table.rows if table else ())
-                 if all(row.get(column) == value for column, value in wanted.items())), None)
 
 
 # -- tags that there are not -------------------------------------------------------------------------------
@@ -228,6 +221,9 @@ def ended(base: Base, tables: Tables) -> Row | None:
         pairs += [("debian", part) for part in base.tag.split("-")[1:]]
     if base.name == "python" and base.python:
         pairs.append(("python", base.python))
+    if base.name.startswith(_OF_NVIDIA):
+        system, _, version = str(noted(base.name, base.tag, tables).get("os", "")).partition(" ")
+        pairs.append((system.lower(), version))
     rows = (system_row(system, version, tables) for system, version in pairs)
     return next((row for row in rows if row and "ended" in row), None)
 

@@ -109,7 +109,7 @@ def test_a_folder_in_the_way_keeps_all_from_being_written(options: tuple[str, ..
     ((*L4, "--require", "gpu>=2"), ("GPD9010", "gpu>=2")),
     ((*L4, "--base", "cuda", "--framework", "torch"), ("GPD3047", "a second CUDA")),
     ((*L4, "--base", "ngc", "--framework", "jax"), ("could not be judged",)),
-    (("--assume", "cc=8.9", "--assume", "driver=450.80.02", "--framework", "torch==2.10.0"),
+    (("--assume", "cc=8.0", "--assume", "driver=450.80.02", "--framework", "torch==2.10.0"),
      ("GPD2010", "A CHANGE WOULD HELP", "driver 450.80.02 ->")),
     ((*L4, "--framework", "tensorflow==2.20.0", "--framework", "torch==2.15.0"), ("do not go together",)),
     ((*L4, "--framework", "paddle==2.6.2", "--python", "3.10"), ("GPD3047", "--base cuda")),

