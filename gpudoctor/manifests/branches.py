@@ -1,4 +1,4 @@
-"""Whether a shell comes to a command: what `if`, `case`, loops, `&&` and `||` make of it, as far as tests are known.
+"""Whether a shell comes to a command: what `if`, `case`, loops, `&&` and `||` make of it.
 
 A test is known where it is `[`, `[[` or `test` with words that are known; an ordinary command is taken to
 succeed, as a build has it, which ends where one fails.
@@ -40,7 +40,7 @@ class Branches:
         self._reset()
 
     def take(self, reserved: Sequence[str], words: Sequence[Word], end: str) -> bool | None:
-        """Return whether a command is run, None where only the build knows; `end` is what stands behind it."""
+        """Return whether a command is run, None where only the build knows; `end` stands behind it."""
         for word in reserved:
             self._open(word)
         top = self._frames[-1] if self._frames else None

@@ -50,18 +50,23 @@ class Laid:
     withheld: Snapshot | None = None
 
 
-def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Laid | None:
-    """Return the host with what the environment brings; None where nothing of it can be laid."""
+def lay_over(environment: Environment, base: Base | None, ground: Ground, *, suppose: bool = False
+             ) -> Laid | None:
+    """Return the host with what the environment brings; None where nothing of it can be laid.
+
+    `suppose` lays the releases too that are only what comes nearest to what is asked for.
+    """
     chosen = tuple(_frameworks(environment, ground))
+    own_stacks = [one for one in chosen if one.stack is not None and (suppose or not one.supposed)]
     facts: dict[str, Fact] = {}
     in_image = _release_in_image(base, ground)
-    own = list(dict.fromkeys(one.stack.release for one in chosen if one.stack is not None))
+    own = list(dict.fromkeys(one.stack.release for one in own_stacks if one.stack is not None))
     place = str(environment.image.place if environment.image else environment.place)
     if in_image is not None and in_image.partition("==")[0] not in {one.framework for one in chosen}:
         own.append(in_image)
     if own:
         facts["release"] = Known(value=tuple(own), source=place)
-    planned_ones = _planned(environment, chosen)
+    planned_ones = _planned(environment, own_stacks)
     facts["python.planned_distributions"] = Known(value=planned_ones, source=place)
     shared = colliding(planned_ones, ground.database.tables)
     own_words = [str(asked.place) for asked in environment.asked
@@ -81,7 +86,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
     except AssumptionError:
         return None
     for position, framework in enumerate(_names(snapshot)):
-        mine = [one for one in chosen if one.framework == framework]
+        mine = [one for one in own_stacks if one.framework == framework]
         changes = _of_framework(mine) if mine else _of_image(base, place)
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
     gone = _withheld(environment)
@@ -121,7 +126,7 @@ def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, .
     """Return what pip installs beside the frameworks: what these ask for, and NVIDIA's packages by name."""
     found: list[str] = []
     for one in chosen:
-        if one.stack is not None:
+        if one.stack is not None and not one.is_other:
             found += as_texts(one.stack.row.get("requires"))
             found += as_texts(one.stack.row.get("requires_nvidia")) if one.brings_libraries else ()
     found += [asked.text for asked in environment.asked if asked.text.lower().startswith("nvidia-")]
@@ -245,6 +250,13 @@ def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
         facts["framework.distribution"] = Known(value=one.distribution, source=source)
         if one.framework == "jax":
             facts["framework.plugins"] = Known(value=(), source=source)
+    elif one.is_other:
+        silent = _not_said("which build it becomes")
+        facts.update({"framework.code": silent, "framework.cudnn": silent})
+        facts["framework.cuda"] = (Known(value=one.cuda, source=source) if one.cuda
+                                   else _not_said("which CUDA it is built for"))
+    if one.by_conda:
+        facts["framework.installer"] = Known(value="conda", source=source)
     if len(mine) > 1:
         others = tuple(other.distribution for other in mine[:-1])
         facts["framework.distribution"] = Known(value=one.distribution, source=source)

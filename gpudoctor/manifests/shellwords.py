@@ -41,8 +41,7 @@ class Redirection:
 
 @frozen
 class Command:
-    """A simple command and where its input and output go; `conditional` where only the build knows whether it is run.
-    """
+    """A simple command and its redirections; `conditional` where only the build knows if it is run."""
 
     words: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()
@@ -50,7 +49,7 @@ class Command:
 
 
 def commands(text: Traced, variables: Variables, escape: str = "\\") -> list[Command]:
-    """Return the simple commands of a script in their order; those that are certainly not run are left out."""
+    """Return the simple commands of a script in their order, but for those that are certainly not run."""
     return _Script(text, variables, escape).commands()
 
 

@@ -68,7 +68,8 @@ def test_a_word_stands_where_it_says() -> None:
 @pytest.mark.parametrize(("text", "sure", "open_"), [
     ("a; if b; then c; fi; d; while x; do e; done; f", "a b d x f", "c e"),
     ("for x in y z; do e; done; for x in $(y); do g; done", "e", "g"),
-    ("if [ 1 = 1 ]; then a; else b; fi; if [ 1 != 1 ]; then c; elif [ 2 ]; then d; else e; fi", "[ a [ [ d", ""),
+    ("if [ 1 = 1 ]; then a; else b; fi; if [ 1 != 1 ]; then c; elif [ 2 ]; then d; else e; fi",
+     "[ a [ [ d", ""),
     ('if [ -z "$U" ]; then a; elif [ "$K" = 1 ]; then b; else c; fi', "[", "a [ b"),
     ('if [ "$K" = 1 ] && x; then a; else b; fi', "[ x", "a b"),
     ('if ! [ "$K" = 1 ]; then a; else b; fi', "[ b", ""),

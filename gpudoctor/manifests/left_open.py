@@ -1,0 +1,65 @@
+"""What of files could not be judged, and whether that a GPU is used may hang on it (decision 34)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests.laying import Laid
+from gpudoctor.manifests.releases import Chosen
+from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.statements import Environment
+
+_OF_CUDA = ("nvidia/", "nvcr.io/nvidia/", "pytorch/pytorch", "tensorflow/tensorflow")
+
+
+@frozen
+class Note:
+    """What was left alone, in words; `matters` where it is not known whether a GPU is used because of it."""
+
+    place: Place
+    said: str
+    matters: bool = False
+
+
+def of_statements(environment: Environment, is_wanted: bool) -> Iterator[Note]:
+    """Yield what was written and not understood; it matters only where a GPU is meant to be used."""
+    image = environment.image
+    if image is not None and image.reference is None:
+        known = image.name is not None and not image.name.startswith(_OF_CUDA)
+        yield Note(place=image.place, matters=is_wanted and not known, said=(
+            "which image it is only the build knows: a variable has no value "
+            "(--build-arg NAME=VALUE gives it one)"))
+    for one in environment.unread:
+        if is_wanted or one.of_framework:
+            yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)
+
+
+def of_build(environment: Environment, laid: Laid, found: AbstractSet[Place], *, has_card: bool
+             ) -> Iterator[Note]:
+    """Yield what frameworks for a GPU leave open; `found` are the places where something else is wrong."""
+    for one in laid.chosen:
+        text, place = one.asked.text.strip(), one.asked.place
+        if one.stack is None and place not in found:
+            yield Note(place=place, matters=one.build != "cpu", said=(
+                f"{text} was not judged: these rules know no release that {one.asked.tool} would take for it "
+                "here"))
+        elif one.is_other and one.build != "cpu" and has_card:
+            yield Note(place=place, matters=True, said=(
+                f"whether {text} has code for the card was not judged: this build of it is in no table"))
+    waiting = [one for one in laid.chosen if one.build != "cpu" and not one.brings_libraries]
+    if environment.alters_libraries and waiting:
+        yield Note(place=waiting[-1].asked.place, matters=True, said=(
+            "CUDA is installed in a way that is not read, so whether "
+            f"{waiting[-1].asked.text.strip()} finds its libraries was not judged"))
+
+
+def of_supposed(one: Chosen, causes: Sequence[str]) -> Note:
+    """Return what is said of a release that stands in for one that cannot be known."""
+    text, release = one.asked.text.strip(), one.stack.release if one.stack else ""
+    if causes:
+        return Note(place=one.asked.place, matters=True, said=(
+            f"{text} {one.supposed}; was it {release}, this would be found: {', '.join(causes)}"))
+    return Note(place=one.asked.place,
+                said=f"{text} {one.supposed}; judged as {release}, nothing is wrong with it")
