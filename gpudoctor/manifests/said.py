@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.candidates.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, releases
+from gpudoctor.manifests import images, names, releases
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
@@ -36,6 +36,7 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
             base = images.base_of(image.reference, tables)
             yield from (Said(place=image.place, facts=facts) for facts in _of_image(base, tables))
     yield from _placeholders(environment, tables)
+    yield from _misnamed(environment, tables)
     asked = releases.frameworks_asked(environment.asked, environment.python)
     for framework, some in asked.items():
         yield from _missing(framework, some, tables)
@@ -63,6 +64,22 @@ def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
         if requirement and version and releases.applies(requirement, environment.python) and (
                 releases.admits(requirement, version)):
             yield Said(place=one.place, facts={"file.placeholder_requirement": one.text.strip()})
+
+
+def _misnamed(environment: Environment, tables: Tables) -> Iterator[Said]:
+    """Yield the requirements on packages that are not what their name sounds like."""
+    every = {names.canonical(requirement.name) for one in environment.asked
+             if (requirement := releases.requirement_of(one)) is not None}
+    for one in environment.asked:
+        requirement = releases.requirement_of(one)
+        if requirement is None or one.tool == "conda" or one.index or one.extra_indexes or one.links:
+            continue  # another index may have a package of that name
+        if releases.applies(requirement, environment.python):
+            found = names.misnamed(requirement.name, every, tables)
+            if found is not None:
+                yield Said(place=one.place, facts={
+                    "file.misnamed": requirement.name, "file.misnamed_is": found.what,
+                    "file.misnamed_nearest": found.nearest})
 
 
 def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:

@@ -163,6 +163,9 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
     "a package that has ended": (
         {"requirements.txt": "six\ntensorflow-gpu\n"}, "tensorflow-gpu-package-removed", "tensorflow-gpu",
         {"requirements.txt": "six\ntensorflow-gpu==2.10.1\n"}, ()),
+    "a name that is no framework's": (
+        docker(SLIM, "RUN pip install six pytorch==1.13"), "distribution-misnamed", "pytorch==1.13",
+        docker(SLIM, "RUN pip install six torch==2.6.0"), ()),
     "requirements that contradict": (
         {"requirements.txt": "torch==2.4.1\nsix\ntorch>=2.6\n"}, "requirements-contradict", "torch>=2.6",
         {"requirements.txt": "torch==2.6.0\nsix\ntorch>=2.6\n"}, ()),
