@@ -24,6 +24,7 @@ from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Severity, Snapshot
 
 _MAX_BYTES = 1 << 20
 _PYTHON = "python"
+_OBSERVED = ("this machine", "as recorded")  # so begins what is said of a machine that was looked at
 _HOST = ("cc", "driver")  # assumptions that say which machine it is to be
 
 
@@ -58,7 +59,7 @@ def lint(asked: Asked) -> int:
     build = Build(arguments=dict(_argument(text) for text in asked.build_arguments))
     described = _described(texts, python, build)  # before anything else: a file that cannot be read ends it
     machine, in_words = _host(asked, database)
-    linter = Linter(machine, database, wants_gpu=asked.gpu)
+    linter = Linter(machine, database, wants_gpu=asked.gpu, observed=in_words["kind"].startswith(_OBSERVED))
     verdicts = linter.judge([one for some in described.values() for one in some])
     report = _report(asked, texts, verdicts, database, in_words)
     if asked.fix:

@@ -195,8 +195,10 @@ def _lost(redirections: Sequence[Redirection], number: int, words: Sequence[Word
           ) -> tuple[Word, str] | None:
     """Return the requirement whose bound became a file's name, and what was meant; None for another file."""
     first = redirections[number]
-    if first.after - 1 <= start or not first.glued or not _is_bound(first):
+    if first.after - 1 <= start or not _is_bound(first):
         return None
+    if not (first.glued or (first.target is not None and first.target.text.startswith("="))):
+        return None  # into a file, unless its name is =2.0
     word = words[first.after - 1]
     if not (word.known and _SPEC.match(word.text)):
         return None

@@ -24,6 +24,7 @@ from gpudoctor.model import (
 
 _FILE = "file."
 _HOST = "host"
+_EACH = " x "  # between a card and a framework
 _REQUIRED = "requirement-not-met"  # says of what was required what another page says better
 _MOST_STATEMENTS = 200  # of one environment that show something by themselves
 _JUDGED = (Severity.ERROR, Severity.WARNING)
@@ -51,9 +52,13 @@ class Verdicts:
 class Linter:
     """A host and the rules; the same host serves every environment."""
 
-    def __init__(self, host: Snapshot, database: RuleDatabase, *, wants_gpu: bool = False) -> None:
-        """Judge for this host; `wants_gpu` takes every environment for one that is to use a GPU."""
-        self.host, self.database, self.wants_gpu = host, database, wants_gpu
+    def __init__(self, host: Snapshot, database: RuleDatabase, *, wants_gpu: bool = False,
+                 observed: bool = False) -> None:
+        """Judge for this host; `wants_gpu` takes every environment for one that is to use a GPU.
+
+        `observed`: the host was looked at, not made up.
+        """
+        self.host, self.database, self.wants_gpu, self.observed = host, database, wants_gpu, observed
         self._grounds: dict[str | None, Ground] = {}
         self._of_files = replace(database, rules=tuple(
             rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
@@ -91,7 +96,7 @@ class Linter:
         if not is_wanted:
             return
         ground = self._ground(environment.python)
-        laid = lay_over(environment, base, ground)
+        laid = lay_over(environment, base, ground, observed=self.observed)
         if laid is None:
             notes.append(Note(place=environment.place, matters=True,
                               said="could not be laid over the host: the rules do not know it"))
@@ -103,8 +108,8 @@ class Linter:
             findings += found
             undecided += open_ if snapshot is laid.snapshot else ()
         known = findings[begun:]
-        notes += left_open.of_build(environment, laid, {one.place for one in known},
-                                    has_card=_has_card(ground.snapshot))
+        notes += left_open.of_build(environment, base, laid, {one.place for one in known},
+                                    observed=self.observed, has_card=_has_card(ground.snapshot))
         notes += self._supposed(environment, base, laid, ground, known)
 
     def _diagnosed(self, snapshot: Snapshot, environment: Environment, laid: Laid, ground: Ground
@@ -114,14 +119,16 @@ class Linter:
         new = [one for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
         found = [Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
                          laid=laid) for one in new]
+        # what is asked of each card has no answer, and needs none, where nobody said which card
+        has_card = _has_card(snapshot)
         return found, [(environment.place, one) for one in judged.undecided
-                       if one.asked and key_of(one) not in ground.had]
+                       if one.asked and key_of(one) not in ground.had and (has_card or _EACH not in one.subject)]
 
     def _supposed(self, environment: Environment, base: Base | None, laid: Laid, ground: Ground,
                   known: Sequence[Located]) -> Iterator[Note]:
         """Yield what would be found if what cannot be known of releases were as it is nearby."""
         unsure = [one for one in laid.chosen if one.supposed and one.stack is not None]
-        other = lay_over(environment, base, ground, suppose=True) if unsure else None
+        other = lay_over(environment, base, ground, observed=self.observed, suppose=True) if unsure else None
         if other is None:
             return
         had = {key_of(one.finding) for one in known}

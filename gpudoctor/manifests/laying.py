@@ -14,7 +14,7 @@ from gpudoctor.candidates.stacks import stacks_of
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import releases
+from gpudoctor.manifests import releases, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.releases import Chosen
 from gpudoctor.manifests.statements import Environment
@@ -50,13 +50,14 @@ class Laid:
     withheld: Snapshot | None = None
 
 
-def lay_over(environment: Environment, base: Base | None, ground: Ground, *, suppose: bool = False
-             ) -> Laid | None:
+def lay_over(environment: Environment, base: Base | None, ground: Ground, *, observed: bool,
+             suppose: bool = False) -> Laid | None:
     """Return the host with what the environment brings; None where nothing of it can be laid.
 
-    `suppose` lays the releases too that are only what comes nearest to what is asked for.
+    `observed`: it is a machine that was looked at, so that its libraries are known. `suppose` lays the releases
+    too that are only what comes nearest to what is asked for.
     """
-    chosen = tuple(_frameworks(environment, ground))
+    chosen = together.settled(tuple(_frameworks(environment, ground)))
     own_stacks = [one for one in chosen if one.stack is not None and (suppose or not one.supposed)]
     facts: dict[str, Fact] = {}
     in_image = _release_in_image(base, ground)
@@ -67,15 +68,22 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, sup
     if own:
         facts["release"] = Known(value=tuple(own), source=place)
     planned_ones = _planned(environment, own_stacks)
-    facts["python.planned_distributions"] = Known(value=planned_ones, source=place)
+    facts["python.planned_distributions"] = (
+        _not_said("which of NVIDIA's packages come along") if any(
+            one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
+        else Known(value=planned_ones, source=place))
     shared = colliding(planned_ones, ground.database.tables)
     own_words = [str(asked.place) for asked in environment.asked
                  if any(canonical(one.name) in shared for one in planned.parse((asked.text,)))]
     facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
     if environment.python is None and not (base and base.python):
         facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")
+    if any(one.by_conda for one in own_stacks):
+        facts["python.environment"] = Known(value="conda", source=place)
     if environment.in_container:
         facts.update(_system(environment, base, place))
+    elif not observed and any(one.needs_system for one in own_stacks):
+        facts.update(dict.fromkeys(_SEARCHED, _not_said("which CUDA the machine has")))
     facts.update(_variables(environment))
     facts.update(_pins(environment))
     tables = ground.database.tables
@@ -128,7 +136,8 @@ def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, .
     for one in chosen:
         if one.stack is not None and not one.is_other:
             found += as_texts(one.stack.row.get("requires"))
-            found += as_texts(one.stack.row.get("requires_nvidia")) if one.brings_libraries else ()
+            brings = one.brings_libraries and one.build != "cpu"
+            found += as_texts(one.stack.row.get("requires_nvidia")) if brings else ()
     found += [asked.text for asked in environment.asked if asked.text.lower().startswith("nvidia-")]
     return tuple(dict.fromkeys(found))
 
@@ -247,7 +256,8 @@ def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
     facts: dict[str, Fact] = {"framework.name": Known(value=one.framework, source=source)}
     if one.build == "cpu":
         facts.update(_cpu(source))
-        facts["framework.distribution"] = Known(value=one.distribution, source=source)
+        if not one.by_conda:
+            facts["framework.distribution"] = Known(value=one.distribution, source=source)
         if one.framework == "jax":
             facts["framework.plugins"] = Known(value=(), source=source)
     elif one.is_other:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.releases import Chosen
 from gpudoctor.manifests.spans import Place
@@ -36,8 +37,8 @@ def of_statements(environment: Environment, is_wanted: bool) -> Iterator[Note]:
             yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)
 
 
-def of_build(environment: Environment, laid: Laid, found: AbstractSet[Place], *, has_card: bool
-             ) -> Iterator[Note]:
+def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place], *,
+             has_card: bool, observed: bool) -> Iterator[Note]:
     """Yield what frameworks for a GPU leave open; `found` are the places where something else is wrong."""
     for one in laid.chosen:
         text, place = one.asked.text.strip(), one.asked.place
@@ -49,10 +50,26 @@ def of_build(environment: Environment, laid: Laid, found: AbstractSet[Place], *,
             yield Note(place=place, matters=True, said=(
                 f"whether {text} has code for the card was not judged: this build of it is in no table"))
     waiting = [one for one in laid.chosen if one.build != "cpu" and not one.brings_libraries]
-    if environment.alters_libraries and waiting:
-        yield Note(place=waiting[-1].asked.place, matters=True, said=(
-            "CUDA is installed in a way that is not read, so whether "
-            f"{waiting[-1].asked.text.strip()} finds its libraries was not judged"))
+    if waiting and waiting[-1].asked.place not in found:
+        yield from _of_libraries(waiting[-1], environment, base, laid, observed=observed)
+
+
+def _of_libraries(one: Chosen, environment: Environment, base: Base | None, laid: Laid, *, observed: bool
+                  ) -> Iterator[Note]:
+    """Yield why it is not known whether a framework finds CUDA libraries that are not installed with it."""
+    text, place = one.asked.text.strip(), one.asked.place
+    if not environment.in_container:
+        if one.needs_system and not observed:
+            yield Note(place=place, said=(
+                f"{text} needs CUDA libraries of the machine, of which nothing is known here: `gpudoctor check` "
+                "there tells"))
+    elif environment.alters_libraries or any(other.is_other and not other.by_conda for other in laid.chosen):
+        yield Note(place=place, matters=True, said=(
+            f"CUDA comes in a way that is not read here, so whether {text} finds its libraries was not judged"))
+    elif base is None or base.libraries is None:
+        yield Note(place=place, said=(
+            f"whether {text} finds the CUDA libraries is up to the image, of which these rules know nothing: "
+            "`gpudoctor check` in it tells"))
 
 
 def of_supposed(one: Chosen, causes: Sequence[str]) -> Note:

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 _FRAMEWORK_OF = {
-    "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "torch": "torch", "jax": "jax",
-    "paddlepaddle-gpu": "paddle"}
+    "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "tensorflow-gpu": "tensorflow", "torch": "torch",
+    "jax": "jax", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
 _CPU_PACKAGES = frozenset({"tensorflow-cpu", "paddlepaddle"})
 _OF_GPU = re.compile(
     r"(?:cupy-cuda\w+|tensorflow-gpu|onnxruntime-gpu|paddlepaddle-gpu|jax-cuda\d+-\w+|faiss-gpu|pycuda|"
     r"flash-attn|tensorrt|nvidia-dali-cuda\d+|[a-z0-9-]+-cu1\d)\Z")
 _CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu(\d{2,3})(?:/|\Z)")
 _CPU_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cpu(?:/|\Z)")
+_PYTORCHS = re.compile(r"https?://download\.pytorch\.org/")  # has nothing but its own
 _OPEN_MINORS = 2
 _LABEL = re.compile(r"\+cu(\d{2,3})")
 
@@ -54,6 +55,11 @@ class Chosen:
     def by_conda(self) -> bool:
         """Return whether conda installs it, with libraries of its own."""
         return self.asked.tool == "conda"
+
+    @property
+    def needs_system(self) -> bool:
+        """Return whether pip has no way to bring its CUDA libraries."""
+        return self.build != "cpu" and not self.brings_libraries and not (self.stack and self.stack.extra)
 
     @property
     def brings_libraries(self) -> bool:
@@ -131,8 +137,24 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables) -
                    build="cpu" if is_cpu else "cuda")
     if asked.tool == "conda":
         return _of_conda(blank, mine)
+    ended = placeholder_of(name, tables)
+    if ended is not None:  # the releases before that one were real
+        if admits(requirement, ended):
+            return None
+        mine = [stack for stack in mine if versions.parse(stack.version) < versions.parse(ended)]
     usable = [stack for stack in mine if python is None or not stack.pythons or python in stack.pythons]
-    return _labelled(blank, _dotted(label[1]), usable) if label is not None else _from_indexes(blank, usable)
+    found = _labelled(blank, _dotted(label[1]), usable) if label is not None else _from_indexes(blank, usable)
+    if found.supposed and any(admits(requirement, stack.version) for stack in mine) and not any(
+            admits(requirement, stack.version) for stack in usable):
+        return replace(found, stack=None, supposed="")  # it is there, but not for this Python
+    return found
+
+
+def placeholder_of(name: str, tables: Tables) -> str | None:
+    """Return the release of a package that is there only to say that it has ended."""
+    table = tables.get("placeholder_distributions")
+    return next((str(row["version"]) for row in (table.rows if table else ())
+                 if row["distribution"] == name), None)
 
 
 def _labelled(one: Chosen, cuda: str, stacks: Sequence[Stack]) -> Chosen:
@@ -152,8 +174,8 @@ def _taken(one: Chosen, stacks: Sequence[Stack], supposed: str = "") -> Chosen:
     """Return a choice with the newest stack that it admits, or the newest where it asks for a newer one."""
     found = next((stack for stack in stacks if admits(one.requirement, stack.version)), None)
     newest = next((each for each in stacks if not each.is_prerelease), None)
-    if found is None and newest is not None and _is_beyond(one.requirement, newest.version):
-        return replace(one, stack=newest, supposed=supposed or "is newer than these rules")
+    if found is None and newest is not None and not supposed and _is_beyond(one.requirement, newest.version):
+        return replace(one, stack=newest, supposed="is newer than these rules")
     return replace(one, stack=found, supposed=supposed if found else "")
 
 
@@ -172,9 +194,11 @@ def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
 
     What an index has of which nothing is known is supposed to be what the default one has.
     """
-    asked, default = one.asked, [stack for stack in stacks if stack.index is None]
+    asked = one.asked
+    default = [stack for stack in stacks if stack.index is None]
     own = cuda_of_index(asked.index or "") if one.framework == "torch" else None
-    beside = [*asked.extra_indexes, *asked.links]
+    beside = [address for address in (*asked.extra_indexes, *asked.links)
+              if one.framework == "torch" or not _PYTORCHS.match(address)]
     if own is not None:
         return _labelled(one, own, stacks)
     is_foreign = bool(asked.index) and one.build != "cpu"

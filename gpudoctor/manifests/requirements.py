@@ -21,6 +21,7 @@ Reader = Callable[[str], Source | None]
 _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z", re.DOTALL)
 _OPTIONS_BEHIND = re.compile(r"[ \t]+--?[a-z]")
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
+_WHEEL = re.compile(r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-(\d[A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
 _MOST_FILES = 50
 # a name that begins so may be that of a framework
 FRAMEWORK = re.compile(
@@ -163,17 +164,31 @@ def _without_comment(parts: list[str], places: list[int]) -> Iterator[_Line]:
 def _requirement(line: _Line, source: Source) -> Asked | None:
     behind = _OPTIONS_BEHIND.search(line.text.text)
     text = line.text.text[:behind.start()] if behind else line.text.text
-    if is_elsewhere(text) or _VARIABLE.search(text):
+    wheel = of_wheel(text)
+    if wheel is None and (is_elsewhere(text) or _VARIABLE.search(text)):
         return None
-    if not any(True for _ in planned.parse((text,))):
+    if wheel is None and not any(True for _ in planned.parse((text,))):
         raise source.error(line.start, f"{text[:60]!r} is no requirement: write NAME, NAME==VERSION or "
                                        "NAME[EXTRA]>=VERSION")
     word = Word(text=text, start=line.start, end=line.text.at[len(text) - 1] + 1)
-    return Asked(text=text, place=source.of(word), rewritable=word.end - word.start == len(text))
+    return Asked(text=wheel or text, place=source.of(word),
+                 rewritable=wheel is None and word.end - word.start == len(text))
+
+
+def of_wheel(text: str) -> str | None:
+    """Return the requirement that a wheel by its address or path meets: torch==2.3.1+cu121; None for any other."""
+    match = _WHEEL.search(text.partition(";")[0].partition("#")[0].strip().replace("%2B", "+").replace("%2b", "+"))
+    return f"{match[1].replace('_', '-')}=={match[2]}" if match and any(True for _ in planned.parse(
+        (f"{match[1]}=={match[2]}",))) else None
+
+
+def is_of_index(text: str) -> bool:
+    """Return whether a text asks for a release of an index, and can be read."""
+    return not is_elsewhere(text) and any(True for _ in planned.parse((text,)))
 
 
 def is_elsewhere(text: str) -> bool:
     """Return whether a requirement names a file, a folder or an address, and no release of an index."""
     bare = text.strip()
-    return (bare.startswith((".", "/", "~")) or "://" in bare or " @ " in bare
+    return (bare.startswith((".", "/", "~")) or "://" in bare or "@" in bare.partition(";")[0]
             or bare.endswith((".whl", ".gz", ".zip")) or ("/" in bare and ";" not in bare))

@@ -17,6 +17,7 @@ from gpudoctor.manifests.statements import Asked, Lost, Unread
 
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
+_BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
 _PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
 _INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
 _EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
@@ -42,7 +43,8 @@ class Runs:
                 self.take(nested, stage, in_shell=False, depth=depth + 1)
             elif install is not None and command.conditional:  # which branch is taken only the build knows
                 self.lost += _losses(install, self.source)
-                stage.alters_libraries = stage.alters_python = True
+                stage.alters_libraries |= any(_BRINGS.match(word.text) for word in install.requirements)
+                stage.alters_python |= install.tool == "conda"
                 self._open(install, command, stage, "is installed under a condition that is not known here")
             elif install is not None:
                 self._install(install, command, stage, in_shell=in_shell)
@@ -71,14 +73,17 @@ class Runs:
         meant = {word.start: text for word, text in install.lost}
         own: list[Asked] = []
         for word in install.requirements:
-            if not word.known or requirements.is_elsewhere(word.text):
+            text = meant.get(word.start, word.text)
+            wheel = requirements.of_wheel(text) if word.known else None
+            if not word.known or (wheel is None and not requirements.is_of_index(text)):
                 self._elsewhere(word, stage)
                 continue
             own.append(Asked(
-                text=meant.get(word.start, word.text), place=self.source.of(word), index=index,
+                text=wheel or text, place=self.source.of(word), index=index,
                 tool=install.tool, extra_indexes=extra, links=tuple(link.text for link in install.links),
                 no_dependencies=install.no_dependencies, in_shell=in_shell,
-                rewritable=(word.plain and word.start not in meant) or _is_quoted(word, self.source)))
+                rewritable=wheel is None and (
+                    (word.plain and word.start not in meant) or _is_quoted(word, self.source))))
         for file in install.files:
             listed = self._listed(file, stage)
             own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
@@ -165,17 +170,15 @@ def _look_at(command: Command, stage: Stage) -> None:
 def _inner(command: Command, source: Source, variables: Variables) -> list[Command] | None:
     """Return the commands that a shell is given as one word; None for any other command."""
     words = command.words
-    if posixpath.basename(words[0].text) not in SHELLS:
+    if posixpath.basename(words[0].text) not in (*SHELLS, "su", "runuser"):
         return None
     script = next((after for one, after in pairwise(words)
                    if re.match(r"-[a-z]*c\Z", one.text)), None)
     if script is None or not script.known:
         return None
-    begin, end = script.start + 1, script.end - 1
-    if source.text[begin:end] == script.text:
-        places: Sequence[int] = range(begin, end)
-    else:
-        places = [script.start] * len(script.text)
+    ends = ((script.start, script.end), (script.start + 1, script.end - 1))  # as it stands there, or in quotes
+    places: Sequence[int] = next((range(begin, end) for begin, end in ends
+                                  if source.text[begin:end] == script.text), [script.start] * len(script.text))
     return commands(Traced(text=script.text, at=places), variables)
 
 

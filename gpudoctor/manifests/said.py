@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.candidates.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, names, releases
+from gpudoctor.manifests import images, names, releases, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
@@ -56,11 +56,9 @@ def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
 
 def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
     """Yield the requirements that a release meets which is there only to say that the package has ended."""
-    table = tables.get("placeholder_distributions")
-    ended = {str(row["distribution"]): str(row["version"]) for row in (table.rows if table else ())}
     for one in environment.asked:
         requirement = releases.requirement_of(one)
-        version = ended.get(requirement.name.lower().replace("_", "-")) if requirement else None
+        version = releases.placeholder_of(names.canonical(requirement.name), tables) if requirement else None
         if requirement and version and releases.applies(requirement, environment.python) and (
                 releases.admits(requirement, version)):
             yield Said(place=one.place, facts={"file.placeholder_requirement": one.text.strip()})
@@ -118,6 +116,8 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
             facts["file.image_least_driver"] = base.least_driver
         if facts:
             yield Said(place=place, facts={"file.image": base.reference, **facts})
+    for one, why in together.contradictions(laid.chosen):
+        yield Said(place=one.asked.place, facts={"file.contradiction": why})
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
