@@ -202,7 +202,7 @@ def _lost(redirections: Sequence[Redirection], number: int, words: Sequence[Word
     word = words[first.after - 1]
     if not (word.known and _SPEC.match(word.text)):
         return None
-    meant, end, plain = [word.text], word.end, word.plain
+    meant, end, plain = [word.text], first.start, word.plain
     for one in islice(redirections, number, None):
         if one.start != end or one.target is None or not _is_bound(one):
             break

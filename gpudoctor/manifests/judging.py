@@ -121,14 +121,16 @@ class Linter:
                          laid=laid) for one in new]
         # what is asked of each card has no answer, and needs none, where nobody said which card
         has_card = _has_card(snapshot)
-        return found, [(environment.place, one) for one in judged.undecided
-                       if one.asked and key_of(one) not in ground.had and (has_card or _EACH not in one.subject)]
+        open_ = [one for one in judged.undecided if one.asked and key_of(one) not in ground.had]
+        return found, [(environment.place, one) for one in open_ if has_card or _EACH not in one.subject]
 
     def _supposed(self, environment: Environment, base: Base | None, laid: Laid, ground: Ground,
                   known: Sequence[Located]) -> Iterator[Note]:
         """Yield what would be found if what cannot be known of releases were as it is nearby."""
         unsure = [one for one in laid.chosen if one.supposed and one.stack is not None]
-        other = lay_over(environment, base, ground, observed=self.observed, suppose=True) if unsure else None
+        other = None
+        if unsure:
+            other = lay_over(environment, base, ground, observed=self.observed, suppose=True)
         if other is None:
             return
         had = {key_of(one.finding) for one in known}

@@ -54,8 +54,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
              suppose: bool = False) -> Laid | None:
     """Return the host with what the environment brings; None where nothing of it can be laid.
 
-    `observed`: it is a machine that was looked at, so that its libraries are known. `suppose` lays the releases
-    too that are only what comes nearest to what is asked for.
+    `observed`: it is a machine that was looked at, so that its libraries are known. `suppose` lays the
+    releases too that are only what comes nearest to what is asked for.
     """
     chosen = together.settled(tuple(_frameworks(environment, ground)))
     own_stacks = [one for one in chosen if one.stack is not None and (suppose or not one.supposed)]

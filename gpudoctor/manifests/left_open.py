@@ -61,15 +61,16 @@ def _of_libraries(one: Chosen, environment: Environment, base: Base | None, laid
     if not environment.in_container:
         if one.needs_system and not observed:
             yield Note(place=place, said=(
-                f"{text} needs CUDA libraries of the machine, of which nothing is known here: `gpudoctor check` "
-                "there tells"))
+                f"{text} needs CUDA libraries of the machine, of which nothing is known here: "
+                "`gpudoctor check` there tells"))
     elif environment.alters_libraries or any(other.is_other and not other.by_conda for other in laid.chosen):
         yield Note(place=place, matters=True, said=(
-            f"CUDA comes in a way that is not read here, so whether {text} finds its libraries was not judged"))
+            f"CUDA comes in a way that is not read here, so whether {text} finds its libraries was "
+            "not judged"))
     elif base is None or base.libraries is None:
         yield Note(place=place, said=(
-            f"whether {text} finds the CUDA libraries is up to the image, of which these rules know nothing: "
-            "`gpudoctor check` in it tells"))
+            f"whether {text} finds the CUDA libraries is up to the image, of which these rules know "
+            "nothing: `gpudoctor check` in it tells"))
 
 
 def of_supposed(one: Chosen, causes: Sequence[str]) -> Note:

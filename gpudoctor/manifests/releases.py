@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 _FRAMEWORK_OF = {
-    "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "tensorflow-gpu": "tensorflow", "torch": "torch",
-    "jax": "jax", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
+    "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "tensorflow-gpu": "tensorflow",
+    "torch": "torch", "jax": "jax", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
 _CPU_PACKAGES = frozenset({"tensorflow-cpu", "paddlepaddle"})
 _OF_GPU = re.compile(
     r"(?:cupy-cuda\w+|tensorflow-gpu|onnxruntime-gpu|paddlepaddle-gpu|jax-cuda\d+-\w+|faiss-gpu|pycuda|"

@@ -21,7 +21,8 @@ Reader = Callable[[str], Source | None]
 _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z", re.DOTALL)
 _OPTIONS_BEHIND = re.compile(r"[ \t]+--?[a-z]")
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
-_WHEEL = re.compile(r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-(\d[A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
+_WHEEL = re.compile(
+    r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-(\d[A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
 _MOST_FILES = 50
 # a name that begins so may be that of a framework
 FRAMEWORK = re.compile(
@@ -176,10 +177,11 @@ def _requirement(line: _Line, source: Source) -> Asked | None:
 
 
 def of_wheel(text: str) -> str | None:
-    """Return the requirement that a wheel by its address or path meets: torch==2.3.1+cu121; None for any other."""
-    match = _WHEEL.search(text.partition(";")[0].partition("#")[0].strip().replace("%2B", "+").replace("%2b", "+"))
-    return f"{match[1].replace('_', '-')}=={match[2]}" if match and any(True for _ in planned.parse(
-        (f"{match[1]}=={match[2]}",))) else None
+    """Return what a wheel by its address or path is, torch==2.3.1+cu121; None for any other text."""
+    address = text.partition(";")[0].partition("#")[0].strip()
+    match = _WHEEL.search(address.replace("%2B", "+").replace("%2b", "+"))
+    named = f"{match[1].replace('_', '-')}=={match[2]}" if match else ""
+    return named if any(True for _ in planned.parse((named,))) else None
 
 
 def is_of_index(text: str) -> bool:

@@ -33,21 +33,26 @@ class Runs:
         self.source, self.find, self.reader = source, find, reader
         self.lost: list[Lost] = []
 
-    def take(self, listed: Sequence[Command], stage: Stage, *, in_shell: bool, depth: int = 0) -> None:
-        """Add what commands do to a stage."""
+    def take(self, listed: Sequence[Command], stage: Stage, *, in_shell: bool, depth: int = 0,
+             quotable: bool = True) -> None:
+        """Add what commands do to a stage; `quotable`: quotes may be written around their words."""
         for command in listed:
-            inner = _inner(command, self.source, stage.variables) if depth < _DEEPEST else None
+            script = _script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
-            if inner is not None:
-                nested = [replace(one, conditional=one.conditional or command.conditional) for one in inner]
-                self.take(nested, stage, in_shell=False, depth=depth + 1)
+            if script is not None:
+                places = _places_in(script, self.source)
+                text = Traced(text=script.text, at=places or [script.start] * len(script.text))
+                nested = [replace(one, conditional=one.conditional or command.conditional)
+                          for one in commands(text, stage.variables)]
+                free = depth == 0 and places is not None and self.source.text[script.start] != "'"
+                self.take(nested, stage, in_shell=free, depth=depth + 1, quotable=free)
             elif install is not None and command.conditional:  # which branch is taken only the build knows
-                self.lost += _losses(install, self.source)
+                self.lost += _losses(install, self.source, quotable=quotable)
                 stage.alters_libraries |= any(_BRINGS.match(word.text) for word in install.requirements)
                 stage.alters_python |= install.tool == "conda"
                 self._open(install, command, stage, "is installed under a condition that is not known here")
             elif install is not None:
-                self._install(install, command, stage, in_shell=in_shell)
+                self._install(install, command, stage, in_shell=in_shell, quotable=quotable)
             else:
                 _look_at(command, stage)
 
@@ -61,14 +66,15 @@ class Runs:
             stage.unread.append(Unread(why=f"what the project needs {why}",
                                        place=self.source.of(command.words[0])))
 
-    def _install(self, install: Install, command: Command, stage: Stage, *, in_shell: bool) -> None:
+    def _install(self, install: Install, command: Command, stage: Stage, *, in_shell: bool,
+                 quotable: bool) -> None:
         place = self.source.of(command.words[0])
         if install.tool == "conda":
             self._conda(install, stage, command.words[0].start)
             return
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
-        self.lost += _losses(install, self.source)
+        self.lost += _losses(install, self.source, quotable=quotable)
         index, extra = _indexes(install, stage.variables)
         meant = {word.start: text for word, text in install.lost}
         own: list[Asked] = []
@@ -82,7 +88,7 @@ class Runs:
                 text=wheel or text, place=self.source.of(word), index=index,
                 tool=install.tool, extra_indexes=extra, links=tuple(link.text for link in install.links),
                 no_dependencies=install.no_dependencies, in_shell=in_shell,
-                rewritable=wheel is None and (
+                rewritable=wheel is None and quotable and (
                     (word.plain and word.start not in meant) or _is_quoted(word, self.source))))
         for file in install.files:
             listed = self._listed(file, stage)
@@ -167,23 +173,23 @@ def _look_at(command: Command, stage: Stage) -> None:
     stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
 
 
-def _inner(command: Command, source: Source, variables: Variables) -> list[Command] | None:
-    """Return the commands that a shell is given as one word; None for any other command."""
+def _script_of(command: Command) -> Word | None:
+    """Return the script that a shell is given as one word; None for any other command."""
     words = command.words
     if posixpath.basename(words[0].text) not in (*SHELLS, "su", "runuser"):
         return None
-    script = next((after for one, after in pairwise(words)
-                   if re.match(r"-[a-z]*c\Z", one.text)), None)
-    if script is None or not script.known:
-        return None
-    ends = ((script.start, script.end), (script.start + 1, script.end - 1))  # as it stands there, or in quotes
-    places: Sequence[int] = next((range(begin, end) for begin, end in ends
-                                  if source.text[begin:end] == script.text), [script.start] * len(script.text))
-    return commands(Traced(text=script.text, at=places), variables)
+    script = next((after for one, after in pairwise(words) if re.match(r"-[a-z]*c\Z", one.text)), None)
+    return script if script is not None and script.known else None
 
 
-def _losses(install: Install, source: Source) -> list[Lost]:
-    return [Lost(meant=meant, given=word.text, place=source.of(word), rewritable=word.plain)
+def _places_in(script: Word, source: Source) -> Sequence[int] | None:
+    """Return where each character of a script stands, None where it is not written as the shell gets it."""
+    ends = ((script.start, script.end), (script.start + 1, script.end - 1))  # as it stands, or in quotes
+    return next((range(begin, end) for begin, end in ends if source.text[begin:end] == script.text), None)
+
+
+def _losses(install: Install, source: Source, *, quotable: bool) -> list[Lost]:
+    return [Lost(meant=meant, given=word.text, place=source.of(word), rewritable=word.plain and quotable)
             for word, meant in install.lost]
 
 

@@ -18,8 +18,9 @@ def settled(chosen: Sequence[Chosen]) -> tuple[Chosen, ...]:
     """Return choices; one that is not exact, and as the newest clashes with another, pip would take older."""
     unsure = {one.distribution for pair in combinations(chosen, 2) if clash(*pair) is not None
               for one in pair if not _is_exact(one)}
-    return tuple(replace(one, supposed=one.supposed or "is taken as new as what else is installed with it allows")
-                 if one.distribution in unsure else one for one in chosen)
+    why = "is taken as new as what else is installed with it allows"
+    return tuple(replace(one, supposed=one.supposed or why) if one.distribution in unsure else one
+                 for one in chosen)
 
 
 def contradictions(chosen: Sequence[Chosen]) -> Iterator[tuple[Chosen, tuple[str, str]]]:
@@ -44,8 +45,8 @@ def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
 
 
 def _needs(one: Chosen) -> Sequence[str]:
-    known = one.stack is not None and not one.is_other and one.build != "cpu" and not one.by_conda
-    return as_texts(one.stack.row.get("requires_nvidia")) if one.stack and known and one.brings_libraries else ()
+    is_known = not (one.is_other or one.by_conda or one.build == "cpu") and one.brings_libraries
+    return as_texts(one.stack.row.get("requires_nvidia")) if one.stack and is_known else ()
 
 
 def _is_exact(one: Chosen) -> bool:

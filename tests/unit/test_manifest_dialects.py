@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.manifests import kinds
+from gpudoctor.manifests import kinds, rewrites
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Asked
 from tests.unit.test_manifest_troubles import CUDA_12, SLIM, Files, causes, docker, judged
@@ -68,7 +68,8 @@ def asked(files: Files) -> list[Asked]:
     def reader(path: str) -> Source | None:
         return Source(path, files[path]) if path in files else None
 
-    return list(dict.fromkeys(one for some in kinds.environments(Source(name, text), reader) for one in some.asked))
+    found = kinds.environments(Source(name, text), reader)
+    return list(dict.fromkeys(one for some in found for one in some.asked))
 
 
 def texts(files: Files) -> list[str]:
@@ -80,7 +81,8 @@ def texts(files: Files) -> list[str]:
     ('sh -lc "pip install a"', ["a"]), ("su - x -c 'pip install a'", ["a"]),
     ("sudo -H -u x pip install a", ["a"]), ("conda run -n x pip install a", ["a"]),
     ("uv add a b", ["a", "b"]), ("python -m uv pip install a", ["a"]), ("poetry add a@^1 b", ["b"]),
-    ("uv sync", ["torch==2.6.0", "six"]), ("uv sync --extra gpu", ["torch==2.6.0", "jax[cuda12]==0.5.3", "six"]),
+    ("uv sync", ["torch==2.6.0", "six"]),
+    ("uv sync --extra gpu", ["torch==2.6.0", "jax[cuda12]==0.5.3", "six"]),
     ("uv sync --all-extras", ["torch==2.6.0", "jax[cuda12]==0.5.3", "six"]),
     ("poetry install --with gpu,x", ["torch==2.6.0", "jax[cuda12]==0.5.3", "six"]),
     ("pip install .", ["torch==2.6.0", "six"]), ("pip install -e '.[gpu]' a",
@@ -119,7 +121,8 @@ def test_what_a_file_lists(name: str, text: str, expected: list[str]) -> None:
 
 
 def test_indexes_that_tools_name_for_one_package() -> None:
-    assert [one.index for one in asked({"pyproject.toml": UV})][:2] == ["https://download.pytorch.org/whl/cu124", None]
+    assert [one.index for one in asked({"pyproject.toml": UV})][:2] == [
+        "https://download.pytorch.org/whl/cu124", None]
     [torch] = [one for one in asked({"pyproject.toml": POETRY}) if one.text.startswith("torch")]
     assert torch.index == "https://download.pytorch.org/whl/cpu"
 
@@ -132,7 +135,8 @@ def test_what_conda_is_told_of_a_build() -> None:
 
 @pytest.mark.parametrize(("files", "expected"), [
     # a constraint counts, a branch that is not come to does not
-    ({**docker(CUDA_12, "COPY . .", "RUN pip install -c c.txt torch"), "c.txt": "torch==2.4.7\n"}, ["release-not-published"]),
+    ({**docker(CUDA_12, "COPY . .", "RUN pip install -c c.txt torch"), "c.txt": "torch==2.4.7\n"},
+     ["release-not-published"]),
     (docker(CUDA_12, "ARG V=cpu", 'RUN if [ "$V" = gpu ]; then pip install torch; else pip install torch '
             "--index-url https://download.pytorch.org/whl/cpu; fi"), ["cpu-only-build"]),
     ({"environment.yml": "dependencies:\n- pytorch=2.4\n- cpuonly\n- cuda-version=12.4\n"},
@@ -155,3 +159,24 @@ def test_what_conda_is_told_of_a_build() -> None:
 ])
 def test_what_is_found_of_it(files: Files, expected: list[str]) -> None:
     assert causes(judged(files)) == expected
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ('bash -c "pip install six>=1"', """bash -c "pip install 'six>=1'\""""),
+    ("bash -c 'pip install six>=1'", None),  # other quotes inside would end the word
+    ('bash -c "pip install \\"six\\" six>=1"', None),
+    ('["sh", "-c", "pip install six>=1"]', """["sh", "-c", "pip install 'six>=1'"]"""),
+    ("pip install six >=1.0 # x", "pip install 'six>=1.0' # x"),
+    ("pip install cupy-cuda13x jax==0.9.2", "pip install cupy-cuda13x 'jax[cuda13]==0.9.2'"),
+    ("pip install cupy-cuda13x nvidia-nccl-cu12 jax==0.9.2", None),  # which CUDA is meant?
+])
+def test_what_can_be_put_right_in_these_words(line: str, expected: str | None) -> None:
+    """Only where the quotes fit into what stands around, and the CUDA into what is asked for besides."""
+    files = docker(SLIM, f"RUN {line}")
+    changes = rewrites.proven(judged(files).findings, files, judged)
+    assert rewrites.applied(files, changes) == docker(SLIM, f"RUN {expected or line}")
+
+
+def test_tabs_and_wide_characters_are_one_column_each() -> None:
+    found = judged(docker(SLIM, "RUN\techo 'é日' &&\tpip install six>=1"))
+    assert [(one.place.line, one.place.column) for one in found.findings] == [(2, 30)]
