@@ -14,9 +14,9 @@ from gpudoctor.candidates.stacks import stacks_of
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import releases, together
+from gpudoctor.manifests import choices, releases, together
+from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
-from gpudoctor.manifests.releases import Chosen
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, Value
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
@@ -115,7 +115,7 @@ def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fa
 def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:
     """Yield the distributions of frameworks that pip would install, each once: its last word counts."""
     python = environment.python
-    found = {one.distribution: one for asked in environment.asked if (one := releases.chosen_of(
+    found = {one.distribution: one for asked in environment.asked if (one := choices.chosen_of(
         asked, python, ground.platform, ground.database.tables)) is not None}
     yield from found.values()
 

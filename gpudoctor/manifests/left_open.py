@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
-from gpudoctor.manifests.releases import Chosen
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Environment
 
@@ -30,8 +30,7 @@ def of_statements(environment: Environment, is_wanted: bool) -> Iterator[Note]:
     if image is not None and image.reference is None:
         known = image.name is not None and not image.name.startswith(_OF_CUDA)
         yield Note(place=image.place, matters=is_wanted and not known, said=(
-            "which image it is only the build knows: a variable has no value "
-            "(--build-arg NAME=VALUE gives it one)"))
+            f"which image it is only the build knows: a variable has no value ({image.told_by})"))
     for one in environment.unread:
         if is_wanted or one.of_framework:
             yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)

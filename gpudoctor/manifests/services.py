@@ -36,7 +36,8 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         if built is not None:
             found = _built(built, source, reader, build or Build())
         elif written is not None and written.text is not None:
-            image = Image(reference=filled(written.text), place=written.place, name=_name_of(written.text))
+            image = Image(reference=filled(written.text), place=written.place, name=_name_of(written.text),
+                          told_by="lint what `docker compose config` prints")
             found = iter([_environment("", image, (), {})])
         else:
             found = iter([Environment(name="", place=key.place)])

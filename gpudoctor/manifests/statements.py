@@ -13,13 +13,15 @@ from gpudoctor.manifests.spans import Place
 class Image:
     """The image that it starts from; `reference` is None where variables without a value are in it.
 
-    `name` is what stands before its tag, None where that is not known either.
+    `name` is what stands before its tag, None where that is not known either; `told_by` is how a variable
+    gets its value.
     """
 
     reference: str | None
     place: Place
     platform: str = ""
     name: str | None = None
+    told_by: str = "--build-arg NAME=VALUE gives it one"
 
 
 @frozen

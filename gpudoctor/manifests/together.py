@@ -10,8 +10,8 @@ from packaging.specifiers import SpecifierSet
 
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
+from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.names import canonical
-from gpudoctor.manifests.releases import Chosen
 
 
 def settled(chosen: Sequence[Chosen]) -> tuple[Chosen, ...]:
