@@ -21,8 +21,8 @@ _EQUAL, _UNEQUAL = frozenset({"=", "=="}), frozenset({"!=", "-ne"})
 class _Frame:
     """An `if`, a `case`, a loop or a group while it is read."""
 
-    def __init__(self, kind: str, active: bool | None = True) -> None:
-        self.kind, self.active = kind, active
+    def __init__(self, kind: str, outer: bool | None, active: bool | None = True) -> None:
+        self.kind, self.outer, self.active = kind, outer, active
         self.is_test = kind in ("if", "while", "until")
         self.test: bool | None = False if kind == "case" else None
         self.tests = 0
@@ -57,7 +57,7 @@ class Branches:
             runs = _both(self._where(), self._reach)
             self._command(first, words, end, negated="!" in reserved)
         elif end == "(":
-            self._frames.append(_Frame("(", self._reach))
+            self._frames.append(_Frame("(", self._where(), self._reach))
             self._reset()
         else:
             self._chain(self._value, end, is_sure=self._is_sure)
@@ -91,15 +91,12 @@ class Branches:
 
     def _where(self) -> bool | None:
         """Return whether what stands in all that was opened is run."""
-        found: bool | None = True
-        for frame in self._frames:
-            found = _both(found, frame.active)
-        return found
+        return _both(self._frames[-1].outer, self._frames[-1].active) if self._frames else True
 
     def _open(self, word: str) -> None:
         top = self._frames[-1] if self._frames else None
         if word in ("if", "while", "until", "{"):
-            self._frames.append(_Frame(word, self._reach))
+            self._frames.append(_Frame(word, self._where(), self._reach))
             self._reset()
         elif top is None:
             return
@@ -115,7 +112,7 @@ class Branches:
 
     def _begin(self, kind: str, words: Sequence[Word], end: str) -> None:
         """Open a loop over words, or a choice by a word."""
-        frame = _Frame(kind, self._reach)
+        frame = _Frame(kind, self._where(), self._reach)
         self._frames.append(frame)
         if kind != "case":
             listed = any(word.known and word.text for word in words[3:])

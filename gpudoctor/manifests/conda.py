@@ -5,13 +5,14 @@ https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environme
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import yaml_files
-from gpudoctor.manifests.requirements import is_elsewhere
+from gpudoctor.manifests import requirements, yaml_files
+from gpudoctor.manifests.requirements import Reader, is_elsewhere
 from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread, Wish
 from gpudoctor.manifests.yaml_files import Node
@@ -31,7 +32,7 @@ _OF_CUDA = frozenset({"pytorch-cuda", "cuda-version", "cudatoolkit"})
 _CPU_BUILD, _CUDA_BUILD = re.compile(r"\*?(?:cpu|mkl|eigen)|.*_cpu"), re.compile(r"\*?(?:cuda|gpu)|.*_?cuda")
 
 
-def of_conda(document: Node, source: Source) -> Environment:
+def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
     """Return the environment: what conda itself would install, and what pip does beside it."""
     listed = document.get("dependencies")
     named, items = document.get("channels"), listed.items if listed else ()
@@ -43,7 +44,7 @@ def of_conda(document: Node, source: Source) -> Environment:
         python = (match[1], place) if match else python
     wishes = [Wish(why=f"{text} is for GPUs", place=place) for text, place in packages if _GPU.match(text)]
     pip = [one for item in items if (inner := item.get("pip")) is not None for one in inner.texts()]
-    asked, unread = _of_pip(pip, source)
+    asked, unread = _of_pip(pip, source, reader)
     return Environment(
         name="conda environment", place=document.place, asked=(*asked_of(packages, channels), *asked),
         wishes=tuple(wishes), unread=tuple(unread), in_container=bool(wishes),
@@ -51,11 +52,11 @@ def of_conda(document: Node, source: Source) -> Environment:
         python=python[0] if python else None, python_place=python[1] if python else None)
 
 
-def read(source: Source) -> Iterator[Environment]:
+def read(source: Source, reader: Reader) -> Iterator[Environment]:
     """Yield what a file describes that a command hands to conda; raise `ManifestError`."""
     for document in yaml_files.documents(source):
         if document.get("dependencies") is not None:
-            yield of_conda(document, source)
+            yield of_conda(document, source, reader)
 
 
 def asked_of(packages: Sequence[tuple[str, Place]], channels: Sequence[str]) -> Iterator[Asked]:
@@ -89,7 +90,8 @@ def _bounds(written: str) -> str:
     return bare if bare[0] in "<>=!~" else f"=={bare}"
 
 
-def _of_pip(listed: Sequence[Node], source: Source) -> tuple[list[Asked], list[Unread]]:
+def _of_pip(listed: Sequence[Node], source: Source, reader: Reader
+            ) -> tuple[list[Asked], list[Unread]]:
     """Return what pip installs beside conda, and what of it was not read."""
     options = [match for one in listed if (match := _INDEX.match(one.text or ""))]
     asked: list[Asked] = []
@@ -97,7 +99,12 @@ def _of_pip(listed: Sequence[Node], source: Source) -> tuple[list[Asked], list[U
     for one in listed:
         text = one.text or ""
         if text.startswith(("-r", "--requirement")):
-            unread.append(Unread(why=f"{text[:80]} was not read", place=one.place, of_framework=True))
+            name = text.split(maxsplit=1)[-1].removeprefix("-r")
+            found = reader(posixpath.normpath(posixpath.join(posixpath.dirname(source.file), name)))
+            more = requirements.read(found, reader) if found is not None else None
+            asked += more.asked if more else ()
+            why = f"{name[:80]} is not there to be read, so what it asks for was not judged"
+            unread += more.unread if more else (Unread(why=why, place=one.place, of_framework=True),)
         elif text and not text.startswith("-") and not is_elsewhere(text):
             if not any(True for _ in planned.parse((text,))):
                 raise source.error(one.place.start, f"{text[:60]!r} is no requirement of pip")
@@ -105,4 +112,5 @@ def _of_pip(listed: Sequence[Node], source: Source) -> tuple[list[Asked], list[U
     index = next((match[2] for match in options if match[1] == "index-url"), None)
     extra = tuple(match[2] for match in options if match[1] == "extra-index-url")
     links = tuple(match[2] for match in options if match[1] == "find-links")
-    return [replace(one, index=index, extra_indexes=extra, links=links) for one in asked], unread
+    return [replace(one, index=one.index or index, extra_indexes=(*one.extra_indexes, *extra), links=links)
+            for one in asked], unread

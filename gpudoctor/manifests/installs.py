@@ -197,6 +197,8 @@ def _lost(redirections: Sequence[Redirection], number: int, words: Sequence[Word
     first = redirections[number]
     if first.after - 1 <= start or not _is_bound(first):
         return None
+    if number and redirections[number - 1].after == first.after:
+        return None  # it belongs to the bound before
     if not (first.glued or (first.target is not None and first.target.text.startswith("="))):
         return None  # into a file, unless its name is =2.0
     word = words[first.after - 1]

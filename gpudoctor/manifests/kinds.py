@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import replace
 
 from gpudoctor.manifests import conda, pyproject, requirements, services, stages, yaml_files
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import ManifestError, Source
-from gpudoctor.manifests.statements import Build, Environment
+from gpudoctor.manifests.statements import Build, Environment, Wish
 
 __all__ = ["Reader", "environments"]
 
 _DOCKERFILE = re.compile(
     r"(?:.*[._-])?(?:dockerfile|containerfile)\Z|(?:dockerfile|containerfile)[._-].*\Z", re.IGNORECASE)
+# a name that says that it is for a GPU; services of one compose file are not all for one
+_FOR_GPU = re.compile(
+    r"(?<!no)(?<!non)[._-](?:gpu|cuda|cu1\d\d?)[\d.]*(?=[._-]|\Z)|\A(?:gpu|cuda)[._-]", re.IGNORECASE)
+_OF_SERVICES = ("compose", "docker-compose")
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
 _OTHERS = (*_YAML, ".sh", ".md", ".toml")
@@ -23,6 +28,14 @@ _KNOWN = "a Dockerfile, requirements*.txt, pyproject.toml, Pipfile, or YAML of c
 def environments(source: Source, reader: Reader, build: Build | None = None) -> list[Environment]:
     """Return what a file describes; raise `ManifestError` where it is of no known kind, or is broken."""
     name = posixpath.basename(source.file)
+    found = _of_kind(name, source, reader, build)
+    if not _FOR_GPU.search(name) or name.startswith(_OF_SERVICES):
+        return found
+    sign = Wish(why=f"the file is called {name}", place=source.place(0))
+    return [replace(one, wishes=(*one.wishes, sign)) for one in found]
+
+
+def _of_kind(name: str, source: Source, reader: Reader, build: Build | None) -> list[Environment]:
     if _DOCKERFILE.match(name) and not name.endswith(_OTHERS):
         return stages.environments(source, reader, build)
     if name.endswith(_LISTS):
@@ -43,7 +56,7 @@ def _of_yaml(source: Source, reader: Reader, build: Build | None) -> list[Enviro
         if document.get("services") is not None:
             found += services.of_compose(document, source, reader, build)
         elif document.get("dependencies") is not None:
-            found.append(conda.of_conda(document, source))
+            found.append(conda.of_conda(document, source, reader))
         elif document.get("kind") is not None:
             found += services.of_kubernetes(document)
         else:

@@ -24,9 +24,11 @@ _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 _WHEEL = re.compile(
     r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-(\d[A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
 _MOST_FILES = 50
-# a name that begins so may be that of a framework
+# a text that asks for a framework, whatever stands behind its name
 FRAMEWORK = re.compile(
-    r"(?:[\w.-]{0,200}::)?(?:torch|pytorch|tensorflow|tf-nightly|jax|paddlepaddle)", re.IGNORECASE)
+    r"(?:[\w.-]{0,200}::)?(?:torch|pytorch(?:-gpu)?|tensorflow(?:[-_][cg]pu)?|tf-nightly|jax|jaxlib|"
+    r"paddlepaddle(?:[-_]gpu)?)"
+    r"(?=\Z|[^\w.-]|-\d)", re.IGNORECASE)
 _INDEX = ("-i", "--index-url")
 _LINKS = ("-f", "--find-links")
 _FILES = ("-r", "--requirement")

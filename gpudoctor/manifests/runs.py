@@ -154,7 +154,7 @@ class Runs:
             listed, [word.text for word in install.extra_indexes])]
         for file in install.files:
             found = self._copied(file.text, stage) if file.known else None
-            for one in conda.read(found) if found is not None else ():
+            for one in conda.read(found, self.reader) if found is not None else ():
                 stage.asked += [replace(asked, command=number) for asked in one.asked]
                 stage.alters_libraries |= one.alters_libraries
                 stage.unread += one.unread

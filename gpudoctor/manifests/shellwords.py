@@ -82,11 +82,12 @@ class _Script:
         return self.found
 
     def _word(self) -> None:
+        begin = self.reader.at
         word = self.reader.word()
         if self.reader.next_is_redirection and word.text.isdigit() and word.plain:
             self.redirections.append(_redirection(self.reader, len(self.words), glued=False))
             return
-        self.words.append(word)
+        self.words += _split(word, self.reader.text[begin:self.reader.at])
         if self.reader.next_is_redirection:
             self.redirections.append(_redirection(self.reader, len(self.words), glued=True))
 
@@ -110,6 +111,13 @@ class _Script:
             for word in behind:
                 name, _, value = word.text.partition("=")
                 self.variables[name] = value if word.known and runs else None
+
+
+def _split(word: Word, written: str) -> list[Word]:
+    """Return the words that a shell makes of a variable without quotes."""
+    if not written.startswith("$") or not word.known or "'" in written or '"' in written:
+        return [word]
+    return [replace(word, text=part) for part in word.text.split()]
 
 
 def words_of(text: Traced, variables: Variables, escape: str = "\\") -> list[Word]:

@@ -16,7 +16,8 @@ from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
 
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
-_PACKAGES = re.compile(r"site-packages|dist-packages|venv|virtualenv")
+_PACKAGES = re.compile(
+    r"(?:site|dist)-packages|venv|virtualenv|(?:conda|mamba)\d?(?:/|\Z)|/\.local(?:/|\Z)|(?:/usr/local|/install)/?\Z")
 _THIS_FOLDER = "."
 
 
@@ -136,6 +137,7 @@ class _Stages:
             stage.feeding += [one for one in other.feeding if one not in stage.feeding]
             if any(_PACKAGES.search(word) for word in words):
                 stage.asked += [one for one in other.asked if one not in stage.asked]
+                stage.unread += [one for one in other.unread if one not in stage.unread]
 
     def _run(self, instruction: Instruction) -> None:
         in_shell = json_words(instruction) is None

@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.manifests import kinds, rewrites
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Asked
-from tests.unit.test_manifest_troubles import CUDA_12, SLIM, Files, causes, docker, judged
+from tests.unit.test_manifest_troubles import CUDA_12, GPU, SLIM, Files, causes, docker, judged
 
 PROJECT = """[project]
 dependencies = ["torch==2.6.0"]
@@ -95,7 +95,7 @@ def texts(files: Files) -> list[str]:
     ("if [ \"$A\" = 1 ]; then pip install a; else pip install b; fi", ["a"]),
     ("case $A in 1) pip install a;; *) pip install b;; esac", ["a"]),
     ("for x in 1 2; do pip install a; done", ["a"]), ("x && [ $A = 2 ] && pip install a", []),
-    ("A=2; [ $A = 2 ] && pip install a", ["a"]),
+    ("A=2; [ $A = 2 ] && pip install a", ["a"]), ("deps='a b==1' && pip install $deps", ["a", "b==1"]),
 ])
 def test_what_a_command_installs(run: str, expected: list[str]) -> None:
     files = {**docker(SLIM, "ARG A=1", "COPY list/ /x/", "COPY . .", f"RUN {run}"), "pyproject.toml": PROJECT,
@@ -159,6 +159,25 @@ def test_what_conda_is_told_of_a_build() -> None:
 ])
 def test_what_is_found_of_it(files: Files, expected: list[str]) -> None:
     assert causes(judged(files)) == expected
+
+
+@pytest.mark.parametrize(("name", "is_for_one"), [
+    ("Dockerfile.gpu", True), ("gpu.Dockerfile", True), ("Dockerfile.cuda12.4", True),
+    ("Dockerfile-cu121", True),
+    ("Dockerfile", False), ("Dockerfile.nogpu", False), ("Dockerfile.no-gpu", False),
+    ("Dockerfile.cpu", False),
+    ("requirements-gpu.txt", True), ("requirements_cuda.txt", True), ("requirements.txt", False),
+    ("barracuda.Dockerfile", False),
+])
+def test_a_name_of_a_file_says_that_it_is_for_a_gpu(name: str, is_for_one: bool) -> None:
+    text = "FROM python:3.12\nRUN pip install jax==0.5.3\n" if "ocker" in name else "jax==0.5.3\n"
+    assert causes(judged({name: text})) == ["jax-cuda-plugin-missing"] * is_for_one
+
+
+@pytest.mark.parametrize("path", ["/opt/conda", "/root/.local /x", "/usr/local", "/app/.venv /venv"])
+def test_what_is_copied_out_of_a_stage_is_there(path: str) -> None:
+    files = docker(GPU, f"{SLIM} AS b", "RUN pip install jax==0.5.3", SLIM, f"COPY --from=b {path} /x")
+    assert causes(judged(files)) == ["jax-cuda-plugin-missing"]
 
 
 @pytest.mark.parametrize(("line", "expected"), [

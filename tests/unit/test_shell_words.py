@@ -31,7 +31,7 @@ def said(text: str, **variables: str) -> list[list[str]]:
     ("a $X ${Y}", [["a", "[]", "[]"]]),
     ("a '$X' \\$X", [["a", "$X", "$X"]]),
     ("a \"b\\\"c\" \"\\d\"", [["a", "b\"c", "\\d"]]),
-    ("a ${X:-b} ${X-c} ${X:+d}", [["a", "b", "c", ""]]),
+    ("a ${X:-b} ${X-c} ${X:+d}", [["a", "b", "c"]]),
     ("a $", [["a", "$"]]),
     ("a ${", [["a", "[]"]]),
     ("a $(", [["a", "[]"]]),
@@ -42,6 +42,10 @@ def test_words_of_commands(text: str, expected: list[list[str]]) -> None:
 
 def test_variables_are_filled_in() -> None:
     assert said("a $X-${X} ${X:+y} ${X:-z}", X="1") == [["a", "1-1", "y", "1"]]
+
+
+def test_a_variable_without_quotes_becomes_as_many_words_as_are_in_it() -> None:
+    assert said('a $X "$X" b$X $Y c', X=" 1  2 ", Y="") == [["a", "1", "2", " 1  2 ", "b 1  2 ", "c"]]
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -62,7 +66,7 @@ def test_a_word_stands_where_it_says() -> None:
     """With quotes, and behind a variable that is longer than its name."""
     text = "pip $LONG 'a b' c"
     [command] = commands(traced(text, 0), {"LONG": "something longer"})
-    assert [text[word.start:word.end] for word in command.words] == ["pip", "$LONG", "'a b'", "c"]
+    assert [text[word.start:word.end] for word in command.words] == ["pip", "$LONG", "$LONG", "'a b'", "c"]
 
 
 @pytest.mark.parametrize(("text", "sure", "open_"), [
