@@ -12,6 +12,8 @@ from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Environment
 
+_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+_ARM = ("linux/arm", "linux/aarch64", "arm64")
 _OF_CUDA = ("nvidia/", "nvcr.io/nvidia/", "pytorch/pytorch", "tensorflow/tensorflow")
 
 
@@ -31,6 +33,9 @@ def of_statements(environment: Environment, is_wanted: bool) -> Iterator[Note]:
         known = image.name is not None and not image.name.startswith(_OF_CUDA)
         yield Note(place=image.place, matters=is_wanted and not known, said=(
             f"which image it is only the build knows: a variable has no value ({image.told_by})"))
+    if image is not None and image.platform.startswith(_ARM):
+        yield Note(place=image.place, matters=is_wanted, said=(
+            f"it is built for {image.platform}, but judged with the wheels and images for x86-64"))
     for one in environment.unread:
         if is_wanted or one.of_framework:
             yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)
@@ -48,6 +53,7 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
         elif one.is_other and one.build != "cpu" and has_card:
             yield Note(place=place, matters=True, said=(
                 f"whether {text} has code for the card was not judged: this build of it is in no table"))
+    yield from _of_capabilities(environment, laid)
     waiting = [one for one in laid.chosen if one.build != "cpu" and not one.brings_libraries]
     if waiting and waiting[-1].asked.place not in found:
         yield from _of_libraries(waiting[-1], environment, base, laid, observed=observed)
@@ -70,6 +76,17 @@ def _of_libraries(one: Chosen, environment: Environment, base: Base | None, laid
         yield Note(place=place, said=(
             f"whether {text} finds the CUDA libraries is up to the image, of which these rules know "
             "nothing: `gpudoctor check` in it tells"))
+
+
+def _of_capabilities(environment: Environment, laid: Laid) -> Iterator[Note]:
+    """Yield that NVML is withheld: the tables do not say which releases load it."""
+    setting = environment.settings.get(_CAPABILITIES)
+    given = {part.strip() for part in (setting.value or "").split(",")} if setting else set()
+    if setting is not None and "compute" in given and not given & {"utility", "all"}:
+        yield Note(place=setting.place, matters=bool(laid.chosen), said=(
+            "without the capability utility there is no NVML (libnvidia-ml.so.1) in the container: nvidia-smi "
+            "is missing, and a framework that loads NVML lists no GPU. Which one does was not judged: add "
+            "utility"))
 
 
 def of_supposed(one: Chosen, causes: Sequence[str]) -> Note:

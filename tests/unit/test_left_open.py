@@ -78,6 +78,15 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         [("Dockerfile:3:17", True, "finds its libraries")]),
     "CUDA in other ways, which torch does not need": (
         docker(CUDA_12, "RUN apt-get install -y cuda-nvcc-12-4", "RUN pip install torch==2.10.0"), (), []),
+    "a capability that only some need": (
+        docker(CUDA_12, "ENV NVIDIA_DRIVER_CAPABILITIES=compute", "RUN pip install torch==2.10.0"), (),
+        [("Dockerfile:2:5", True, "there is no NVML")]),
+    "a capability that nobody here needs": (
+        docker(CUDA_12, "ENV NVIDIA_DRIVER_CAPABILITIES=compute"), (),
+        [("Dockerfile:2:5", False, "add utility")]),
+    "another platform": (
+        docker(CUDA_12.replace("FROM", "FROM --platform=linux/arm64"), "RUN pip install torch==2.10.0"), (),
+        [("Dockerfile:1:29", True, "built for linux/arm64")]),
     "a service that takes over another": (
         {"compose.yaml": COMPOSE.format("extends: {file: b.yaml, service: b}")}, (),
         [("compose.yaml:4:14", True, "what extends takes over is not read")]),
