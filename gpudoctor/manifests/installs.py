@@ -12,6 +12,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests.shellwords import Command, Redirection
 from gpudoctor.manifests.spans import Word
 
+UNINSTALL = "uninstall"  # in place of a tool: what is taken out again
 _PIP = re.compile(r"pip(\d?(?:\.\d+)?)\Z")
 _PYTHON = re.compile(r"python(\d?(?:\.\d+)?)\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -26,6 +27,7 @@ _PROJECTS = {"uv": frozenset({"sync"}), "poetry": frozenset({"install", "sync"})
 _ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install"}
 _GROUPS = frozenset("--extra --group --with --only --extras -E -G".split())
 _EVERYTHING = frozenset({"--all-extras", "--all-groups"})
+_PYTORCH, _BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3})\Z")
 _HERE = re.compile(r"(?:\.|\./)(?:\[([A-Za-z0-9,._ -]*)\])?\Z")
 # options of pip and uv that take the next word
 _VALUED = frozenset(
@@ -88,6 +90,8 @@ def install_of(command: Command) -> Install | None:
     verb = words[start].text if start < len(words) else ""
     if verb == "sync" and name == "uv":
         return Install(tool="uv", files=tuple(_arguments(words[start + 1:], "").requirements))
+    if verb == "uninstall":
+        return replace(_arguments(words[start + 1:], python), tool=UNINSTALL, files=(), project=None)
     if verb != "install":
         return None
     found = replace(_arguments(words[start + 1:], python), tool="uv" if "uv" in (
@@ -173,6 +177,8 @@ def _arguments(words: Sequence[Word], python: str) -> Install:
             options.setdefault(word.text, [])
     indexes = [*options.get("-i", ()), *options.get("--index-url", ()), *options.get("--default-index", ())]
     extra = (*options.get("--extra-index-url", ()), *options.get("--index", ()))
+    backends = [_shortened(word, f"{_PYTORCH}{word.text}") for word in options.get("--torch-backend", ())
+                if _BACKEND.match(word.text)]
     constraints = tuple(word for name in ("-c", "--constraint", "--constraints")
                         for word in options.get(name, ()))
     editable = (*options.get("-e", ()), *options.get("--editable", ()))
@@ -181,7 +187,8 @@ def _arguments(words: Sequence[Word], python: str) -> Install:
     return Install(
         tool="pip", requirements=tuple(word for word in requirements if word is not project),
         files=(*options.get("-r", ()), *options.get("--requirement", ()), *options.get("--requirements", ())),
-        extra_indexes=extra, index=indexes[-1] if indexes else None, python=python, constraints=constraints,
+        extra_indexes=extra, index=next(iter((*indexes[::-1], *backends)), None), python=python,
+        constraints=constraints,
         links=(*options.get("-f", ()), *options.get("--find-links", ())), project=project,
         groups=tuple((extras[1] or "").replace(" ", "").split(",")) if extras else (),
         no_dependencies="--no-deps" in options)

@@ -54,7 +54,7 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
             yield Note(place=place, matters=True, said=(
                 f"whether {text} has code for the card was not judged: this build of it is in no table"))
     yield from _of_capabilities(environment, laid)
-    waiting = [one for one in laid.chosen if one.build != "cpu" and not one.brings_libraries]
+    waiting = [one for one in laid.chosen if one.stack and one.build != "cpu" and not one.brings_libraries]
     if waiting and waiting[-1].asked.place not in found:
         yield from _of_libraries(waiting[-1], environment, base, laid, observed=observed)
 
@@ -81,12 +81,13 @@ def _of_libraries(one: Chosen, environment: Environment, base: Base | None, laid
 def _of_capabilities(environment: Environment, laid: Laid) -> Iterator[Note]:
     """Yield that NVML is withheld: the tables do not say which releases load it."""
     setting = environment.settings.get(_CAPABILITIES)
-    given = {part.strip() for part in (setting.value or "").split(",")} if setting else set()
+    value = setting.value if setting is not None and setting.value is not None else ""
+    given = {part.strip() for part in value.split(",")}
     if setting is not None and "compute" in given and not given & {"utility", "all"}:
         yield Note(place=setting.place, matters=bool(laid.chosen), said=(
-            "without the capability utility there is no NVML (libnvidia-ml.so.1) in the container: nvidia-smi "
-            "is missing, and a framework that loads NVML lists no GPU. Which one does was not judged: add "
-            "utility"))
+            "without the capability utility there is no NVML (libnvidia-ml.so.1) in the container: "
+            "nvidia-smi is missing, and a framework that loads NVML lists no GPU. Which one does was not "
+            "judged: add utility"))
 
 
 def of_supposed(one: Chosen, causes: Sequence[str]) -> Note:

@@ -16,12 +16,13 @@ from gpudoctor.compatible import tomllib
 from gpudoctor.derive import planned
 from gpudoctor.manifests.requirements import is_elsewhere
 from gpudoctor.manifests.spans import ManifestError, Place, Source
-from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.manifests.statements import Asked, Environment, Unread
 
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 _ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.\d+)\.\*|~=?\s*(3\.\d+)(?:\.\d+)?)\s*\Z")
 _KEY = re.compile(
     r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
+_UNREAD_TOOLS = (("pixi", "dependencies"), ("pixi", "pypi-dependencies"), ("hatch", "envs"))
 _DEFAULT_GROUPS = ("dev", "main", "packages", "default")
 
 
@@ -33,7 +34,7 @@ def of_pyproject(source: Source) -> list[Environment]:
     found = [("dependencies", common)] if common or not groups else []
     found += [(f"group {name}", (*common, *listed)) for name, listed in groups.items()]
     return [Environment(name=name, place=source.place(0), asked=asked, in_container=False,
-                        python=project.python) for name, asked in found]
+                        python=project.python, unread=tuple(project.unread())) for name, asked in found]
 
 
 def of_groups(source: Source, names: tuple[str, ...] | None) -> tuple[Asked, ...]:
@@ -61,6 +62,18 @@ class _Project:
                   or _table(self.document.get("requires")).get("python_version") or "")
         match = _ONE_PYTHON.match(str(stated)) or re.match(r"()(3\.\d+)\Z", str(stated))
         self.python = (match[1] or match[2]) if match else None
+
+    def unread(self) -> Iterator[Unread]:
+        """Yield what says more of dependencies, and is not read."""
+        dynamic = self.project.get("dynamic")
+        if isinstance(dynamic, list) and "dependencies" in dynamic:
+            yield Unread(why="the dependencies are dynamic: they stand elsewhere, and were not judged",
+                         place=self.finder.key("dynamic"), of_framework=True)
+        tools = _table(self.document.get("tool"))
+        for name, part in _UNREAD_TOOLS:
+            if part in _table(tools.get(name)):
+                yield Unread(why=f"what tool.{name}.{part} asks for was not judged",
+                             place=self.finder.key(part), of_framework=True)
 
     def groups(self) -> dict[str, tuple[Asked, ...]]:
         """Return each extra and each group, with those that it takes in."""
@@ -152,11 +165,11 @@ class _Finder:
                 bounds = _bound_of(str(given.get("version", "*")))
                 text = f"{name}{f'[{extra}]' if extra else ''}{bounds}"
                 if not any(True for _ in planned.parse((text,))):
-                    raise self.source.error(self._key(name).start, f"{text[:60]!r} is no requirement")
-                yield Asked(text=text, place=self._key(name), rewritable=False,
+                    raise self.source.error(self.key(name).start, f"{text[:60]!r} is no requirement")
+                yield Asked(text=text, place=self.key(name), rewritable=False,
                             build=str(given.get("source") or given.get("index") or ""))
 
-    def _key(self, name: str) -> Place:
+    def key(self, name: str) -> Place:
         """Return the next place where a key stands that is this name."""
         found = self.keys.get(name, [])
         if not found:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from gpudoctor.derive import planned
 from gpudoctor.manifests import conda, pyproject, requirements
-from gpudoctor.manifests.installs import Install, install_of
+from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
+from gpudoctor.manifests.names import canonical
 from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
@@ -18,6 +20,7 @@ from gpudoctor.manifests.statements import Asked, Lost, Unread
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
+_INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
 _PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
 _INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
 _EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
@@ -46,6 +49,10 @@ class Runs:
                           for one in commands(text, stage.variables)]
                 free = depth == 0 and places is not None and self.source.text[script.start] != "'"
                 self.take(nested, stage, in_shell=free, depth=depth + 1, quotable=free)
+            elif install is not None and install.tool == UNINSTALL:
+                gone = {canonical(word.text) for word in install.requirements}
+                stage.asked = [one for one in stage.asked if command.conditional or not any(
+                    canonical(each.name) in gone for each in planned.parse((one.text,)))]
             elif install is not None and command.conditional:  # which branch is taken only the build knows
                 self.lost += _losses(install, self.source, quotable=quotable)
                 stage.alters_libraries |= any(_BRINGS.match(word.text) for word in install.requirements)
@@ -55,13 +62,18 @@ class Runs:
                 self._install(install, command, stage, in_shell=in_shell, quotable=quotable)
             else:
                 _look_at(command, stage)
+                if command.words[0].text == "xargs" and install_of(_behind_xargs(command)) is not None:
+                    stage.unread.append(Unread(why="what xargs gives to an installer was not judged",
+                                               place=self.source.of(command.words[0]), of_framework=True))
 
     def _open(self, install: Install, command: Command, stage: Stage, why: str) -> None:
         """Note what of an installation is left open."""
         named = [word for word in install.requirements if requirements.FRAMEWORK.match(word.text)]
-        for word in named[:1] or install.files[:1]:
-            stage.unread.append(Unread(why=f"{word.text} {why}", place=self.source.of(word),
-                                       of_framework=bool(named)))
+        unknown = [word for word in install.requirements if not word.known]
+        for word in named[:1] or unknown[:1] or install.files[:1]:
+            written = self.source.text[word.start:word.end]
+            stage.unread.append(Unread(why=f"{written} {why}", place=self.source.of(word),
+                                       of_framework=bool(named or install.files)))
         if not named and install.project is not None:
             stage.unread.append(Unread(why=f"what the project needs {why}",
                                        place=self.source.of(command.words[0])))
@@ -164,6 +176,12 @@ class Runs:
                 name = file.text or "a file"
                 why = f"{name} is not there to be read, so what conda installs was not judged"
                 stage.unread.append(Unread(why=why, place=self.source.of(file), of_framework=True))
+
+
+def _behind_xargs(command: Command) -> Command:
+    """Return the command that xargs runs."""
+    first = next((at for at, word in enumerate(command.words) if _INSTALLERS.match(word.text)), 1)
+    return Command(words=command.words[first:])
 
 
 def _look_at(command: Command, stage: Stage) -> None:

@@ -44,8 +44,15 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         for one in found:
             merged = {**one.settings, **settings}
             name = f"service {key.text}{', ' if one.name else ''}{one.name}"
-            yield replace(one, name=name, settings=merged, wishes=(*one.wishes, *wishes),
+            yield replace(one, name=name, settings=merged, wishes=(*one.wishes, *wishes, *_signs(settings)),
                           unread=(*one.unread, *unread), refuses_gpu=refuses(merged))
+
+
+def _signs(settings: dict[str, Setting]) -> Iterator[Wish]:
+    """Yield the variables that are there for the sake of a GPU alone."""
+    for name in ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"):
+        if name in settings:
+            yield Wish(why=f"{name} is set", place=settings[name].place)
 
 
 def _name_of(written: str) -> str | None:
@@ -115,6 +122,9 @@ def refuses(settings: dict[str, Setting]) -> bool:
 def of_kubernetes(document: Node) -> Iterator[Environment]:
     """Yield the containers of a pod, or of what makes pods."""
     kind = document.get("kind")
+    listed = document.get("items") if kind is not None and kind.text == "List" else None
+    for item in listed.items if listed else ():
+        yield from of_kubernetes(item)
     spec = document.get(*_KINDS.get(kind.text or "", ("",))) if kind else None
     if spec is None:
         return
@@ -132,9 +142,10 @@ def of_kubernetes(document: Node) -> Iterator[Environment]:
                       if key.text and key.text.startswith(_GPU_RESOURCES) and value.text != "0"]
             if runtime is not None and runtime.text == "nvidia":
                 wishes.append(Wish(why="the pod has NVIDIA's runtime class", place=runtime.place))
+            settings = dict(_variables(container))
             yield _environment(f"container {name.text if name else ''}",
-                               Image(reference=image.text, place=image.place), tuple(wishes),
-                               dict(_variables(container)))
+                               Image(reference=image.text, place=image.place),
+                               (*wishes, *_signs(settings)), settings)
 
 
 def _variables(container: Node) -> Iterator[tuple[str, Setting]]:

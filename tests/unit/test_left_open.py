@@ -78,6 +78,15 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         [("Dockerfile:3:17", True, "finds its libraries")]),
     "CUDA in other ways, which torch does not need": (
         docker(CUDA_12, "RUN apt-get install -y cuda-nvcc-12-4", "RUN pip install torch==2.10.0"), (), []),
+    "what xargs hands over": (
+        docker(CUDA_12, "RUN xargs -a r.txt pip install"), (),
+        [("Dockerfile:2:5", True, "what xargs gives")]),
+    "what a loop reads": (
+        docker(CUDA_12, 'RUN while read r; do pip install "$r"; done < r.txt'), (),
+        [("Dockerfile:2:34", False, '"$r" is installed under a condition')]),
+    "dependencies that stand elsewhere": (
+        {"pyproject.toml": '[project]\ndynamic = ["dependencies"]\n'}, (),
+        [("pyproject.toml:2:1", False, "the dependencies are dynamic")]),
     "a capability that only some need": (
         docker(CUDA_12, "ENV NVIDIA_DRIVER_CAPABILITIES=compute", "RUN pip install torch==2.10.0"), (),
         [("Dockerfile:2:5", True, "there is no NVML")]),

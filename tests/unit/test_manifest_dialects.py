@@ -156,6 +156,16 @@ def test_what_conda_is_told_of_a_build() -> None:
      ["cuda-version-mismatch"]),
     (docker(SLIM, "RUN pip install six >=1.0"), ["requirement-not-quoted"]),
     (docker(SLIM, "RUN pip install six > log"), []),
+    (docker(CUDA_12, "RUN pip install tensorflow==2.18.0 && pip uninstall -y tensorflow"), []),
+    (docker(CUDA_12, "RUN uv pip install --torch-backend=cpu torch"), ["cpu-only-build"]),
+    (docker(CUDA_12, "RUN uv pip install --torch-backend=auto torch"), []),
+    # what compose and lists of pods take in
+    ({"compose.yaml": "x: &x {gpus: all}\nservices:\n  a:\n    <<: *x\n"
+                      "    image: tensorflow/tensorflow:2.16.1\n"}, ["cpu-only-build"]),
+    ({"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:2.16.1\n"
+                      "    environment: {NVIDIA_VISIBLE_DEVICES: all}\n"}, ["cpu-only-build"]),
+    ({"pods.yaml": "kind: List\nitems:\n- kind: Pod\n  spec:\n    runtimeClassName: nvidia\n    containers:\n"
+                   "    - image: tensorflow/tensorflow:2.16.1\n"}, ["cpu-only-build"]),
 ])
 def test_what_is_found_of_it(files: Files, expected: list[str]) -> None:
     assert causes(judged(files)) == expected
