@@ -184,7 +184,7 @@ def test_a_name_of_a_file_says_that_it_is_for_a_gpu(name: str, is_for_one: bool)
     assert causes(judged({name: text})) == ["jax-cuda-plugin-missing"] * is_for_one
 
 
-@pytest.mark.parametrize("path", ["/opt/conda", "/root/.local /x", "/usr/local", "/app/.venv /venv"])
+@pytest.mark.parametrize("path", ["/opt/conda", "/srv/.local /x", "/usr/local", "/app/.venv /venv"])
 def test_what_is_copied_out_of_a_stage_is_there(path: str) -> None:
     files = docker(GPU, f"{SLIM} AS b", "RUN pip install jax==0.5.3", SLIM, f"COPY --from=b {path} /x")
     assert causes(judged(files)) == ["jax-cuda-plugin-missing"]
