@@ -350,7 +350,9 @@ framework.python_versions | texts | derive | | Python versions its release has G
 framework.fitting_release | text | derive | | newest release with code for every card here that this driver, Python and glibc run (torch==2.10.0)
 framework.gpu_release | text | derive | | the CUDA build of the installed release if it fits here, else the fitting release
 framework.gpu_requirement | text | derive | | what pip is to install for it
+framework.gpu_arguments | command | derive | | what pip is told for it: the requirement, and the index where it is another
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
+framework.fitting_arguments | command | derive | | what pip is told for it (torch==2.14.1+cu126 --index-url URL)
 framework.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, enough for the framework and the cards
 framework.driver_command | command | derive | | how to install that driver on this distribution
 framework.stages_passed | texts | derive | | smoke stages that ran on a GPU, proven, with the right result

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import Row, Stack
 from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import Row, Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rejection, RuleDatabase

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gpudoctor.assume import lay
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.engine import Subject
 from gpudoctor.frozen import frozen

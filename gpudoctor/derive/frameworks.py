@@ -196,6 +196,8 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
 _AFTER_CARDS: Mapping[str, Derivation] = {
     "framework.fitting_requirement": lambda view: releases.requirement_for("framework.fitting_release", view),
     "framework.gpu_requirement": lambda view: releases.requirement_for("framework.gpu_release", view),
+    "framework.fitting_arguments": lambda view: releases.arguments_for("framework.fitting_release", view),
+    "framework.gpu_arguments": lambda view: releases.arguments_for("framework.gpu_release", view),
     "framework.cudnn_requirement": packages.cudnn_requirement,
     "framework.libraries": trace.libraries,
     "framework.reinstall_requirements": packages.reinstall_requirements,

@@ -8,9 +8,9 @@ from typing import Literal
 
 from gpudoctor import derive
 from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse
-from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.derive.requirements import Requirement
+from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.dockerfiles.bases import PythonImage, end_of_python, python_images
 from gpudoctor.dockerfiles.cuda_base import on_cuda
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, System, inside

@@ -12,8 +12,8 @@ from gpudoctor.candidates.commands import install
 from gpudoctor.candidates.ground import Ground, ground_of, version_of
 from gpudoctor.candidates.images import laid
 from gpudoctor.candidates.index import later_breaks, unpublished
-from gpudoctor.candidates.stacks import Stack, stacks_of
 from gpudoctor.candidates.together import rule_of
+from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.dockerfiles.bases import compact, rows, system_of
 from gpudoctor.dockerfiles.inside import System, inside

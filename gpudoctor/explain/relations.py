@@ -104,8 +104,7 @@ def _named(stated: Stated, column: str) -> Fact | None:
     """Return what the first row says that says anything, as exactly as any other: of "10", "10.1"."""
     named = [row for row in stated.rows if column in row]
     exact = (row for row in named if str(row[column]).startswith(f"{named[0][column]}."))
-    row = next(exact, named[0] if named else None)
-    return _known(row[column], row) if row is not None else None
+    return next((_known(row[column], row) for row in (*exact, *named)), None)
 
 
 def _build_cudnn(stated: Stated) -> Fact | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import Stack, stacks_of
+from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.releases import (
     LABEL, OPEN_MINORS, admits, applies, cuda_of_index, placeholder_of, requirement_of,

@@ -8,8 +8,8 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import FRAMEWORKS, known_versions
 from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Tables
 

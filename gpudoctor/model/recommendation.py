@@ -83,21 +83,30 @@ class Change:
 
 @frozen
 class LastStack:
-    """The newest release that has code for the cards here, whatever else it needs."""
+    """The newest release that has code for the cards here, whatever else it needs.
+
+    `is_ptx` where that is PTX alone for one of them: the driver would have to compile all of it.
+    """
 
     framework: str
     version: str
     cuda: str | None
     python: tuple[str, ...]
+    is_ptx: bool = False
 
 
 @frozen
 class Unserved:
-    """A framework of which no release has code for the cards here, of those whose code is known."""
+    """A framework of which no release has code for the cards here, of those whose code is known.
+
+    `would_be` says where one would have to be sought: "older" or "newer" than what is known, or "nowhere", as
+    there are releases for each card and none for all of them.
+    """
 
     framework: str
     oldest: str
     newest: str
+    would_be: str
 
 
 @frozen

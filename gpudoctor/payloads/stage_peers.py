@@ -22,7 +22,7 @@ class Peers:
         try:
             for request in requests:
                 self._start(request)
-        except BaseException:
+        except BaseException:  # whatever ends it here, those that were started must not live on
             self.end()
             raise
 

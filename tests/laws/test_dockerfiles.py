@@ -19,8 +19,8 @@ from gpudoctor.assume import lay
 from gpudoctor.candidates import Asked, recommend
 from gpudoctor.candidates.commands import install
 from gpudoctor.candidates.ground import Place
-from gpudoctor.candidates.stacks import FRAMEWORKS, Stack
 from gpudoctor.derive import requirements
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack
 from gpudoctor.dockerfiles import (
     Chosen, Nothing, Options, UnwritableError, Wanted, choose, compose, dockerfile, kubernetes, lines,
 )
