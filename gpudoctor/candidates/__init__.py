@@ -48,8 +48,20 @@ def refuse(asked: Asked, database: RuleDatabase) -> tuple[Wish, ...]:
     for kind in asked.may_change:
         if kind not in KINDS:
             raise WishError(f"--may-change {kind[:80]!r}: write {' or '.join(KINDS)}, or both with a comma")
-    reasons = parse(asked.why, database.tables, pre=asked.pre)
-    return parse(asked.frameworks, database.tables, pre=asked.pre) or reasons
+    reasons = _asked_why(asked, database)
+    return parse(asked.frameworks, database.tables, pre=asked.pre) or _each_once(reasons)
+
+
+def _asked_why(asked: Asked, database: RuleDatabase) -> list[Wish]:
+    """Return the releases whose reasons are wanted: each is a question of its own, also of one framework."""
+    return [wish for text in asked.why for wish in parse((text,), database.tables, pre=asked.pre)]
+
+
+def _each_once(reasons: Sequence[Wish]) -> tuple[Wish, ...]:
+    """Return one wish for each framework; of one that is asked about several times, any release will do."""
+    names = [wish.framework for wish in reasons]
+    return tuple(dict.fromkeys(wish if names.count(wish.framework) == 1 else Wish(framework=wish.framework)
+                               for wish in reasons))
 
 
 def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recommendation:
@@ -96,7 +108,7 @@ def _reasons(asked: Asked, judge: Judge) -> list[Stack]:
     Of a framework without one release named, the newest, and the newest that nothing objects to.
     """
     found: list[Stack] = []
-    for wish in parse(asked.why, judge.base.database.tables, pre=asked.pre):
+    for wish in dict.fromkeys(_asked_why(asked, judge.base.database)):
         some = _listed(wish, judge.base, asked)
         fitting = next((stack for stack in some if judge.fits(stack)), None)
         few = [*some[:1], *([fitting] if fitting is not None and fitting not in some[:1] else [])]

@@ -113,7 +113,10 @@ class Changes:
         return " and ".join(parts)
 
     def _drivers(self) -> list[str]:
-        """Return the drivers that a command may name and that serve the cards, newer than the one here."""
+        """Return the drivers that a command may name and that serve the cards, newer than the one here.
+
+        Where the one here does not serve them, any that does is a way out: a card may need an older one.
+        """
         view = View(facts=self._base.subjects[Scope.HOST][0].facts, database=self._database)
         try:
             served, here = branches.served(view), self._base.driver
@@ -124,7 +127,9 @@ class Changes:
                   and served.allows(branches.major(row["branch"]))
                   and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
         first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)
-        return [driver for driver in first if here is None or versions.parse(driver) > versions.parse(here)]
+        if here is None or view.number("driver.cards_left_out"):
+            return first
+        return [driver for driver in first if versions.parse(driver) > versions.parse(here)]
 
     def _pythons(self) -> list[str]:
         """Return the Pythons that some release has wheels for, the nearest first, of two the newer."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, device_code, jax
+from gpudoctor.derive import abi, branches, device_code, jax, jetson
 from gpudoctor.derive import libraries as trace
 from gpudoctor.derive import mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
@@ -244,6 +244,7 @@ def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mappin
         "framework.nccl_requirement": lambda view: nccl.requirement(view, here),
         **_AFTER_CARDS,
         **abi.DERIVATIONS,
+        **jetson.FRAMEWORK_DERIVATIONS,
         **mixed.DERIVATIONS,
         **stages.DERIVATIONS,
     }
