@@ -398,6 +398,9 @@ file.image_end | text | file | | the day or month since when
 file.image_least_cuda | cuda_version | file | | the CUDA that the driver must run for it to start, where its older exceptions do not count
 file.image_least_driver | driver_version | file | | the driver that it asks for, likewise
 file.placeholder_requirement | text | file | | a requirement that is met by a release which only raises an error
+file.misnamed | text | file | | a requirement whose name sounds like that of a framework or a library and is not
+file.misnamed_is | text | file | | what the name is instead, in words
+file.misnamed_nearest | texts | file | | the names that were probably meant
 file.release_missing | text | file | | a release that is asked for and was never published
 file.release_nearest | texts | file | | the releases nearest to it
 file.contradiction | texts | file | | the fewest requirements of one environment that no release meets together

@@ -197,7 +197,7 @@ def lint_schema() -> dict[str, Any]:
         "verdict": {"enum": [v.value for v in Verdict]}, "exit_code": {"enum": [0, 1, 3]}, "assumed": TEXTS,
         "host": host, "files": TEXTS, "findings": {"type": "array", "items": located},
         "undecided": {"type": "array", "items": undecided},
-        "notes": {"type": "array", "items": _object({**place, "note": TEXT})},
+        "notes": {"type": "array", "items": _object({**place, "note": TEXT, "matters": {"type": "boolean"}})},
         "rewrites": {"type": "array", "items": _object({**place, "rule": rule, "text": TEXT})},
         "diff": {**TEXT, "description": "with --fix: what can be put right, as patch takes it"}})}
 

@@ -13,7 +13,8 @@ from gpudoctor.cli.parameters import FailOn, Format
 def lint(
     files: Annotated[list[str], typer.Argument(
         metavar="FILE...",
-        help="Dockerfile, requirements*.txt, pyproject.toml, environment.yml, compose.yaml or a pod.")],
+        help="Dockerfile, requirements*.txt, pyproject.toml, Pipfile, environment.yml, compose.yaml or "
+             "a pod.")],
     gpu: Annotated[bool, typer.Option(
         "--gpu", help="Take every environment for one that is to use a GPU, whether its files show it or "
                       "not.")] = False,
@@ -26,6 +27,9 @@ def lint(
     assume: Annotated[list[str] | None, typer.Option(
         metavar="FACT=VALUE",
         help="For another host: driver=570.86.15, cc=9.0, python=3.12 or any fact (repeatable).")] = None,
+    build_arg: Annotated[list[str] | None, typer.Option(
+        "--build-arg", metavar="NAME=VALUE",
+        help="The value of an ARG of a Dockerfile, as docker build takes it (repeatable).")] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TEXT,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write it there instead of standard output.")] = None,
@@ -47,5 +51,6 @@ def lint(
     asked = linting.Asked(
         files=tuple(files), gpu=gpu, fix=fix, write=write, recorded=from_, assume=tuple(assume or ()),
         format=format_.value, output=output, fail_on=fail_on.value, allow_undecided=allow_undecided,
+        build_arguments=tuple(build_arg or ()),
         timeout=timeout, rules=rules)
     raise typer.Exit(linting.lint(asked))

@@ -19,11 +19,12 @@ from gpudoctor.manifests import kinds, rewrites
 from gpudoctor.manifests.judging import Linter, Verdicts
 from gpudoctor.manifests.report import LintReport, encode
 from gpudoctor.manifests.spans import Source
-from gpudoctor.manifests.statements import Environment
+from gpudoctor.manifests.statements import Build, Environment
 from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Verdict
 
 _MAX_BYTES = 1 << 20
 _PYTHON = "python"
+_OBSERVED = ("this machine", "as recorded")  # so begins what is said of a machine that was looked at
 _HOST = ("cc", "driver")  # assumptions that say which machine it is to be
 
 
@@ -41,6 +42,7 @@ class Asked:
     output: str | None = None
     fail_on: str = "error"
     allow_undecided: bool = False
+    build_arguments: tuple[str, ...] = ()
     timeout: float = 20.0
     rules: str | None = None
 
@@ -54,13 +56,14 @@ def lint(asked: Asked) -> int:
     pairs = [parse_assumption(text) for text in asked.assume]
     texts = {name: _read(name) for name in dict.fromkeys(asked.files)}
     python = next((str(value) for name, value in pairs if name == _PYTHON), None)
-    described = _described(texts, python)  # before anything is looked at: a file that cannot be read ends it
+    build = Build(arguments=dict(_argument(text) for text in asked.build_arguments))
+    described = _described(texts, python, build)  # before anything else: a file that cannot be read ends it
     machine, in_words = _host(asked, database)
-    linter = Linter(machine, database, wants_gpu=asked.gpu)
+    linter = Linter(machine, database, wants_gpu=asked.gpu, observed=in_words["kind"].startswith(_OBSERVED))
     verdicts = linter.judge([one for some in described.values() for one in some])
     report = _report(asked, texts, verdicts, database, in_words)
     if asked.fix:
-        report = _fixed(asked, texts, report, linter, python)
+        report = _fixed(asked, texts, report, linter, python, build)
     sources.write(_rendered(report, asked), asked.output)
     return report.exit_code
 
@@ -84,13 +87,16 @@ def _read(name: str) -> str:
             raise InputError(f"{name}: cannot be read: {reason}")
 
 
-def _described(texts: Mapping[str, str], python: str | None) -> dict[str, list[Environment]]:
+def _described(texts: Mapping[str, str], python: str | None, build: Build | None = None
+               ) -> dict[str, list[Environment]]:
     """Return the environments of each file; a list that another file takes in is judged with that one."""
     taken: set[str] = set()
     named = {os.path.realpath(name): name for name in texts}
 
     def reader(of: str) -> kinds.Reader:
-        folder = os.path.realpath(os.path.dirname(os.path.abspath(of)))
+        folder, here = os.path.realpath(os.path.dirname(os.path.abspath(of))), os.path.realpath(os.curdir)
+        if folder.startswith(f"{here.rstrip('/')}/"):
+            folder = here  # `docker build -f docker/Dockerfile .` copies from here
 
         def read(name: str) -> Source | None:
             path = os.path.realpath(name)
@@ -104,11 +110,20 @@ def _described(texts: Mapping[str, str], python: str | None) -> dict[str, list[E
 
         return read
 
-    found = {name: kinds.environments(Source(name, text), reader(name)) for name, text in texts.items()}
+    found = {name: kinds.environments(Source(name, text), reader(name), build)
+             for name, text in texts.items()}
     kept = {name: some for name, some in found.items() if name not in taken or len(some) != 1
             or some[0].in_container}
     return {name: [one if one.python or python is None else replace(one, python=_minor(python))
                    for one in some] for name, some in kept.items()}
+
+
+def _argument(text: str) -> tuple[str, str]:
+    """Return name and value of a `--build-arg`."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise UsageError(f"--build-arg {text}: write NAME=VALUE")
+    return name, value
 
 
 def _minor(version: str) -> str:
@@ -175,7 +190,8 @@ def _report(asked: Asked, texts: Mapping[str, str], verdicts: Verdicts, database
             in_words: Mapping[str, str]) -> LintReport:
     fail_on = Severity(asked.fail_on)
     failing = [one for one in verdicts.findings if one.finding.severity.rank <= fail_on.rank]
-    blind = [one for _, one in verdicts.undecided if one.severity.rank <= fail_on.rank]
+    blind = (any(one.severity.rank <= fail_on.rank for _, one in verdicts.undecided)
+             or any(note.matters for note in verdicts.notes))
     exit_code = EXIT_HEALTHY
     if failing:
         exit_code = EXIT_FINDINGS
@@ -188,12 +204,12 @@ def _report(asked: Asked, texts: Mapping[str, str], verdicts: Verdicts, database
         findings=verdicts.findings, undecided=verdicts.undecided, notes=verdicts.notes)
 
 
-def _fixed(asked: Asked, texts: dict[str, str], report: LintReport, linter: Linter, python: str | None
-           ) -> LintReport:
+def _fixed(asked: Asked, texts: dict[str, str], report: LintReport, linter: Linter, python: str | None,
+           build: Build) -> LintReport:
     """Return the report with the changes that are proven; with `--write` they are made."""
     def judge_again(changed: Mapping[str, str]) -> Verdicts:
         given = {name: changed[name] for name in texts}
-        return linter.judge([one for some in _described(given, python).values() for one in some])
+        return linter.judge([one for some in _described(given, python, build).values() for one in some])
 
     own = {one.place.file for one in report.findings} & set(texts)
     listed = [one for one in report.findings if one.place.file in own]

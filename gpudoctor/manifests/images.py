@@ -26,6 +26,7 @@ _WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python"})
 # from here on NVIDIA's images of CUDA are listed completely: of older ones the tags are gone
 _LISTED_SINCE = "11.0"
 _NEAREST = 3
+OPEN_TAG = "?"  # stands for a tag that only the build knows
 _LISTED = 400  # tags that are looked through for the nearest ones
 
 

@@ -1,23 +1,34 @@
-"""What a shell's command has pip, uv or conda install; what is not one of their plain forms is nothing."""
+"""What a shell's command has pip, uv, poetry or conda install, as far as it is one of their plain forms."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.shellwords import Command, Redirection
 from gpudoctor.manifests.spans import Word
 
+UNINSTALL = "uninstall"  # in place of a tool: what is taken out again
 _PIP = re.compile(r"pip(\d?(?:\.\d+)?)\Z")
 _PYTHON = re.compile(r"python(\d?(?:\.\d+)?)\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._ -]*\])?(?:[=!~<>]=?[0-9A-Za-z.*+-]*,?)*\Z")
 _BOUND = re.compile(r"=?[0-9][0-9A-Za-z.*+!-]*(?:,\S*)?\Z")
-_WRAPPERS = frozenset({"sudo", "env", "nice", "command", "eatmydata"})
+_WRAPPERS = frozenset({"sudo", "env", "nice", "command", "eatmydata", "nohup", "gosu", "exec"})
+_WRAPPER_VALUED = frozenset({"-u", "-g", "--user", "--group", "-n", "--name", "-p", "--prefix", "--cwd"})
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
+# what fills an environment from a project's own file, and what adds to it
+_PROJECTS = {"uv": frozenset({"sync"}), "poetry": frozenset({"install", "sync"}),
+             "pdm": frozenset({"install", "sync"}), "pipenv": frozenset({"install", "sync"})}
+_ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install"}
+_GROUPS = frozenset("--extra --group --with --only --extras -E -G".split())
+_EVERYTHING = frozenset({"--all-extras", "--all-groups"})
+_PYTORCH, _BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3})\Z")
+_HERE = re.compile(r"(?:\.|\./)(?:\[([A-Za-z0-9,._ -]*)\])?\Z")
 # options of pip and uv that take the next word
 _VALUED = frozenset(
     "-r --requirement --requirements -c --constraint --constraints -i --index-url --default-index --index "
@@ -28,15 +39,17 @@ _VALUED = frozenset(
     "--link-mode --torch-backend --override --overrides --config-setting --config-settings -C --group --hash "
     "--root-user-action --no-build-isolation-package --refresh-package --reinstall-package --upgrade-package "
     "-P --directory --project --use-feature --use-deprecated --exists-action -b --build --build-constraint "
-    "--global-option".split())
-_CONDA_VALUED = frozenset("-n --name -p --prefix -c --channel --file --solver --subdir --revision".split())
+    "--global-option --extra --with --without --only --extras -E -G --categories --source".split())
+_CONDA_VALUED = frozenset("-n --name -p --prefix -c --channel -f --file --solver --subdir --revision".split())
 
 
 @frozen
 class Install:
     """What one command installs: `requirements` by their words, `files` with more, and the indexes.
 
-    `python` is the version in the command's own name (python3.11 -m pip), "" where it has none.
+    `python` is the version in the command's own name (python3.11 -m pip), "" where it has none. `project` is
+    the word that has the project's own file filled in, with these of its `groups` (None: all). `links` are
+    pages of wheels.
     """
 
     tool: str
@@ -47,6 +60,10 @@ class Install:
     python: str = ""
     lost: tuple[tuple[Word, str], ...] = ()
     no_dependencies: bool = False
+    constraints: tuple[Word, ...] = ()
+    links: tuple[Word, ...] = ()
+    project: Word | None = None
+    groups: tuple[str, ...] | None = ()
 
 
 def install_of(command: Command) -> Install | None:
@@ -59,32 +76,69 @@ def install_of(command: Command) -> Install | None:
     if first == len(words) or not words[first].known:
         return None
     name = posixpath.basename(words[first].text)
+    if name in _CONDA and words[first + 1:] and words[first + 1].text == "run":
+        return install_of(Command(words=tuple(words[first + 2 + _options(words[first + 2:]):]),
+                                  redirections=()))
     if name in _CONDA:
         return _conda(words[first + 1:])
     begun = _pip_arguments(name, words, first)
     if begun is None:
-        return None
+        return _project(name, words[first + 1:])
     python, start = begun
     while start < len(words) and words[start].text.startswith("-"):
         start += 2 if words[start].text in _VALUED else 1
-    if start >= len(words) or words[start].text != "install":
+    verb = words[start].text if start < len(words) else ""
+    if verb == "sync" and name == "uv":
+        return Install(tool="uv", files=tuple(_arguments(words[start + 1:], "").requirements))
+    if verb == "uninstall":
+        return replace(_arguments(words[start + 1:], python), tool=UNINSTALL, files=(), project=None)
+    if verb != "install":
         return None
-    found = _arguments(words[start + 1:], python)
+    found = replace(_arguments(words[start + 1:], python), tool="uv" if "uv" in (
+        name, *(word.text for word in words[first + 1:start])) else "pip")
     lost = tuple(pair for at in range(len(command.redirections))
                  if (pair := _lost(command.redirections, at, words, start)) is not None)
-    return found if not lost else Install(
-        tool=found.tool, requirements=found.requirements, files=found.files, index=found.index, lost=lost,
-        extra_indexes=found.extra_indexes, python=found.python, no_dependencies=found.no_dependencies)
+    return replace(found, lost=lost)
+
+
+def _options(words: Sequence[Word]) -> int:
+    """Return how many words are options, with what they take."""
+    at = 0
+    while at < len(words) and words[at].text.startswith("-"):
+        at += 2 if words[at].text in _WRAPPER_VALUED else 1
+    return at
+
+
+def _project(name: str, words: Sequence[Word]) -> Install | None:
+    """Return what a tool for projects fills in from the project's file, or adds to it."""
+    verbs = [at for at, word in enumerate(words) if not word.text.startswith("-")]
+    if not verbs or name not in _PROJECTS:
+        return None
+    verb = words[verbs[0]]
+    rest = words[verbs[0] + 1:]
+    found = _arguments(rest, "")
+    if verb.text == _ADDS[name] and found.requirements:
+        return replace(found, tool="uv" if name == "uv" else "pip", project=None)
+    if verb.text not in _PROJECTS[name]:
+        return None
+    named = [rest[at + 1].text for at, word in enumerate(rest[:-1]) if word.text in _GROUPS]
+    named += [word.text.partition("=")[2] for word in rest if word.text.partition("=")[0] in _GROUPS]
+    groups = tuple(part for text in named for part in text.replace(",", " ").split() if part)
+    everything = any(word.text in _EVERYTHING for word in rest)
+    return Install(tool=name, project=verb, groups=None if everything else groups)
 
 
 def _behind_wrappers(words: Sequence[Word]) -> int:
     first = 0
     while first < len(words):
         text = words[first].text
-        if not (_ASSIGNMENT.match(text) or text in _WRAPPERS or (first and text.startswith("-"))):
+        if first and text.startswith("-"):
+            first += _options(words[first:])
+        elif _ASSIGNMENT.match(text) or text in _WRAPPERS:
+            first += 1
+        else:
             break
-        first += 1
-    return first
+    return min(first, len(words))
 
 
 def _pip_arguments(name: str, words: Sequence[Word], first: int) -> tuple[str, int] | None:
@@ -94,6 +148,9 @@ def _pip_arguments(name: str, words: Sequence[Word], first: int) -> tuple[str, i
         return match[1], first + 1
     if (match := _PYTHON.match(name)) is not None and following == ["-m", "pip"]:
         return match[1], first + 3
+    if match is not None and following == ["-m", "uv"] and words[first + 3:first + 4] and (
+            words[first + 3].text == "pip"):
+        return match[1], first + 4
     if name == "uv" and following[:1] == ["pip"]:
         return "", first + 2
     return None
@@ -114,16 +171,27 @@ def _arguments(words: Sequence[Word], python: str) -> Install:
         elif word.text in _VALUED and at < len(words):
             options.setdefault(word.text, []).append(words[at])
             at += 1
-        elif word.text[:2] in ("-r", "-c", "-i", "-f") and len(word.text) > 2:
+        elif word.text[:2] in ("-r", "-c", "-i", "-f", "-e") and len(word.text) > 2:
             options.setdefault(word.text[:2], []).append(_shortened(word, word.text[2:]))
         else:
             options.setdefault(word.text, [])
     indexes = [*options.get("-i", ()), *options.get("--index-url", ()), *options.get("--default-index", ())]
     extra = (*options.get("--extra-index-url", ()), *options.get("--index", ()))
-    files = (*options.get("-r", ()), *options.get("--requirement", ()), *options.get("--requirements", ()))
-    return Install(tool="pip", requirements=tuple(requirements), files=files, extra_indexes=extra,
-                   index=indexes[-1] if indexes else None, python=python,
-                   no_dependencies="--no-deps" in options)
+    backends = [_shortened(word, f"{_PYTORCH}{word.text}") for word in options.get("--torch-backend", ())
+                if _BACKEND.match(word.text)]
+    constraints = tuple(word for name in ("-c", "--constraint", "--constraints")
+                        for word in options.get(name, ()))
+    editable = (*options.get("-e", ()), *options.get("--editable", ()))
+    project = next((word for word in (*requirements, *editable) if _HERE.match(word.text)), None)
+    extras = _HERE.match(project.text) if project else None
+    return Install(
+        tool="pip", requirements=tuple(word for word in requirements if word is not project),
+        files=(*options.get("-r", ()), *options.get("--requirement", ()), *options.get("--requirements", ())),
+        extra_indexes=extra, index=next(iter((*indexes[::-1], *backends)), None), python=python,
+        constraints=constraints,
+        links=(*options.get("-f", ()), *options.get("--find-links", ())), project=project,
+        groups=tuple((extras[1] or "").replace(" ", "").split(",")) if extras else (),
+        no_dependencies="--no-deps" in options)
 
 
 def _shortened(word: Word, value: str) -> Word:
@@ -134,12 +202,16 @@ def _lost(redirections: Sequence[Redirection], number: int, words: Sequence[Word
           ) -> tuple[Word, str] | None:
     """Return the requirement whose bound became a file's name, and what was meant; None for another file."""
     first = redirections[number]
-    if first.after - 1 <= start or not first.glued or not _is_bound(first):
+    if first.after - 1 <= start or not _is_bound(first):
         return None
+    if number and redirections[number - 1].after == first.after:
+        return None  # it belongs to the bound before
+    if not (first.glued or (first.target is not None and first.target.text.startswith("="))):
+        return None  # into a file, unless its name is =2.0
     word = words[first.after - 1]
     if not (word.known and _SPEC.match(word.text)):
         return None
-    meant, end, plain = [word.text], word.end, word.plain
+    meant, end, plain = [word.text], first.start, word.plain
     for one in islice(redirections, number, None):
         if one.start != end or one.target is None or not _is_bound(one):
             break
@@ -156,14 +228,29 @@ def _is_bound(one: Redirection) -> bool:
 
 
 def _conda(words: Sequence[Word]) -> Install | None:
-    """Return the packages that conda is asked for."""
-    if not words or words[0].text not in ("install", "create"):
+    """Return the packages that conda is asked for, its channels as `extra_indexes`, and its files."""
+    verbs = [word for word in words if not word.text.startswith("-")]
+    verb = " ".join(word.text for word in verbs[:2])
+    if not verbs or verb.partition(" ")[0] not in ("install", "create", "update", "env"):
         return None
     packages: list[Word] = []
-    at = 1
+    options: dict[str, list[Word]] = {}
+    at = words.index(verbs[0]) + 1
+    if verbs[0].text == "env":
+        if verb not in ("env create", "env update"):
+            return None
+        at = words.index(verbs[1]) + 1
     while at < len(words):
         word = words[at]
-        at += 2 if word.text in _CONDA_VALUED else 1
-        if not word.text.startswith("-"):
+        option, equals, value = word.text.partition("=")
+        if equals and option.startswith("--"):
+            options.setdefault(option, []).append(_shortened(word, value))
+        elif word.text in _CONDA_VALUED and at + 1 < len(words):
+            at += 1
+            options.setdefault(word.text, []).append(words[at])
+        elif not word.text.startswith("-"):
             packages.append(word)
-    return Install(tool="conda", requirements=tuple(packages))
+        at += 1
+    channels = (*options.get("-c", ()), *options.get("--channel", ()))
+    files = (*options.get("-f", ()), *options.get("--file", ()))
+    return Install(tool="conda", requirements=tuple(packages), files=files, extra_indexes=channels)

@@ -11,14 +11,20 @@ from gpudoctor.candidates.ground import Ground, ground_of
 from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, releases, said
+from gpudoctor.manifests import images, left_open, releases, said
+from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid, lay_over
+from gpudoctor.manifests.left_open import Note
 from gpudoctor.manifests.said import Said
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Environment, Wish
-from gpudoctor.model import Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided
+from gpudoctor.model import (
+    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided, Unknown,
+)
 
 _FILE = "file."
+_HOST = "host"
+_EACH = " x "  # between a card and a framework
 _REQUIRED = "requirement-not-met"  # says of what was required what another page says better
 _MOST_STATEMENTS = 200  # of one environment that show something by themselves
 _JUDGED = (Severity.ERROR, Severity.WARNING)
@@ -36,19 +42,23 @@ class Located:
 
 @frozen
 class Verdicts:
-    """What is wrong with files, what could not be judged, and what was left alone, in words."""
+    """What is wrong with files, what could not be judged, and what was left alone."""
 
     findings: tuple[Located, ...]
     undecided: tuple[tuple[Place, Undecided], ...]
-    notes: tuple[tuple[Place, str], ...]
+    notes: tuple[Note, ...]
 
 
 class Linter:
     """A host and the rules; the same host serves every environment."""
 
-    def __init__(self, host: Snapshot, database: RuleDatabase, *, wants_gpu: bool = False) -> None:
-        """Judge for this host; `wants_gpu` takes every environment for one that is to use a GPU."""
-        self.host, self.database, self.wants_gpu = host, database, wants_gpu
+    def __init__(self, host: Snapshot, database: RuleDatabase, *, wants_gpu: bool = False,
+                 observed: bool = False) -> None:
+        """Judge for this host; `wants_gpu` takes every environment for one that is to use a GPU.
+
+        `observed`: the host was looked at, not made up.
+        """
+        self.host, self.database, self.wants_gpu, self.observed = host, database, wants_gpu, observed
         self._grounds: dict[str | None, Ground] = {}
         self._of_files = replace(database, rules=tuple(
             rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
@@ -57,49 +67,79 @@ class Linter:
         """Return the verdicts on environments, by their places."""
         findings: list[Located] = []
         undecided: list[tuple[Place, Undecided]] = []
-        notes: list[tuple[Place, str]] = []
+        notes: list[Note] = []
         for environment in environments:
             self._judge(environment, findings, undecided, notes)
         once = {(str(one.place), one.finding.rule, one.finding.message): one for one in findings}
         ordered = sorted(once.values(),
                          key=lambda one: (one.place.file, one.place.start, rank_of(one.finding)))
-        return Verdicts(findings=tuple(ordered), undecided=tuple(undecided), notes=tuple(notes))
+        return Verdicts(findings=tuple(ordered), undecided=tuple(undecided),
+                        notes=tuple(dict.fromkeys(notes)))
 
     def _judge(self, environment: Environment, findings: list[Located],
-               undecided: list[tuple[Place, Undecided]], notes: list[tuple[Place, str]]) -> None:
+               undecided: list[tuple[Place, Undecided]], notes: list[Note]) -> None:
         tables = self.database.tables
-        image = environment.image
-        base = images.base_of(image.reference, tables) if image and image.reference is not None else None
-        if image is not None and image.reference is None:
-            notes.append((image.place, "which image it is only the build knows: a variable has no value"))
+        base = _base_of(environment, tables)
         if environment.python is None and base is not None and not environment.alters_python:
             environment = replace(environment, python=base.python)
+        begun = len(findings)
         for number, one in enumerate(said.of_statements(environment, tables)):
             if number == _MOST_STATEMENTS:
-                notes.append((one.place, f"from here on not judged: {number} statements before were"))
+                notes.append(Note(place=one.place, matters=True,
+                                  said=f"from here on not judged: {number} statements before were"))
                 break
             findings += self._of_file(one, environment, None)
         findings += self._without_wheel(environment)
         wishes = gpu_wishes(environment, tables)
-        if not (self.wants_gpu or (wishes and not environment.refuses_gpu)):
+        is_wanted = bool(self.wants_gpu or (wishes and not environment.refuses_gpu))
+        notes += left_open.of_statements(environment, is_wanted)
+        if not is_wanted:
             return
         ground = self._ground(environment.python)
-        laid = lay_over(environment, base, ground)
+        laid = lay_over(environment, base, ground, observed=self.observed)
         if laid is None:
-            notes.append((environment.place, "could not be laid over the host: the rules do not know it"))
+            notes.append(Note(place=environment.place, matters=True,
+                              said="could not be laid over the host: the rules do not know it"))
             return
-        notes += _left_open(environment, laid)
         for one in said.of_build(environment, base, laid, ground.driver):
             findings += self._of_file(one, environment, laid)
         for snapshot in filter(None, (laid.snapshot, laid.withheld)):
-            judged = remedy.diagnose(snapshot, ground.database)
-            findings += [
-                Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
-                        laid=laid)
-                for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
-            if snapshot is laid.snapshot:
-                undecided += [(environment.place, one) for one in judged.undecided
-                              if one.asked and key_of(one) not in ground.had]
+            found, open_ = self._diagnosed(snapshot, environment, laid, ground)
+            findings += found
+            undecided += open_ if snapshot is laid.snapshot else ()
+        known = findings[begun:]
+        notes += left_open.of_build(environment, base, laid, {one.place for one in known},
+                                    observed=self.observed, has_card=_has_card(ground.snapshot))
+        notes += self._supposed(environment, base, laid, ground, known)
+
+    def _diagnosed(self, snapshot: Snapshot, environment: Environment, laid: Laid, ground: Ground
+                   ) -> tuple[list[Located], list[tuple[Place, Undecided]]]:
+        """Return what the rules say of a machine with the environment on it and do not say of it without."""
+        judged = remedy.diagnose(snapshot, ground.database)
+        new = [one for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
+        found = [Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
+                         laid=laid) for one in new]
+        # what is asked of each card has no answer, and needs none, where nobody said which card
+        has_card = _has_card(snapshot)
+        open_ = [one for one in judged.undecided if one.asked and key_of(one) not in ground.had]
+        return found, [(environment.place, one) for one in open_ if has_card or _EACH not in one.subject]
+
+    def _supposed(self, environment: Environment, base: Base | None, laid: Laid, ground: Ground,
+                  known: Sequence[Located]) -> Iterator[Note]:
+        """Yield what would be found if what cannot be known of releases were as it is nearby."""
+        unsure = [one for one in laid.chosen if one.supposed and one.stack is not None]
+        other = None
+        if unsure:
+            other = lay_over(environment, base, ground, observed=self.observed, suppose=True)
+        if other is None:
+            return
+        had = {key_of(one.finding) for one in known}
+        found, _ = self._diagnosed(other.snapshot, environment, other, ground)
+        for one in unsure:
+            own = [each.finding for each in found if key_of(each.finding) not in had
+                   and (one.framework in each.finding.subject or each.finding.subject == _HOST)]
+            causes = list(dict.fromkeys(f"{finding.cause} [{finding.rule}]" for finding in own))
+            yield left_open.of_supposed(one, causes)
 
     def _ground(self, python: str | None) -> Ground:
         if python not in self._grounds:
@@ -132,15 +172,18 @@ class Linter:
                         if key_of(finding) not in ground.had and finding.cause != _REQUIRED)
 
 
-def _left_open(environment: Environment, laid: Laid) -> Iterator[tuple[Place, str]]:
-    """Yield what an environment for a GPU asks for and the tables cannot tell: it is not fine but unseen."""
-    for one in laid.chosen:
-        if one.stack is None and one.build != "cpu":
-            yield one.asked.place, (f"{one.asked.text.strip()} was not judged: these rules know no release "
-                                    "that pip would take for it here")
-    if environment.alters_libraries and laid.chosen:
-        yield environment.place, ("CUDA is installed in a way that is not read, so whether frameworks find "
-                                  "their libraries was not judged")
+def _has_card(machine: Snapshot) -> bool:
+    """Return whether it is known for which card files are judged."""
+    cards = () if isinstance(machine.gpus, Unknown) else machine.gpus
+    return any(isinstance(card.get("gpu.compute_capability"), Known) for card in cards)
+
+
+def _base_of(environment: Environment, tables: Tables) -> Base | None:
+    """Return what is known of the image, or of its name where only the build knows its tag."""
+    image = environment.image
+    if image is None or (image.reference is None and image.name is None):
+        return None
+    return images.base_of(image.reference or f"{image.name}:{images.OPEN_TAG}", tables)
 
 
 def _reads_files(rule: Rule) -> bool:
@@ -153,8 +196,9 @@ def _reads_files(rule: Rule) -> bool:
 def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:
     """Return the signs that an environment is meant to use a GPU."""
     found = list(environment.wishes)
-    found += [Wish(why=why, place=image.place) for image in environment.feeding if image.reference is not None
-              and (why := images.base_of(image.reference, tables).why_gpu)]
+    found += [Wish(why=why, place=image.place) for image in environment.feeding
+              if (written := image.reference or (image.name and f"{image.name}:{images.OPEN_TAG}"))
+              and (why := images.base_of(written, tables).why_gpu)]
     found += [Wish(why=why, place=asked.place) for asked in environment.asked
               if (why := releases.wants_gpu(asked))]
     return tuple(found)

@@ -4,44 +4,59 @@ from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import replace
 
 from gpudoctor.manifests import conda, pyproject, requirements, services, stages, yaml_files
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import ManifestError, Source
-from gpudoctor.manifests.statements import Environment
+from gpudoctor.manifests.statements import Build, Environment, Wish
 
 __all__ = ["Reader", "environments"]
 
 _DOCKERFILE = re.compile(
     r"(?:.*[._-])?(?:dockerfile|containerfile)\Z|(?:dockerfile|containerfile)[._-].*\Z", re.IGNORECASE)
+# a name that says that it is for a GPU; services of one compose file are not all for one
+_FOR_GPU = re.compile(
+    r"(?<!no)(?<!non)[._-](?:gpu|cuda|cu1\d\d?)[\d.]*(?=[._-]|\Z)|\A(?:gpu|cuda)[._-]", re.IGNORECASE)
+_OF_SERVICES = ("compose", "docker-compose")
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
-_KNOWN = "a Dockerfile, requirements*.txt, pyproject.toml, or YAML of compose, conda or Kubernetes"
+_OTHERS = (*_YAML, ".sh", ".md", ".toml")
+_KNOWN = "a Dockerfile, requirements*.txt, pyproject.toml, Pipfile, or YAML of compose, conda or Kubernetes"
 
 
-def environments(source: Source, reader: Reader) -> list[Environment]:
+def environments(source: Source, reader: Reader, build: Build | None = None) -> list[Environment]:
     """Return what a file describes; raise `ManifestError` where it is of no known kind, or is broken."""
     name = posixpath.basename(source.file)
-    if _DOCKERFILE.match(name) and not name.endswith(_YAML):
-        return stages.environments(source, reader)
+    found = _of_kind(name, source, reader, build)
+    if not _FOR_GPU.search(name) or name.startswith(_OF_SERVICES):
+        return found
+    sign = Wish(why=f"the file is called {name}", place=source.place(0))
+    return [replace(one, wishes=(*one.wishes, sign)) for one in found]
+
+
+def _of_kind(name: str, source: Source, reader: Reader, build: Build | None) -> list[Environment]:
+    if _DOCKERFILE.match(name) and not name.endswith(_OTHERS):
+        return stages.environments(source, reader, build)
     if name.endswith(_LISTS):
-        return [Environment(name=name, place=source.place(0), in_container=False,
-                            asked=requirements.read(source, reader))]
-    if name.endswith(".toml"):
+        listed = requirements.read(source, reader)
+        return [Environment(name=name, place=source.place(0), in_container=False, asked=listed.asked,
+                            unread=listed.unread)]
+    if name.endswith(".toml") or name == "Pipfile":
         return pyproject.of_pyproject(source)
     if name.endswith(_YAML):
-        return _of_yaml(source, reader)
+        return _of_yaml(source, reader, build)
     raise ManifestError(f"{source.file}: which kind of file is it? Its name is not that of {_KNOWN}")
 
 
-def _of_yaml(source: Source, reader: Reader) -> list[Environment]:
+def _of_yaml(source: Source, reader: Reader, build: Build | None) -> list[Environment]:
     found: list[Environment] = []
     is_known = False
     for document in yaml_files.documents(source):
         if document.get("services") is not None:
-            found += services.of_compose(document, source, reader)
+            found += services.of_compose(document, source, reader, build)
         elif document.get("dependencies") is not None:
-            found.append(conda.of_conda(document, source))
+            found.append(conda.of_conda(document, source, reader))
         elif document.get("kind") is not None:
             found += services.of_kubernetes(document)
         else:

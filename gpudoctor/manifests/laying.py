@@ -14,9 +14,9 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import releases
+from gpudoctor.manifests import choices, releases, together
+from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
-from gpudoctor.manifests.releases import Chosen
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, Value
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
@@ -50,27 +50,40 @@ class Laid:
     withheld: Snapshot | None = None
 
 
-def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Laid | None:
-    """Return the host with what the environment brings; None where nothing of it can be laid."""
-    chosen = tuple(_frameworks(environment, ground))
+def lay_over(environment: Environment, base: Base | None, ground: Ground, *, observed: bool,
+             suppose: bool = False) -> Laid | None:
+    """Return the host with what the environment brings; None where nothing of it can be laid.
+
+    `observed`: it is a machine that was looked at, so that its libraries are known. `suppose` lays the
+    releases too that are only what comes nearest to what is asked for.
+    """
+    chosen = together.settled(tuple(_frameworks(environment, ground)))
+    own_stacks = [one for one in chosen if one.stack is not None and (suppose or not one.supposed)]
     facts: dict[str, Fact] = {}
     in_image = _release_in_image(base, ground)
-    own = list(dict.fromkeys(one.stack.release for one in chosen if one.stack is not None))
+    own = list(dict.fromkeys(one.stack.release for one in own_stacks if one.stack is not None))
     place = str(environment.image.place if environment.image else environment.place)
     if in_image is not None and in_image.partition("==")[0] not in {one.framework for one in chosen}:
         own.append(in_image)
     if own:
         facts["release"] = Known(value=tuple(own), source=place)
-    planned_ones = _planned(environment, chosen)
-    facts["python.planned_distributions"] = Known(value=planned_ones, source=place)
+    planned_ones = _planned(environment, own_stacks)
+    facts["python.planned_distributions"] = (
+        _not_said("which of NVIDIA's packages come along") if any(
+            one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
+        else Known(value=planned_ones, source=place))
     shared = colliding(planned_ones, ground.database.tables)
     own_words = [str(asked.place) for asked in environment.asked
                  if any(canonical(one.name) in shared for one in planned.parse((asked.text,)))]
     facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
     if environment.python is None and not (base and base.python):
         facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")
+    if any(one.by_conda for one in own_stacks):
+        facts["python.environment"] = Known(value="conda", source=place)
     if environment.in_container:
         facts.update(_system(environment, base, place))
+    elif not observed and any(one.needs_system for one in own_stacks):
+        facts.update(dict.fromkeys(_SEARCHED, _not_said("which CUDA the machine has")))
     facts.update(_variables(environment))
     facts.update(_pins(environment))
     tables = ground.database.tables
@@ -81,7 +94,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground) -> Lai
     except AssumptionError:
         return None
     for position, framework in enumerate(_names(snapshot)):
-        mine = [one for one in chosen if one.framework == framework]
+        mine = [one for one in own_stacks if one.framework == framework]
         changes = _of_framework(mine) if mine else _of_image(base, place)
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
     gone = _withheld(environment)
@@ -102,7 +115,7 @@ def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fa
 def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:
     """Yield the distributions of frameworks that pip would install, each once: its last word counts."""
     python = environment.python
-    found = {one.distribution: one for asked in environment.asked if (one := releases.chosen_of(
+    found = {one.distribution: one for asked in environment.asked if (one := choices.chosen_of(
         asked, python, ground.platform, ground.database.tables)) is not None}
     yield from found.values()
 
@@ -121,9 +134,10 @@ def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, .
     """Return what pip installs beside the frameworks: what these ask for, and NVIDIA's packages by name."""
     found: list[str] = []
     for one in chosen:
-        if one.stack is not None:
+        if one.stack is not None and not one.is_other:
             found += as_texts(one.stack.row.get("requires"))
-            found += as_texts(one.stack.row.get("requires_nvidia")) if one.brings_libraries else ()
+            brings = one.brings_libraries and one.build != "cpu"
+            found += as_texts(one.stack.row.get("requires_nvidia")) if brings else ()
     found += [asked.text for asked in environment.asked if asked.text.lower().startswith("nvidia-")]
     return tuple(dict.fromkeys(found))
 
@@ -242,9 +256,17 @@ def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
     facts: dict[str, Fact] = {"framework.name": Known(value=one.framework, source=source)}
     if one.build == "cpu":
         facts.update(_cpu(source))
-        facts["framework.distribution"] = Known(value=one.distribution, source=source)
+        if not one.by_conda:
+            facts["framework.distribution"] = Known(value=one.distribution, source=source)
         if one.framework == "jax":
             facts["framework.plugins"] = Known(value=(), source=source)
+    elif one.is_other:
+        silent = _not_said("which build it becomes")
+        facts.update({"framework.code": silent, "framework.cudnn": silent})
+        facts["framework.cuda"] = (Known(value=one.cuda, source=source) if one.cuda
+                                   else _not_said("which CUDA it is built for"))
+    if one.by_conda:
+        facts["framework.installer"] = Known(value="conda", source=source)
     if len(mine) > 1:
         others = tuple(other.distribution for other in mine[:-1])
         facts["framework.distribution"] = Known(value=one.distribution, source=source)

@@ -1,43 +1,136 @@
-"""What a pyproject.toml asks for: its dependencies, alone and with each extra and each group."""
+"""What a pyproject.toml or a Pipfile asks for: its dependencies, alone and with each extra and each group.
+
+https://packaging.python.org/en/latest/specifications/pyproject-toml/ and
+https://python-poetry.org/docs/dependency-specification/ and
+https://docs.astral.sh/uv/concepts/projects/dependencies/
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpudoctor.compatible import tomllib
 from gpudoctor.derive import planned
 from gpudoctor.manifests.requirements import is_elsewhere
 from gpudoctor.manifests.spans import ManifestError, Place, Source
-from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.manifests.statements import Asked, Environment, Unread
 
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
-_ONE_PYTHON = re.compile(r"\s*(?:==\s*(3\.\d+)\.\*|~=\s*(3\.\d+)\.\d+)\s*\Z")
+_ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.\d+)\.\*|~=?\s*(3\.\d+)(?:\.\d+)?)\s*\Z")
+_KEY = re.compile(
+    r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
+_UNREAD_TOOLS = (("pixi", "dependencies"), ("pixi", "pypi-dependencies"), ("hatch", "envs"))
+_DEFAULT_GROUPS = ("dev", "main", "packages", "default")
 
 
 def of_pyproject(source: Source) -> list[Environment]:
     """Return the environments that are installed from it; raise `ManifestError`."""
+    project = _Project(source)
+    groups = project.groups()
+    common = project.common
+    found = [("dependencies", common)] if common or not groups else []
+    found += [(f"group {name}", (*common, *listed)) for name, listed in groups.items()]
+    return [Environment(name=name, place=source.place(0), asked=asked, in_container=False,
+                        python=project.python, unread=tuple(project.unread())) for name, asked in found]
+
+
+def of_groups(source: Source, names: tuple[str, ...] | None) -> tuple[Asked, ...]:
+    """Return what is installed with these groups and extras, None for all of them; raise `ManifestError`."""
+    project = _Project(source)
+    groups = project.groups()
+    wanted = [name for name in groups if names is None or name in names or name in _DEFAULT_GROUPS]
+    return (*project.common, *(one for name in wanted for one in groups[name]))
+
+
+class _Project:
+    """A document with its tables of dependencies, in each of the dialects."""
+
+    def __init__(self, source: Source) -> None:
+        self.document = _parsed(source)
+        self.finder = _Finder(source)
+        tool = _table(self.document.get("tool"))
+        self.project, self.poetry = _table(self.document.get("project")), _table(tool.get("poetry"))
+        self.uv = _table(tool.get("uv"))
+        listed = self.finder.asked(self.project.get("dependencies"))
+        listed += self.finder.poetry(self.poetry.get("dependencies"))
+        listed += self.finder.poetry(self.document.get("packages"))
+        self.common = self._indexed(listed)
+        stated = (self.project.get("requires-python") or _table(self.poetry.get("dependencies")).get("python")
+                  or _table(self.document.get("requires")).get("python_version") or "")
+        match = _ONE_PYTHON.match(str(stated)) or re.match(r"()(3\.\d+)\Z", str(stated))
+        self.python = (match[1] or match[2]) if match else None
+
+    def unread(self) -> Iterator[Unread]:
+        """Yield what says more of dependencies, and is not read."""
+        dynamic = self.project.get("dynamic")
+        if isinstance(dynamic, list) and "dependencies" in dynamic:
+            yield Unread(why="the dependencies are dynamic: they stand elsewhere, and were not judged",
+                         place=self.finder.key("dynamic"), of_framework=True)
+        tools = _table(self.document.get("tool"))
+        for name, part in _UNREAD_TOOLS:
+            if part in _table(tools.get(name)):
+                yield Unread(why=f"what tool.{name}.{part} asks for was not judged",
+                             place=self.finder.key(part), of_framework=True)
+
+    def groups(self) -> dict[str, tuple[Asked, ...]]:
+        """Return each extra and each group, with those that it takes in."""
+        found = {name: self.finder.asked(listed)
+                 for name, listed in _table(self.project.get("optional-dependencies")).items()}
+        groups = _table(self.document.get("dependency-groups"))
+        own = {name: self.finder.asked(listed) for name, listed in groups.items()}
+        for name in groups:
+            found[name] = (*found.get(name, ()), *_with_included(name, groups, own, set()))
+        for name, table in _table(self.poetry.get("group")).items():
+            found[name] = (*found.get(name, ()), *self.finder.poetry(_table(table).get("dependencies")))
+        for listed in (self.poetry.get("dev-dependencies"), self.document.get("dev-packages"),
+                       self.uv.get("dev-dependencies")):
+            more = self.finder.asked(listed) if isinstance(listed, list) else self.finder.poetry(listed)
+            if more:
+                found["dev"] = (*found.get("dev", ()), *more)
+        return {name: self._indexed(listed) for name, listed in found.items()}
+
+    def _indexed(self, listed: tuple[Asked, ...]) -> tuple[Asked, ...]:
+        """Return requirements with the index that uv or poetry is told to take each from."""
+        addresses = {str(one.get("name")): str(one.get("url")) for one in (
+            *_tables(self.uv.get("index")), *_tables(self.poetry.get("source")),
+            *_tables(self.document.get("source")))}
+        pinned = {name.lower().replace("_", "-"): str(one["index"]) for name, some in (
+            _table(self.uv.get("sources"))).items() for one in _tables(some) if "index" in one}
+        return tuple(replace(one, tool="uv", index=addresses[name], build="") if (name := next(
+            (pinned.get(requirement.name.lower().replace("_", "-"), "") or one.build
+             for requirement in planned.parse((one.text,))), "")) in addresses else replace(one, build="")
+            for one in listed)
+
+
+def _with_included(name: str, groups: Mapping[str, Any], own: Mapping[str, tuple[Asked, ...]], seen: set[str]
+                   ) -> tuple[Asked, ...]:
+    """Return a group with those that it includes, each once."""
+    seen.add(name)
+    included = [str(one["include-group"]) for one in _tables(groups[name]) if "include-group" in one]
+    return (*own[name], *(asked for other in included if other in own and other not in seen
+                          for asked in _with_included(other, groups, own, seen)))
+
+
+def _parsed(source: Source) -> Mapping[str, Any]:
     try:
-        document = tomllib.loads(source.text.removeprefix("\ufeff"))
+        return tomllib.loads(source.text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         at = _AT.search(str(error))
         place = f":{at[1]}:{at[2]}" if at else ""
         said = _AT.sub("", str(error)).strip() if at else "nested too deeply, or cut off"
         raise ManifestError(f"{source.file}{place}: is no TOML: {said}") from None
-    project = _table(document.get("project"))
-    finder = _Finder(source)
-    common = finder.asked(project.get("dependencies"))
-    python = _ONE_PYTHON.match(str(project.get("requires-python", "")))
-    groups = {**_table(project.get("optional-dependencies")), **_table(document.get("dependency-groups"))}
-    found = [("dependencies", common)] if common or not groups else []
-    found += [(f"group {name}", (*common, *finder.asked(listed))) for name, listed in groups.items()]
-    return [Environment(name=name, place=source.place(0), asked=asked, in_container=False,
-                        python=(python[1] or python[2]) if python else None) for name, asked in found]
 
 
 def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _tables(value: object) -> list[Mapping[str, Any]]:
+    listed = value if isinstance(value, list) else [value]
+    return [one for one in listed if isinstance(one, dict)]
 
 
 class _Finder:
@@ -46,10 +139,43 @@ class _Finder:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.behind: dict[str, int] = {}
+        self.keys: dict[str, list[re.Match[str]]] = {}
+        for match in _KEY.finditer(source.text):
+            self.keys.setdefault(match[1], []).append(match)
 
     def asked(self, listed: object) -> tuple[Asked, ...]:
         """Return the requirements of a list."""
         return tuple(self._listed(listed if isinstance(listed, list) else []))
+
+    def poetry(self, table: object) -> tuple[Asked, ...]:
+        """Return the requirements of a table from names to bounds, in the words of poetry and pipenv.
+
+        `build` holds the name of the source that one is to come from, until that has its address.
+        """
+        return tuple(self._bounds(_table(table)))
+
+    def _bounds(self, table: Mapping[str, Any]) -> Iterator[Asked]:
+        for name, some in table.items():
+            for one in some if isinstance(some, list) else [some]:
+                given = one if isinstance(one, dict) else {"version": one}
+                if name.lower() == "python" or not {"git", "path", "url", "file"}.isdisjoint(given):
+                    continue
+                extras = given.get("extras")
+                extra = ",".join(str(each) for each in extras) if isinstance(extras, list) else ""
+                bounds = _bound_of(str(given.get("version", "*")))
+                text = f"{name}{f'[{extra}]' if extra else ''}{bounds}"
+                if not any(True for _ in planned.parse((text,))):
+                    raise self.source.error(self.key(name).start, f"{text[:60]!r} is no requirement")
+                yield Asked(text=text, place=self.key(name), rewritable=False,
+                            build=str(given.get("source") or given.get("index") or ""))
+
+    def key(self, name: str) -> Place:
+        """Return the next place where a key stands that is this name."""
+        found = self.keys.get(name, [])
+        if not found:
+            return self.source.place(0)
+        match = found.pop(0) if len(found) > 1 else found[0]
+        return self.source.place(match.start(1), match.end(1))
 
     def _listed(self, texts: list[object]) -> Iterator[Asked]:
         for text in texts:
@@ -68,3 +194,27 @@ class _Finder:
         at = min(found) + 1
         self.behind[text] = at
         return self.source.place(at, at + len(text)), True
+
+
+def _bound_of(written: str) -> str:
+    """Return what poetry's bounds say in the words of pip: ^1.2 is >=1.2,<2."""
+    return ",".join(part for one in written.replace("||", "|").split("|")[-1].split(",")
+                    for part in _part_of(one.strip()))
+
+
+def _part_of(one: str) -> Iterator[str]:
+    if one in ("", "*"):
+        return
+    if one[0] in "^~" and not one.startswith("~="):
+        numbers = re.match(r"\d+(?:\.\d+)*", one[1:].strip())
+        if numbers is None:
+            yield one
+            return
+        parts = [int(part) for part in numbers[0].split(".")][:4]
+        at = min(1, len(parts) - 1) if one[0] == "~" else next(
+            (number for number, part in enumerate(parts) if part), len(parts) - 1)
+        above = [*parts[:at], parts[at] + 1]
+        yield f">={one[1:].strip()}"
+        yield f"<{'.'.join(str(part) for part in above)}"
+    else:
+        yield one if one[0] in "<>=!~" else f"=={one}"

@@ -4,55 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
-from gpudoctor.frozen import frozen
+from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Tables
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-_FRAMEWORK_OF = {
-    "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "torch": "torch", "jax": "jax",
-    "paddlepaddle-gpu": "paddle"}
-_CPU_PACKAGES = frozenset({"tensorflow-cpu", "paddlepaddle"})
 _OF_GPU = re.compile(
     r"(?:cupy-cuda\w+|tensorflow-gpu|onnxruntime-gpu|paddlepaddle-gpu|jax-cuda\d+-\w+|faiss-gpu|pycuda|"
     r"flash-attn|tensorrt|nvidia-dali-cuda\d+|[a-z0-9-]+-cu1\d)\Z")
 _CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu(\d{2,3})(?:/|\Z)")
-_CPU_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cpu(?:/|\Z)")
-_OPEN_MINORS = 2
-_LABEL = re.compile(r"\+cu(\d{2,3})")
-
-
-@frozen
-class Chosen:
-    """A framework that is asked for, and what pip would take; None where nobody can say.
-
-    `cuda` is the CUDA that an index or a label names. `build` is "cpu" where one for the CPU is asked for.
-    """
-
-    framework: str
-    distribution: str
-    asked: Asked
-    requirement: Requirement
-    stack: Stack | None
-    build: str
-    cuda: str | None = None
-
-    @property
-    def brings_libraries(self) -> bool:
-        """Return whether pip installs the CUDA libraries that the release asks for."""
-        return self.framework == "torch" or bool(self.stack and self.stack.extra in self.requirement.extras)
+OPEN_MINORS = 2
+LABEL = re.compile(r"\+cu(\d{2,3})")
 
 
 def requirement_of(asked: Asked) -> Requirement | None:
-    """Return what is asked for as pip reads it."""
-    return next(planned.parse((asked.text,)), None)
+    """Return what is asked for as pip reads it, constraints included."""
+    found = next(planned.parse((asked.text,)), None)
+    if found is None or not asked.bounds:
+        return found
+    from packaging.specifiers import SpecifierSet
+
+    whole = copy(found)
+    whole.specifier = found.specifier & SpecifierSet(",".join(asked.bounds))
+    return whole
 
 
 def wants_gpu(asked: Asked) -> str:
@@ -65,14 +46,14 @@ def wants_gpu(asked: Asked) -> str:
         return f"{asked.text} asks for CUDA"
     if _OF_GPU.match(name):
         return f"{requirement.name} is for GPUs"
-    if _LABEL.search(asked.text) or any(_CUDA_INDEX.search(index) for index in _indexes(asked)):
+    if LABEL.search(asked.text) or any(_CUDA_INDEX.search(index) for index in _indexes(asked)):
         return f"{asked.text} comes from an index for CUDA"
     return ""
 
 
 def _indexes(asked: Asked) -> tuple[str, ...]:
     own = (asked.index,) if asked.index else ()
-    return (*own, *asked.extra_indexes) if _is_torchs(asked) else ()
+    return (*own, *asked.extra_indexes, *asked.links) if _is_torchs(asked) else ()
 
 
 def _is_torchs(asked: Asked) -> bool:
@@ -86,39 +67,11 @@ def cuda_of_index(address: str) -> str | None:
     return f"{match[1][:-1]}.{match[1][-1]}" if match else None
 
 
-def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables) -> Chosen | None:
-    """Return the framework that a requirement asks for, None where it asks for something else."""
-    requirement = requirement_of(asked)
-    if requirement is None or asked.no_dependencies:
-        return None
-    name = requirement.name.lower().replace("_", "-")
-    framework = _FRAMEWORK_OF.get(name)
-    if framework is None or not applies(requirement, python):
-        return None
-    label = _LABEL.search(str(requirement.specifier))
-    index = asked.index if framework == "torch" else None
-    cuda = f"{label[1][:-1]}.{label[1][-1]}" if label else cuda_of_index(index or "")
-    is_cpu = name in _CPU_PACKAGES or "+cpu" in str(requirement.specifier) or bool(
-        index and _CPU_INDEX.search(index))
-    unsure = bool(asked.extra_indexes) or bool(asked.index and not (cuda or is_cpu))
-    if framework == "jax":
-        is_cpu = not any(extra.startswith("cuda") for extra in requirement.extras)
-    stack = None if unsure and not label else _stack(framework, requirement, cuda, python, platform, tables)
-    return Chosen(framework=framework, distribution=name, asked=asked, requirement=requirement, stack=stack,
-                  build="cpu" if is_cpu else "cuda", cuda=cuda)
-
-
-def _stack(framework: str, requirement: Requirement, cuda: str | None, python: str | None, platform: str,
-           tables: Tables) -> Stack | None:
-    """Return the newest release that is asked for and has a wheel."""
-    for stack in stacks_of(framework, platform, tables):
-        mine = stack.cuda == cuda if cuda else stack.index is None
-        extra = next((extra for extra in requirement.extras if extra.startswith("cuda")), None)
-        if framework == "jax" and extra is not None and stack.extra != extra.partition("-")[0]:
-            continue
-        if mine and admits(requirement, stack.version) and (python is None or python in stack.pythons):
-            return stack
-    return None
+def placeholder_of(name: str, tables: Tables) -> str | None:
+    """Return the release of a package that is there only to say that it has ended."""
+    table = tables.get("placeholder_distributions")
+    return next((str(row["version"]) for row in (table.rows if table else ())
+                 if row["distribution"] == name), None)
 
 
 def admits(requirement: Requirement, version: str) -> bool:
@@ -182,7 +135,7 @@ def missing(framework: str, one: Asked, tables: Tables) -> tuple[str, ...] | Non
     if not final or wanted.is_prerelease or wanted.is_postrelease:
         return None
     minors = sorted({versions.parse(version).release[:2] for version in final}, reverse=True)
-    open_ = minors[:_OPEN_MINORS]  # of these a patch may have been released since
+    open_ = minors[:OPEN_MINORS]  # of these a patch may have been released since
     if not versions.parse(final[-1]) < wanted < versions.parse(final[0]) or wanted.release[:2] in open_:
         return None
     if any(versions.parse(version) == wanted for version in known):

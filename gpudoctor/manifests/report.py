@@ -8,6 +8,7 @@ from typing import Any
 from gpudoctor.codec import encode_finding
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.judging import Located
+from gpudoctor.manifests.left_open import Note
 from gpudoctor.manifests.rewrites import Rewrite
 from gpudoctor.manifests.spans import Place
 from gpudoctor.model import Undecided, Verdict
@@ -29,7 +30,7 @@ class LintReport:
     files: tuple[str, ...]
     findings: tuple[Located, ...]
     undecided: tuple[tuple[Place, Undecided], ...]
-    notes: tuple[tuple[Place, str], ...]
+    notes: tuple[Note, ...]
     rewrites: tuple[Rewrite, ...] = ()
     diff: str = ""
 
@@ -47,7 +48,7 @@ def encode(report: LintReport) -> dict[str, Any]:
         "undecided": [{**_place(place), "rule": one.rule, "cause": one.cause, "severity": one.severity.value,
                        "subject": one.subject, "reasons": [reason.source for reason in one.reasons]}
                       for place, one in report.undecided],
-        "notes": [{**_place(place), "note": note} for place, note in report.notes],
+        "notes": [{**_place(one.place), "note": one.said, "matters": one.matters} for one in report.notes],
         "rewrites": [{**_place(one.place), "rule": one.rule, "text": one.text} for one in report.rewrites],
         "diff": report.diff,
     }

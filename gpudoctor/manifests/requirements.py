@@ -7,22 +7,40 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.shellwords import words_of
-from gpudoctor.manifests.spans import Source, Traced, Word
-from gpudoctor.manifests.statements import Asked
+from gpudoctor.manifests.spans import Place, Source, Traced, Word
+from gpudoctor.manifests.statements import Asked, Unread
 
 Reader = Callable[[str], Source | None]
 
 _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z", re.DOTALL)
 _OPTIONS_BEHIND = re.compile(r"[ \t]+--?[a-z]")
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
+_WHEEL = re.compile(
+    r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-(\d[A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
 _MOST_FILES = 50
+# a text that asks for a framework, whatever stands behind its name
+FRAMEWORK = re.compile(
+    r"(?:[\w.-]{0,200}::)?(?:torch|pytorch(?:-gpu)?|tensorflow(?:[-_][cg]pu)?|tf-nightly|jax|jaxlib|"
+    r"paddlepaddle(?:[-_]gpu)?)"
+    r"(?=\Z|[^\w.-]|-\d)", re.IGNORECASE)
 _INDEX = ("-i", "--index-url")
+_LINKS = ("-f", "--find-links")
+_FILES = ("-r", "--requirement")
+_CONSTRAINTS = ("-c", "--constraint")
+
+
+@frozen
+class Listed:
+    """What requirements files ask for, and what of them could not be read."""
+
+    asked: tuple[Asked, ...]
+    unread: tuple[Unread, ...]
 
 
 @frozen
@@ -31,9 +49,26 @@ class _Line:
     start: int
 
 
-def read(source: Source, reader: Reader) -> tuple[Asked, ...]:
+def read(source: Source, reader: Reader) -> Listed:
     """Return what a requirements file asks for, with the files that it names; raise `ManifestError`."""
-    return tuple(_Reading(reader).all_of(source, 0))
+    reading = _Reading(reader)
+    asked = tuple(reading.all_of(source, 0))
+    return Listed(asked=asked, unread=tuple(reading.unread))
+
+
+def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
+    """Return requirements with the bounds that constraints set to the same distributions."""
+    by_name: dict[str, list[str]] = {}
+    for one in bounds:
+        for requirement in planned.parse((one.text,)):
+            by_name.setdefault(_canonical(requirement.name), []).append(str(requirement.specifier))
+    return [replace(one, bounds=(*one.bounds, *by_name[name])) if (name := next(
+        (_canonical(requirement.name) for requirement in planned.parse((one.text,))), "")) in by_name else one
+        for one in asked]
+
+
+def _canonical(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")
 
 
 class _Reading:
@@ -42,35 +77,68 @@ class _Reading:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.seen: set[str] = set()
+        self.unread: list[Unread] = []
 
     def all_of(self, source: Source, depth: int) -> Iterator[Asked]:
         self.seen.add(source.file)
         index: str | None = None
         extra: list[str] = []
+        links: list[str] = []
         found: list[Asked] = []
+        bounds: list[Asked] = []
         for line in _lines(source):
-            if line.text.text.lstrip().startswith("-"):
-                words = words_of(line.text, {})
-                option, _, glued = words[0].text.partition("=")
-                value = glued or (words[1].text if len(words) > 1 else "")
-                if option in _INDEX:
-                    index = value
-                elif option == "--extra-index-url":
-                    extra.append(value)
-                elif option in ("-r", "--requirement"):
-                    found += self._nested(source, value, depth)
-            elif (asked := _requirement(line, source)) is not None:
-                found.append(asked)
-        for asked in found:  # an index that is named anywhere counts for the whole file
+            if not line.text.text.lstrip().startswith("-"):
+                found += self._requirement(line, source)
+                continue
+            words = words_of(line.text, {})
+            option, value, place = _option(words, source)
+            if option in _INDEX:
+                index = value
+            elif option == "--extra-index-url":
+                extra.append(value)
+            elif option in _LINKS:
+                links.append(value)
+            elif option in _FILES:
+                found += self._nested(source, value, place, depth)
+            elif option in _CONSTRAINTS:
+                bounds += self._nested(source, value, place, depth)
+        for asked in bounded(found, bounds):  # an index that is named anywhere counts for the whole file
             own = asked.index is None and not asked.extra_indexes
-            yield replace(asked, index=index, extra_indexes=tuple(extra)) if own else asked
+            found_here = replace(asked, links=(*asked.links, *links))
+            yield replace(found_here, index=index, extra_indexes=tuple(extra)) if own else found_here
 
-    def _nested(self, source: Source, name: str, depth: int) -> Iterator[Asked]:
+    def _requirement(self, line: _Line, source: Source) -> Iterator[Asked]:
+        """Yield what a line asks for; nothing where it names no release, which is noted."""
+        asked = _requirement(line, source)
+        if asked is not None:
+            yield asked
+            return
+        text = line.text.text.partition(" #")[0].strip()
+        place = source.place(line.start, line.text.at[len(line.text.text) - 1] + 1)
+        of_framework = FRAMEWORK.match(posixpath.basename(text)) is not None
+        self.unread.append(Unread(why=f"{text[:80]} is no release of an index, so what it is was not judged",
+                                  place=place, of_framework=of_framework))
+
+    def _nested(self, source: Source, name: str, place: Place, depth: int) -> Iterator[Asked]:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source.file), name))
-        if path not in self.seen and len(self.seen) < _MOST_FILES and depth < _MOST_FILES:
-            nested = self.reader(path)
-            if nested is not None:
-                yield from self.all_of(nested, depth + 1)
+        if path in self.seen or len(self.seen) >= _MOST_FILES or depth >= _MOST_FILES:
+            return
+        nested = self.reader(path)
+        if nested is not None:
+            yield from self.all_of(nested, depth + 1)
+        else:
+            self.unread.append(Unread(why=f"{name[:80]} is not there to be read, so what it asks for was not "
+                                          "judged", place=place, of_framework=True))
+
+
+def _option(words: Sequence[Word], source: Source) -> tuple[str, str, Place]:
+    """Return an option, what it is given and where that stands."""
+    option, _, glued = words[0].text.partition("=")
+    if option[:2] in ("-r", "-c", "-i", "-f") and len(option) > 2 and not option.startswith("--"):
+        return option[:2], option[2:], source.of(words[0])
+    if glued or len(words) < 2:
+        return option, glued, source.of(words[0])
+    return option, words[1].text, source.of(words[1])
 
 
 def _lines(source: Source) -> Iterator[_Line]:
@@ -99,17 +167,32 @@ def _without_comment(parts: list[str], places: list[int]) -> Iterator[_Line]:
 def _requirement(line: _Line, source: Source) -> Asked | None:
     behind = _OPTIONS_BEHIND.search(line.text.text)
     text = line.text.text[:behind.start()] if behind else line.text.text
-    if is_elsewhere(text) or _VARIABLE.search(text):
+    wheel = of_wheel(text)
+    if wheel is None and (is_elsewhere(text) or _VARIABLE.search(text)):
         return None
-    if not any(True for _ in planned.parse((text,))):
+    if wheel is None and not any(True for _ in planned.parse((text,))):
         raise source.error(line.start, f"{text[:60]!r} is no requirement: write NAME, NAME==VERSION or "
                                        "NAME[EXTRA]>=VERSION")
     word = Word(text=text, start=line.start, end=line.text.at[len(text) - 1] + 1)
-    return Asked(text=text, place=source.of(word), rewritable=word.end - word.start == len(text))
+    return Asked(text=wheel or text, place=source.of(word),
+                 rewritable=wheel is None and word.end - word.start == len(text))
+
+
+def of_wheel(text: str) -> str | None:
+    """Return what a wheel by its address or path is, torch==2.3.1+cu121; None for any other text."""
+    address = text.partition(";")[0].partition("#")[0].strip()
+    match = _WHEEL.search(address.replace("%2B", "+").replace("%2b", "+"))
+    named = f"{match[1].replace('_', '-')}=={match[2]}" if match else ""
+    return named if any(True for _ in planned.parse((named,))) else None
+
+
+def is_of_index(text: str) -> bool:
+    """Return whether a text asks for a release of an index, and can be read."""
+    return not is_elsewhere(text) and any(True for _ in planned.parse((text,)))
 
 
 def is_elsewhere(text: str) -> bool:
     """Return whether a requirement names a file, a folder or an address, and no release of an index."""
     bare = text.strip()
-    return (bare.startswith((".", "/", "~")) or "://" in bare or " @ " in bare
+    return (bare.startswith((".", "/", "~")) or "://" in bare or "@" in bare.partition(";")[0]
             or bare.endswith((".whl", ".gz", ".zip")) or ("/" in bare and ";" not in bare))

@@ -12,9 +12,10 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
 from gpudoctor.manifests.judging import Located, Verdicts
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Asked
+from gpudoctor.manifests.statements import Asked, Environment
 
 _JAX_EXTRA = re.compile(r"jax\[(cuda\d+)\]")
+_OF_CUDA = re.compile(r"[-\[+]cu(?:da)?(1\d)")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _NO_END = "\\ No newline at end of file"
@@ -113,8 +114,14 @@ def _instead(located: Located, texts: Mapping[str, str]) -> str | None:
     if cause == "jax-cuda-plugin-missing":
         commands = [command for fix in located.finding.fixes for command in fix.commands]
         extra = next((match[1] for command in commands if (match := _JAX_EXTRA.search(command))), "")
-        return _with_extra(chosen.asked, extra, texts)
+        return _with_extra(chosen.asked, _fitting(extra, environment), texts)
     return None
+
+
+def _fitting(extra: str, environment: Environment) -> str:
+    """Return an extra for the CUDA that other requirements name; "" where they name several."""
+    majors = {match[1] for one in environment.asked if (match := _OF_CUDA.search(one.text))}
+    return extra if not majors else f"cuda{majors.pop()}" if len(majors) == 1 else ""
 
 
 def _with_extra(asked: Asked, extra: str, texts: Mapping[str, str]) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, releases
+from gpudoctor.manifests import images, names, releases, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
@@ -36,6 +36,7 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
             base = images.base_of(image.reference, tables)
             yield from (Said(place=image.place, facts=facts) for facts in _of_image(base, tables))
     yield from _placeholders(environment, tables)
+    yield from _misnamed(environment, tables)
     asked = releases.frameworks_asked(environment.asked, environment.python)
     for framework, some in asked.items():
         yield from _missing(framework, some, tables)
@@ -55,14 +56,28 @@ def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
 
 def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
     """Yield the requirements that a release meets which is there only to say that the package has ended."""
-    table = tables.get("placeholder_distributions")
-    ended = {str(row["distribution"]): str(row["version"]) for row in (table.rows if table else ())}
     for one in environment.asked:
         requirement = releases.requirement_of(one)
-        version = ended.get(requirement.name.lower().replace("_", "-")) if requirement else None
+        version = releases.placeholder_of(names.canonical(requirement.name), tables) if requirement else None
         if requirement and version and releases.applies(requirement, environment.python) and (
                 releases.admits(requirement, version)):
             yield Said(place=one.place, facts={"file.placeholder_requirement": one.text.strip()})
+
+
+def _misnamed(environment: Environment, tables: Tables) -> Iterator[Said]:
+    """Yield the requirements on packages that are not what their name sounds like."""
+    every = {names.canonical(requirement.name) for one in environment.asked
+             if (requirement := releases.requirement_of(one)) is not None}
+    for one in environment.asked:
+        requirement = releases.requirement_of(one)
+        if requirement is None or one.tool == "conda" or one.index or one.extra_indexes or one.links:
+            continue  # another index may have a package of that name
+        if releases.applies(requirement, environment.python):
+            found = names.misnamed(requirement.name, every, tables)
+            if found is not None:
+                yield Said(place=one.place, facts={
+                    "file.misnamed": requirement.name, "file.misnamed_is": found.what,
+                    "file.misnamed_nearest": found.nearest})
 
 
 def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:
@@ -101,6 +116,8 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
             facts["file.image_least_driver"] = base.least_driver
         if facts:
             yield Said(place=place, facts={"file.image": base.reference, **facts})
+    for one, why in together.contradictions(laid.chosen):
+        yield Said(place=one.asked.place, facts={"file.contradiction": why})
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]

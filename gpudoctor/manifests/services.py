@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpudoctor.manifests import stages
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import Source
-from gpudoctor.manifests.statements import Environment, Image, Setting, Wish
+from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
 from gpudoctor.manifests.yaml_files import Node, filled, pairs
 
 _NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
@@ -23,21 +23,54 @@ _KINDS = {
 _GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
 
 
-def of_compose(document: Node, source: Source, reader: Reader) -> Iterator[Environment]:
+def of_compose(document: Node, source: Source, reader: Reader, build: Build | None = None
+               ) -> Iterator[Environment]:
     """Yield the services of a compose file; one that is built with what its Dockerfile says."""
     services = document.get("services")
     for key, service in services.entries if services else ():
         wishes = tuple(_wishes_of_service(service))
         settings = {name: Setting(value=filled(value), stated=value, place=place)
                     for name, value, place in pairs(service.get("environment"))}
-        written = service.get("image")
-        name = f"service {key.text}"
-        built = service.get("build")
+        written, built = service.get("image"), service.get("build")
+        unread = tuple(_unread_of_service(service))
         if built is not None:
-            yield from _built(built, source, reader, name, wishes, settings)
+            found = _built(built, source, reader, build or Build())
         elif written is not None and written.text is not None:
-            image = Image(reference=filled(written.text), place=written.place)
-            yield _environment(name, image, wishes, settings)
+            image = Image(reference=filled(written.text), place=written.place, name=_name_of(written.text),
+                          told_by="lint what `docker compose config` prints")
+            found = iter([_environment("", image, (), {})])
+        else:
+            found = iter([Environment(name="", place=key.place)])
+        for one in found:
+            merged = {**one.settings, **settings}
+            name = f"service {key.text}{', ' if one.name else ''}{one.name}"
+            yield replace(one, name=name, settings=merged, wishes=(*one.wishes, *wishes, *_signs(settings)),
+                          unread=(*one.unread, *unread), refuses_gpu=refuses(merged))
+
+
+def _signs(settings: dict[str, Setting]) -> Iterator[Wish]:
+    """Yield the variables that are there for the sake of a GPU alone."""
+    for name in ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"):
+        if name in settings:
+            yield Wish(why=f"{name} is set", place=settings[name].place)
+
+
+def _name_of(written: str) -> str | None:
+    """Return the name of an image whose tag only a variable says."""
+    folder, slash, last = written.partition("$")[0].rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}" if ":" in last else None
+
+
+def _unread_of_service(service: Node) -> Iterator[Unread]:
+    """Yield what says more of a service elsewhere, where it is not read."""
+    taken, files = service.get("extends"), service.get("env_file")
+    if taken is not None:
+        is_all = service.get("image") is None and service.get("build") is None
+        yield Unread(why="what extends takes over is not read: lint what `docker compose config` prints",
+                     place=taken.place, of_framework=is_all)
+    if files is not None:
+        yield Unread(why="the variables of env_file are not read: lint what `docker compose config` prints",
+                     place=files.place)
 
 
 def _wishes_of_service(service: Node) -> Iterator[Wish]:
@@ -55,20 +88,24 @@ def _wishes_of_service(service: Node) -> Iterator[Wish]:
         yield Wish(why="the service is given GPUs", place=gpus.place)
 
 
-def _built(built: Node, source: Source, reader: Reader, name: str, wishes: tuple[Wish, ...],
-           settings: dict[str, Setting]) -> Iterator[Environment]:
+def _built(built: Node, source: Source, reader: Reader, build: Build) -> Iterator[Environment]:
+    """Yield what the Dockerfile of a service builds, with the service's arguments, target and folder."""
     context = built if built.text is not None else built.get("context")
-    file = built.get("dockerfile")
-    folder = context.text if context is not None and context.text else "."
-    name_in_it = (file.text if file else None) or "Dockerfile"
-    path = posixpath.join(posixpath.dirname(source.file), folder, name_in_it)
-    found = reader(posixpath.normpath(path))
-    if found is None or built.get("target") is not None:
+    file, target = built.get("dockerfile"), built.get("target")
+    folder = posixpath.normpath(posixpath.join(
+        posixpath.dirname(source.file), (filled(context.text) if context and context.text else None) or "."))
+    name = (filled(file.text) if file is not None and file.text else None) or "Dockerfile"
+    path = posixpath.normpath(posixpath.join(folder, name))
+    found = reader(path)
+    if built.get("dockerfile_inline") is not None or found is None:
+        why = f"{path[:80]} is not there to be read, so what the service is built of was not judged"
+        yield Environment(name="", place=built.place, unread=(
+            Unread(why=why, place=(file or built).place, of_framework=True),))
         return
-    for one in stages.environments(found, reader):
-        merged = {**one.settings, **settings}
-        yield replace(one, name=f"{name}, {one.name}", wishes=(*one.wishes, *wishes), settings=merged,
-                      refuses_gpu=refuses(merged))
+    arguments = {name: filled(value) for name, value, _ in pairs(built.get("args"))}
+    yield from stages.environments(found, reader, Build(
+        folder=folder, arguments={**arguments, **build.arguments},
+        target=filled(target.text) if target is not None and target.text else None))
 
 
 def _environment(name: str, image: Image, wishes: tuple[Wish, ...], settings: dict[str, Setting]
@@ -85,6 +122,9 @@ def refuses(settings: dict[str, Setting]) -> bool:
 def of_kubernetes(document: Node) -> Iterator[Environment]:
     """Yield the containers of a pod, or of what makes pods."""
     kind = document.get("kind")
+    listed = document.get("items") if kind is not None and kind.text == "List" else None
+    for item in listed.items if listed else ():
+        yield from of_kubernetes(item)
     spec = document.get(*_KINDS.get(kind.text or "", ("",))) if kind else None
     if spec is None:
         return
@@ -102,9 +142,10 @@ def of_kubernetes(document: Node) -> Iterator[Environment]:
                       if key.text and key.text.startswith(_GPU_RESOURCES) and value.text != "0"]
             if runtime is not None and runtime.text == "nvidia":
                 wishes.append(Wish(why="the pod has NVIDIA's runtime class", place=runtime.place))
+            settings = dict(_variables(container))
             yield _environment(f"container {name.text if name else ''}",
-                               Image(reference=image.text, place=image.place), tuple(wishes),
-                               dict(_variables(container)))
+                               Image(reference=image.text, place=image.place),
+                               (*wishes, *_signs(settings)), settings)
 
 
 def _variables(container: Node) -> Iterator[tuple[str, Setting]]:

@@ -6,10 +6,11 @@ What is not understood (functions, here-documents inside, arithmetic) makes a wo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests.branches import RESERVED, Branches
 from gpudoctor.manifests.spans import Traced, Word
 
 Variables = Mapping[str, str | None]
@@ -18,8 +19,8 @@ _BLANKS = " \t\r"
 _ENDS = ";&|()\n"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-+])([^{}$`\\\"']*))?\}")
-_RESERVED = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "exec"})
-_OPENS, _CLOSES = frozenset({"if", "case", "for", "while", "until"}), frozenset({"fi", "esac", "done"})
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
+_END = re.compile(r"&&|\|\||;;|[;&|()\n]")
 _OPERATOR = re.compile(r"<<<|<<-|<<|<>|<&|<|>>|>&|>\||>")
 
 
@@ -40,7 +41,7 @@ class Redirection:
 
 @frozen
 class Command:
-    """A simple command and where its input and output go; `conditional` inside if, case and loops."""
+    """A simple command and its redirections; `conditional` where only the build knows if it is run."""
 
     words: tuple[Word, ...]
     redirections: tuple[Redirection, ...] = ()
@@ -48,34 +49,75 @@ class Command:
 
 
 def commands(text: Traced, variables: Variables, escape: str = "\\") -> list[Command]:
-    """Return the simple commands of a script, in the order in which they are written."""
-    found: list[Command] = []
-    reader = _Reader(text, variables, escape)
-    words: list[Word] = []
-    redirections: list[Redirection] = []
-    depth = 0
-    while not reader.is_done:
-        here = reader.here
-        if here in _BLANKS:
-            reader.skip(_BLANKS)
-        elif here == "#":
-            reader.skip_comment()
-        elif here in _ENDS:
-            reader.at += 1
-            depth += _nesting(words)
-            found += _command(words, redirections, depth)
-            words, redirections = [], []
-        elif here in "<>":
-            redirections.append(_redirection(reader, len(words), glued=False))
-        else:
-            word = reader.word()
-            if reader.next_is_redirection and word.text.isdigit() and word.plain:
-                redirections.append(_redirection(reader, len(words), glued=False))
-                continue
-            words.append(word)
-            if reader.next_is_redirection:
-                redirections.append(_redirection(reader, len(words), glued=True))
-    return [*found, *_command(words, redirections, depth)]
+    """Return the simple commands of a script in their order, but for those that are certainly not run."""
+    return _Script(text, variables, escape).commands()
+
+
+class _Script:
+    """A script while it is read: its variables change, and which branch it is in."""
+
+    def __init__(self, text: Traced, variables: Variables, escape: str) -> None:
+        self.variables = dict(variables)
+        self.reader = _Reader(text, self.variables, escape)
+        self.branches = Branches()
+        self.found: list[Command] = []
+        self.words: list[Word] = []
+        self.redirections: list[Redirection] = []
+
+    def commands(self) -> list[Command]:
+        reader = self.reader
+        while not reader.is_done:
+            here = reader.here
+            if here in _BLANKS:
+                reader.skip(_BLANKS)
+            elif here == "#":
+                reader.skip_comment()
+            elif here in _ENDS:
+                self._end(reader.end())
+            elif here in "<>":
+                self.redirections.append(_redirection(reader, len(self.words), glued=False))
+            else:
+                self._word()
+        self._end("")
+        return self.found
+
+    def _word(self) -> None:
+        begin = self.reader.at
+        word = self.reader.word()
+        if self.reader.next_is_redirection and word.text.isdigit() and word.plain:
+            self.redirections.append(_redirection(self.reader, len(self.words), glued=False))
+            return
+        self.words += _split(word, self.reader.text[begin:self.reader.at])
+        if self.reader.next_is_redirection:
+            self.redirections.append(_redirection(self.reader, len(self.words), glued=True))
+
+    def _end(self, end: str) -> None:
+        """Take in a command that is whole."""
+        first = 0
+        while first < len(self.words) and self.words[first].plain and self.words[first].text in RESERVED:
+            first += 1
+        words = tuple(self.words[first:])
+        runs = self.branches.take([word.text for word in self.words[:first]], words, end)
+        if words and runs is not False:
+            self._assign(words, runs)
+            self.found.append(Command(words=words, conditional=runs is None, redirections=tuple(
+                replace(one, after=one.after - first) for one in self.redirections)))
+        self.words, self.redirections = [], []
+
+    def _assign(self, words: tuple[Word, ...], runs: bool | None) -> None:
+        """Keep what a command sets that does nothing else."""
+        behind = words[1:] if words[0].text in ("export", "local", "declare") else words
+        if all(_ASSIGNMENT.match(word.text) for word in behind):
+            for word in behind:
+                name, _, value = word.text.partition("=")
+                self.variables[name] = value if word.known and runs else None
+
+
+def _split(word: Word, written: str) -> list[Word]:
+    """Return the words that a shell makes of a variable without quotes."""
+    if not written.startswith("$") or not word.known or "'" in written or '"' in written:
+        return [word]
+    return [replace(word, text=part) for part in word.text.split()]
 
 
 def words_of(text: Traced, variables: Variables, escape: str = "\\") -> list[Word]:
@@ -88,21 +130,6 @@ def words_of(text: Traced, variables: Variables, escape: str = "\\") -> list[Wor
         else:
             found.append(reader.word())
     return found
-
-
-def _nesting(words: list[Word]) -> int:
-    """Return by how much a command goes into what may be run or not."""
-    first = words[0].text if words and words[0].plain else ""
-    return (first in _OPENS) - (first in _CLOSES)
-
-
-def _command(words: list[Word], redirections: list[Redirection], depth: int) -> Iterator[Command]:
-    first = 0
-    while first < len(words) and words[first].plain and words[first].text in _RESERVED:
-        first += 1
-    if words[first:]:
-        yield Command(words=tuple(words[first:]), conditional=depth > 0, redirections=tuple(
-            replace(r, after=r.after - first) for r in redirections))
 
 
 def _redirection(reader: _Reader, after: int, *, glued: bool) -> Redirection:
@@ -144,6 +171,12 @@ class _Reader:
     def skip_comment(self) -> None:
         end = self.text.find("\n", self.at)
         self.at = len(self.text) if end < 0 else end
+
+    def end(self) -> str:
+        match = _END.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+        return match[0]
 
     def operator(self) -> str:
         match = _OPERATOR.match(self.text, self.at)

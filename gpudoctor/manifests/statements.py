@@ -11,11 +11,17 @@ from gpudoctor.manifests.spans import Place
 
 @frozen
 class Image:
-    """The image that it starts from; `reference` is None where variables without a value are in it."""
+    """The image that it starts from; `reference` is None where variables without a value are in it.
+
+    `name` is what stands before its tag, None where that is not known either; `told_by` is how a variable
+    gets its value.
+    """
 
     reference: str | None
     place: Place
     platform: str = ""
+    name: str | None = None
+    told_by: str = "--build-arg NAME=VALUE gives it one"
 
 
 @frozen
@@ -23,7 +29,9 @@ class Asked:
     """A distribution that is asked for, as written; `index` is the address that replaces the default one.
 
     `rewritable`: it stands there as it is, so that it can be replaced. `in_shell`: a shell reads it first.
-    `command`: what has the same number there is installed by one command.
+    `command`: what has the same number there is installed by one command. `bounds` are those of constraints.
+    `links` are pages of wheels beside the indexes. `build` is what conda is told of the build, `cuda` its
+    CUDA.
     """
 
     text: str
@@ -35,6 +43,10 @@ class Asked:
     rewritable: bool = True
     in_shell: bool = False
     command: int = 0
+    bounds: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    build: str = ""
+    cuda: str | None = None
 
 
 @frozen
@@ -65,6 +77,24 @@ class Wish:
 
 
 @frozen
+class Unread:
+    """What was not understood, or names what is not there; `of_framework`: a framework may hang on it."""
+
+    why: str
+    place: Place
+    of_framework: bool = False
+
+
+@frozen
+class Build:
+    """How a Dockerfile is built: the folder it copies from, values of its ARG, the stage that is wanted."""
+
+    folder: str | None = None
+    arguments: Mapping[str, str | None] = field(default_factory=dict)
+    target: str | None = None
+
+
+@frozen
 class Environment:
     """One environment that would be built: an image, a service, or what a list of requirements fills.
 
@@ -82,6 +112,7 @@ class Environment:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
     lost: tuple[Lost, ...] = ()
+    unread: tuple[Unread, ...] = ()
     python: str | None = None
     python_place: Place | None = None
     alters_libraries: bool = False

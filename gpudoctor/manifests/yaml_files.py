@@ -75,9 +75,17 @@ def _node(one: Any, source: Source, budget: list[int]) -> Node:
         whole = whole or source.text[inner.start:inner.end] == one.value
         return Node(place=inner if whole else place, text=one.value, whole=whole)
     if one.id == "mapping":
-        return Node(place=place, entries=tuple(
-            (_node(key, source, budget), _node(value, source, budget)) for key, value in one.value))
+        return Node(place=place, entries=_merged(tuple(
+            (_node(key, source, budget), _node(value, source, budget)) for key, value in one.value)))
     return Node(place=place, items=tuple(_node(item, source, budget) for item in one.value))
+
+
+def _merged(entries: tuple[tuple[Node, Node], ...]) -> tuple[tuple[Node, Node], ...]:
+    """Return the entries of a mapping with those that `<<` takes in and that are not there themselves."""
+    taken = [pair for key, value in entries if key.text == "<<"
+             for other in (value, *value.items) for pair in other.entries]
+    own = {key.text for key, _ in entries}
+    return (*entries, *(pair for pair in taken if pair[0].text not in own)) if taken else entries
 
 
 def filled(text: str) -> str | None:

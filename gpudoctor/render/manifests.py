@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.examine import EXIT_UNDECIDED
 from gpudoctor.manifests.judging import Located
 from gpudoctor.manifests.report import LintReport
 from gpudoctor.model import Finding, Severity
@@ -30,10 +31,10 @@ def render(report: LintReport, *, width: int, colour: bool, written: bool) -> st
                   (f"not judged {undecided.cause} [{undecided.rule}]", ""))
         why = "; ".join(dict.fromkeys(reason.source for reason in undecided.reasons))
         page.paragraph(printable(why, _MOST_WORDS), 4)
-    for place, note in report.notes:
+    for note in report.notes:
         page.line()
-        page.line((f"{printable(str(place))}: ", "bold"), ("note", ""))
-        page.paragraph(printable(note, _MOST_WORDS), 4)
+        page.line((f"{printable(str(note.place))}: ", "bold"), ("not judged" if note.matters else "note", ""))
+        page.paragraph(printable(note.said, _MOST_WORDS), 4)
     page.line()
     page.paragraph(_sum(report), 0)
     if report.diff:
@@ -75,9 +76,10 @@ def _sum(report: LintReport) -> str:
               for severity in Severity]
     said = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts if count)
     files = f"{len(report.files)} file{'s' if len(report.files) > 1 else ''}"
-    undecided, notes = len(report.undecided), len(report.notes)
-    left = (f", {undecided} not judged" if undecided else "") + (", but not all was judged" if notes else "")
-    return f"{said or 'nothing'} found in {files}{left}."
+    undecided = len(report.undecided) + sum(note.matters for note in report.notes)
+    left = f", {undecided} not judged" if undecided else ""
+    allowed = " (--allow-undecided takes that for fine)" if report.exit_code == EXIT_UNDECIDED else ""
+    return f"{said or 'nothing'} found in {files}{left}{allowed}."
 
 
 def _style(line: str) -> str:

@@ -50,6 +50,7 @@ def test_our_own_linter_finds_nothing(path: Path, tmp_path: Path) -> None:
     """What one command recommends for a machine another one has nothing against on that machine."""
     file = tmp_path / ("Dockerfile" if path in WRITTEN else path.name)
     file.write_text(path.read_text())
+    (tmp_path / "gpu.Dockerfile").write_text(WRITTEN[0].read_text())  # that compose builds
     run = run_gpudoctor("lint", str(file), "--gpu", "--assume", "driver=535.104.05", "--assume", "cc=8.9")
     assert (run.returncode, run.stderr) == (0, ""), run.stdout
 

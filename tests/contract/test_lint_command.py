@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from gpudoctor import codec, ruledb
 from gpudoctor.assume import assumed, lay
 from tests.contract.checkout import run_gpudoctor
+from tests.harness.readme import ROOT
 from tools.build_schemas import render
 
 Run = subprocess.CompletedProcess[str]
@@ -66,6 +68,34 @@ def test_3_what_cannot_be_judged(tmp_path: Path) -> None:
     assert (run.returncode, said["verdict"], said["findings"]) == (UNDECIDED, "undecided", [])
     assert said["undecided"]
     assert lint(tmp_path, "Dockerfile", *host, "--allow-undecided").returncode == HEALTHY
+
+
+def test_3_what_matters_and_could_not_be_read(tmp_path: Path) -> None:
+    """A version that only the build knows, until it is told; a release newer than the rules is no trouble."""
+    written(tmp_path, Dockerfile="# --gpus all\nFROM python:3.12\nARG V\nRUN pip install torch==$V\n")
+    run = lint(tmp_path, "Dockerfile", *ANY)
+    assert (run.returncode, run.stderr) == (UNDECIDED, "")
+    assert f"{tmp_path / 'Dockerfile'}:4:17: not judged\n" in run.stdout
+    assert run.stdout.endswith(
+        "nothing found in 1 file, 1 not judged (--allow-undecided takes that for fine).\n")
+    said = document(lint(tmp_path, "Dockerfile", *ANY, "--format", "json"))
+    assert (said["verdict"], [one["matters"] for one in said["notes"]]) == ("undecided", [True])
+    assert lint(tmp_path, "Dockerfile", *ANY, "--allow-undecided").returncode == HEALTHY
+    assert lint(tmp_path, "Dockerfile", *ANY, "--build-arg", "V=2.10.0").returncode == HEALTHY
+    newer = lint(tmp_path, "Dockerfile", *ANY, "--build-arg", "V=99.1")
+    assert newer.returncode == HEALTHY
+    assert "is newer than these rules" in newer.stdout
+
+
+def test_files_are_found_where_the_build_copies_them_from(tmp_path: Path) -> None:
+    """`docker build -f docker/Dockerfile .`: beside the Dockerfile, else here."""
+    (tmp_path / "docker").mkdir()
+    written(tmp_path / "docker", Dockerfile="# --gpus all\nFROM python:3.12\nRUN pip install -r r.txt\n")
+    written(tmp_path, r__txt="torch==2.4.7\n")
+    inside = subprocess.run([sys.executable, "-m", "gpudoctor", "lint", "docker/Dockerfile", *ANY], text=True,
+                            cwd=tmp_path, capture_output=True, check=False, env={"PYTHONPATH": str(ROOT)})
+    assert (inside.returncode, "r.txt:1:1: ERROR release-not-published" in inside.stdout) == (FINDINGS, True)
+    assert lint(tmp_path, "docker/Dockerfile", *ANY).returncode == UNDECIDED
 
 
 @pytest.mark.parametrize("words", [(), ("--fix",), ("--gpu",), ("--assume", "cc=8.9")])
@@ -143,6 +173,7 @@ def test_4_a_file_that_cannot_be_read_is_one_line(name: str, content: str, words
     ((), USAGE, "Missing argument"),
     (("nowhere/Dockerfile",), INPUT, "no such file"),
     (("Dockerfile", "--write"), USAGE, "--fix"),
+    (("Dockerfile", "--build-arg", "V"), USAGE, "NAME=VALUE"),
     (("Dockerfile", "--assume", "driver=abc"), USAGE, "driver=abc"),
     (("Dockerfile", "--rules", "/nowhere"), INPUT, "/nowhere"),
     (("Dockerfile", "-o", "/nowhere/there.txt"), INPUT, "no such folder"),

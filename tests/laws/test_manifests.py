@@ -14,7 +14,7 @@ from gpudoctor.manifests.shellwords import commands, words_of
 from gpudoctor.manifests.spans import ManifestError, Place, Source, traced
 from gpudoctor.manifests.statements import Environment
 
-NAMES = ("Dockerfile", "requirements.txt", "pyproject.toml", "environment.yml")
+NAMES = ("Dockerfile", "requirements.txt", "pyproject.toml", "Pipfile", "environment.yml", "compose.yaml")
 PIECES = st.sampled_from([
     "FROM", "RUN", "ENV", "ARG", "COPY", "SHELL", "# escape=`", " ", " ", "\n", "\n", "\\\n", "`\n", "<<EOF",
     "EOF", "pip install", "torch>=2", "'", '"', "$", "${", "}", "$(", ")", "`", ">", "<", "=", "[", "]", "{",
@@ -22,7 +22,9 @@ PIECES = st.sampled_from([
     ":", "-", "- ", "  ", "image:", "services:", "dependencies", "kind: Pod", "&a", "*a", "!!python/object:x",
     "[project]", "-r x.txt", ";", "&&", "if", "fi", "A=1", "--index-url", "\ufeff", "\x00", "\r\n", "\u2028",
     "é",
-    "#", "|", "@"])
+    "#", "|", "@", "||", ";;", "case a in", "esac", "then", "else", "fi", "do", "done", "for a in b", "(",
+    "bash -c", "uv sync", "conda install pytorch=*=cuda*", "[tool.poetry.dependencies]", "torch = '^2'",
+    "-c x.txt", "x/torch-1+cu118-a-b.whl"])
 TEXTS = st.one_of(st.lists(PIECES, max_size=60).map("".join), st.text(max_size=200))
 
 
@@ -71,6 +73,11 @@ def test_a_word_that_is_plain_stands_where_it_says(text: str) -> None:
     ("FROM a\nRUN pip install ", "a>=1 ", ""), ("FROM a\nRUN pip install a", ">=1,<2", ""),
     ("FROM a\nENV A=1", " B='x'", ""), ("FROM a\n", "RUN x\n", ""), ("", "# escape=`\n", ""),
     ("FROM a\nRUN [", '"a",', '"b"]'), ("FROM a\nCOPY ", "<<A ", "/x\nA\n"),
+    ("FROM a\nRUN ", "if [ a ]; then ", "pip install a"), ("FROM a\nRUN ", "a || ( ", ""),
+    ("FROM a\nRUN case a in ", "a|", "a) b"), ("FROM a\nRUN ", "bash -c 'pip install a>=1'; ", ""),
+    ("FROM a\nENV A='b b'\nRUN pip install ", "$A ", ""), ("FROM a\nRUN conda install ", "a==1,=2 ", ""),
+    ("FROM a\nRUN conda install a", "=", ""), ("FROM a\nRUN conda install ", "a::", "b"),
+    ("FROM a\nRUN pip install ", "a/a-1-", "x.whl"),
     ("FROM a\nRUN pip install a", "!", ">1"), ("FROM a\nRUN pip install 'a", " ", "#'>=1"),
 ])
 def test_reading_takes_time_in_proportion_to_the_length(begin: str, again: str, end: str) -> None:

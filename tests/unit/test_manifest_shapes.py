@@ -53,7 +53,7 @@ FROM $BASE
 LABEL maintainer="x"
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 RUN pip install --no-cache-dir \
-    --extra-index-url=https://download.pytorch.org/whl/cu124 'torch' 'torchvision' && \
+    --extra-index-url=https://download.pytorch.org/whl/cu124 'torch==2.6.0' 'torchvision' && \
     pip install --no-cache-dir "tensorflow[and-cuda]==2.18.0" jupyter-server-proxy && \
     fix-permissions "${CONDA_DIR}"
 """

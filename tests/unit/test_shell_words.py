@@ -20,7 +20,7 @@ def said(text: str, **variables: str) -> list[list[str]]:
     ("a 'b  c' \"d e\" f\\ g", [["a", "b  c", "d e", "f g"]]),
     ("a # b\nc", [["a"], ["c"]]),
     ("a b#c", [["a", "b#c"]]),
-    ("if x; then y; fi", [["x"], ["y"], ["fi"]]),
+    ("if x; then y; fi", [["x"], ["y"]]),
     ("(a; b)", [["a"], ["b"]]),
     ("a 'b", [["a", "b"]]),
     ("", []),
@@ -31,7 +31,7 @@ def said(text: str, **variables: str) -> list[list[str]]:
     ("a $X ${Y}", [["a", "[]", "[]"]]),
     ("a '$X' \\$X", [["a", "$X", "$X"]]),
     ("a \"b\\\"c\" \"\\d\"", [["a", "b\"c", "\\d"]]),
-    ("a ${X:-b} ${X-c} ${X:+d}", [["a", "b", "c", ""]]),
+    ("a ${X:-b} ${X-c} ${X:+d}", [["a", "b", "c"]]),
     ("a $", [["a", "$"]]),
     ("a ${", [["a", "[]"]]),
     ("a $(", [["a", "[]"]]),
@@ -42,6 +42,10 @@ def test_words_of_commands(text: str, expected: list[list[str]]) -> None:
 
 def test_variables_are_filled_in() -> None:
     assert said("a $X-${X} ${X:+y} ${X:-z}", X="1") == [["a", "1-1", "y", "1"]]
+
+
+def test_a_variable_without_quotes_becomes_as_many_words_as_are_in_it() -> None:
+    assert said('a $X "$X" b$X $Y c', X=" 1  2 ", Y="") == [["a", "1", "2", " 1  2 ", "b 1  2 ", "c"]]
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -62,13 +66,43 @@ def test_a_word_stands_where_it_says() -> None:
     """With quotes, and behind a variable that is longer than its name."""
     text = "pip $LONG 'a b' c"
     [command] = commands(traced(text, 0), {"LONG": "something longer"})
-    assert [text[word.start:word.end] for word in command.words] == ["pip", "$LONG", "'a b'", "c"]
+    assert [text[word.start:word.end] for word in command.words] == ["pip", "$LONG", "$LONG", "'a b'", "c"]
 
 
-def test_what_may_not_be_run_is_marked() -> None:
-    found = commands(traced("a; if b; then c; fi; d; for x in y; do e; done; f", 0), {})
-    sure = [command.words[0].text for command in found if not command.conditional]
-    assert sure == ["a", "fi", "d", "done", "f"]
+@pytest.mark.parametrize(("text", "sure", "open_"), [
+    ("a; if b; then c; fi; d; while x; do e; done; f", "a b d x f", "c e"),
+    ("for x in y z; do e; done; for x in $(y); do g; done", "e", "g"),
+    ("if [ 1 = 1 ]; then a; else b; fi; if [ 1 != 1 ]; then c; elif [ 2 ]; then d; else e; fi",
+     "[ a [ [ d", ""),
+    ('if [ -z "$U" ]; then a; elif [ "$K" = 1 ]; then b; else c; fi', "[", "a [ b"),
+    ('if [ "$K" = 1 ] && x; then a; else b; fi', "[ x", "a b"),
+    ('if ! [ "$K" = 1 ]; then a; else b; fi', "[ b", ""),
+    ('case "$K" in 0) a ;; 1|2) b; c ;; *) d ;; esac; e', "b c e", ""),
+    ("case $(uname -m) in\n x86) a ;;\n (*) b\n esac\n e", "e", "a b"),
+    ('[ "$K" = 1 ] && a || b; c', "[ a c", "b"),
+    ('[ "$K" = 2 ] && a || b; c', "[ b c", ""),
+    ("a || b; c && d", "a c d", "b"),
+    ('[ "$K" = 1 ] || { a; b; }; c', "[ c", ""),
+    ('[ "$U" ] && (a; b) && c; d', "[ d", "a b c"),
+    ("true && a; false && b; false || c", "true a false false c", ""),
+    ("a | b && c", "a b c", ""),
+    ("f() { a; }; b", "f a b", ""), ("f(x) y", "f x y", ""),
+    ("if [ 1 = 1 ]; then if x; then a; fi; b; fi; c", "[ x b c", "a"),
+    ("fi; done; esac; } ; ) a; ;; b", "a b", ""),
+    ("if", "", ""), ("case x in", "", ""), ("case x in a", "", ""),
+])
+def test_which_commands_a_shell_comes_to(text: str, sure: str, open_: str) -> None:
+    """K is 1, of U nothing is known; what is certainly not run is left out."""
+    found = commands(traced(text, 0), {"K": "1"})
+    assert " ".join(one.words[0].text for one in found if not one.conditional) == sure
+    assert " ".join(one.words[0].text for one in found if one.conditional) == open_
+
+
+def test_what_a_script_sets_counts_from_there_on() -> None:
+    """Not what one branch may set, nor what stands before one command only."""
+    assert said("X=1; a $X; export Y=2; b $Y; if c; then X=3; fi; d $X; Z=1 e; f $Z") == [
+        ["X=1"], ["a", "1"], ["export", "Y=2"], ["b", "2"], ["c"], ["X=3"], ["d", "[]"], ["Z=1", "e"],
+        ["f", "[]"]]
 
 
 def test_words_without_operators() -> None:

@@ -1,0 +1,190 @@
+"""Which build of a framework an installer would take of the indexes and channels that it is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpudoctor import versions
+from gpudoctor.derive.stacks import Stack, stacks_of
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests.releases import (
+    LABEL, OPEN_MINORS, admits, applies, cuda_of_index, placeholder_of, requirement_of,
+)
+from gpudoctor.manifests.statements import Asked
+from gpudoctor.model import Tables
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+_FRAMEWORK_OF = {
+    "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "tensorflow-gpu": "tensorflow",
+    "torch": "torch", "jax": "jax", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
+_CPU_PACKAGES = frozenset({"tensorflow-cpu", "paddlepaddle"})
+_CPU_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cpu(?:/|\Z)")
+_PYTORCHS = re.compile(r"https?://download\.pytorch\.org/")  # has nothing but its own
+
+
+@frozen
+class Chosen:
+    """A framework that is asked for, and what pip would take; None where nobody can say.
+
+    `cuda` is the CUDA that an index or a label names. `build` is "cpu" where one for the CPU is asked for.
+    `supposed` says why `stack` is only what comes nearest, "" where it is what is asked for. `is_other`: it
+    is this release for another CUDA than the tables have it for, so its device code is not known.
+    """
+
+    framework: str
+    distribution: str
+    asked: Asked
+    requirement: Requirement
+    stack: Stack | None
+    build: str
+    cuda: str | None = None
+    supposed: str = ""
+    is_other: bool = False
+
+    @property
+    def by_conda(self) -> bool:
+        """Return whether conda installs it, with libraries of its own."""
+        return self.asked.tool == "conda"
+
+    @property
+    def needs_system(self) -> bool:
+        """Return whether pip has no way to bring its CUDA libraries."""
+        return self.build != "cpu" and not self.brings_libraries and not (self.stack and self.stack.extra)
+
+    @property
+    def brings_libraries(self) -> bool:
+        """Return whether the CUDA libraries that the release asks for are installed with it."""
+        return self.framework == "torch" or self.by_conda or bool(
+            self.stack and self.stack.extra in {_extra(extra) for extra in self.requirement.extras})
+
+
+def _extra(written: str) -> str:
+    """Return an extra by the name that it has today: cuda12_pip is cuda12."""
+    return re.sub(r"[-_]pip\Z", "", written)
+
+
+def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables) -> Chosen | None:
+    """Return the framework that a requirement asks for, None where it asks for something else."""
+    requirement = requirement_of(asked)
+    if requirement is None or asked.no_dependencies:
+        return None
+    name = requirement.name.lower().replace("_", "-")
+    framework = _FRAMEWORK_OF.get(name)
+    if framework is None or not applies(requirement, python):
+        return None
+    label = LABEL.search(str(requirement.specifier))
+    extras = [_extra(extra) for extra in requirement.extras if extra.startswith("cuda")]
+    is_cpu = name in _CPU_PACKAGES or "+cpu" in str(requirement.specifier) or asked.build == "cpu" or bool(
+        framework == "torch" and asked.index and _CPU_INDEX.search(asked.index))
+    if framework == "jax":
+        is_cpu = not extras if asked.tool != "conda" else is_cpu
+    mine = [stack for stack in stacks_of(framework, platform, tables)
+            if not (extras and framework == "jax") or stack.extra == extras[0].partition("-")[0]]
+    blank = Chosen(framework=framework, distribution=name, asked=asked, requirement=requirement, stack=None,
+                   build="cpu" if is_cpu else "cuda")
+    if asked.tool == "conda":
+        return _of_conda(blank, mine)
+    ended = placeholder_of(name, tables)
+    if ended is not None:  # the releases before that one were real
+        if admits(requirement, ended):
+            return None
+        mine = [stack for stack in mine if versions.parse(stack.version) < versions.parse(ended)]
+    usable = [stack for stack in mine if python is None or not stack.pythons or python in stack.pythons]
+    found = _labelled(blank, _dotted(label[1]), usable) if label is not None else _from_indexes(blank, usable)
+    if found.supposed and any(admits(requirement, stack.version) for stack in mine) and not any(
+            admits(requirement, stack.version) for stack in usable):
+        return replace(found, stack=None, supposed="")  # it is there, but not for this Python
+    return found
+
+
+def _labelled(one: Chosen, cuda: str, stacks: Sequence[Stack]) -> Chosen:
+    """Return the build for one CUDA; where the tables have only another one of the release, that one."""
+    found = _taken(replace(one, cuda=cuda), [stack for stack in stacks if stack.cuda == cuda])
+    exact = any(bound.operator in ("==", "===") for bound in one.requirement.specifier)
+    if found.stack is not None or not exact:
+        return found
+    return replace(_taken(found, [stack for stack in stacks if stack.index is None]), is_other=True)
+
+
+def _dotted(digits: str) -> str:
+    return f"{digits[:-1]}.{digits[-1]}"
+
+
+def _taken(one: Chosen, stacks: Sequence[Stack], supposed: str = "") -> Chosen:
+    """Return a choice with the newest stack that it admits, or the newest where it asks for a newer one."""
+    found = next((stack for stack in stacks if admits(one.requirement, stack.version)), None)
+    newest = next((each for each in stacks if not each.is_prerelease), None)
+    if found is None and newest is not None and not supposed and _is_beyond(one.requirement, newest.version):
+        return replace(one, stack=newest, supposed="is newer than these rules")
+    return replace(one, stack=found, supposed=supposed if found else "")
+
+
+def _is_beyond(requirement: Requirement, version: str) -> bool:
+    """Return whether a requirement asks for something newer than a version, and nothing else."""
+    lower = [bound.version.removesuffix(".*") for bound in requirement.specifier
+             if bound.operator in (">=", "==", "~=", ">", "===")]
+    try:
+        return any(versions.parse(bound.partition("+")[0]) >= versions.parse(version) for bound in lower)
+    except versions.Incomparable:
+        return False
+
+
+def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
+    """Return what pip or uv takes of the default index, another in its place, and those beside it.
+
+    What an index has of which nothing is known is supposed to be what the default one has.
+    """
+    asked = one.asked
+    default = [stack for stack in stacks if stack.index is None]
+    own = cuda_of_index(asked.index or "") if one.framework == "torch" else None
+    beside = [address for address in (*asked.extra_indexes, *asked.links)
+              if one.framework == "torch" or not _PYTORCHS.match(address)]
+    if own is not None:
+        return _labelled(one, own, stacks)
+    is_foreign = bool(asked.index) and one.build != "cpu"
+    supposed = f"comes from {asked.index}, of which nothing is known" if is_foreign else ""
+    if not beside:
+        return _taken(one, default, supposed)
+    found = _taken(one, default, supposed)
+    if one.framework != "torch" or one.build == "cpu":
+        return replace(found, supposed=found.supposed or _beside(beside)) if found.stack else found
+    if any(_CPU_INDEX.search(address) for address in beside):
+        return replace(found, build="cpu", supposed=(
+            "may come from the index for the CPU that is named beside the default one"))
+    cuda = [number for address in beside if (number := cuda_of_index(address)) is not None]
+    if not cuda:
+        return replace(found, supposed=found.supposed or _beside(beside)) if found.stack else found
+    labelled = _labelled(one, cuda[0], stacks)
+    if labelled.stack is None:
+        return replace(found, supposed=found.supposed or (
+            f"may come from the index for CUDA {cuda[0]}, of which these rules know no such release"))
+    if found.stack is None or found.supposed or asked.tool == "uv" or (
+            not _is_newer(found.stack, labelled.stack)):
+        return labelled
+    minors = sorted({versions.parse(stack.version).release[:2] for stack in default}, reverse=True)
+    is_recent = versions.parse(labelled.stack.version).release[:2] in minors[:OPEN_MINORS + 1]
+    return replace(found, supposed=f"may come from the index for CUDA {cuda[0]}, if that has it by now"
+                   if is_recent else "")
+
+
+def _is_newer(one: Stack, other: Stack) -> bool:
+    return versions.parse(one.version) > versions.parse(other.version)
+
+
+def _beside(addresses: Sequence[str]) -> str:
+    return f"may come from {addresses[0]} as well, of which nothing is known"
+
+
+def _of_conda(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
+    """Return conda's build of a release: its neighbours say its CUDA, its device code nobody knows."""
+    own = [stack for stack in stacks if stack.index is None]
+    known = replace(_taken(replace(one, cuda=one.asked.cuda), own), is_other=True)
+    if one.asked.build:
+        return known
+    return replace(known, build="cpu", supposed=(
+        "may become the CPU variant, which conda takes where it sees no driver, as in docker build"))

@@ -1,0 +1,100 @@
+"""What of files could not be judged, and whether that a GPU is used may hang on it (decision 34)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests.choices import Chosen
+from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.laying import Laid
+from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.statements import Environment
+
+_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+_ARM = ("linux/arm", "linux/aarch64", "arm64")
+_OF_CUDA = ("nvidia/", "nvcr.io/nvidia/", "pytorch/pytorch", "tensorflow/tensorflow")
+
+
+@frozen
+class Note:
+    """What was left alone, in words; `matters` where it is not known whether a GPU is used because of it."""
+
+    place: Place
+    said: str
+    matters: bool = False
+
+
+def of_statements(environment: Environment, is_wanted: bool) -> Iterator[Note]:
+    """Yield what was written and not understood; it matters only where a GPU is meant to be used."""
+    image = environment.image
+    if image is not None and image.reference is None:
+        known = image.name is not None and not image.name.startswith(_OF_CUDA)
+        yield Note(place=image.place, matters=is_wanted and not known, said=(
+            f"which image it is only the build knows: a variable has no value ({image.told_by})"))
+    if image is not None and image.platform.startswith(_ARM):
+        yield Note(place=image.place, matters=is_wanted, said=(
+            f"it is built for {image.platform}, but judged with the wheels and images for x86-64"))
+    for one in environment.unread:
+        if is_wanted or one.of_framework:
+            yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)
+
+
+def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place], *,
+             has_card: bool, observed: bool) -> Iterator[Note]:
+    """Yield what frameworks for a GPU leave open; `found` are the places where something else is wrong."""
+    for one in laid.chosen:
+        text, place = one.asked.text.strip(), one.asked.place
+        if one.stack is None and place not in found:
+            yield Note(place=place, matters=one.build != "cpu", said=(
+                f"{text} was not judged: these rules know no release that {one.asked.tool} would take for it "
+                "here"))
+        elif one.is_other and one.build != "cpu" and has_card:
+            yield Note(place=place, matters=True, said=(
+                f"whether {text} has code for the card was not judged: this build of it is in no table"))
+    yield from _of_capabilities(environment, laid)
+    waiting = [one for one in laid.chosen if one.stack and one.build != "cpu" and not one.brings_libraries]
+    if waiting and waiting[-1].asked.place not in found:
+        yield from _of_libraries(waiting[-1], environment, base, laid, observed=observed)
+
+
+def _of_libraries(one: Chosen, environment: Environment, base: Base | None, laid: Laid, *, observed: bool
+                  ) -> Iterator[Note]:
+    """Yield why it is not known whether a framework finds CUDA libraries that are not installed with it."""
+    text, place = one.asked.text.strip(), one.asked.place
+    if not environment.in_container:
+        if one.needs_system and not observed:
+            yield Note(place=place, said=(
+                f"{text} needs CUDA libraries of the machine, of which nothing is known here: "
+                "`gpudoctor check` there tells"))
+    elif environment.alters_libraries or any(other.is_other and not other.by_conda for other in laid.chosen):
+        yield Note(place=place, matters=True, said=(
+            f"CUDA comes in a way that is not read here, so whether {text} finds its libraries was "
+            "not judged"))
+    elif base is None or base.libraries is None:
+        yield Note(place=place, said=(
+            f"whether {text} finds the CUDA libraries is up to the image, of which these rules know "
+            "nothing: `gpudoctor check` in it tells"))
+
+
+def _of_capabilities(environment: Environment, laid: Laid) -> Iterator[Note]:
+    """Yield that NVML is withheld: the tables do not say which releases load it."""
+    setting = environment.settings.get(_CAPABILITIES)
+    value = setting.value if setting is not None and setting.value is not None else ""
+    given = {part.strip() for part in value.split(",")}
+    if setting is not None and "compute" in given and not given & {"utility", "all"}:
+        yield Note(place=setting.place, matters=bool(laid.chosen), said=(
+            "without the capability utility there is no NVML (libnvidia-ml.so.1) in the container: "
+            "nvidia-smi is missing, and a framework that loads NVML lists no GPU. Which one does was not "
+            "judged: add utility"))
+
+
+def of_supposed(one: Chosen, causes: Sequence[str]) -> Note:
+    """Return what is said of a release that stands in for one that cannot be known."""
+    text, release = one.asked.text.strip(), one.stack.release if one.stack else ""
+    if causes:
+        return Note(place=one.asked.place, matters=True, said=(
+            f"{text} {one.supposed}; was it {release}, this would be found: {', '.join(causes)}"))
+    return Note(place=one.asked.place,
+                said=f"{text} {one.supposed}; judged as {release}, nothing is wrong with it")

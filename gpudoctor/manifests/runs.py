@@ -1,0 +1,235 @@
+"""What the commands of a RUN add to a stage: distributions, a Python, CUDA, and what could not be read."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from gpudoctor.derive import planned
+from gpudoctor.manifests import conda, pyproject, requirements
+from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
+from gpudoctor.manifests.names import canonical
+from gpudoctor.manifests.shellwords import Command, Variables, commands
+from gpudoctor.manifests.spans import Place, Source, Traced, Word
+from gpudoctor.manifests.stage import Stage
+from gpudoctor.manifests.statements import Asked, Lost, Unread
+
+SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
+_CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
+_BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
+_INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
+_PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
+_INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
+_EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
+_DEEPEST = 3  # shells within shells that are read
+
+
+class Runs:
+    """Reads commands for a Dockerfile; `find` gives a file by a path as COPY has it."""
+
+    def __init__(self, source: Source, find: Callable[[str], Source | None], reader: requirements.Reader
+                 ) -> None:
+        """Take the Dockerfile and the doors to the files beside it."""
+        self.source, self.find, self.reader = source, find, reader
+        self.lost: list[Lost] = []
+
+    def take(self, listed: Sequence[Command], stage: Stage, *, in_shell: bool, depth: int = 0,
+             quotable: bool = True) -> None:
+        """Add what commands do to a stage; `quotable`: quotes may be written around their words."""
+        for command in listed:
+            script = _script_of(command) if depth < _DEEPEST else None
+            install = install_of(command)
+            if script is not None:
+                places = _places_in(script, self.source)
+                text = Traced(text=script.text, at=places or [script.start] * len(script.text))
+                nested = [replace(one, conditional=one.conditional or command.conditional)
+                          for one in commands(text, stage.variables)]
+                free = depth == 0 and places is not None and self.source.text[script.start] != "'"
+                self.take(nested, stage, in_shell=free, depth=depth + 1, quotable=free)
+            elif install is not None and install.tool == UNINSTALL:
+                gone = {canonical(word.text) for word in install.requirements}
+                stage.asked = [one for one in stage.asked if command.conditional or not any(
+                    canonical(each.name) in gone for each in planned.parse((one.text,)))]
+            elif install is not None and command.conditional:  # which branch is taken only the build knows
+                self.lost += _losses(install, self.source, quotable=quotable)
+                stage.alters_libraries |= any(_BRINGS.match(word.text) for word in install.requirements)
+                stage.alters_python |= install.tool == "conda"
+                self._open(install, command, stage, "is installed under a condition that is not known here")
+            elif install is not None:
+                self._install(install, command, stage, in_shell=in_shell, quotable=quotable)
+            else:
+                _look_at(command, stage)
+                if command.words[0].text == "xargs" and install_of(_behind_xargs(command)) is not None:
+                    stage.unread.append(Unread(why="what xargs gives to an installer was not judged",
+                                               place=self.source.of(command.words[0]), of_framework=True))
+
+    def _open(self, install: Install, command: Command, stage: Stage, why: str) -> None:
+        """Note what of an installation is left open."""
+        named = [word for word in install.requirements if requirements.FRAMEWORK.match(word.text)]
+        unknown = [word for word in install.requirements if not word.known]
+        for word in named[:1] or unknown[:1] or install.files[:1]:
+            written = self.source.text[word.start:word.end]
+            stage.unread.append(Unread(why=f"{written} {why}", place=self.source.of(word),
+                                       of_framework=bool(named or install.files)))
+        if not named and install.project is not None:
+            stage.unread.append(Unread(why=f"what the project needs {why}",
+                                       place=self.source.of(command.words[0])))
+
+    def _install(self, install: Install, command: Command, stage: Stage, *, in_shell: bool,
+                 quotable: bool) -> None:
+        place = self.source.of(command.words[0])
+        if install.tool == "conda":
+            self._conda(install, stage, command.words[0].start)
+            return
+        if install.python.count(".") == 1:
+            stage.python = (install.python, self.source.place(*_ends(install)))
+        self.lost += _losses(install, self.source, quotable=quotable)
+        index, extra = _indexes(install, stage.variables)
+        meant = {word.start: text for word, text in install.lost}
+        own: list[Asked] = []
+        for word in install.requirements:
+            text = meant.get(word.start, word.text)
+            wheel = requirements.of_wheel(text) if word.known else None
+            if not word.known or (wheel is None and not requirements.is_of_index(text)):
+                self._elsewhere(word, stage)
+                continue
+            own.append(Asked(
+                text=wheel or text, place=self.source.of(word), index=index,
+                tool=install.tool, extra_indexes=extra, links=tuple(link.text for link in install.links),
+                no_dependencies=install.no_dependencies, in_shell=in_shell,
+                rewritable=wheel is None and quotable and (
+                    (word.plain and word.start not in meant) or _is_quoted(word, self.source))))
+        for file in install.files:
+            listed = self._listed(file, stage)
+            own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
+                    for one in listed]
+        if install.project is not None:
+            own += self._project(install, place, stage)
+        bounds = [one for file in install.constraints for one in self._listed(file, stage)]
+        number = _ends(install)[0] or command.words[0].start
+        stage.asked += [replace(one, command=number) for one in requirements.bounded(own, bounds)]
+
+    def _elsewhere(self, word: Word, stage: Stage) -> None:
+        """Note a requirement that names no release."""
+        text = self.source.text[word.start:word.end].strip("'\"")
+        why = (f"{text} is no release of an index, so what it is was not judged" if word.known else
+               f"{text} was not judged: a variable has no value here (--build-arg NAME=VALUE gives it one)")
+        stage.unread.append(Unread(why=why, place=self.source.of(word), of_framework=bool(
+            requirements.FRAMEWORK.match(posixpath.basename(text)))))
+
+    def _listed(self, file: Word, stage: Stage) -> tuple[Asked, ...]:
+        """Return what a requirements file that is copied in asks for; one that is not there is left open."""
+        found = self._copied(file.text, stage) if file.known else None
+        if found is None:
+            stage.unread.append(Unread(
+                why=f"{file.text or 'a file'} is not there to be read, so what it asks for was not judged",
+                place=self.source.of(file), of_framework=True))
+            return ()
+        listed = requirements.read(found, self.reader)
+        stage.unread += listed.unread
+        return listed.asked
+
+    def _copied(self, path: str, stage: Stage) -> Source | None:
+        """Return a file of the image that COPY took from beside the Dockerfile."""
+        name = posixpath.basename(path)
+        origins = [origin for origin, _ in stage.copied if posixpath.basename(origin) == name]
+        origins += [posixpath.join(origin, path.removeprefix(target).lstrip("/"))
+                    for origin, target in stage.copied if target.endswith("/") and path.startswith(target)]
+        for candidate in dict.fromkeys((*origins, path, name)):
+            if not candidate.startswith("/") and (found := self.find(candidate)) is not None:
+                return found
+        return None
+
+    def _project(self, install: Install, place: Place, stage: Stage) -> Iterator[Asked]:
+        """Yield what a project's own file asks for."""
+        name = "Pipfile" if install.tool == "pipenv" else "pyproject.toml"
+        found = self.find(name)
+        asked = pyproject.of_groups(found, install.groups) if found is not None else None
+        if asked is None:
+            why = f"{name} is not there to be read, so what the project needs was not judged"
+            stage.unread.append(Unread(why=why, place=place, of_framework=install.tool != "pip"))
+        else:
+            yield from asked
+
+    def _conda(self, install: Install, stage: Stage, number: int) -> None:
+        """Add conda's packages, and what its files list."""
+        stage.alters_python = True
+        stage.alters_libraries |= any(_CUDA.search(word.text) for word in install.requirements)
+        listed = [(word.text, self.source.of(word)) for word in install.requirements if word.known]
+        for word in install.requirements:
+            if not word.known:
+                self._elsewhere(word, stage)
+        stage.asked += [replace(one, command=number) for one in conda.asked_of(
+            listed, [word.text for word in install.extra_indexes])]
+        for file in install.files:
+            found = self._copied(file.text, stage) if file.known else None
+            for one in conda.read(found, self.reader) if found is not None else ():
+                stage.asked += [replace(asked, command=number) for asked in one.asked]
+                stage.alters_libraries |= one.alters_libraries
+                stage.unread += one.unread
+                if one.python is not None and one.python_place is not None:
+                    stage.python = (one.python, one.python_place)
+            if found is None:
+                name = file.text or "a file"
+                why = f"{name} is not there to be read, so what conda installs was not judged"
+                stage.unread.append(Unread(why=why, place=self.source.of(file), of_framework=True))
+
+
+def _behind_xargs(command: Command) -> Command:
+    """Return the command that xargs runs."""
+    first = next((at for at, word in enumerate(command.words) if _INSTALLERS.match(word.text)), 1)
+    return Command(words=command.words[first:])
+
+
+def _look_at(command: Command, stage: Stage) -> None:
+    """Note what a command that pip and conda have no part in may change."""
+    texts = [word.text for word in command.words]
+    stage.alters_libraries |= any(_CUDA.search(text) for text in texts)
+    stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
+
+
+def _script_of(command: Command) -> Word | None:
+    """Return the script that a shell is given as one word; None for any other command."""
+    words = command.words
+    if posixpath.basename(words[0].text) not in (*SHELLS, "su", "runuser"):
+        return None
+    script = next((after for one, after in pairwise(words) if re.match(r"-[a-z]*c\Z", one.text)), None)
+    return script if script is not None and script.known else None
+
+
+def _places_in(script: Word, source: Source) -> Sequence[int] | None:
+    """Return where each character of a script stands, None where it is not written as the shell gets it."""
+    ends = ((script.start, script.end), (script.start + 1, script.end - 1))  # as it stands, or in quotes
+    return next((range(begin, end) for begin, end in ends if source.text[begin:end] == script.text), None)
+
+
+def _losses(install: Install, source: Source, *, quotable: bool) -> list[Lost]:
+    return [Lost(meant=meant, given=word.text, place=source.of(word), rewritable=word.plain and quotable)
+            for word, meant in install.lost]
+
+
+def _installs(texts: Sequence[str]) -> bool:
+    """Return whether a system's package manager brings a Python of its own choice."""
+    return "install" in texts and any(re.match(r"python3\.\d+\Z", text) for text in texts)
+
+
+def _ends(install: Install) -> tuple[int, int]:
+    words = (*install.requirements, *install.files)
+    return (words[0].start, words[0].end) if words else (0, 0)
+
+
+def _is_quoted(word: Word, source: Source) -> bool:
+    """Return whether a word stands there in one pair of quotes and nothing else."""
+    return source.text[word.start:word.end] in (f"'{word.text}'", f'"{word.text}"')
+
+
+def _indexes(install: Install, variables: Variables) -> tuple[str | None, tuple[str, ...]]:
+    """Return the index in place of the default one, and those beside it: of the command, else variables."""
+    index = install.index.text if install.index else next(
+        (value for name in _INDEXES if (value := variables.get(name))), None)
+    extra = tuple(word.text for word in install.extra_indexes) or tuple(
+        part for name in _EXTRA_INDEXES for part in (variables.get(name) or "").split())
+    return index, extra

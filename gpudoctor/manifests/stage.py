@@ -1,0 +1,45 @@
+"""A stage of a Dockerfile while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.statements import Asked, Environment, Image, Lost, Setting, Unread, Wish
+
+_NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
+_OF_THE_DRIVER = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA")
+
+
+class Stage:
+    """A stage while it is read."""
+
+    def __init__(self, name: str, image: Image | None, place: Place, parent: Stage | None) -> None:
+        self.name, self.place, self.parent = name, place, parent
+        self.image: Image | None = parent.image if parent else image
+        self.variables: dict[str, str | None] = dict(parent.variables) if parent else {}
+        self.settings: dict[str, Setting] = dict(parent.settings) if parent else {}
+        self.asked: list[Asked] = list(parent.asked) if parent else []
+        self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
+        self.lost: list[Lost] = []
+        self.unread: list[Unread] = list(parent.unread) if parent else []
+        self.feeding: list[Image] = list(parent.feeding) if parent else [image] if image else []
+        self.python: tuple[str, Place] | None = parent.python if parent else None
+        self.alters_libraries: bool = parent.alters_libraries if parent else False
+        self.alters_python: bool = parent.alters_python if parent else False
+        self.has_shell: bool = parent.has_shell if parent else True
+
+    def environment(self, wishes: Sequence[Wish], images: Sequence[Image]) -> Environment:
+        """Return what the stage amounts to."""
+        own = [Wish(why=f"{name} is set", place=self.settings[name].place) for name in _OF_THE_DRIVER
+               if name in self.settings]
+        refuses = any(name in self.settings and self.settings[name].value in values
+                      for name, values in _NO_GPU.items())
+        return Environment(
+            name=self.name, place=self.place, image=self.image, images=tuple(images),
+            feeding=tuple(self.feeding), asked=tuple(self.asked),
+            settings=self.settings, wishes=(*wishes, *own), lost=tuple(self.lost),
+            unread=tuple(self.unread),
+            python=self.python[0] if self.python else None,
+            python_place=self.python[1] if self.python else None, alters_libraries=self.alters_libraries,
+            alters_python=self.alters_python, refuses_gpu=refuses)
