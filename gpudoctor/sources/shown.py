@@ -20,7 +20,7 @@ _EXAMPLE = 16  # "(e.g., Linux Ubuntu 16.04)" of an issue template
 _WANTED = re.compile(
     r"\b(?:requires?|required|needs?|needed|wants?|expects?|expected|supports?|supported|"
     r"upgrad(?:e|ed|ing) to|install(?:ing)?|"
-    r"compiled (?:with|for|against)|built (?:with|for|against)|downgrad(?:e|ed|ing) to|"
+    r"to build|compiled (?:with|for|against)|built (?:with|for|against)|downgrad(?:e|ed|ing) to|"
     r"tested with|until|since|before|after|at least|instead of|looking for|or|than|for|minimum|not|with no|"
     r"without|update to|from|switch(?:ed|ing)? to|tried|try)"
     r"[ :>=~]{0,4}(?:the |an? |either |both |nvidia |gpu |your |my )?$")
