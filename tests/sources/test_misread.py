@@ -49,9 +49,9 @@ def test_what_is_asked_for_is_not_there(line: str) -> None:
 
 
 def test_question_of_a_form_answered_with_no_is_no_place() -> None:
-    """Every report of diffrusers asks whether it ran on Google Colab."""
+    """Every report of diffusers asks whether it ran on Google Colab."""
     assert of_text("- Running on Google Colab?: No").get("places") is None
-    assert of_text("- Running on Google Colab?: Yes").get("places") == ("linux", "colab")
+    assert of_text("- Running on Google Colab?: Yes").get("places") == ("colab", "linux")
     assert "kubernetes" in str(of_text("kubernetes: no nodes are available")["places"])
 
 
