@@ -1,4 +1,4 @@
-"""A text as importers see it: numbered lines without quotation marks and margins, and ways to those that matter."""
+"""A text as importers see it: numbered lines without quotation marks and margins, and fast ways to them."""
 
 from __future__ import annotations
 

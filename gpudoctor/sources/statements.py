@@ -36,7 +36,7 @@ def read(text: Text, found: Found) -> None:
 
 
 def _is_what_torch_sees(text: Text, index: int) -> bool:
-    """Say whether a list of cards is Lightning's, who asks PyTorch: there may be one that PyTorch cannot use."""
+    """Say whether a list of cards is Lightning's, of those that PyTorch sees: there may be others."""
     below = text.lines[index + 1] if index + 1 < len(text.lines) else ""
     return _normal(below.partition(":")[0]) == "available"
 

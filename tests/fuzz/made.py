@@ -28,7 +28,7 @@ _MOST_CHARACTERS = 60_000
 
 @dataclass(frozen=True, kw_only=True)
 class Maker:
-    """Makes files from a source of chance; `real` are lines that are known to be read, `reports` whole texts."""
+    """Makes files from a source of chance; `real` are lines that are known to be read, `reports` texts."""
 
     chance: random.Random
     real: Sequence[str]

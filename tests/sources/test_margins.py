@@ -47,8 +47,9 @@ def test_line_numbers_hide_nothing(name: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    "Nov 20 05:43:12 host kernel: NVRM: Xid (PCI:0000:01:00): 79", "2026-11-20 05:43:12.412787: W tensorflow/a.cc:64] b",
-    "GPU 0: Tesla T4", "0: Tesla T4", "[3.5] x", "(pid 4) x", "#1 SMP Thu", "INFO: x", "12:00 x", "", "[rank]: x",
+    "Nov 20 05:43:12 host kernel: NVRM: Xid (PCI:0000:01:00): 79",
+    "2026-11-20 05:43:12.412787: W tensorflow/a.cc:64] b", "GPU 0: Tesla T4", "0: Tesla T4", "[3.5] x",
+    "(pid 4) x", "#1 SMP Thu", "INFO: x", "12:00 x", "", "[rank]: x",
 ])
 def test_what_is_no_margin_stays(line: str) -> None:
     """What only looks a little like one."""

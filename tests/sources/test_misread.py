@@ -39,7 +39,8 @@ def test_folder_of_cudnn_is_not_its_version(path: str, version: str | None) -> N
 
 @pytest.mark.parametrize("line", [
     "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471", "cuda>=12.4", "driver>=470",
-    "NVIDIA_REQUIRE_CUDA=cuda&gt;=12.4 brand=tesla,driver&gt;=470,driver&lt;471", "tensorflow>=2.4", "python>=3.9",
+    "NVIDIA_REQUIRE_CUDA=cuda&gt;=12.4 brand=tesla,driver&gt;=470,driver&lt;471", "tensorflow>=2.4",
+    "python>=3.9",
 ])
 def test_what_is_asked_for_is_not_there(line: str) -> None:
     """A container's demand on the driver was read as its version."""
