@@ -34,8 +34,8 @@ def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
     if _is_worth_telling(report, ended.code):
         _tell(report, ended.code)
     elif causes := _perhaps_harmless(report):
-        sys.stderr.write(f"gpudoctor: the command ended well, and may not have used a GPU: {causes}; harmless "
-                         "where it is meant so, else `gpudoctor run --here` looks at this machine and says why\n")
+        sys.stderr.write(f"gpudoctor: the command ended well, and may not have used a GPU: {causes}; "
+                         "harmless where it is meant so, else `gpudoctor run --here` says why\n")
     if ended.code < 0:
         _end_likewise(-ended.code)
     return ended.code if ended.code >= 0 else 128 - ended.code

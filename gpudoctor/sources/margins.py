@@ -51,7 +51,7 @@ def _without_prefix(line: str) -> str:
 
 
 def _without_numbers(lines: list[str]) -> list[str]:
-    """Take off the numbers of `cat -n`, `grep -n`, `less -N` and editors: each is one more than that above."""
+    """Take off the numbers of `cat -n`, `grep -n`, `less -N` and editors: each goes on from that above."""
     numbered = [_NUMBER.match(line) for line in lines]
     first = 0
     for index in range(1, len(lines) + 1):

@@ -113,3 +113,11 @@ def test_column_is_no_distribution() -> None:
 def test_lists_of_other_projects_are_whole(text: str, cards: list[str]) -> None:
     """Of several cards only the first was read: mmcv, detectron2, Ultralytics, Lightning."""
     assert [value(facts, "gpu.name") for facts in stated(text).gpus or ()] == cards
+
+
+def test_a_size_without_its_prefix_is_none() -> None:
+    """A damaged "MiB" ended the reading of the whole text."""
+    table = (SAMPLES / "nvidia-smi-610.txt").read_text(encoding="utf-8")
+    assert "MiB" in table
+    (card, *_) = stated(table.replace("MiB", "iB")).gpus or ()
+    assert value(card, "gpu.memory_total_bytes") is None
