@@ -15,6 +15,7 @@ from gpudoctor.sources.stated import Rank
 _SENTENCE = 400  # characters: a longer line is output, not a sentence
 _BEFORE = 40
 _GLUE = ("_", "/", "\\", ".", "-", "@")  # what is behind these is part of a name
+_DPKG_ROW = re.compile(r"[uirph][ncHUFWti][R ] ")  # read by its own importer, where it is installed
 _EXAMPLE = 16  # "(e.g., Linux Ubuntu 16.04)" of an issue template
 # Before a version these words say that it is wanted, not that it is there.
 _WANTED = re.compile(
@@ -115,7 +116,7 @@ def _stated_there(text: Text, start: int, end: int) -> bool:
     if before[-1:].isalnum() or before[-1:] in _GLUE or folded[end:end + 1] in ("_", "/", "\\"):
         return False
     line = text.lines[text.index_at(start)]
-    if "e.g" in before[-_EXAMPLE:] or line.startswith(("ii ", "rc ")):
+    if "e.g" in before[-_EXAMPLE:] or _DPKG_ROW.match(line):
         return False
     if any(mark in line for mark in _NOT_SENTENCES):
         return False

@@ -121,3 +121,10 @@ def test_a_size_without_its_prefix_is_none() -> None:
     assert "MiB" in table
     (card, *_) = stated(table.replace("MiB", "iB")).gpus or ()
     assert value(card, "gpu.memory_total_bytes") is None
+
+
+@pytest.mark.parametrize("state", ["un ", "iU ", "rc ", "pn ", "iFR"])
+def test_package_that_is_not_installed_says_nothing(state: str) -> None:
+    """`dpkg -l` lists names of which nothing is there."""
+    row = f"{state} nvidia-driver-470   <none>   <none>   (no description available)\n"
+    assert "driver.version" not in stated(row).host
