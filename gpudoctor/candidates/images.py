@@ -96,7 +96,7 @@ def laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
     facts: dict[str, Fact] = {
         "release": _told((stack.release,)), "python.planned_distributions": _told(()),
         "loader.cache": _told(tuple(_library(name) for name in _libraries(stack, row))),
-        "loader.files": _told(()), "loader.library_path": _told(()),
+        "loader.files": _told(tuple(_cudnn_files(row))), "loader.library_path": _told(()),
         "toolkit.installs": Absent(source=_SOURCE),
         "system.glibc": Absent(source=_SOURCE)}
     try:
@@ -119,7 +119,14 @@ def _libraries(stack: Stack, row: Row) -> Sequence[str]:
     """Return what the image has of the libraries that the release opens: cuDNN in the image's own version."""
     opened = (*as_texts(stack.row.get("loads")), *as_texts(stack.row.get("loads_optional")))
     others = [name for name in opened if not name.startswith(_CUDNN)]
-    return [*others, *([f"{_CUDNN}{str(row['cudnn']).partition('.')[0]}"] if "cudnn" in row else [])]
+    return [*others, *(file["soname"] for file in _cudnn_files(row))]
+
+
+def _cudnn_files(row: Row) -> Iterator[dict[str, str]]:
+    """Yield the image's cuDNN as a file that tells its version; nothing where the tables do not say."""
+    if "cudnn" in row:
+        version = str(row["cudnn"])
+        yield {**_library(f"{_CUDNN}{version.partition('.')[0]}"), "version": version}
 
 
 # -- NVIDIA's own builds -------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from gpudoctor import derive, remedy
 from gpudoctor.assume import AssumptionError, lay
@@ -30,7 +30,8 @@ class Judged:
     """What the rules say of stacks that are installed together: `objections` is empty where they are offered.
 
     `remedies` are the safe fixes that were taken, with the findings that they cure; `subjects` the machine
-    with all of it laid over, None where the engine was not asked.
+    with all of it laid over, None where the engine was not asked. `brought` are the pins that a fix added, by
+    framework.
     """
 
     stacks: tuple[Stack, ...]
@@ -39,6 +40,7 @@ class Judged:
     warnings: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
     pins: tuple[str, ...] = ()
+    brought: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pin_reasons: tuple[str, ...] = ()
     subjects: Subjects | None = None
     snapshot: Snapshot | None = None
@@ -85,6 +87,9 @@ class Judge:
         key = tuple(stack.alike for stack in stacks)
         judged, course = _judged(stacks, self.base, self.courses.get(key))
         self.courses.setdefault(key, course)
+        if len(stacks) > 1 and not judged.objections:
+            found = self.pip.clash(stacks, judged.brought)
+            return judged if found is None else replace(judged, objections=(found,))
         return judged
 
     def fits(self, stack: Stack) -> bool:
@@ -103,6 +108,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
     breaks = tuple(dict.fromkeys(later_breaks(stacks, base)))
     pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[Cure]()
     toolkit: toolkits.Toolkit | None = None
+    brought: dict[str, tuple[str, ...]] = {}
     database = base.database if known is None else replace(base.database, rules=known.rules)
     try:
         snapshot = _installed(stacks, base)
@@ -130,13 +136,15 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
         taken.append(cure)
         before = snapshot.host.get(_PLANNED)
         snapshot = lay(snapshot, cure.effect, database.tables, source=_SOURCE)
-        pins += _new_words(before, snapshot.host.get(_PLANNED))
+        new = _new_words(before, snapshot.host.get(_PLANNED))
+        pins += new
+        brought[cure.framework] = (*brought.get(cure.framework, ()), *new)
     said = _against(found, subjects, base)
     judged = Judged(
         stacks=tuple(stacks), remedies=tuple((cure.finding, cure.remedy) for cure in taken), toolkit=toolkit,
         errors=tuple(errors), objections=tuple(said), subjects=subjects, snapshot=snapshot,
         warnings=tuple(f for f in found.findings if f.severity is Severity.WARNING),
-        pins=tuple(dict.fromkeys(pins)), pin_reasons=tuple(reason for _, reason in breaks))
+        pins=tuple(dict.fromkeys(pins)), brought=brought, pin_reasons=tuple(reason for _, reason in breaks))
     return judged, Course(rules=tuple(rule for rule in database.rules if rule.id in spoke),
                           fixes=tuple((cure.finding.rule, cure.place) for cure in taken), fits=not said)
 
@@ -220,6 +228,7 @@ class Cure:
     place: int
     remedy: Remedy
     effect: dict[str, Fact]
+    framework: str
 
 
 def _proven(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
@@ -251,7 +260,9 @@ def _cure(finding: Finding, place: int, subjects: Subjects, database: RuleDataba
     effect = remedy.resolve_effect(rule.fix[place].effect, subject, database)
     if concrete is None or effect is None:
         return None
-    return Cure(finding=finding, place=place, remedy=concrete, effect=effect)
+    framework = subject.fact("framework.name")
+    return Cure(finding=finding, place=place, remedy=concrete, effect=effect,
+                framework=str(framework.value) if isinstance(framework, Known) else "")
 
 
 def _where(finding: Finding, subjects: Subjects, database: RuleDatabase) -> tuple[Rule, Subject]:

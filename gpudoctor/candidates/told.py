@@ -34,6 +34,7 @@ def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
     return Candidate(
         framework=first.framework, version=first.version, kind="pip", verdict=verdict, cuda=first.cuda,
         least_cuda=_least_cuda(judged) if offered else None,
+        toolkit=judged.toolkit.version if offered and judged.toolkit is not None else None,
         beside=tuple(Member(framework=stack.framework, version=stack.version) for stack in rest),
         python=_pythons(judged.stacks), commands=typed, notes=notes, rejected_by=judged.objections,
         environment=dict(judged.environment) if offered else {}, pins=judged.pins if offered else (),

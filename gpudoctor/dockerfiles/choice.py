@@ -177,6 +177,8 @@ def _rejected(one: Candidate, why: Rejection) -> Candidate:
 
 def brings_libraries(one: Candidate, platform: str, tables: Tables) -> bool:
     """Say whether every release of a candidate has its CUDA libraries in packages that pip brings along."""
+    if one.toolkit is not None:
+        return False
     releases = [(one.framework, one.version), *((m.framework, m.version) for m in one.beside)]
     return not any(
         stack.lacks_libraries for framework, version in releases

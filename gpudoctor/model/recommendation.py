@@ -41,7 +41,7 @@ class Candidate:
     `beside` are the other releases of a set that must live in one environment. `python` are the versions
     that have its wheel, `pins` the requirements that are told to pip beside it, `environment` the variables
     that it needs, `why` the chain of reasons where that was asked for, `least_cuda` the oldest CUDA that a
-    driver must run for it.
+    driver must run for it, `toolkit` the CUDA toolkit that must lie in the system beside it.
     """
 
     framework: str
@@ -51,6 +51,7 @@ class Candidate:
     beside: tuple[Member, ...] = ()
     cuda: str | None = None
     least_cuda: str | None = None
+    toolkit: str | None = None
     python: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)

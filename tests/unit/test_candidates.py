@@ -92,7 +92,8 @@ def test_cusolver_of_tensorflow_2_21_becomes_a_variable(database: RuleDatabase) 
 
 
 @pytest.mark.parametrize(("version", "python", "cuda", "cudnn"), [
-    ("2.3.4", "3.8", "10.1", "7"), ("2.2.3", "3.7", "10.1", "7"), ("2.4.4", "3.8", "11.0", "8"),
+    ("2.3.4", "3.8", "10.1", "7 (7.6 or newer)"), ("2.2.3", "3.7", "10.1", "7 (7.6 or newer)"),
+    ("2.4.4", "3.8", "11.0", "8 (8.0 or newer)"),
 ])
 def test_a_release_whose_libraries_no_package_has_asks_for_its_toolkit(
         version: str, python: str, cuda: str, cudnn: str, database: RuleDatabase) -> None:
@@ -105,6 +106,22 @@ def test_a_release_whose_libraries_no_package_has_asks_for_its_toolkit(
     [note] = [note for note in candidate.notes if "no package has them" in note]
     assert f"install CUDA {cuda} and cuDNN {cudnn} so that" in note
     assert "libcudart.so" in note
+
+
+def test_a_cudnn_that_is_chosen_for_a_release_is_not_older_than_the_one_it_was_built_with(
+        database: RuleDatabase) -> None:
+    """8.5 has the right name for TensorFlow 2.12 and 2.13, and is refused by them (tensorflow#60913)."""
+    said = asked(host(database, "cc=8.0", "driver=525.147.05"), database, "tensorflow==2.12.1", python="3.11")
+    assert "'nvidia-cudnn-cu11>=8.6,<=8.9.6.50'" in of_version(said, "2.12.1").commands[0]
+
+
+def test_what_a_fix_brings_to_one_framework_is_held_against_the_others(database: RuleDatabase) -> None:
+    """TensorFlow 2.13 needs packages for CUDA 11 whose files are written by torch's for CUDA 12 too."""
+    said = asked(host(database, "cc=9.0", "driver=550.54.14"), database, "tensorflow==2.13.1",
+                 "torch==2.14.1", python="3.11")
+    (refused,) = [one for one in said.candidates if one.version == "2.13.1"]
+    assert refused.verdict is Fit.REJECTED
+    assert "both write nvidia/cudnn/lib/" in refused.rejected_by[0].message
 
 
 def test_a_platform_without_a_build_is_told(database: RuleDatabase) -> None:

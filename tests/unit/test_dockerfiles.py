@@ -98,6 +98,21 @@ def test_an_image_of_cuda_is_taken_that_the_toolkit_will_start(database: RuleDat
     assert exact.said.candidates[0].rejected_by[0].rule == "GPD3045"
 
 
+def test_the_cudnn_of_an_image_is_not_older_than_the_one_a_release_was_built_with(
+        database: RuleDatabase) -> None:
+    """nvidia/cuda:12.5.1 has cuDNN 9.2, TensorFlow 2.21 was built with CUDA 12.5.1 and cuDNN 9.3."""
+    chosen = found(host(database, "cc=9.0", "driver=570.86.15"), database, frameworks=("tensorflow==2.21.0",),
+                   base="cuda")
+    assert chosen.image == "nvidia/cuda:12.6.0-cudnn-runtime-ubuntu22.04"
+
+
+def test_a_release_that_needs_a_toolkit_of_the_system_is_not_for_a_base_without_one(
+        database: RuleDatabase) -> None:
+    chosen = choose(host(database, "cc=8.0", "driver=450.80.02"), database,
+                    Wanted(frameworks=("tensorflow==2.12.1", "torch==2.0.1")))
+    assert isinstance(chosen, Nothing)
+
+
 @pytest.mark.parametrize(("required", "count"), [
     (("gpu>=2",), 2), (("gpu>=2", "gpu>=4"), 4), (("gpu > 2",), 3), (("gpu==8",), 8), (("gpu<4",), None),
     ((), None), (("gpu.memory>=40GiB",), None),
