@@ -36,7 +36,7 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
         contradicted=tuple(_contradicted(stated)), notes=tuple(_notes(seen)),
-        has_text=seen.has_text or bool(seen.shown))
+        has_text=seen.has_text or bool(seen.shown), interrupted=seen.interrupted)
 
 
 def read_text(text: str, database: RuleDatabase, name: str = "standard input") -> Reading:

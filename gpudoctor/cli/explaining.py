@@ -20,7 +20,7 @@ from gpudoctor.model import Report, RuleDatabase, Severity
 from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
 
-_NAMES_A_PAGE = re.compile(r"GPDX?\d{3,4}\Z|[a-z0-9]+(?:-[a-z0-9]+)+\Z", re.IGNORECASE)
+_NAMES_A_PAGE = re.compile(r"GPDX?\d{1,5}\Z|[a-z0-9]+(?:[-_][a-z0-9]+)+\Z|[a-z]{12,60}\Z", re.IGNORECASE)
 _SECONDS_BETWEEN_SIGNS = 1.0
 
 
@@ -77,7 +77,7 @@ def told(inputs: Iterable[Input], database: RuleDatabase, wish: Wish, progress: 
     for said in (*notes, *(f"the text and this machine differ: {other.fact} is {other.saw}"
                                    for other in found.contradictions)):
         sys.stderr.write(f"gpudoctor: {printable(said, 600)}\n")
-    return explanations.report(found, database, wish.policy)
+    return explanations.report(found, database, wish.policy, interrupted=reading.interrupted)
 
 
 def _machine(wish: Wish) -> Report:
@@ -98,9 +98,10 @@ def _pages(names: Sequence[str], rules: str | None) -> str:
     database = sources.announced_database(rules, "whole")
     found = []
     for name in names:
-        matching = [rule for rule in database.rules if name.lower() in (rule.id.lower(), rule.cause)]
+        wanted = name.lower().replace("_", "-")
+        matching = [rule for rule in database.rules if wanted in (rule.id.lower(), rule.cause)]
         if not matching:
-            hint = did_you_mean(name, (known for rule in database.rules for known in (rule.id, rule.cause)))
+            hint = did_you_mean(wanted, (known for rule in database.rules for known in (rule.id, rule.cause)))
             raise InputError(f"{printable(name, 80)}: no such file, and no such rule{hint}; "
                              "`gpudoctor rules list` names them all")
         found += matching

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from io import BytesIO
 
 from gpudoctor.cli import explaining, relay, showing, sources
-from gpudoctor.model import Report, Severity, Verdict
+from gpudoctor.model import Certainty, Report, Severity, Verdict
 from gpudoctor.sources.scan import Input
 
 EXIT_NOT_FOUND, EXIT_NOT_RUN = 127, 126  # as shells have it
@@ -33,6 +33,9 @@ def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
     report = explaining.told([Input(name=name, stream=BytesIO(ended.said))], database, wish)
     if _is_worth_telling(report, ended.code):
         _tell(report, ended.code)
+    elif causes := _perhaps_harmless(report):
+        sys.stderr.write(f"gpudoctor: the command ended well, and may not have used a GPU: {causes}; "
+                         "harmless where it is meant so, else `gpudoctor run --here` says why\n")
     if ended.code < 0:
         _end_likewise(-ended.code)
     return ended.code if ended.code >= 0 else 128 - ended.code
@@ -51,6 +54,12 @@ def _not_run(program: str, why: str, code: int) -> int:
 def _is_worth_telling(report: Report, code: int) -> bool:
     """Say whether it failed, or said what keeps it from the GPU; harmless lines of a success are not told."""
     return code != 0 or any(finding.severity is Severity.ERROR for finding in report.findings)
+
+
+def _perhaps_harmless(report: Report) -> str:
+    """Return the causes of lines that are harmless only where something holds that the text does not say."""
+    return ", ".join(finding.cause for finding in report.findings
+                     if finding.severity is Severity.BENIGN and finding.certainty is Certainty.LIKELY)
 
 
 def _tell(report: Report, code: int) -> None:

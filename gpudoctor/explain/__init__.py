@@ -134,15 +134,18 @@ def _is_it_more(choice: Choice, asks: tuple[Ask, ...]) -> Ask:
                  "if it is a fault": f"it may be {causes}"})
 
 
-def report(told: Told, database: RuleDatabase, policy: Policy) -> Report:
-    """Return the report on texts, with the verdict and the exit code that `check` would give."""
+def report(told: Told, database: RuleDatabase, policy: Policy, *, interrupted: bool = False) -> Report:
+    """Return the report on texts, with the verdict and the exit code that `check` would give.
+
+    Of a text that was not read to its end nobody knows that it holds no fault.
+    """
     failing = [f for f in every_finding(told.findings) if f.severity.rank <= policy.fail_on.rank]
     faults = [f for f in told.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
     blind = [u for u in told.undecided if u.asked and u.severity.rank <= policy.fail_on.rank]
     code, verdict = EXIT_HEALTHY, Verdict.FINDINGS if faults else Verdict.HEALTHY
     if failing:
         code, verdict = EXIT_FINDINGS, Verdict.FINDINGS
-    elif blind:
+    elif blind or interrupted:
         verdict = Verdict.UNDECIDED
         code = EXIT_HEALTHY if policy.allow_undecided else EXIT_UNDECIDED
     return Report(

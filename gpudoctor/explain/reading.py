@@ -43,7 +43,7 @@ class Reading:
     `lines` are the first and the last lines, for what is said in words that no symptom has.
     `gpus` and `frameworks` are None where no text lists any. `contradicted` are statements that lost against
     better founded ones, and `notes` what a reader should know of the reading itself. Without `has_text` there
-    was nothing that could be read.
+    was nothing that could be read. `interrupted` says that Ctrl-C ended the reading.
     """
 
     said: tuple[Said, ...] = ()
@@ -56,3 +56,4 @@ class Reading:
     contradicted: tuple[Evidence, ...] = ()
     notes: tuple[str, ...] = ()
     has_text: bool = True
+    interrupted: bool = False

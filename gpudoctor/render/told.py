@@ -95,6 +95,8 @@ def last_words(report: Report) -> str:
     if report.verdict is Verdict.UNDECIDED:
         if any(question.cause == _NO_FAULT for question in report.undecided):
             return "Undecided: nothing in this text speaks of a fault"
+        if not report.undecided:
+            return "Undecided: the text was not read to its end"
         return "Undecided: I do not know what this text says"
     if not faults:
         return "Nothing but harmless lines" if report.findings else "Nothing was found"

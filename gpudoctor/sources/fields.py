@@ -35,8 +35,9 @@ _KERNEL_NAMES = frozenset({"linux", "linux2", "posix", "nt"})
 _TUPLE = str.maketrans("(),'", "    ")
 _GLIBC = re.compile(r"(?:glibc|libc)[ -]?([0-9]\.[0-9]{1,2})")
 _PYTHON_OWN_GLIBC = 12
+_FOLDERS = re.compile(r"[A-Za-z]:\\|/(?:usr|opt|home)/")
 _LIBRARY = re.compile(
-    r"libcudnn[a-z_]{0,30}\.so\.([0-9]{1,2}(?:\.[0-9]{1,3}){0,3})|cudnn64_([0-9]{1,2})\.dll")
+    r"libcudnn[a-z_]{0,30}\.so\.([0-9]{1,2}(?:\.[0-9]{1,3}){0,3})|cudnn[a-z_]{0,30}64_([0-9]{1,2})\.dll")
 
 
 def framework(found: Found, value: str, source: str, rank: Rank) -> None:
@@ -98,7 +99,7 @@ def cudnn(found: Found, value: str, source: str, rank: Rank) -> None:
         found.say("text.cudnn", library[1] or library[2], source, rank)
     elif number:
         found.say("text.cudnn", versions.of_cudnn_number(int(number[0])), source, rank)
-    else:
+    elif not _FOLDERS.search(value[:400]):  # those name CUDA's version, and a path may be cut off
         found.say("text.cudnn", _plausible(version_in(value), 1, 15), source, rank)
 
 

@@ -1,10 +1,12 @@
-"""A text as importers see it: numbered lines without quotation marks, and fast ways to those that matter."""
+"""A text as importers see it: numbered lines without quotation marks and margins, and fast ways to them."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+
+from gpudoctor.sources.margins import without_margin
 
 LINE_CHARACTERS = 1 << 14  # what a line holds beyond is read as a part of a document alone
 SOURCE_CHARACTERS = 160
@@ -22,7 +24,7 @@ class Text:
     def __init__(self, text: str, name: str, numbers: Sequence[int] | None = None) -> None:
         self.name = name
         self._given = text
-        self.lines = [_unquoted(line[:LINE_CHARACTERS]) for line in text.split("\n")]
+        self.lines = _bare(line[:LINE_CHARACTERS] for line in text.split("\n"))
         self._numbers = numbers
 
     @cached_property
@@ -35,7 +37,7 @@ class Text:
         """Return the whole lines as one text: a document of JSON may be a single line."""
         if len(self._given) < LINE_CHARACTERS:
             return self.whole
-        return "\n".join(_unquoted(line) for line in self._given.split("\n"))
+        return "\n".join(_bare(self._given.split("\n")))
 
     @cached_property
     def folded(self) -> str:
@@ -89,6 +91,10 @@ class Text:
             if index != last:
                 yield index
             last = index
+
+
+def _bare(lines: Iterable[str]) -> list[str]:
+    return without_margin([_unquoted(line) for line in lines])
 
 
 def _unquoted(line: str) -> str:

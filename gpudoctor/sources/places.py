@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 
 _TRIES = 40  # places of a cue that may be part of a longer word
+_ANSWER = 40
+_NO = re.compile(r"[^:=\w]{0,6}[:=]\s{0,20}(?:no|false|none|n/a|not installed)[\s.]{0,10}")
 
 # Place, then cues in lower case; one that begins or ends with a letter or digit must not go on as a longer
 # word there. A line that begins with a space goes on with the cues above; "␣" is a space at an end.
@@ -105,10 +108,17 @@ def _places_of(folded: str, cues: tuple[str, ...]) -> Iterator[int]:
         for _ in range(_TRIES):
             if position < 0:
                 break
-            if _stands_alone(folded, position, position + len(cue)):
+            end = position + len(cue)
+            if _stands_alone(folded, position, end) and not _is_denied(folded, end):
                 yield position
                 break
             position = folded.find(cue, position + 1)
+
+
+def _is_denied(folded: str, end: int) -> bool:
+    """Say whether the line goes on as "?: No": then it is a question of a form, and its answer."""
+    rest = folded[end - 1:end + _ANSWER].partition("\n")[0]
+    return _NO.fullmatch(rest if rest[:1] == ":" else rest[1:]) is not None
 
 
 def _stands_alone(folded: str, start: int, end: int) -> bool:

@@ -166,7 +166,8 @@ def _as_utf8(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
     encoding = encoding_of(first)
     if encoding == "utf-8":
         for chunk in _together(first.removeprefix(_MARK), chunks):
-            yield chunk.replace(b"\0", b"") if b"\0" in chunk else chunk
+            # Not replace(): of NUL bytes alone, as in a bomb, it takes seventeen times as long.
+            yield chunk.translate(None, b"\0") if b"\0" in chunk else chunk
         return
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     for chunk in _together(first, chunks):

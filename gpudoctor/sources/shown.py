@@ -15,12 +15,13 @@ from gpudoctor.sources.stated import Rank
 _SENTENCE = 400  # characters: a longer line is output, not a sentence
 _BEFORE = 40
 _GLUE = ("_", "/", "\\", ".", "-", "@")  # what is behind these is part of a name
+_DPKG_ROW = re.compile(r"[uirph][ncHUFWti][R ] ")  # read by its own importer, where it is installed
 _EXAMPLE = 16  # "(e.g., Linux Ubuntu 16.04)" of an issue template
 # Before a version these words say that it is wanted, not that it is there.
 _WANTED = re.compile(
     r"\b(?:requires?|required|needs?|needed|wants?|expects?|expected|supports?|supported|"
     r"upgrad(?:e|ed|ing) to|install(?:ing)?|"
-    r"compiled (?:with|for|against)|built (?:with|for|against)|downgrad(?:e|ed|ing) to|"
+    r"to build|compiled (?:with|for|against)|built (?:with|for|against)|downgrad(?:e|ed|ing) to|"
     r"tested with|until|since|before|after|at least|instead of|looking for|or|than|for|minimum|not|with no|"
     r"without|update to|from|switch(?:ed|ing)? to|tried|try)"
     r"[ :>=~]{0,4}(?:the |an? |either |both |nvidia |gpu |your |my )?$")
@@ -115,7 +116,7 @@ def _stated_there(text: Text, start: int, end: int) -> bool:
     if before[-1:].isalnum() or before[-1:] in _GLUE or folded[end:end + 1] in ("_", "/", "\\"):
         return False
     line = text.lines[text.index_at(start)]
-    if "e.g" in before[-_EXAMPLE:] or line.startswith(("ii ", "rc ")):
+    if "e.g" in before[-_EXAMPLE:] or _DPKG_ROW.match(line):
         return False
     if any(mark in line for mark in _NOT_SENTENCES):
         return False

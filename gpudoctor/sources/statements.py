@@ -14,6 +14,7 @@ from gpudoctor.sources.values import says_nothing
 _KEY_CHARACTERS = 90
 _DECORATION = " \t-*#>|_`'\"[]\u2022\u00b7+.\\"
 _PARTS = 6
+_BOUNDS = ("<", ">", "!", "~", "&lt;", "&gt;")
 _SMI_COLUMN = "CUDA Version  "  # nvidia-smi -q, where it is what the driver runs
 _MOST = 1500  # of more lines that state something, so many from the beginning and from the end count
 
@@ -27,9 +28,17 @@ def read(text: Text, found: Found) -> None:
         stated = stated[:_MOST] + stated[-_MOST:]
     for index, key, value in stated:
         is_none = KEYS.get(key) is fields.cards and value.lower() in fields.NO_CARD
+        if is_none and _is_what_torch_sees(text, index):
+            continue
         if value and (is_none or not says_nothing(value.removesuffix(","))):
             of_driver = key == "cuda version" and _SMI_COLUMN in text.lines[index]
             _apply(found, "cuda driver version" if of_driver else key, value, text.source(index))
+
+
+def _is_what_torch_sees(text: Text, index: int) -> bool:
+    """Say whether a list of cards is Lightning's, of those that PyTorch sees: there may be others."""
+    below = text.lines[index + 1] if index + 1 < len(text.lines) else ""
+    return _normal(below.partition(":")[0]) == "available"
 
 
 def _answers(text: Text) -> Iterator[tuple[int, str, str]]:
@@ -61,6 +70,8 @@ def _pairs(text: Text, index: int, line: str) -> Iterator[tuple[str, str]]:
         key = _normal(found)
         if _known(key):
             yield key, value or _below(text, index)
+        if key in VARIABLES:
+            return  # its value may hold what looks like further keys
         comma = max(value[:400].find(","), value[:400].find(";"))
         if comma < 0 or len(line) > 400:
             return
@@ -75,9 +86,9 @@ def _split(line: str) -> tuple[str | None, str]:
         start = closing
     ends = [end for mark in (":", "=", "\uff1a")
             if (end := line.find(mark, start, start + _KEY_CHARACTERS)) >= 0]
-    if not ends:
-        return None, ""
-    end = min(ends)
+    end = min(ends, default=-1)
+    if end < 0 or (line[end] == "=" and line[:end].endswith(_BOUNDS)):
+        return None, ""  # cuda>=12.4 is asked for, and not there
     return line[:end], line[end:].lstrip(":=\uff1a* _`").strip(" \t`*_'\"|")
 
 

@@ -17,7 +17,7 @@ _NOTHING = frozenset({
     "not supported", "[not supported]", "unset", "not set", "nan",
 })
 _BYTES = {"b": 1, "kib": 1 << 10, "kb": 1 << 10, "mib": 1 << 20, "mb": 1 << 20, "gib": 1 << 30, "gb": 1 << 30}
-_SIZE = re.compile(r"([0-9]{1,9})(?:\.[0-9]{1,3})? ?([KMG]?i?B)\b")
+_SIZE = re.compile(r"([0-9]{1,9})(?:\.[0-9]{1,3})? ?((?:[KMG]i?)?B)\b")
 
 # A distribution's name at the beginning of what people and os-release call it -> os-release's ID
 _DISTRIBUTIONS = {

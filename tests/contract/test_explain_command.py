@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import jsonschema
 import pytest
@@ -108,6 +113,32 @@ def test_nothing_that_a_terminal_obeys_is_printed(log: Callable[..., str]) -> No
         assert not set("\x7f\x9b\u202e") & set(run.stdout + run.stderr)
 
 
+def _wait_until_read(pipe: IO[bytes]) -> None:
+    """Wait until nothing is left in a pipe, and its reader waits for more."""
+    deadline = time.monotonic() + 60
+    while int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.5)
+
+
+@pytest.mark.parametrize(("line", "code", "last"), [
+    (HOOK, FINDINGS, "2 candidates"), (SQUEAK, UNDECIDED, "Undecided: the text was not read to its end"),
+])
+def test_ctrl_c_gives_what_was_found_so_far(line: str, code: int, last: str) -> None:
+    """Where that is no fault, nobody knows what was still to come."""
+    with subprocess.Popen([sys.executable, "-m", "gpudoctor", "explain", *RULES, "-"], cwd=ROOT,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(line.encode() + b"\n")
+        process.stdin.flush()
+        _wait_until_read(process.stdin)
+        process.send_signal(signal.SIGINT)
+        out, said = (stream.decode() for stream in process.communicate(timeout=60))
+    assert (process.returncode, line in " ".join(out.split()), last in out) == (code, True, True)
+    assert "interrupted after 1 lines" in said
+
+
 def test_the_report_can_be_written_to_a_file(log: Callable[..., str], tmp_path: Path) -> None:
     """Then nothing is printed."""
     run = explain(log(HOOK), "-o", str(tmp_path / "report.txt"))
@@ -115,7 +146,7 @@ def test_the_report_can_be_written_to_a_file(log: Callable[..., str], tmp_path: 
     assert "hook-missing" in (tmp_path / "report.txt").read_text()
 
 
-@pytest.mark.parametrize("name", ["GPD9910", "gpd9910", "hook-missing"])
+@pytest.mark.parametrize("name", ["GPD9910", "gpd9910", "hook-missing", "Hook_Missing"])
 def test_a_rule_by_its_id_or_cause_is_its_page(name: str) -> None:
     """It is no input that would have to be explained."""
     run = explain(name)
@@ -125,6 +156,8 @@ def test_a_rule_by_its_id_or_cause_is_its_page(name: str) -> None:
 @pytest.mark.parametrize(("arguments", "code", "says"), [
     (("no-such-cause",), INPUT, "no such file, and no such rule"),
     (("hook-mising",), INPUT, "no such file, and no such rule; did you mean hook-missing?;"),
+    (("hook_mising",), INPUT, "did you mean hook-missing?;"),
+    (("hookmissings",), INPUT, "did you mean hook-missing?;"),
     (("nowhere.log",), INPUT, "no such file"),
     ((".",), INPUT, "is a folder"), (("-", "-"), USAGE, "only once"), ((), USAGE, "Missing argument"),
     (("hook-missing", __file__), USAGE, "is a page"),

@@ -58,6 +58,13 @@ def test_harmless_lines_of_a_success_are_not_told() -> None:
     assert shell(f"echo '{SQUEAK}'").stderr == b""
 
 
+def test_a_line_that_may_mean_the_processor_is_one_line() -> None:
+    """It is harmless on some machines, and on others it is why the GPU was not used."""
+    done = shell(f"echo 'gpu: none'; echo '{HOOK}'")
+    assert (done.returncode, done.stderr.count(b"\n")) == (0, 1)
+    assert b"may not have used a GPU: benign-crane-parked" in done.stderr
+
+
 def test_a_failure_that_says_nothing_known_is_one_line() -> None:
     """It may have nothing to do with a GPU."""
     done = shell("exit 3")

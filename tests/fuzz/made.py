@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from gpudoctor import symptoms
 from gpudoctor.model import RuleDatabase
+from gpudoctor.sources.importers import MARKS
+from tests.sources.stating import SAMPLES
 
 _TOKENS = (
     "\n", "\n", "\n", "\r", "\r\n", "\0", "\t", " ", "\x1b[31m", "\x1b[", "\x1b]0;", "\x07", "\x1b\\", "\x9b",
@@ -26,10 +28,11 @@ _MOST_CHARACTERS = 60_000
 
 @dataclass(frozen=True, kw_only=True)
 class Maker:
-    """Makes files from a source of chance; `real` are lines and whole texts that are known to be read."""
+    """Makes files from a source of chance; `real` are lines that are known to be read, `reports` texts."""
 
     chance: random.Random
     real: Sequence[str]
+    reports: Sequence[str]
     literals: Sequence[str]
     carriers: Sequence[Callable[[str], str]] = field(default_factory=lambda: (
         lambda text: json.dumps({"log": text, "stream": "stderr"}),
@@ -68,13 +71,24 @@ class Maker:
     def _piece(self) -> str:
         chance = self.chance
         kind = chance.random()
-        if kind < 0.4:
+        if kind < 0.2:
             return chance.choice(self.real)
+        if kind < 0.4:
+            return self._report()
         if kind < 0.6:
             return chance.choice(self.literals)
         if kind < 0.9:
             return "".join(chance.choices(_TOKENS, k=chance.randint(1, 8)))
         return "".join(chr(chance.randrange(32, chance.choice((127, 0xD7FF)))) for _ in range(8))
+
+    def _report(self) -> str:
+        """Return a report of another program, or some lines of one."""
+        chance = self.chance
+        lines = chance.choice(self.reports).splitlines(keepends=True)
+        if chance.random() < 0.3:
+            return "".join(lines)
+        start = chance.randrange(len(lines))
+        return "".join(lines[start:start + chance.randint(1, 30)])
 
     def _damaged(self, text: str) -> str:
         chance = self.chance
@@ -85,9 +99,16 @@ class Maker:
         )) + text[end:]
 
 
+def samples() -> list[str]:
+    """Return the reports that the tests of importers read: at least one for each importer."""
+    return [path.read_text("utf-8") for path in sorted(SAMPLES.iterdir())]
+
+
 def maker(seed: int, database: RuleDatabase, reports: Sequence[str]) -> Maker:
-    """Return a maker with the examples and the literals of the database, and real reports."""
+    """Return a maker with the examples and the literals of the database, the samples, and more reports."""
     patterns = (pattern for symptom in database.symptoms for pattern in symptom.patterns)
     literals = sorted({literal for pattern in patterns for literal, _ in symptoms.parts(pattern) if literal})
     lines = [example.line for symptom in database.symptoms for example in symptom.examples]
-    return Maker(chance=random.Random(seed), real=[*lines, *reports], literals=literals)
+    marks = [mark for several in MARKS.values() for mark in several]
+    return Maker(chance=random.Random(seed), real=lines, reports=[*samples(), *reports],
+                 literals=[*literals, *marks * 4])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fuzz.made import maker
+from gpudoctor.sources.importers import MARKS
+from tests.fuzz.made import maker, samples
 from tests.fuzz.trial import growth, problems
 from tests.laws.test_symptoms import database
 
@@ -21,6 +22,12 @@ def test_work_grows_no_faster_than_the_file() -> None:
     """Neither that of the pass nor that of an importer."""
     making = maker(20261121, database(), [])
     assert [problem for _ in range(4) for problem in growth(making.file(), database())] == []
+
+
+def test_every_importer_is_among_what_files_are_made_of() -> None:
+    """What no sample shows the signs of, chance would hardly ever make."""
+    together = "\n".join(samples())
+    assert [name for name, marks in MARKS.items() if not any(mark in together for mark in marks)] == []
 
 
 def test_the_same_seed_makes_the_same_files() -> None:

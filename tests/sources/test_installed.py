@@ -40,7 +40,8 @@ def test_packages_over_one_another(text: str, expected: object) -> None:
         ("jax==0.4.30\njaxlib==0.4.30\njax-cuda12-plugin==0.4.30\n", "cuda", "12"),
         ("jax==0.4.13\njaxlib==0.4.13+cuda11.cudnn86\n", "cuda", "11"),
         ("jax==0.4.30\njaxlib==0.4.30\n", None, None),
-        (f"{HEADING}{OTHERS}jax 0.4.30\njaxlib 0.4.30\n", "cpu", None),
+        (f"{HEADING}{OTHERS}jax 0.4.30\njaxlib 0.4.30\nwheel 0.45\n", "cpu", None),
+        (f"{HEADING}{OTHERS}jax 0.4.30\njaxlib 0.4.30\n", None, None),  # cut off there
     ],
 )
 def test_build_of_jax(text: str, build: str | None, cuda: str | None) -> None:

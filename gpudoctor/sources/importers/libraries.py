@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from gpudoctor.model import Record
 from gpudoctor.sources.found import Found
@@ -38,15 +39,14 @@ def read(text: Text, found: Found) -> None:
 
 def _cache(text: Text, found: Found) -> None:
     for index in text.having("libs found in cache"):
-        records: list[Record] = []
-        for line in text.lines[index + 1:index + _CACHE_LINES]:
-            row = _CACHE.match(line)
-            if row is None:
-                break
-            if row[1].startswith(_GPU_LIBRARIES):
-                records.append({"soname": row[1], "path": row[2]})
-        if records or index + 1 < len(text.lines):
+        below = text.lines[index + 1:index + _CACHE_LINES]
+        rows = [row for row in takewhile(bool, map(_CACHE.match, below)) if row]
+        if rows:
             found.report("ldconfig -p")
+        # Of a list that was filtered or cut off, what it does not show says nothing.
+        if text.lines[index].strip().startswith(f"{len(rows)} libs"):
+            records: list[Record] = [{"soname": row[1], "path": row[2]} for row in rows
+                                     if row[1].startswith(_GPU_LIBRARIES)]
             found.say("loader.cache", tuple(records), text.source(index))
     for index in text.having(" => "):
         row = _CACHE.match(text.lines[index])

@@ -25,6 +25,7 @@ _DRIVER = {"driver version": ("nvml.driver_version", "driver.version"),
            "kmd version": ("nvml.driver_version", "driver.version"),
            "cuda version": ("nvml.cuda_version", "driver.cuda_ceiling"),
            "cuda umd version": ("nvml.cuda_version", "driver.cuda_ceiling")}
+_COUNT = "attached gpus"
 
 
 class _Card:
@@ -70,11 +71,11 @@ def _listing(text: Text, found: Found, start: int) -> None:
         else:
             _of_driver(text, found, index, name, value)
     found.list_cards([_facts(found, text, card) for card in cards])
-    if cards:
-        found.say("nvml.gpu_count", len(cards), text.source(cards[-1].line))
 
 
 def _of_driver(text: Text, found: Found, index: int, name: str, value: str) -> None:
+    if name == _COUNT:  # the listing may be cut off before its last card
+        found.say("nvml.gpu_count", whole_number(value), text.source(index))
     for fact in _DRIVER.get(name, ()):
         if "eprecated" not in value:
             found.say("nvml.init_code", 0, text.source(index))

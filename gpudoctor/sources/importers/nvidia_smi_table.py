@@ -11,6 +11,7 @@ from gpudoctor.sources.lines import Text
 from gpudoctor.sources.values import bytes_in, dotted_version_in
 
 _TABLE_LINES = 600
+_CARD_LINES = 6
 _BUS_ID = re.compile(r"([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-9A-Fa-f])")
 _MODES = frozenset({"On", "Off", "N/A", "TCC", "WDDM", "MCDM", "WDM"})
 _COMPUTE_MODES = {"default": "default", "e. process": "exclusive-process", "e. thread": "exclusive-thread",
@@ -77,8 +78,14 @@ def _body(text: Text, found: Found, start: int) -> None:
     for card in cards:
         _count_processes(card)
     found.list_cards([_facts(found, text, card) for card in cards])
-    if cards:
+    if cards and _is_closed(text, cards[-1]):
         found.say("nvml.gpu_count", len(cards), text.source(cards[-1].line))
+
+
+def _is_closed(text: Text, card: _Row) -> bool:
+    """Say whether a card's rows come to their end; where the text is cut off within them, more may follow."""
+    below = text.lines[card.line + 1:card.line + _CARD_LINES]
+    return any(line.lstrip("| ").startswith("+-") or "rocesses" in line for line in below)
 
 
 def _ends(text: Text, index: int) -> bool:

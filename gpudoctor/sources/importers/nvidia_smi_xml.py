@@ -65,8 +65,6 @@ def _document(text: Text, found: Found, start: int, end: int) -> None:
         elif words:
             _of_driver(found, path, words, text.source(text.index_at(position)))
     found.list_cards([_facts(found, text, card) for card in cards])
-    if cards:
-        found.say("nvml.gpu_count", len(cards), text.source(cards[-1].line))
 
 
 def _elements(whole: str, start: int, end: int) -> Iterator[tuple[str, str, int]]:
@@ -93,6 +91,8 @@ def _of_driver(found: Found, path: str, words: str, source: str) -> None:
     elif path in ("nvidia_smi_log/cuda_version", "nvidia_smi_log/cuda_umd_version"):
         found.say("nvml.cuda_version", version, source)
         found.say("driver.cuda_ceiling", version, source)
+    elif path == "nvidia_smi_log/attached_gpus":  # the document may be cut off before its last card
+        found.say("nvml.gpu_count", whole_number(words), source)
 
 
 def _of_card(card: _Card, path: str, words: str) -> None:

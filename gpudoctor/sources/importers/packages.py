@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from gpudoctor.sources.found import NAMES, Found
 from gpudoctor.sources.lines import Text
+from gpudoctor.sources.stated import Rank
 
 _LIST_LINES = 3000
 _WHOLE = 12  # rows: a shorter list was filtered, or cut out by hand
+# pip sorts its lists: one whose last name comes before this was cut off above what its absence would tell.
+_LAST_THAT_TELLS = "nvidia-~"
+_PARTIAL = re.compile(r"\bpip[0-9.]{0,5} list\b.{0,80}(?:\||\s-(?!v\b|-verbose|-format|-disable|-no-)[a-z-])")
+_LEGACY = re.compile(r"[ \t]{0,8}([A-Za-z0-9_][A-Za-z0-9._-]{0,80}) "
+                     r"\(([0-9][A-Za-z0-9.!+_-]{0,60})(?:, [^()]{1,200})?\)\s{0,4}")
+_LEGACY_ROWS = 3  # so many below one another are a list of pip's before 18, which has no heading
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,80}")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.!+_-]{0,60}")
 _FREEZE = re.compile(r"[ \t*+-]{0,12}(?:\[(?:pip[23]?|conda)\][ \t]{1,4})?"
@@ -33,7 +41,8 @@ def read(text: Text, found: Found) -> None:
         if "==" in line:
             row = _FREEZE.fullmatch(line)
             if row:
-                _package(text, found, index, row[1], row[2])
+                if not _is_taken_away(text, index):
+                    _package(text, found, index, row[1], row[2])
                 continue
         start = line.lstrip()[:24]
         if index <= listing_until:
@@ -42,12 +51,13 @@ def read(text: Text, found: Found) -> None:
             listing_until = _listing(text, found, index)
         elif start[:1].isalpha() or start.startswith(("[conda]", "[pip")):
             _row(text, found, index, line)
+    _legacy(text, found)
     _said_by_pip(text, found)
     _shown(text, found)
 
 
 def _package(text: Text, found: Found, index: int, name: str, version: str) -> None:
-    if (name.lower().replace("_", "-"), version) in found.packages:
+    if (_normal(name), version) in found.packages:
         return  # said before; its line need not be worked out
     found.package(name, version, text.source(index))
 
@@ -55,8 +65,9 @@ def _package(text: Text, found: Found, index: int, name: str, version: str) -> N
 def _listing(text: Text, found: Found, heading: int) -> int:
     """Read the rows below a heading until one that is none; return the last line of the list."""
     is_conda = "uild" in text.lines[heading]
-    blanks = 0
+    blanks = rows = 0
     index = heading
+    last = ""
     for index in range(heading + 1, min(heading + _LIST_LINES, len(text.lines))):
         words = text.lines[index].split()
         if not words:
@@ -69,12 +80,49 @@ def _listing(text: Text, found: Found, heading: int) -> int:
         if len(words) < 2 or not (_NAME.fullmatch(words[0]) and _VERSION.fullmatch(words[1])):
             break
         _package(text, found, index, words[0], words[1])
+        last, rows = _normal(words[0]), rows + 1
         if is_conda and len(words) > 2:
             _conda_build(found, words[0], words[2], text.source(index))
     found.report("conda list" if is_conda else "pip list")
-    if not is_conda and index - heading > _WHOLE:
+    if not is_conda and rows >= _WHOLE and last > _LAST_THAT_TELLS and not _is_partial(text, heading):
         found.whole_list = text.source(heading)
     return index - 1
+
+
+def _is_partial(text: Text, heading: int) -> bool:
+    """Say whether the list shows some packages alone: those that are outdated, or that a command chose."""
+    asked = any(_PARTIAL.search(line[:400]) for line in text.lines[max(0, heading - 2):heading])
+    return asked or "Latest" in text.lines[heading]
+
+
+def _legacy(text: Text, found: Found) -> None:
+    """Read lists of `name (version)`, as pip printed them before 18."""
+    end = -1
+    for first in text.having(" ("):
+        if first <= end:
+            continue
+        below = text.lines[first:first + _LIST_LINES]
+        rows = [row for row in takewhile(bool, map(_LEGACY.fullmatch, below)) if row]
+        end = first + len(rows) - 1
+        if len(rows) < _LEGACY_ROWS:
+            continue
+        for index, row in enumerate(rows, start=first):
+            _package(text, found, index, row[1], row[2])
+        found.report("pip list")
+        if len(rows) >= _WHOLE and _normal(rows[-1][1]) > _LAST_THAT_TELLS:
+            found.whole_list = text.source(first)
+
+
+def _normal(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _is_taken_away(text: Text, index: int) -> bool:
+    """Say whether uv says of a line " - name==version" that it uninstalled it, as lines around it show."""
+    if not text.lines[index].startswith(" - "):
+        return False
+    around = text.lines[max(0, index - 1):index + 2]
+    return any(line.startswith((" + ", "Uninstalled ")) for line in around)
 
 
 def _row(text: Text, found: Found, index: int, line: str) -> None:
@@ -86,7 +134,9 @@ def _row(text: Text, found: Found, index: int, line: str) -> None:
         return
     if "." not in words[1] or not _NAME.fullmatch(words[0]):
         return
-    if len(words) == 2 or is_conda or _BUILD.match(words[2]):
+    if len(words) == 2 and words[0].lower() == "cuda":  # a column of a report, and no distribution
+        found.say("text.cuda", words[1], text.source(index), Rank.STATED)
+    elif len(words) == 2 or is_conda or _BUILD.match(words[2]):
         _package(text, found, index, words[0], words[1])
         if len(words) > 2:
             _conda_build(found, words[0], words[2], text.source(index))
@@ -164,7 +214,7 @@ def from_document(document: object, source: str, found: Found) -> bool:
             if isinstance(row.get("build_string"), str):
                 _conda_build(found, row["name"], row["build_string"][:80], where)
     is_conda = any("build_string" in row for row in rows)
-    if not is_conda and len(rows) > _WHOLE:
+    if not is_conda and len(rows) >= _WHOLE and not any("latest_version" in row for row in rows):
         found.whole_list = source
     found.report("conda list" if is_conda else "pip list")
     return True
