@@ -296,4 +296,4 @@ def _symptom(raw: Mapping[str, Any]) -> SymptomPattern:
 
 def _suspects(raw: Sequence[Mapping[str, Any]]) -> tuple[Suspect, ...]:
     return tuple(Suspect(cause=one["cause"], weight=one["weight"], when=_conditions(one.get("when", ())),
-                         because=one.get("because")) for one in raw)
+                         because=one.get("because"), anyway=one.get("anyway", False)) for one in raw)

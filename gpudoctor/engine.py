@@ -187,15 +187,16 @@ def judge_block(block: Detect, subject: Subject, tables: Tables) -> Holding:
     return Holding(truth=Truth.UNKNOWN if unknowns else Truth.TRUE, unknowns=tuple(unknowns))
 
 
-def judge(rule: Rule, subject: Subject, tables: Tables) -> Finding | Undecided | None:
-    """Return a finding, an undecided verdict, or None when the rule is clear for this subject."""
+def judge(rule: Rule, subject: Subject, tables: Tables, *, worded: bool = True) -> Finding | Undecided | None:
+    """Return a finding (without words unless `worded`), an undecided verdict, or None when it is clear."""
     verdicts = [(block, judge_block(block, subject, tables)) for block in rule.detect]
     matched = [block for block, holding in verdicts if holding.truth is Truth.TRUE]
     if matched:
         best = min(matched, key=lambda block: block.certainty is not Certainty.CERTAIN)
         return Finding(
             rule=rule.id, cause=rule.cause, certainty=best.certainty, severity=rule.severity,
-            subject=subject.name, message=fill(rule.summary, subject), evidence=evidence_of(best, subject))
+            subject=subject.name, message=fill(rule.summary, subject) if worded else "",
+            evidence=evidence_of(best, subject) if worded else ())
     open_blocks = [holding for _, holding in verdicts if holding.truth is Truth.UNKNOWN]
     if not open_blocks:
         return None
@@ -206,7 +207,7 @@ def judge(rule: Rule, subject: Subject, tables: Tables) -> Finding | Undecided |
                      reasons=tuple(reasons.values()), asked=bool(asked))
 
 
-def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables) -> Judgement:
+def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables, *, worded: bool = True) -> Judgement:
     """Judge every rule for every subject of its scope, in the order of the rules."""
     findings: list[Finding] = []
     undecided: list[Undecided] = []
@@ -214,7 +215,7 @@ def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables) -> Judge
         if rule.withdrawn is not None:
             continue
         for subject in subjects[rule.scope]:
-            match judge(rule, subject, tables):
+            match judge(rule, subject, tables, worded=worded):
                 case Finding() as finding:
                     findings.append(finding)
                 case Undecided() as open_verdict:

@@ -207,6 +207,7 @@ gpu.driver_kernel | text | smoke | | the checked driver-API kernel: passed, wron
 gpu.driver_kernel_answer | text | smoke | | the code that kept the checked kernel from its end, as a text that can stand in lists; 0 where none did
 gpu.memory_free_bytes | integer | derive | | memory on the card that nobody uses
 gpu.architecture | text | derive | | name of the generation that its compute capability belongs to
+gpu.driver_fit | text | derive | | whether the loaded driver's branch serves the card by the tables: "serves", "too-new" or "too-old"
 gpu.hidden | flag | derive | | whether CUDA_VISIBLE_DEVICES hides the card while others stay visible
 framework.name | text | frameworks | | tensorflow, torch, jax or paddle
 framework.distribution | text | frameworks | | the distribution that provides it (tensorflow-cpu, torch, ...)
@@ -219,6 +220,7 @@ framework.build | text | frameworks | | cuda, cpu, rocm or xpu, as the build inf
 framework.cuda | cuda_version | frameworks | | CUDA it was built for, as the files on disk say
 framework.cudnn | cudnn_version | frameworks | | cuDNN it was built for, as the files on disk say
 framework.tags | texts | frameworks | | wheel tags
+framework.is_server_wheel | flag | derive | | whether its wheel is one that is built for servers of its architecture, by its version and tags
 framework.code_library_sha256 | text | frameworks | | sha256 of its device-code library as RECORD lists it
 framework.code | records | frameworks | | device code found in its libraries (import depth): sass, ptx, fat_binaries
 framework.requires_nvidia | texts | frameworks | | nvidia-* distributions it always requires
@@ -243,6 +245,8 @@ driver.loaded_version | driver_version | derive | | the kernel module that is lo
 driver.cuda_ceiling | cuda_version | derive | | newest CUDA the libcuda in use runs; else by NVML or the driver's version
 driver.works | flag | derive | | whether cuInit succeeded
 driver.ready | flag | derive | | whether frameworks can be judged: no without a card, not asked before the driver works
+system.takes_server_wheels | flag | derive | | whether wheels built for servers are for this machine: not on a Jetson board before the JetPack that says so
+driver.cards_left_out | integer | derive | | cards that the loaded driver does not list and that its branch does not serve
 driver.present | flag | derive | | whether any part of an NVIDIA driver was seen
 system.nvidia_gpus | integer | derive | | NVIDIA cards seen by any means
 system.nvidia_host | flag | derive | | whether /sys or /proc shows that this machine (or the container's host) has NVIDIA hardware
@@ -350,7 +354,9 @@ framework.python_versions | texts | derive | | Python versions its release has G
 framework.fitting_release | text | derive | | newest release with code for every card here that this driver, Python and glibc run (torch==2.10.0)
 framework.gpu_release | text | derive | | the CUDA build of the installed release if it fits here, else the fitting release
 framework.gpu_requirement | text | derive | | what pip is to install for it
+framework.gpu_arguments | command | derive | | what pip is told for it: the requirement, and the index where it is another
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
+framework.fitting_arguments | command | derive | | what pip is told for it (torch==2.14.1+cu126 --index-url URL)
 framework.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, enough for the framework and the cards
 framework.driver_command | command | derive | | how to install that driver on this distribution
 framework.stages_passed | texts | derive | | smoke stages that ran on a GPU, proven, with the right result

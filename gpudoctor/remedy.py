@@ -156,7 +156,7 @@ def prove(fix: Fix, subject: Subject, finding: Finding, before: Judgement, snaps
     if after_snapshot is None:
         return None
     subjects = derive.subjects(after_snapshot, database)
-    after = evaluate(subjects, database.rules, database.tables)
+    after = evaluate(subjects, database.rules, database.tables, worded=False)
     matched = {key_of(f) for f in after.findings}
     unseen = {(u.rule, u.subject) for u in after.undecided}
     if key_of(finding) in matched or key_of(finding) in unseen:

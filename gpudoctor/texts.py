@@ -9,6 +9,7 @@ from gpudoctor import symptoms
 from gpudoctor.engine import show
 from gpudoctor.explain import Quoted, Reading, Said, explain
 from gpudoctor.explain.answers import answered
+from gpudoctor.explain.context import is_context
 from gpudoctor.explain.wording import joined, retold
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
@@ -83,7 +84,7 @@ def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     together = [said for said in _answers(seen, database) if said.id not in seen.shown]
     yield from together
     known = {*seen.shown, *(said.id for said in together)}
-    has_fault = any(not one.benign for one in database.symptoms if one.id in known)
+    has_fault = any(not (one.benign or is_context(one)) for one in database.symptoms if one.id in known)
     for said in _retold(seen, database, of_people_alone=has_fault):
         if said.id not in known:
             known.add(said.id)

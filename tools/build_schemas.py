@@ -161,7 +161,8 @@ def recommendation_schema() -> dict[str, Any]:
         "environment": {"type": "object", "additionalProperties": TEXT}, "image": text_or_null,
         "pins": TEXTS, "notes": TEXTS, "verdict": {"enum": [fit.value for fit in Fit]},
         "rejected_by": rejections, "why": TEXTS})
-    last = _object({"framework": TEXT, "version": TEXT, "cuda": text_or_null, "python": TEXTS})
+    last = _object({"framework": TEXT, "version": TEXT, "cuda": text_or_null, "python": TEXTS,
+                    "is_ptx": {"type": "boolean"}})
     return {"$schema": DIALECT, "title": RECOMMENDATION_SCHEMA, **_object({
         "schema": {"const": RECOMMENDATION_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
         "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
@@ -174,7 +175,9 @@ def recommendation_schema() -> dict[str, Any]:
         "conflict": {**TEXTS, "description": "the smallest set of what was asked for that nothing fits"},
         "last": {"type": "array", "items": last,
                  "description": "where nothing fits: the newest releases with code for the cards"},
-        "unserved": {"type": "array", "items": _object({"framework": TEXT, "oldest": TEXT, "newest": TEXT}),
+        "unserved": {"type": "array", "items": _object({
+            "framework": TEXT, "oldest": TEXT, "newest": TEXT,
+            "would_be": {"enum": ["older", "newer", "nowhere"]}}),
                      "description": "where nothing fits: frameworks of which no release that is known, from "
                                     "the oldest to the newest, has code for the cards"}})}
 

@@ -48,10 +48,13 @@ need_shells() {
     [ -z "$missing" ] || install_packages $missing || say "the tests of these shells will be skipped"
 }
 
-# what generated Dockerfiles are built with
+# what generated Dockerfiles are built with, and what reads the file for Compose
 need_engine() {
-    if [ "$(id -u)" != 0 ] || { command -v dockerd && command -v debootstrap; } >/dev/null; then return; fi
-    install_packages docker.io debootstrap || say "the tests that build images will be skipped"
+    [ "$(id -u)" = 0 ] || return 0
+    { command -v dockerd && command -v debootstrap; } >/dev/null ||
+        install_packages docker.io debootstrap || say "the tests that build images will be skipped"
+    command -v docker-compose >/dev/null ||
+        install_packages docker-compose || say "the test of the file for Compose will be skipped"
 }
 
 make_venv() {

@@ -1,12 +1,14 @@
 """Lay facts over a snapshot: what a fix would change, what a case of a rule states, what `--assume` says.
 
-Beside catalogued facts there are five names that stand for many at once: `driver` (a working driver of that
-version, or "none"), `cc` (one healthy card of each compute capability, or "none"), `python`, `glibc`, and
-`release` ("torch==2.15.0": that release, installed with its CUDA libraries as its table row says).
+Beside catalogued facts there are names that stand for many at once: `driver` (a working driver of that
+version, or "none"), `cc` (one healthy card of each compute capability, or "none"), `card` or `gpu` (the same
+by the product's name), `python`, `glibc`, and `release` ("torch==2.15.0": that release, installed with its
+CUDA libraries as its table row says).
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,13 +17,14 @@ from gpudoctor.assume import machines
 from gpudoctor.assume.laying import AssumptionError, require_version
 from gpudoctor.assume.observed import seen_by_running, unobserved
 from gpudoctor.assume.releases import items, releases
+from gpudoctor.assume.supposed import require_cards, with_consequences
 from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.facts import CATALOGUE, LISTS, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
 
 __all__ = ["ALIASES", "AssumptionError", "Place", "assumed", "blank", "lay", "parse_assumption",
-           "seen_by_running", "unobserved"]
+           "seen_by_running", "supposed", "unobserved"]
 
 
 @frozen
@@ -86,11 +89,33 @@ def parse_assumption(text: str) -> tuple[str, Value]:
     if not equals or not name:
         raise AssumptionError(f"{text!r}: write FACT=VALUE, for example driver=570.86.15")
     if name in ALIASES:
-        return name, raw.strip()
+        return name, _well_formed(name, raw.strip())
     spec = CATALOGUE.get(name)
     if spec is None:
-        raise AssumptionError(f"there is no fact called {name!r}; `gpudoctor facts` lists them all")
+        near = difflib.get_close_matches(name[:80], (*ALIASES, *CATALOGUE), n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise AssumptionError(f"there is no fact called {name!r}{hint}; `gpudoctor facts` lists them all")
     return name, _parse_value(name, spec.type, raw.strip())
+
+
+def _well_formed(name: str, raw: str) -> str:
+    """Return the value of a name that stands for many facts; raise `AssumptionError` for another form."""
+    form = _FORMS.get(name)
+    if raw == "none" or form is None:
+        return raw
+    pattern, example = form
+    for part in raw.split(",") if name == "cc" else (raw,):
+        if re.fullmatch(pattern, part.strip()) is None:
+            raise AssumptionError(f"{name}={raw[:80]}: {part.strip()[:80]!r} is not a version like those of "
+                                  f"{example}")
+    return raw
+
+
+_FORMS = {
+    "cc": ("[0-9]{1,2}[.][0-9]", "a compute capability: 9.0"),
+    "glibc": ("[0-9]{1,2}[.][0-9]{1,3}([.][0-9]{1,3})?", "the C library: 2.31"),
+    "python": ("[0-9]{1,2}[.][0-9]{1,2}([.][0-9a-z]{1,8})?", "Python: 3.12"),
+}
 
 
 def _parse_value(name: str, kind: FactType, raw: str) -> Value:
@@ -114,8 +139,16 @@ def _parse_value(name: str, kind: FactType, raw: str) -> Value:
 
 ALIASES: Mapping[str, Callable[[Snapshot, Value, Tables, str], Snapshot]] = {
     "driver": machines.driver, "cc": machines.cards, "python": machines.python, "glibc": machines.glibc,
-    "release": releases,
+    "release": releases, "card": machines.products, "gpu": machines.products,
 }
+
+
+def supposed(snapshot: Snapshot, pairs: Sequence[tuple[str, Value]], tables: Tables) -> Snapshot:
+    """Return the machine as `--assume` says, with what follows; raise `AssumptionError`."""
+    facts = assumed(pairs)
+    require_cards(snapshot, facts)
+    laid = lay(unobserved(snapshot, facts, framework=None), facts, tables, source=ASSUMED)
+    return with_consequences(laid, facts, ASSUMED)
 
 
 def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
@@ -125,10 +158,19 @@ def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
         before = facts.get(name)
         if name in _REPEATABLE and isinstance(before, Known):
             facts[name] = replace(before, value=(*items(before.value), *items(value)))
+        elif isinstance(before, Known) and before.value != value:
+            raise AssumptionError(f"{name}={before.value} and {name}={value} contradict one another: "
+                                  "assume one of them")
         else:
             facts[name] = Known(value=value, source=ASSUMED)
-    # a driver drives the cards there are: whichever was written first, the cards come first
-    return {name: facts[name] for name in sorted(facts, key=lambda name: name != "cc")}
+    named = [name for name in _CARDS if name in facts]
+    if len(named) > 1:
+        raise AssumptionError(f"{named[0]} and {named[1]} both say which cards there are: use one of them")
+    # what a driver does depends on the cards and the machine: they come first, whichever was written first
+    ordered = sorted(facts, key=lambda name: (name not in _CARDS, name not in _BEFORE))
+    return {name: facts[name] for name in ordered}
 
 
-_REPEATABLE = ("cc", "release")
+_CARDS = ("cc", "card", "gpu")
+_REPEATABLE = (*_CARDS, "release")
+_BEFORE = ("system.jetson", "system.wsl", "system.architecture", "container.runtime", "gpu.pci_driver")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, require_version, with_host
+from gpudoctor.assume.products import capability_of
 from gpudoctor.assume.releases import items
-from gpudoctor.derive.view import as_texts, floor_row
+from gpudoctor.derive import branches, jetson
+from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.facts import CATALOGUE, promised
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Table, Tables, Unknown, Value
 
-_FOR_GUESTS = "vfio-pci"
 _NOT_ASKED = Unknown(reason="nothing was run", asked=False)
 
 
@@ -26,13 +27,14 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
     row = floor_row(table, "driver", version) if table is not None else None
     if row is None:
         raise AssumptionError(f"driver={version}: the rule database does not reach back to this driver")
-    ceiling = _ceiling(version, row, tables["driver_branches"])
-    cards = 0 if isinstance(snapshot.gpus, Unknown) else sum(not _reserved(card) for card in snapshot.gpus)
+    listed = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
+    states = [_under(card, version, snapshot, tables) for card in listed]
+    cards = states.count(_SERVED)
     modules = snapshot.host.get("system.gpu_modules")
     others = as_texts(modules.value) if isinstance(modules, Known) else ()
     loaded = sorted({"nvidia", "nvidia_uvm", *(m for m in others if m.startswith("nvidia"))})
     files: tuple[Record, ...] = ({"path": "libcuda.so.1", "version": version, "version_source": source},)
-    listed = with_host(snapshot, source, {
+    laid = with_host(snapshot, source, {
         "driver.kernel_version": version, "system.gpu_modules": tuple(loaded),
         "driver.libcuda_file_version": version, "driver.libcuda_files": files,
         "driver.libnvidia_ml_file_version": version, "driver.libnvidia_ml_files": files,
@@ -41,36 +43,55 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
         "nvml.library": "libnvidia-ml.so.1", "nvml.init_code": 0, "nvml.driver_version": version,
         "nvml.gpu_count": cards,
         "cuda.library": "libcuda.so.1", "cuda.library_version": version, "cuda.load_error": None,
-        **_initialised(cards, snapshot)})
-    answers = dict.fromkeys(("nvml.cuda_version", "cuda.ceiling"), replace(ceiling, source=source)
-                            if isinstance(ceiling, Known) else ceiling)
-    listed = replace(listed, host={**listed.host, **answers})
-    working: dict[str, Fact] = {name: Known(value=flag, source=source) for name, flag in
-                                (("gpu.in_nvml", True), ("gpu.in_cuda", True), ("gpu.lost", False))}
-    working["gpu.nvml_code"] = Known(value=0, source=source)
-    working["gpu.pci_driver"] = Known(value="nvidia", source=source)
-    if not isinstance(listed.gpus, Unknown):
-        listed = replace(listed, gpus=tuple(card if _reserved(card) else {**card, **working}
-                                            for card in listed.gpus))
-    return _bind(listed, source)
+        **_initialised(cards, snapshot, refused=_REFUSED in states)})
+    board = snapshot.host.get("system.jetson")
+    ceiling = (jetson.cuda_ceiling(str(board.value), tables) if isinstance(board, Known) else
+               _ceiling(version, row, tables["driver_branches"], source))
+    laid = replace(laid, host={**laid.host, **dict.fromkeys(("nvml.cuda_version", "cuda.ceiling"), ceiling)})
+    if not isinstance(laid.gpus, Unknown):
+        laid = replace(laid, gpus=tuple({**card, **_answers(state, source)}
+                                        for card, state in zip(laid.gpus, states, strict=True)))
+    return _bind(laid, source)
 
 
-def _ceiling(version: str, row: Mapping[str, Value], table: Table) -> Known | Unknown:
+_RESERVED, _REFUSED, _SERVED = "reserved", "refused", "served"
+
+
+def _under(card: Facts, version: str, snapshot: Snapshot, tables: Tables) -> str:
+    """Return what becomes of a card under a driver; one of a branch that has no code for it leaves it out."""
+    if _reserved(card):
+        return _RESERVED
+    fit = branches.fit(card, version, snapshot.host, tables)
+    return _REFUSED if isinstance(fit, Known) and fit.value != "serves" else _SERVED
+
+
+def _answers(state: str, source: str) -> Facts:
+    """Return what the driver's libraries say of a card in that state."""
+    if state == _RESERVED:
+        return {}
+    serves = state == _SERVED
+    values: dict[str, Value] = {"gpu.in_nvml": serves, "gpu.in_cuda": serves, "gpu.lost": False,
+                                "gpu.nvml_code": 0, "gpu.pci_driver": "nvidia"}
+    return {name: Known(value=value, source=source) for name, value in values.items()}
+
+
+def _ceiling(version: str, row: Mapping[str, Value], table: Table, source: str) -> Fact:
     """Return what a driver would answer for its CUDA; of a branch newer than the table nobody knows."""
     newest = max(versions.parse(str(known["driver"])).major for known in table.rows)
     if versions.parse(version).major > newest:
         return Unknown(reason=f"an assumed driver does not answer, and {version} is newer than the rules")
-    return Known(value=row["cuda"], source="")
+    return Known(value=row["cuda"], source=source)
 
 
-def _initialised(cards: int, snapshot: Snapshot) -> Mapping[str, Value | None]:
-    """Return what cuInit and the count of devices answer: where the bus holds no card, that there is none.
+def _initialised(cards: int, snapshot: Snapshot, *, refused: bool) -> Mapping[str, Value | None]:
+    """Return what cuInit and the count of devices answer: where the driver has no card, that there is none.
 
     In a container and under WSL a card may show only once the driver works.
     """
     own = all(isinstance(snapshot.host.get(name), Absent) for name in ("container.runtime", "system.wsl"))
     on_bus = snapshot.host.get("system.pci_nvidia")
-    if cards == 0 and own and isinstance(on_bus, Known) and not on_bus.value:
+    empty = own and isinstance(on_bus, Known) and not on_bus.value
+    if cards == 0 and (refused or empty):
         return {"cuda.init_code": 100, "cuda.init_name": "CUDA_ERROR_NO_DEVICE", "cuda.device_count": None}
     return {"cuda.init_code": 0, "cuda.init_name": "CUDA_SUCCESS", "cuda.device_count": cards}
 
@@ -78,7 +99,7 @@ def _initialised(cards: int, snapshot: Snapshot) -> Mapping[str, Value | None]:
 def _reserved(card: Facts) -> bool:
     """Return whether a card is set aside for virtual machines: no driver gets it."""
     bound = card.get("gpu.pci_driver")
-    return isinstance(bound, Known) and bound.value == _FOR_GUESTS
+    return isinstance(bound, Known) and bound.value == branches.FOR_GUESTS
 
 
 def _bind(snapshot: Snapshot, source: str) -> Snapshot:
@@ -86,7 +107,8 @@ def _bind(snapshot: Snapshot, source: str) -> Snapshot:
     fact = snapshot.host.get("system.pci_nvidia")
     if not isinstance(fact, Known) or not isinstance(fact.value, tuple):
         return snapshot
-    bound = tuple({**record, "driver": _FOR_GUESTS if record.get("driver") == _FOR_GUESTS else "nvidia"}
+    guests = branches.FOR_GUESTS
+    bound = tuple({**record, "driver": guests if record.get("driver") == guests else "nvidia"}
                   for record in fact.value
                   if isinstance(record, Mapping) and str(record.get("class", "")).startswith("0x03"))
     rest = tuple(record for record in fact.value if isinstance(record, Mapping)
@@ -104,7 +126,7 @@ def _no_driver(snapshot: Snapshot, source: str) -> Snapshot:
     return with_host(snapshot, source, values)
 
 
-def cards(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
+def cards(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
     """Return the snapshot with one healthy card of each compute capability, in place of its own."""
     listed = () if value == "none" else items(value)
     capabilities = [part.strip() for item in listed for part in item.split(",")]
@@ -115,7 +137,38 @@ def cards(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
     count: dict[str, Value | None] = {} if gpus else {"system.pci_nvidia": ()}
     if not gpus or (isinstance(works, Known) and works.value == 0):
         count.update(dict.fromkeys(("nvml.gpu_count", "cuda.device_count", "driver.proc_gpus"), len(gpus)))
-    return with_host(replace(snapshot, gpus=gpus), source, count)
+    host = {**snapshot.host, **_on_bus(snapshot, gpus, tables)}
+    return with_host(replace(snapshot, gpus=gpus, host=host), source, count)
+
+
+def products(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
+    """Return the snapshot with one healthy card of each product, in place of its own."""
+    names = items(value)
+    laid = cards(snapshot, tuple(capability_of(name, tables) for name in names), tables, source)
+    assert not isinstance(laid.gpus, Unknown)
+    return replace(laid, gpus=tuple({**card, "gpu.name": Known(value=name, source=source)}
+                                    for card, name in zip(laid.gpus, names, strict=True)))
+
+
+def _on_bus(snapshot: Snapshot, gpus: tuple[Facts, ...], tables: Tables) -> dict[str, Fact]:
+    """Return what the bus shows: a device of another generation than all of these cards is none of them."""
+    name = "system.pci_nvidia"
+    fact = snapshot.host.get(name)
+    if not isinstance(fact, Known):
+        return {}
+    generations = {row["generation"] for card in gpus if (row := branches.row_of_card(card, tables))}
+    kept = tuple(record if _is_of(record, generations, tables) else
+                 {key: value for key, value in record.items() if key != "device"}
+                 for record in as_records(fact.value))
+    return {name: replace(fact, value=kept)}
+
+
+def _is_of(record: Record, generations: Collection[Value], tables: Tables) -> bool:
+    """Return whether a device may be a card of these generations, or is no card."""
+    if not text_in(record, "class").startswith(branches.DISPLAY_CLASS) or "kernel_modules" not in tables:
+        return True
+    row = branches.of_device(tables["kernel_modules"], text_in(record, "device"))
+    return not generations or row is None or row["generation"] in generations
 
 
 def _card(index: int, capability: str, source: str) -> Facts:

@@ -12,12 +12,13 @@ from gpudoctor.candidates.ground import Ground, capabilities, ground_of
 from gpudoctor.candidates.images import images_of
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.sets import judged_sets, smallest_conflict
-from gpudoctor.candidates.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.candidates.wishes import Wish, WishError, parse
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Change
 from gpudoctor.model import Ground as GroundInWords
 from gpudoctor.model import Known, LastStack, Recommendation, RuleDatabase, Snapshot, Unserved
+from gpudoctor.versions import parse as parse_version
 
 __all__ = ["EXIT_NOTHING", "EXIT_SOMETHING", "Asked", "WishError", "recommend", "refuse"]
 
@@ -26,11 +27,16 @@ EXIT_SOMETHING, EXIT_NOTHING = 0, 1
 
 @frozen
 class Asked:
-    """What is asked for; `why` are releases whose chain of reasons is wanted."""
+    """What is asked for; `why` are releases whose chain of reasons is wanted.
+
+    `python` is the version to install for; `only_python` the one that an image has to have as well, None
+    where it may bring another.
+    """
 
     frameworks: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
     python: str | None = None
+    only_python: str | None = None
     image: bool = False
     pre: bool = False
     may_change: tuple[str, ...] = ()
@@ -42,8 +48,20 @@ def refuse(asked: Asked, database: RuleDatabase) -> tuple[Wish, ...]:
     for kind in asked.may_change:
         if kind not in KINDS:
             raise WishError(f"--may-change {kind[:80]!r}: write {' or '.join(KINDS)}, or both with a comma")
-    reasons = parse(asked.why, database.tables, pre=asked.pre)
-    return parse(asked.frameworks, database.tables, pre=asked.pre) or reasons
+    reasons = _asked_why(asked, database)
+    return parse(asked.frameworks, database.tables, pre=asked.pre) or _each_once(reasons)
+
+
+def _asked_why(asked: Asked, database: RuleDatabase) -> list[Wish]:
+    """Return the releases whose reasons are wanted: each is a question of its own, also of one framework."""
+    return [wish for text in asked.why for wish in parse((text,), database.tables, pre=asked.pre)]
+
+
+def _each_once(reasons: Sequence[Wish]) -> tuple[Wish, ...]:
+    """Return one wish for each framework; of one that is asked about several times, any release will do."""
+    names = [wish.framework for wish in reasons]
+    return tuple(dict.fromkeys(wish if names.count(wish.framework) == 1 else Wish(framework=wish.framework)
+                               for wish in reasons))
 
 
 def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recommendation:
@@ -59,8 +77,10 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     if is_set and all(fitting.values()):
         found = list(judged_sets(wishes, fitting, judge))
     listed = [told.candidate(one, judge.base, why=False) for one in found if not asked.image]
-    listed += [told.without_build(wish, judge.base) for wish in wanted if not alone[wish.framework]]
-    listed += [image for wish in wanted if not is_set for image in images_of(wish, judge.base)]
+    listed += [told.without_build(wish, judge.base) for wish in wanted
+               if not alone[wish.framework] and not asked.image]
+    listed += [image for wish in wanted if not is_set
+               for image in images_of(wish, judge.base, asked.only_python)]
     offered = any(one.offered for one in listed)
     explained = [judge.of((stack,)) for stack in _reasons(asked, judge)]
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
@@ -88,7 +108,7 @@ def _reasons(asked: Asked, judge: Judge) -> list[Stack]:
     Of a framework without one release named, the newest, and the newest that nothing objects to.
     """
     found: list[Stack] = []
-    for wish in parse(asked.why, judge.base.database.tables, pre=asked.pre):
+    for wish in dict.fromkeys(_asked_why(asked, judge.base.database)):
         some = _listed(wish, judge.base, asked)
         fitting = next((stack for stack in some if judge.fits(stack)), None)
         few = [*some[:1], *([fitting] if fitting is not None and fitting not in some[:1] else [])]
@@ -146,16 +166,32 @@ def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
     """Yield of each framework the newest release with code for every card here."""
     for name in names:
         for newest in itertools.islice(_serving(name, base), 1):
-            yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons)
+            yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons,
+                            is_ptx=newest.has_ptx_alone(capabilities(base)))
 
 
 def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:
     """Yield each framework of which no release that is known has code for the cards here."""
     for name in names if capabilities(base) else ():
-        known = [stack.version for stack in stacks_of(name, base.platform, base.database.tables)
+        known = [stack for stack in stacks_of(name, base.platform, base.database.tables)
                  if stack.is_measured and not stack.is_prerelease]
         if known and not any(True for _ in _serving(name, base)):
-            yield Unserved(framework=name, oldest=known[-1], newest=known[0])
+            yield Unserved(framework=name, oldest=known[-1].version, newest=known[0].version,
+                           would_be=_would_be(known, base))
+
+
+def _would_be(known: Sequence[Stack], base: Ground) -> str:
+    """Return where a release for the cards would be if there were one: beyond one end of what is known, or
+    "nowhere", as each card has releases of its own, and no release has code for all.
+    """
+    architectures = base.database.tables.get("architectures")
+    listed = [str(row["compute_capability"]) for row in (architectures.rows if architectures else ())]
+    served = [card for card in listed if any(stack.serves((card,)) for stack in known)]
+    alone = [card for card in capabilities(base) if not any(stack.serves((card,)) for stack in known)]
+    if not alone:
+        return "nowhere"
+    oldest = min(map(parse_version, served), default=None)
+    return "older" if oldest is not None and min(map(parse_version, alone)) < oldest else "newer"
 
 
 def _in_words(base: Ground) -> GroundInWords:

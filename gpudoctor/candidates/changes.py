@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.candidates.ground import capabilities, ground_of, with_facts
 from gpudoctor.candidates.judging import Judge
-from gpudoctor.candidates.sets import judged_sets
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.candidates.sets import chosen_sets
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive import branches
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Change, Known, RuleDatabase, Scope, Snapshot
@@ -77,11 +77,12 @@ class Changes:
         judge = self._judge(variant)
         if len(group) == 1:
             return next(self._fitting(judge, group[0], above), ())
+        newest = tuple(one for name in group for one, in itertools.islice(self._fitting(judge, name, ()), 1))
+        if len(newest) < len(group) or judge.fits(*newest):  # mostly so; then no other need be looked at
+            return newest if len(newest) == len(group) and _newness(newest) > _newness(above) else ()
         fitting = {name: [one for one, in self._fitting(judge, name, ())] for name in group}
-        if not all(fitting.values()):
-            return ()
-        sets = judged_sets([Wish(framework=name) for name in group], fitting, judge)
-        best = next((one.stacks for one in sets if not one.objections), ())
+        sets = chosen_sets([Wish(framework=name) for name in group], fitting, judge)
+        best = next((stacks for stacks, fits in sets if fits), ())
         return best if _newness(best) > _newness(above) else ()
 
     def _fitting(self, judge: Judge, name: str, above: tuple[Stack, ...]) -> Iterator[tuple[Stack]]:
@@ -99,7 +100,7 @@ class Changes:
                 alike = self._judge(Variant(driver=variant.driver))
             if variant.driver is not None:
                 base = with_facts(base, {"driver": Known(value=variant.driver, source="a change")})
-            self._judges[variant] = Judge(base, alike)
+            self._judges[variant] = Judge(base, alike, nearby=self._judges[next(reversed(self._judges))])
         return self._judges[variant]
 
     def _words(self, variant: Variant) -> str:
@@ -112,7 +113,10 @@ class Changes:
         return " and ".join(parts)
 
     def _drivers(self) -> list[str]:
-        """Return the drivers that a command may name and that serve the cards, newer than the one here."""
+        """Return the drivers that a command may name and that serve the cards, newer than the one here.
+
+        Where the one here does not serve them, any that does is a way out: a card may need an older one.
+        """
         view = View(facts=self._base.subjects[Scope.HOST][0].facts, database=self._database)
         try:
             served, here = branches.served(view), self._base.driver
@@ -123,7 +127,9 @@ class Changes:
                   and served.allows(branches.major(row["branch"]))
                   and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
         first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)
-        return [driver for driver in first if here is None or versions.parse(driver) > versions.parse(here)]
+        if here is None or view.number("driver.cards_left_out"):
+            return first
+        return [driver for driver in first if versions.parse(driver) > versions.parse(here)]
 
     def _pythons(self) -> list[str]:
         """Return the Pythons that some release has wheels for, the nearest first, of two the newer."""

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpudoctor.candidates.ground import NEW_ENVIRONMENT, Place, quoted
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive.stacks import Stack
 
 
 def install(stacks: Sequence[Stack], pins: Iterable[str], place: Place) -> tuple[str, str]:

@@ -24,8 +24,9 @@ def encode(said: Recommendation) -> dict[str, Any]:
         "changes": [{"change": one.change, "gains": list(one.gains)} for one in said.changes],
         "conflict": list(said.conflict),
         "last": [{"framework": one.framework, "version": one.version, "cuda": one.cuda,
-                  "python": list(one.python)} for one in said.last],
-        "unserved": [{"framework": one.framework, "oldest": one.oldest, "newest": one.newest}
+                  "python": list(one.python), "is_ptx": one.is_ptx} for one in said.last],
+        "unserved": [{"framework": one.framework, "oldest": one.oldest, "newest": one.newest,
+                      "would_be": one.would_be}
                      for one in said.unserved],
     }
 

@@ -10,9 +10,10 @@ from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, lay
 from gpudoctor.candidates import together
 from gpudoctor.candidates.ground import Ground, capabilities
+from gpudoctor.candidates.index import NO_WHEEL
 from gpudoctor.candidates.judging import faults, objections
-from gpudoctor.candidates.stacks import Row, Stack, stacks_of
 from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive.stacks import Row, Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection
 
@@ -21,13 +22,17 @@ _PLATFORM = "linux_x86_64"  # of which the table of images speaks
 _CUDNN = "libcudnn.so."
 _OF_IMAGE = {"pytorch": "torch"}  # what images call a framework, where that is another name
 _TAG = re.compile(r"(\d\d\.\d\d)-")
+_DRIVER, _TOO_OLD, _TOO_NEW = "driver-too-old", "gpu-too-old-for-build", "gpu-too-new-for-build"
+# What release notes have to say of an image, so that it can be judged, and the rule that judges it.
+_STATED = {"driver": ("which driver it asks for", _DRIVER),
+           "oldest_card": ("which cards it is for", _TOO_OLD), "cuda": ("which CUDA it has", _TOO_NEW)}
 _OWN_BUILD = "nvcr.io/"  # NVIDIA's builds of a framework are not those of the tables
 
 
-def images_of(wish: Wish, base: Ground) -> list[Candidate]:
-    """Return the images for a wish, those with the newest release first."""
+def images_of(wish: Wish, base: Ground, python: str | None = None) -> list[Candidate]:
+    """Return the images for a wish, and for one Python if that is named; the newest release first."""
     table = base.database.tables.get("container_images")
-    found = [_judged(row, wish.framework, base) for row in (table.rows if table else ())
+    found = [_judged(row, wish.framework, base, python) for row in (table.rows if table else ())
              if _framework(row) == wish.framework and _admits(wish, row)]
     return sorted(found, key=_newness, reverse=True)
 
@@ -57,12 +62,11 @@ def _admits(wish: Wish, row: Row) -> bool:
         return False
 
 
-def _judged(row: Row, framework: str, base: Ground) -> Candidate:
+def _judged(row: Row, framework: str, base: Ground, python: str | None) -> Candidate:
     name = f"{row['image']}:{row['tag']}"
     is_own_build = str(row["image"]).startswith(_OWN_BUILD)
     said = _stated(row, base) if is_own_build else laid(row, framework, base)
-    objections = list(said) if base.platform == _PLATFORM else [
-        _unknown(f"the tables do not say whether there is one for {base.platform}", base)]
+    objections = [*_of_other_platforms(base), *_python(row, python, base)] or list(said)
     notes = () if objections else tuple(_notes(row, is_own_build=is_own_build))
     verdict = Fit.REJECTED if objections else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
@@ -70,6 +74,22 @@ def _judged(row: Row, framework: str, base: Ground) -> Candidate:
         cuda=str(row["cuda"]) if "cuda" in row else None, rejected_by=tuple(objections),
         python=(str(row["python"]),) if "python" in row else (),
         commands=() if objections else (f"docker run --rm -it --gpus all {name}",))
+
+
+def _of_other_platforms(base: Ground) -> Iterator[Rejection]:
+    if base.platform != _PLATFORM:
+        yield _unknown(f"whether there is one for {base.platform}", "wheel-arch-linux-aarch64", base)
+
+
+def _python(row: Row, wanted: str | None, base: Ground) -> Iterator[Rejection]:
+    """Yield that its Python is not the one that was asked for: an image brings its own."""
+    if wanted is None:
+        return
+    if "python" not in row:
+        yield _unknown("which Python it has", NO_WHEEL, base)
+    elif row["python"] != wanted:
+        yield Rejection(rule=together.rule_of(NO_WHEEL, base.database),
+                        message=f"its Python is {row['python']}, not {wanted}")
 
 
 def _notes(row: Row, *, is_own_build: bool) -> Iterator[str]:
@@ -90,19 +110,19 @@ def laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
     stack = next((s for s in stacks_of(framework, base.platform, base.database.tables)
                   if s.version == row.get("framework")), None)
     if stack is None:
-        yield _unknown("the tables do not have the release that is in it", base)
+        yield _unknown("which release is in it", _TOO_OLD, base)
         return
     tables = base.database.tables
     facts: dict[str, Fact] = {
         "release": _told((stack.release,)), "python.planned_distributions": _told(()),
         "loader.cache": _told(tuple(_library(name) for name in _libraries(stack, row))),
-        "loader.files": _told(()), "loader.library_path": _told(()),
+        "loader.files": _told(tuple(_cudnn_files(row))), "loader.library_path": _told(()),
         "toolkit.installs": Absent(source=_SOURCE),
         "system.glibc": Absent(source=_SOURCE)}
     try:
         snapshot = lay(base.snapshot, facts, tables, source=_SOURCE)
     except AssumptionError as error:
-        yield _unknown(str(error), base)
+        yield _not_judged(str(error), _TOO_OLD, base)
         return
     yield from objections(snapshot, base)
 
@@ -119,7 +139,14 @@ def _libraries(stack: Stack, row: Row) -> Sequence[str]:
     """Return what the image has of the libraries that the release opens: cuDNN in the image's own version."""
     opened = (*as_texts(stack.row.get("loads")), *as_texts(stack.row.get("loads_optional")))
     others = [name for name in opened if not name.startswith(_CUDNN)]
-    return [*others, *([f"{_CUDNN}{str(row['cudnn']).partition('.')[0]}"] if "cudnn" in row else [])]
+    return [*others, *(file["soname"] for file in _cudnn_files(row))]
+
+
+def _cudnn_files(row: Row) -> Iterator[dict[str, str]]:
+    """Yield the image's cuDNN as a file that tells its version; nothing where the tables do not say."""
+    if "cudnn" in row:
+        version = str(row["cudnn"])
+        yield {**_library(f"{_CUDNN}{version.partition('.')[0]}"), "version": version}
 
 
 # -- NVIDIA's own builds -------------------------------------------------------------------------------------
@@ -130,34 +157,40 @@ def _stated(row: Row, base: Ground) -> Iterator[Rejection]:
     if unready := [*faults(base)]:
         yield from unready
         return
+    unsaid = [_unknown(what, cause, base) for column, (what, cause) in _STATED.items() if column not in row]
     driver, here = base.driver, capabilities(base)
-    if "driver" not in row or "oldest_card" not in row or "cuda" not in row:
-        yield _unknown("the tables do not say which driver and which cards it is for", base)
-    elif driver is None or not here:
-        yield _unknown("the driver or the cards here are not known", base)
-    else:
+    if driver is None:
+        unsaid.append(_not_judged("the driver here is not known", _DRIVER, base))
+    if not here:
+        unsaid.append(_not_judged("the cards here are not known", _TOO_OLD, base))
+    yield from unsaid
+    if not unsaid and driver is not None:
         yield from _against(row, driver, here, base)
 
 
 def _against(row: Row, driver: str, here: Sequence[str], base: Ground) -> Iterator[Rejection]:
     if versions.parse(driver) < versions.parse(str(row["driver"])):
         older = f" ({row['driver_data_center']})" if "driver_data_center" in row else ""
-        yield Rejection(rule=together.rule_of("driver-too-old", base.database),
+        yield Rejection(rule=together.rule_of(_DRIVER, base.database),
                         message=f"it asks for driver {row['driver']} or newer{older}, here is {driver}")
     architectures = base.database.tables.get("architectures")
     first = {str(r["compute_capability"]): r.get("first_cuda", "0") for r in
              (architectures.rows if architectures else ())}
     for capability in here:
         if versions.parse(capability) < versions.parse(str(row["oldest_card"])):
-            yield Rejection(rule=together.rule_of("gpu-too-old-for-build", base.database),
+            yield Rejection(rule=together.rule_of(_TOO_OLD, base.database),
                             message=f"it is for compute capability {row['oldest_card']} and newer, here is "
                                     f"{capability}")
         elif versions.parse(str(first.get(capability, "9999"))) > versions.parse(str(row["cuda"])):
-            yield Rejection(rule=together.rule_of("gpu-too-new-for-build", base.database),
+            yield Rejection(rule=together.rule_of(_TOO_NEW, base.database),
                             message=f"its CUDA {row['cuda']} does not compile for compute capability "
                                     f"{capability}")
 
 
-def _unknown(why: str, base: Ground) -> Rejection:
-    return Rejection(rule=together.rule_of("driver-too-old", base.database),
-                     message=f"could not be judged: {why}")
+def _unknown(what: str, cause: str, base: Ground) -> Rejection:
+    return _not_judged(f"the tables do not say {what}", cause, base)
+
+
+def _not_judged(why: str, cause: str, base: Ground) -> Rejection:
+    """Return that it was not judged, by the rule that would have judged it."""
+    return Rejection(rule=together.rule_of(cause, base.database), message=f"could not be judged: {why}")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from gpudoctor import versions
 from gpudoctor.candidates import together
 from gpudoctor.candidates.ground import Ground
-from gpudoctor.candidates.stacks import Stack
 from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Known, Rejection
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
-from gpudoctor import derive, remedy
+from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.candidates import together, toolkits
+from gpudoctor.candidates import cures, together, toolkits
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import Subject, Subjects, Truth, evaluate, holds
+from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Fact, Finding, Judgement, Known, Rejection, Remedy, Rule, RuleDatabase, Scope, Severity, Snapshot,
-    Undecided, Unknown,
+    Fact, Finding, Judgement, Known, Rejection, Remedy, Rule, Scope, Severity, Snapshot, Undecided, Unknown,
 )
 
 _PLANNED = "python.planned_distributions"
-_SAFE_CURES = ("environment", "pip")
 _MOST_CURES = 4
 _SOURCE = "a candidate"
 
@@ -30,7 +28,8 @@ class Judged:
     """What the rules say of stacks that are installed together: `objections` is empty where they are offered.
 
     `remedies` are the safe fixes that were taken, with the findings that they cure; `subjects` the machine
-    with all of it laid over, None where the engine was not asked.
+    with all of it laid over, None where the engine was not asked. `brought` are the pins that a fix added, by
+    framework.
     """
 
     stacks: tuple[Stack, ...]
@@ -39,6 +38,7 @@ class Judged:
     warnings: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
     pins: tuple[str, ...] = ()
+    brought: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pin_reasons: tuple[str, ...] = ()
     subjects: Subjects | None = None
     snapshot: Snapshot | None = None
@@ -56,10 +56,14 @@ class Judged:
 
 @frozen
 class Course:
-    """How judging went: the rules that spoke at any time, the fixes that were proven, by rule and place."""
+    """How judging went: the rules that spoke at any time, the fixes that were proven, by rule and place.
+
+    `refusing` are the rules of the errors that no safe fix cured.
+    """
 
     rules: tuple[Rule, ...]
     fixes: tuple[tuple[str, int], ...] = ()
+    refusing: tuple[Rule, ...] = ()
     fits: bool = False
 
 
@@ -69,13 +73,18 @@ class Judge:
     With the others the rules that spoke say the same in their words, and the fixes that held hold again.
     """
 
-    def __init__(self, base: Ground, alike: Judge | None = None) -> None:
-        """Judge on `base`; `alike` judges on the same machine with another Python, of which no rule asks."""
+    def __init__(self, base: Ground, alike: Judge | None = None, nearby: Judge | None = None) -> None:
+        """Judge on `base`; `alike` judges on the same machine with another Python, of which no rule asks.
+
+        `nearby` judges on one that differs more: what it refused is first held against the rules that did so.
+        """
         self.base = base
         self.courses: dict[tuple[str, ...], Course] = {} if alike is None else alike.courses
+        self.refused: dict[tuple[str, ...], bool] = {} if alike is None else alike.refused
+        self._nearby = nearby
         self.pip = together.Together(base.database)
 
-    def of(self, stacks: Sequence[Stack]) -> Judged:
+    def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
         """Return the verdict on stacks that are to live in one environment."""
         refused = [objection for stack in stacks for objection in unpublished(stack, self.base)]
         if not refused and len(stacks) > 1 and (found := self.pip.clash(stacks)) is not None:
@@ -83,26 +92,56 @@ class Judge:
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
         key = tuple(stack.alike for stack in stacks)
-        judged, course = _judged(stacks, self.base, self.courses.get(key))
+        judged, course = _judged(stacks, self.base, self.courses.get(key), worded=worded)
+        if len(stacks) > 1 and not judged.objections:
+            found = self.pip.clash(stacks, judged.brought)
+            if found is not None:
+                judged, course = replace(judged, objections=(found,)), replace(course, fits=False)
         self.courses.setdefault(key, course)
         return judged
 
-    def fits(self, stack: Stack) -> bool:
-        """Return whether nothing objects to a stack; of stacks that are alike one is judged."""
-        known = self.courses.get((stack.alike,))
-        if known is None or any(True for _ in unpublished(stack, self.base)):
-            return not self.of((stack,)).objections
-        return known.fits
+    def fits(self, *stacks: Stack) -> bool:
+        """Return whether nothing objects to stacks; of those that are alike one is judged."""
+        if any(True for stack in stacks for _ in unpublished(stack, self.base)):
+            return False
+        if len(stacks) > 1 and self.pip.clash(stacks) is not None:
+            return False
+        known = self.courses.get(tuple(stack.alike for stack in stacks))
+        if known is not None:
+            return known.fits
+        return not self._are_refused_again(stacks) and not self.of(stacks, worded=False).objections
+
+    def _are_refused_again(self, stacks: Sequence[Stack]) -> bool:
+        """Return whether rules that refused them nearby refuse them here too, and no fix would cure that."""
+        key = tuple(stack.alike for stack in stacks)
+        rules = () if self._nearby is None else self._nearby.refusing(key)
+        if rules and key not in self.refused:
+            some = replace(self.base.database, rules=rules)
+            snapshot = _installed(stacks, self.base)
+            subjects = derive.subjects(snapshot, some)
+            every = evaluate(subjects, rules, some.tables, worded=False)
+            errors = [f for f in _added(every, self.base).findings if f.severity is Severity.ERROR]
+            self.refused[key] = bool(errors) and cures.proven(errors, every, subjects, snapshot, some) is None
+        return bool(rules) and self.refused[key]
+
+    def refusing(self, key: tuple[str, ...]) -> tuple[Rule, ...]:
+        """Return the rules that refused one alike, here or where it was judged last."""
+        course = self.courses.get(key)
+        if course is not None or self._nearby is None:
+            return course.refusing if course is not None else ()
+        return self._nearby.refusing(key)
 
 
 # -- what the rules say --------------------------------------------------------------------------------------
 
 
-def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tuple[Judged, Course]:
+def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
+            worded: bool) -> tuple[Judged, Course]:
     """Return the verdict and how it was reached; where that is known of one alike, it is followed."""
     breaks = tuple(dict.fromkeys(later_breaks(stacks, base)))
-    pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[Cure]()
+    pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[cures.Cure]()
     toolkit: toolkits.Toolkit | None = None
+    brought: dict[str, tuple[str, ...]] = {}
     database = base.database if known is None else replace(base.database, rules=known.rules)
     try:
         snapshot = _installed(stacks, base)
@@ -112,14 +151,14 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
         return Judged(stacks=tuple(stacks), objections=(refused,)), Course(rules=())
     while True:
         subjects = derive.subjects(snapshot, database)
-        every = evaluate(subjects, database.rules, database.tables)
+        every = evaluate(subjects, database.rules, database.tables, worded=worded)
         found = _added(every, base)
         spoke |= {*(f.rule for f in found.findings), *(u.rule for u in found.undecided)}
         errors = [f for f in found.findings if f.severity is Severity.ERROR]
         if not errors or len(taken) == _MOST_CURES or _unready(subjects, base):
             break
-        cure = (_proven(errors, every, subjects, snapshot, base.database) if known is None else
-                _known(errors, known.fixes[len(taken):], subjects, base.database))
+        cure = (cures.proven(errors, every, subjects, snapshot, base.database) if known is None else
+                cures.known(errors, known.fixes[len(taken):], subjects, base.database))
         if cure is None and toolkit is None:
             toolkit = toolkits.wanted(stacks, subjects[Scope.FRAMEWORK])
             if toolkit is not None:
@@ -130,15 +169,19 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None) -> tupl
         taken.append(cure)
         before = snapshot.host.get(_PLANNED)
         snapshot = lay(snapshot, cure.effect, database.tables, source=_SOURCE)
-        pins += _new_words(before, snapshot.host.get(_PLANNED))
+        new = _new_words(before, snapshot.host.get(_PLANNED))
+        pins += new
+        brought[cure.framework] = (*brought.get(cure.framework, ()), *new)
     said = _against(found, subjects, base)
     judged = Judged(
         stacks=tuple(stacks), remedies=tuple((cure.finding, cure.remedy) for cure in taken), toolkit=toolkit,
         errors=tuple(errors), objections=tuple(said), subjects=subjects, snapshot=snapshot,
         warnings=tuple(f for f in found.findings if f.severity is Severity.WARNING),
-        pins=tuple(dict.fromkeys(pins)), pin_reasons=tuple(reason for _, reason in breaks))
+        pins=tuple(dict.fromkeys(pins)), brought=brought, pin_reasons=tuple(reason for _, reason in breaks))
     return judged, Course(rules=tuple(rule for rule in database.rules if rule.id in spoke),
-                          fixes=tuple((cure.finding.rule, cure.place) for cure in taken), fits=not said)
+                          fixes=tuple((cure.finding.rule, cure.place) for cure in taken), fits=not said,
+                          refusing=() if toolkit is not None else tuple(
+                              rule for rule in database.rules if rule.id in {error.rule for error in errors}))
 
 
 def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
@@ -210,53 +253,6 @@ def _not_judged(undecided: Sequence[Undecided]) -> Iterator[Rejection]:
         if one.asked and one.severity is Severity.ERROR:
             why = "; ".join(dict.fromkeys(reason.source for reason in one.reasons))
             yield Rejection(rule=one.rule, message=f"could not be judged ({one.cause}): {why}")
-
-
-@frozen
-class Cure:
-    """A safe fix for an error that was found: where it stands on the rule's page, and what it changes."""
-
-    finding: Finding
-    place: int
-    remedy: Remedy
-    effect: dict[str, Fact]
-
-
-def _proven(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
-            database: RuleDatabase) -> Cure | None:
-    """Return the first safe fix that is proven by every rule, for the first error that has one."""
-    for finding in errors:
-        rule, subject = _where(finding, subjects, database)
-        for place, fix in enumerate(rule.fix):
-            if fix.risk != "safe" or fix.kind not in _SAFE_CURES or not all(
-                    holds(condition, subject, database.tables).truth is Truth.TRUE for condition in fix.when):
-                continue
-            if remedy.prove(fix, subject, finding, found, snapshot, database) is not None:
-                return _cure(finding, place, subjects, database)
-    return None
-
-
-def _known(errors: Sequence[Finding], fixes: Sequence[tuple[str, int]], subjects: Subjects,
-           database: RuleDatabase) -> Cure | None:
-    """Return the fix that was proven next for a stack that is alike."""
-    for rule, place in fixes[:1]:
-        finding = next((error for error in errors if error.rule == rule), None)
-        return None if finding is None else _cure(finding, place, subjects, database)
-    return None
-
-
-def _cure(finding: Finding, place: int, subjects: Subjects, database: RuleDatabase) -> Cure | None:
-    rule, subject = _where(finding, subjects, database)
-    concrete = remedy.concretise(rule.fix[place], subject)
-    effect = remedy.resolve_effect(rule.fix[place].effect, subject, database)
-    if concrete is None or effect is None:
-        return None
-    return Cure(finding=finding, place=place, remedy=concrete, effect=effect)
-
-
-def _where(finding: Finding, subjects: Subjects, database: RuleDatabase) -> tuple[Rule, Subject]:
-    rule = next(rule for rule in database.rules if rule.id == finding.rule)
-    return rule, next(s for s in subjects[rule.scope] if s.name == finding.subject)
 
 
 def _new_words(before: Fact | None, after: Fact | None) -> list[str]:

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.candidates.judging import Judge, Judged
-from gpudoctor.candidates.stacks import Stack
 from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive.stacks import Stack
 
 _MOST_JUDGED = 60  # sets that pip can install and that the rules are asked about
 
@@ -19,19 +19,26 @@ def judged_sets(wishes: Sequence[Wish], fitting: Fitting, judge: Judge) -> Itera
 
     Of a release that nothing goes with, what spoke against its newest set is yielded.
     """
+    return (judge.of(stacks) for stacks, _ in chosen_sets(wishes, fitting, judge))
+
+
+def chosen_sets(wishes: Sequence[Wish], fitting: Fitting,
+                judge: Judge) -> Iterator[tuple[tuple[Stack, ...], bool]]:
+    """Yield these sets, and whether they fit, without the words of the rules."""
     judged = 0
     choices = [fitting[wish.framework] for wish in wishes[1:]]
     for first in fitting[wishes[0].framework]:
-        best = judge.of((first, *(some[0] for some in choices)))
-        if best.objections:
-            for rest in _ordered(first, choices, judge):
-                found = judge.of((first, *rest))
-                judged += found.subjects is not None
-                if not found.objections:
-                    best = found
-                if not found.objections or judged >= _MOST_JUDGED:
-                    break
-        yield best
+        newest = (first, *(some[0] for some in choices))
+        best = newest if judge.fits(*newest) else None
+        for rest in _ordered(first, choices, judge) if best is None else ():
+            if judge.pip.clash((first, *rest)) is not None:
+                continue
+            judged += 1
+            if judge.fits(first, *rest):
+                best = (first, *rest)
+            if best is not None or judged >= _MOST_JUDGED:
+                break
+        yield best or newest, best is not None
         if judged >= _MOST_JUDGED:
             return
 
@@ -50,6 +57,6 @@ def smallest_conflict(wishes: Sequence[Wish], fitting: Fitting, judge: Judge) ->
         for some in itertools.combinations(wishes, count):
             if count == 1 and not fitting[some[0].framework]:
                 return some
-            if count > 1 and all(found.objections for found in judged_sets(some, fitting, judge)):
+            if count > 1 and not any(fits for _, fits in chosen_sets(some, fitting, judge)):
                 return some
     return tuple(wishes)

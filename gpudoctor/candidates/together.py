@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import Row, Stack
 from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import Row, Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rejection, RuleDatabase
@@ -44,9 +44,13 @@ class Together:
                         for row in _shared(database)]
         self._meeting: dict[tuple[str, ...], bool] = {}
 
-    def clash(self, stacks: Sequence[Stack]) -> Rejection | None:
-        """Return why pip cannot install these together, None where it can as far as the tables know."""
-        wanted = [self._of(stack) for stack in stacks]
+    def clash(self, stacks: Sequence[Stack], added: Mapping[str, Sequence[str]] | None = None
+              ) -> Rejection | None:
+        """Return why pip cannot install these together, None where it can as far as the tables know.
+
+        `added` are the requirements that a framework needs beside what its release asks for.
+        """
+        wanted = [self._of(stack, (added or {}).get(stack.framework, ())) for stack in stacks]
         for name in dict.fromkeys(name for one in wanted for name in one):
             asked = [one[name] for one in wanted if name in one]
             if len(asked) > 1 and not self._some_version(name, asked):
@@ -55,10 +59,12 @@ class Together:
                                  message=f"no version meets both: {said}")
         return self._same_files(wanted)
 
-    def _of(self, stack: Stack) -> dict[str, Asked]:
+    def _of(self, stack: Stack, added: Sequence[str]) -> dict[str, Asked]:
         if stack.release not in self._asked:
-            self._asked[stack.release] = {one.distribution: one for one in _asked(stack)}
-        return self._asked[stack.release]
+            self._asked[stack.release] = {
+                one.distribution: one for column in ("requires_nvidia", "requires")
+                for one in _asked(stack, as_texts(stack.row.get(column)))}
+        return {**self._asked[stack.release], **{one.distribution: one for one in _asked(stack, added)}}
 
     def _some_version(self, name: str, asked: Sequence[Asked]) -> bool:
         """Return whether a version is known, or named in the bounds, that meets them all."""
@@ -94,11 +100,10 @@ def _meets(version: str, bounds: Sequence[str]) -> bool:
         return False
 
 
-def _asked(stack: Stack) -> Iterator[Asked]:
-    for column in ("requires_nvidia", "requires"):
-        for requirement in planned.parse(as_texts(stack.row.get(column))):
-            yield Asked(framework=f"{stack.framework} {stack.version}", bounds=str(requirement.specifier),
-                        distribution=requirement.name.lower())
+def _asked(stack: Stack, texts: Iterable[str]) -> Iterator[Asked]:
+    for requirement in planned.parse(texts):
+        yield Asked(framework=f"{stack.framework} {stack.version}", bounds=str(requirement.specifier),
+                    distribution=requirement.name.lower())
 
 
 def merged(texts: Iterable[str]) -> tuple[str, ...]:

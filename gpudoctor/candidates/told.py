@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gpudoctor import derive
 from gpudoctor.candidates import commands
 from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
-from gpudoctor.candidates.stacks import Stack, known_versions
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.candidates.wishes import Wish
-from gpudoctor.engine import Subject, show_fact
+from gpudoctor.derive.stacks import Stack, known_versions
+from gpudoctor.engine import Subject, Subjects, show_fact
 from gpudoctor.model import (
     Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope,
     Tables, Unknown,
@@ -34,6 +35,7 @@ def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
     return Candidate(
         framework=first.framework, version=first.version, kind="pip", verdict=verdict, cuda=first.cuda,
         least_cuda=_least_cuda(judged) if offered else None,
+        toolkit=judged.toolkit.version if offered and judged.toolkit is not None else None,
         beside=tuple(Member(framework=stack.framework, version=stack.version) for stack in rest),
         python=_pythons(judged.stacks), commands=typed, notes=notes, rejected_by=judged.objections,
         environment=dict(judged.environment) if offered else {}, pins=judged.pins if offered else (),
@@ -121,12 +123,15 @@ def _chain(judged: Judged, base: Ground) -> Iterator[str]:
         yield (f"{stack.framework} {stack.version} {'has a' if has else 'has no'} wheel for Python "
                f"{base.place.python} on {base.platform} (there are some for "
                f"{', '.join(stack.pythons) or 'none that is known'}; {stack.row.get('source', 'no source')})")
-    if judged.subjects is not None:
-        yield from (_said(name, base.fact(name)) for name in _OF_HOST)
-        for framework in judged.subjects[Scope.FRAMEWORK]:
+    shown = None
+    if judged.snapshot is not None:
+        shown = derive.subjects(judged.snapshot, base.database, derive.Supposed)
+        yield from (_said(name, shown[Scope.HOST][0].fact(name)) for name in _OF_HOST)
+        for framework in shown[Scope.FRAMEWORK]:
             yield from (f"{framework.name}: {_said(name, fact)}" for name in _CHAIN
                         if not isinstance(fact := framework.fact(name), Absent))
-        yield from (f"{pair.name}: {_said('pair.code', pair.fact('pair.code'))}" for pair in _pairs(judged))
+        yield from (f"{pair.name}: {_said('pair.code', pair.fact('pair.code'))}"
+                    for pair in shown[Scope.PAIR])
     for finding, taken in judged.remedies:
         yield f"{finding.rule} {finding.cause}: {finding.message}"
         yield f"cured by: {remedy_words(taken)} (proven)"
@@ -135,13 +140,16 @@ def _chain(judged: Judged, base: Ground) -> Iterator[str]:
     spoke = {finding.rule: finding for finding in judged.errors}
     for objection in judged.objections:
         yield f"{objection.rule}: {objection.message}"
-        yield from _evidence(spoke.get(objection.rule))
+        yield from _evidence(spoke.get(objection.rule), shown)
     yield "so it is not offered" if judged.objections else "so no rule objects to it"
 
 
-def _evidence(finding: Finding | None) -> Iterator[str]:
-    for seen in finding.evidence if finding is not None else ():
-        yield f"because {seen.fact} = {seen.saw} ({seen.source})"
+def _evidence(finding: Finding | None, shown: Subjects | None) -> Iterator[str]:
+    """Yield what a rule saw; what follows from an assumption says so."""
+    if finding is None or shown is None:
+        return
+    subject = next(one for scope in shown.values() for one in scope if one.name == finding.subject)
+    yield from (f"because {_said(seen.fact, subject.fact(seen.fact))}" for seen in finding.evidence)
 
 
 def _said(name: str, fact: Fact) -> str:

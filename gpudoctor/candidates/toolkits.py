@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gpudoctor.assume import lay
-from gpudoctor.candidates.stacks import Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.engine import Subject
 from gpudoctor.frozen import frozen
@@ -19,11 +19,15 @@ _FOLDER = "/usr/local/cuda-{version}"  # where NVIDIA's own packages and install
 
 @frozen
 class Toolkit:
-    """The toolkit for a stack: its version, which the name of its runtime tells, and the libraries opened."""
+    """The toolkit for a stack: its version, which the name of its runtime tells, and the libraries opened.
+
+    `cudnn_floor` is the oldest cuDNN that will do, where that is known.
+    """
 
     stack: Stack
     version: str
     libraries: tuple[str, ...]
+    cudnn_floor: str | None = None
 
     @property
     def folder(self) -> str:
@@ -34,6 +38,8 @@ class Toolkit:
     def in_words(self) -> str:
         """Return what is to be installed, and where."""
         cudnn = f" and cuDNN {self.stack.row['cudnn']}" if "cudnn" in self.stack.row else ""
+        if cudnn and self.cudnn_floor is not None:
+            cudnn += f" ({self.cudnn_floor} or newer)"
         name = f"{self.stack.framework} {self.stack.version}"
         return (f"{name} brings no CUDA libraries, and no package has them: install CUDA "
                 f"{self.version}{cudnn} so that {self.folder} holds {', '.join(self.libraries)}")
@@ -41,13 +47,15 @@ class Toolkit:
 
 def wanted(stacks: Sequence[Stack], frameworks: Sequence[Subject]) -> Toolkit | None:
     """Return the toolkit that would bring what is missing to the first stack that brings no libraries."""
-    missing = {subject.name for subject in frameworks
+    missing = {subject.name: subject for subject in frameworks
                if isinstance(fact := subject.fact("framework.libraries_missing"), Known) and fact.value}
     for stack in stacks:
         opened = as_texts(stack.row.get("loads"))
         version = next((match[1] for name in opened if (match := _RUNTIME.match(name))), None)
         if stack.framework in missing and version is not None and not stack.row.get("requires_nvidia"):
-            return Toolkit(stack=stack, version=version, libraries=opened)
+            floor = missing[stack.framework].fact("framework.cudnn_floor")
+            return Toolkit(stack=stack, version=version, libraries=opened,
+                           cudnn_floor=str(floor.value) if isinstance(floor, Known) else None)
     return None
 
 

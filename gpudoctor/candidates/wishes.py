@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
 from gpudoctor.derive.requirements import RequirementError
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables
 

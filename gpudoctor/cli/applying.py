@@ -11,6 +11,7 @@ from types import FrameType
 from gpudoctor import derive, planning
 from gpudoctor.cli import packages, relay
 from gpudoctor.cli.step_log import Log
+from gpudoctor.derive import published
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Facts, Known, RuleDatabase, Scope
 from gpudoctor.model.plan import Outcome, Plan, Step, StepEnd
@@ -182,7 +183,9 @@ def _run(step: Step, plan: Plan, database: RuleDatabase, log: Log, done: Done) -
         sys.stderr.flush()
         ended = relay.run([*SHELL, command], streams=(2, 2), apart=not sys.stdin.isatty())
         if step.kind == "pip":
-            done.will_need(step, _undo(step, packages.undo(had, packages.installed(facts), _pip(facts))))
+            exact = packages.undo(had, packages.installed(facts), _pip(facts),
+                                  published.labels(database.tables))
+            done.will_need(step, _undo(step, exact))
         how = f"ended with exit code {ended.code}" if ended.code >= 0 else f"ended by signal {-ended.code}"
         log.ended(how, ended.said, done.undo())
         signals = [number for number in (*ended.signals, -ended.code) if number in _ENDING]

@@ -49,6 +49,9 @@ def dockerfile(
         "--gpudoctor", metavar="WHEEL",
         help="Take gpudoctor for the pre-flight from this wheel beside the Dockerfile, not from the "
              "index.")] = None,
+    allow_undecided: Annotated[bool, typer.Option(
+        "--allow-undecided", help="Let the program start although something that matters could not be "
+                                  "judged.")] = False,
     buildkit: Annotated[bool, typer.Option(
         "--buildkit", help="Use BuildKit's own syntax: a cache for pip.")] = False,
     timeout: Annotated[float, typer.Option(
@@ -67,6 +70,6 @@ def dockerfile(
     wish = dockerfiles.Wish(
         frameworks=tuple(framework or ()), base=base.value, require=tuple(require_ or ()), python=python,
         pre=pre, recorded=from_, assume=tuple(assume or ()), output=output, compose=compose,
-        kubernetes=kubernetes, force=force, tag=tag, wheel=gpudoctor, buildkit=buildkit, timeout=timeout,
-        rules=rules)
+        kubernetes=kubernetes, force=force, tag=tag, wheel=gpudoctor, buildkit=buildkit,
+        allow_undecided=allow_undecided, timeout=timeout, rules=rules)
     raise typer.Exit(dockerfiles.dockerfile(wish))

@@ -14,9 +14,9 @@ from gpudoctor.cli.hosts import Host as Machine
 from gpudoctor.derive import requirements
 from gpudoctor.dockerfiles import BaseName, Chosen, Nothing, Options, Wanted, checked, choose, compose
 from gpudoctor.dockerfiles import dockerfile as text_of
-from gpudoctor.dockerfiles import kubernetes
+from gpudoctor.dockerfiles import has_preflight, kubernetes
 from gpudoctor.frozen import frozen
-from gpudoctor.host import Data, Entry, Host, Missing
+from gpudoctor.host import Data, Entry, Host, Kind, Missing
 from gpudoctor.model import RuleDatabase
 from gpudoctor.render import recommendation
 from gpudoctor.render.plain import printable
@@ -43,6 +43,7 @@ class Wish:
     tag: str | None = None
     wheel: str | None = None
     buildkit: bool = False
+    allow_undecided: bool = False
     timeout: float = 20.0
     rules: str | None = None
 
@@ -62,6 +63,9 @@ def dockerfile(wish: Wish) -> int:
         _say_nothing_fits(chosen)
         return EXIT_NOTHING
     _write(_texts(chosen, wanted, wish, options, database), wish)
+    if wish.wheel is None and has_preflight(chosen):
+        sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
+                         "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
     return EXIT_SOMETHING
 
 
@@ -76,7 +80,7 @@ def _options(wish: Wish) -> Options:
     if beside and file in (COMPOSE, POD):
         raise UsageError(f"-o {file}: {beside[0]} writes a file of that name beside it")
     options = Options(name=wish.tag, file=file if file != "-" else "Dockerfile", wheel=wish.wheel,
-                      buildkit=wish.buildkit)
+                      buildkit=wish.buildkit, allow_undecided=wish.allow_undecided)
     options.checked()
     return options
 
@@ -94,24 +98,22 @@ def _texts(chosen: Chosen, wanted: Wanted, wish: Wish, options: Options,
 
 
 def _write(texts: Mapping[str, str], wish: Wish) -> None:
-    """Write all files; none, where one of them would replace something else."""
-    if wish.output is not None and not wish.force:
-        for path, text in texts.items():
-            _refuse_other(path, text)
+    """Write all files; none, where one of them is a folder or would replace something else."""
+    for path, text in texts.items() if wish.output is not None else ():
+        _refuse_other(path, text, force=wish.force)
     for path, text in texts.items():
         sources.write(text, path or None)
-    if wish.wheel is None:
-        sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
-                         "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
 
 
-def _refuse_other(path: str, text: str) -> None:
-    """Raise `InputError` for a file that holds something else than what is to be written."""
+def _refuse_other(path: str, text: str, *, force: bool) -> None:
+    """Raise `InputError` for a folder, and for a file that holds something else than the text."""
     if path == "-":
         return
     there = Host().entry(os.path.abspath(path))
-    if isinstance(there, Missing) or (isinstance(there, Entry) and there.kind != "file"):
-        return  # what is no file is not replaced, but written to
+    if isinstance(there, Entry) and there.kind is Kind.FOLDER:
+        raise InputError(f"{path}: cannot be written: it is a folder")
+    if force or isinstance(there, Missing) or (isinstance(there, Entry) and there.kind is not Kind.FILE):
+        return  # a device or a pipe is not replaced, but written to
     old = Host().read_bytes(os.path.abspath(path), limit_bytes=_MOST_BYTES)
     if not isinstance(old, Data) or old.data != text.encode("utf-8", "backslashreplace"):
         raise InputError(f"{path}: is there already and holds something else; --force replaces it")

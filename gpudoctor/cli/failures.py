@@ -33,9 +33,9 @@ _OF_INPUT = (CodecError, InputError, ManifestError, NoSuchCard, OutputError, Rul
 
 def describe(error: Exception) -> tuple[str, int]:
     """Return what to say and the exit code."""
-    text = "\n".join(printable(line, 2000) for line in str(error).splitlines())
     if isinstance(error, AssumptionError | RequirementError | UsageError | WishError):
-        return text, EXIT_USAGE
+        return printable(str(error), 2000), EXIT_USAGE  # it quotes what was typed, line ends and all
+    text = "\n".join(printable(line, 2000) for line in str(error).splitlines())
     if isinstance(error, _OF_INPUT):
         return text, EXIT_INPUT
     if isinstance(error, OSError) and error.filename is None and error.errno in _OF_STREAMS:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
+from gpudoctor.assume import parse_assumption, supposed
 from gpudoctor.cli import sources, visits
 from gpudoctor.cli.errors import UsageError
-from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Snapshot
 
@@ -53,5 +52,4 @@ class Host:
             from gpudoctor.transports import local
 
             snapshot = snapshots.read(local.collect(visits.visit_here(interpreter, "static", self.timeout)))
-        facts = assumed([pair for pair in pairs if pair[0] != _PYTHON])
-        return lay(unobserved(snapshot, facts, framework=None), facts, database.tables, source=ASSUMED)
+        return supposed(snapshot, [pair for pair in pairs if pair[0] != _PYTHON], database.tables)

@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudoctor import looking, trial
-from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
+from gpudoctor.assume import assumed, parse_assumption, supposed
 from gpudoctor.assume.marking import marked
 from gpudoctor.child import REAP_SECONDS
 from gpudoctor.cli import sources, wish
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.derive import requirements
-from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.examine import Policy, examine, with_wishes
 from gpudoctor.model import Remedy, Report, Severity, Snapshot
 from gpudoctor.probes import snapshot as snapshots
@@ -36,6 +35,7 @@ class Judge:
         self._policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided,
                               requirements=requirements.parse_all(asked.require))
         self._pairs = [parse_assumption(text) for text in asked.assume]
+        assumed(self._pairs)  # what contradicts itself is refused before anything is looked at
         self._wish = wish.parse(asked.gpu, asked.stages, asked.smoke_timeout)
         self._watch = watch
         self._asked = asked
@@ -51,9 +51,7 @@ class Judge:
         """Return the report on a snapshot."""
         self._watch.begin("judging")
         if self._pairs:
-            facts = assumed(self._pairs)
-            snapshot = lay(unobserved(snapshot, facts, framework=None), facts, self.database.tables,
-                           source=ASSUMED)
+            snapshot = supposed(snapshot, self._pairs, self.database.tables)
         machine = with_wishes(snapshot, self.database, self._policy)
         self.machine = self.machine or machine  # what is judged later is this one in other environments
         report = examine(snapshot, self.database, self._policy, self._watch.begin)

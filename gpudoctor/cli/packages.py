@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor.derive.view import as_texts
 from gpudoctor.host import Host, Names
 from gpudoctor.model import Facts, Known
+from gpudoctor.planning.undoing import exactly
 
 _FOLDER = re.compile(r"([^-/]+)-([^-/]+)\.dist-info\Z")
 Installed = Mapping[str, str]
@@ -27,17 +28,20 @@ def installed(facts: Facts) -> dict[str, str]:
     return found
 
 
-def undo(before: Installed, after: Installed, commands: Sequence[str]) -> tuple[str, ...]:
-    """Return the commands of pip that make `after` into `before` again."""
+def undo(before: Installed, after: Installed, commands: Sequence[str],
+         indexes: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the commands of pip that make `after` into `before` again; `indexes` are those of labels."""
     if len(commands) != 2:
         return ()
-    return tuple(_undo(before, after, *commands))
+    install, uninstall = commands
+    return tuple(_undo(before, after, install, uninstall, indexes))
 
 
-def _undo(before: Installed, after: Installed, install: str, uninstall: str) -> Iterator[str]:
+def _undo(before: Installed, after: Installed, install: str, uninstall: str,
+          indexes: Mapping[str, str]) -> Iterator[str]:
     new = sorted(set(after) - set(before))
     if new:
         yield f"{uninstall} {' '.join(map(shlex.quote, new))}"
-    other = [f"{name}=={version}" for name, version in sorted(before.items()) if after.get(name) != version]
+    other = {name: version for name, version in sorted(before.items()) if after.get(name) != version}
     if other:
-        yield f"{install} --no-deps {' '.join(map(shlex.quote, other))}"
+        yield f"{install} --no-deps {shlex.join(exactly(other, indexes))}"

@@ -39,7 +39,8 @@ def recommend(wish: Wish) -> int:
     changes = tuple(part.strip() for part in (wish.may_change or "").split(",") if part.strip())
     asked = candidates.Asked(
         frameworks=wish.frameworks, why=wish.why, python=version, image=wish.image, pre=wish.pre,
-        may_change=changes, assumptions=wish.assume)
+        only_python=version if wish.python is not None else None, may_change=changes,
+        assumptions=wish.assume)
     candidates.refuse(asked, database)  # before anything is looked at
     said = candidates.recommend(host.seen(interpreter, database), database, asked)
     sources.write(_rendered(said, wish), wish.output)

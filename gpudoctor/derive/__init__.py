@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.derive import accelerators, brought
+from gpudoctor.derive import accelerators, branches, brought
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import moves, packages, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
@@ -140,7 +140,26 @@ def _ready(view: View) -> Fact:
 
 def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
     return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot),
-            "gpu.memory_free_bytes": _memory_free, "gpu.architecture": _architecture}
+            "gpu.memory_free_bytes": _memory_free, "gpu.architecture": _architecture,
+            "gpu.driver_fit": lambda view: _driver_fit(view, card, snapshot)}
+
+
+def _driver_fit(view: View, card: Facts, snapshot: Snapshot) -> Fact:
+    """Return whether the branch of the loaded driver serves the card, by the tables alone."""
+    return branches.fit(card, view.need_text("driver.loaded_version"), snapshot.host, view.tables)
+
+
+def _cards_left_out(view: View, snapshot: Snapshot) -> Fact:
+    """Return how many cards the loaded driver does not list that its branch does not serve."""
+    cards = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
+    unlisted = [card for card in cards
+                if isinstance(seen := card.get("gpu.in_nvml"), Known) and not seen.value]
+    if not unlisted or isinstance(view.fact("driver.loaded_version"), Absent):
+        return Known(value=0, source="no driver is loaded that leaves out a card")
+    fits = [_driver_fit(view, card, snapshot) for card in unlisted]
+    refused = [fit for fit in fits if isinstance(fit, Known) and fit.value != "serves"]
+    source = refused[0].source if refused else "rules/tables/kernel_modules.toml"
+    return Known(value=len(refused), source=source)
 
 
 def _architecture(view: View) -> Fact:
@@ -179,6 +198,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "system.nvidia_gpus": lambda view: _count_cards(snapshot, view),
         "system.nvidia_host": lambda view: _has_cards(snapshot, view),
         "system.oldest_card": lambda _: _oldest_card(snapshot),
+        "driver.cards_left_out": lambda view: _cards_left_out(view, snapshot),
         "driver.ready": _ready,
         "python.frameworks": lambda _: _installed(snapshot),
         "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive.view import View, as_texts, floor_row, text_in
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Fact, Known, Value
+from gpudoctor.model import Absent, Fact, Facts, Known, Table, Tables, Unknown, Value
 
 Row = Mapping[str, Value]
 DISPLAY_CLASS = "0x03"
+FOR_GUESTS = "vfio-pci"
 _OTHERS = "any"
 _JETSON = "jetson"
 _WSL = "wsl"
@@ -59,15 +60,57 @@ def served(view: View) -> Served:
 
 def _generations(view: View) -> list[Row]:
     table = view.table("kernel_modules")
-    devices = [text_in(record, "device").lower().zfill(4) for record in view.records("system.pci_nvidia")
+    devices = [text_in(record, "device") for record in view.records("system.pci_nvidia")
                if text_in(record, "class").startswith(DISPLAY_CLASS) and text_in(record, "device")]
-    rows = [max(below, key=lambda row: str(row["first_device"])) for device in devices
-            if (below := [row for row in table.rows if str(row["first_device"]) <= device])]
+    rows = [row for device in devices if (row := of_device(table, device)) is not None]
     capability = view.value("system.oldest_card")
     if capability is not None:
         row = floor_row(table, "first_capability", str(capability))
         rows += [] if row is None else [row]
     return rows
+
+
+def of_device(table: Table, device: str) -> Row | None:
+    """Return the row of a PCI device id."""
+    below = [row for row in table.rows if str(row["first_device"]) <= device.lower().zfill(4)]
+    return max(below, key=lambda row: str(row["first_device"]), default=None)
+
+
+def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
+    """Return whether drivers of this branch serve a card: "serves", "too-new" or "too-old".
+
+    Nobody can tell of a card that the tables do not have, nor where branches are numbered otherwise: a
+    Jetson's driver comes with its board, and the one under WSL is that of Windows.
+    """
+    bound = card.get("gpu.pci_driver")
+    if isinstance(bound, Known) and bound.value == FOR_GUESTS:
+        return Absent(source="the card is set aside for virtual machines")
+    for name in ("system.jetson", "system.wsl"):
+        if not isinstance(host.get(name, Absent(source="")), Absent):
+            return Absent(source=f"{name}: its drivers are no branches for cards on PCIe")
+    row = row_of_card(card, tables)
+    if row is None:
+        return Unknown(reason="the rule database does not know which drivers serve this card", asked=False)
+    branch, generation = major(driver), row["generation"]
+    if "last_branch" in row and branch > major(row["last_branch"]):
+        return Known(value="too-new", source=f"{row['source']}: branch {row['last_branch']} is the last for "
+                                             f"{generation}")
+    if "first_branch" in row and branch < major(row["first_branch"]):
+        return Known(value="too-old", source=f"{row['source']}: no branch before {row['first_branch']} "
+                                             f"serves {generation}")
+    return Known(value="serves", source=f"rules/tables/kernel_modules.toml: {generation}")
+
+
+def row_of_card(card: Facts, tables: Tables) -> Row | None:
+    """Return the row of a card by its compute capability; by its PCI device where nobody tells that."""
+    modules, known = tables.get("kernel_modules"), tables.get("architectures")
+    if modules is None or known is None:
+        return None
+    capability, device = card.get("gpu.compute_capability"), card.get("gpu.pci_device_id")
+    if isinstance(capability, Known):
+        is_listed = any(row["compute_capability"] == capability.value for row in known.rows)
+        return floor_row(modules, "first_capability", str(capability.value)) if is_listed else None
+    return of_device(modules, str(device.value)) if isinstance(device, Known) else None
 
 
 # -- the distribution ----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, device_code, jax
+from gpudoctor.derive import abi, branches, device_code, jax, jetson
 from gpudoctor.derive import libraries as trace
 from gpudoctor.derive import mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
@@ -196,6 +196,8 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
 _AFTER_CARDS: Mapping[str, Derivation] = {
     "framework.fitting_requirement": lambda view: releases.requirement_for("framework.fitting_release", view),
     "framework.gpu_requirement": lambda view: releases.requirement_for("framework.gpu_release", view),
+    "framework.fitting_arguments": lambda view: releases.arguments_for("framework.fitting_release", view),
+    "framework.gpu_arguments": lambda view: releases.arguments_for("framework.gpu_release", view),
     "framework.cudnn_requirement": packages.cudnn_requirement,
     "framework.libraries": trace.libraries,
     "framework.reinstall_requirements": packages.reinstall_requirements,
@@ -242,6 +244,7 @@ def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mappin
         "framework.nccl_requirement": lambda view: nccl.requirement(view, here),
         **_AFTER_CARDS,
         **abi.DERIVATIONS,
+        **jetson.FRAMEWORK_DERIVATIONS,
         **mixed.DERIVATIONS,
         **stages.DERIVATIONS,
     }

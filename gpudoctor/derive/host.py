@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import commands, stale
+from gpudoctor.derive import commands, jetson, stale
 from gpudoctor.derive.driver import DRIVER_DERIVATIONS
 from gpudoctor.derive.view import View, as_records, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown, Value
@@ -49,6 +49,9 @@ def driver_cuda_ceiling(view: View) -> Fact:
     if isinstance(stated, Known):
         return stated
     version = view.need_text("driver.version")
+    board = view.value("system.jetson")
+    if board is not None:
+        return jetson.cuda_ceiling(str(board), view.tables)
     row = floor_row(view.table("driver_branches"), "driver", version)
     if row is None:
         return Unknown(reason=f"the rule database does not reach back to driver {version}")
@@ -161,6 +164,7 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "system.nvidia_pci_drivers": nvidia_pci_drivers,
     "cuda.library_kind": library_kind,
     **DRIVER_DERIVATIONS,
+    **jetson.HOST_DERIVATIONS,
     "python.conda_command": commands.conda_command,
     "python.pip_command": commands.pip_command,
     "python.pip_uninstall_command": commands.pip_uninstall_command,

@@ -10,7 +10,7 @@ from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.libraries import trace_all
 from gpudoctor.derive.releases import capped, cuda_version, oldest_card_of, own_row, platform_of, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Unknown, Value
 
 _INSTALLED = "installed distributions"
 
@@ -71,10 +71,20 @@ def cuda_distributions(view: View, cards: Sequence[str]) -> Fact:
     found = [planned.bringing(name, major, view.table("nvidia_libraries")) for name in loads]
     if not loads or None in found:
         return Absent(source="no packages with these CUDA libraries are known")
-    return Known(
-        value=capped(tuple(dict.fromkeys(text for text in found if text)), view, cards),
-        source="rules/tables/nvidia_libraries.toml",
-    )
+    floor = view.value("framework.cudnn_floor")
+    brought = dict.fromkeys(_not_older(text, floor) for text in found if text)
+    return Known(value=capped(tuple(brought), view, cards), source="rules/tables/nvidia_libraries.toml")
+
+
+def _not_older(text: str, floor: Value | None) -> str:
+    """Return a requirement on cuDNN that begins where the framework can use it; others as they are."""
+    if floor is None or not text.startswith("nvidia-cudnn-"):
+        return text
+    (requirement,) = planned.parse((text,))
+    others = [str(one) for one in requirement.specifier if one.operator != ">="]
+    least = [one.version for one in requirement.specifier if one.operator == ">="]
+    lowest = max([*least, str(floor)], key=versions.parse)
+    return requirement.name + ",".join((f">={lowest}", *sorted(others)))
 
 
 def cuda_requirement(view: View) -> Fact:
@@ -125,9 +135,21 @@ def cudnn_floor(view: View) -> Fact:
             if lowest:
                 return Known(value=_minor(lowest[0]), source=f"the requirement {requirement}")
     stated = view.value("framework.cudnn")
-    if stated is None or "." not in str(stated):
-        return Absent(source="the build does not say which minor version of cuDNN it was compiled with")
-    return Known(value=_minor(str(stated)), source="build information on disk")
+    if stated is not None and "." in str(stated):
+        return Known(value=_minor(str(stated)), source="build information on disk")
+    return _tested_cudnn(view, str(stated)) or Absent(
+        source="the build does not say which minor version of cuDNN it was compiled with")
+
+
+def _tested_cudnn(view: View, major: str) -> Fact | None:
+    """Return what the framework's makers say that they built a published release with."""
+    if own_row(view) is None:
+        return None
+    release = view.need_text("framework.name"), _minor(view.need_text("framework.version"))
+    for row in view.table("tested_builds").rows:
+        if (row["framework"], row["version"]) == release and str(row["cudnn"]).startswith(f"{major}."):
+            return Known(value=row["cudnn"], source=str(row["source"]))
+    return None
 
 
 def _minor(version: str) -> str:

@@ -66,8 +66,9 @@ def as_well(before: Fact, added: Fact) -> Fact:
 def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:
     """Return the table's row for the newest version that satisfies a requirement, and that version."""
     found: list[tuple[Row, str]] = []
+    name = canonicalize_name(requirement.name)
     for row in table.rows:
-        if row["distribution"] == canonicalize_name(requirement.name):
+        if row["distribution"] == name:
             version = _within(row, requirement.specifier)
             if version is not None:
                 found.append((row, version))

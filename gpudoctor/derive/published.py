@@ -73,21 +73,36 @@ def indexed_rows(name: str, platform: str, tables: Tables) -> Sequence[Row]:
     """
     if name != "torch" or _INDEXES not in tables:
         return ()
-    own = [row for row in rows(name, tables) if row["platform"] == platform]
-    return [_indexed(row, build, tables) for row in own for build in tables[_INDEXES].rows
-            if build["platform"] == platform and _is_minor(str(row["version"]), str(build["torch"]))]
+    every = rows(name, tables)
+    own = [row for row in every if row["platform"] == platform]
+    return [_indexed(row, build, brought) for build in tables[_INDEXES].rows if build["platform"] == platform
+            for brought in (_brought_with(build, every),)
+            for row in own if _is_minor(str(row["version"]), str(build["torch"]))]
 
 
-def _indexed(row: Row, build: Row, tables: Tables) -> Row:
-    alike: Row = max((other for other in rows("torch", tables) if other.get("cuda") == build["cuda"]),
-                     key=lambda other: versions.parse(str(other["version"])), default={})
+def labels(tables: Tables) -> Mapping[str, str]:
+    """Return the local labels of builds that are not on the default index (cu126), and the index of each."""
+    listed = tables[_INDEXES].rows if _INDEXES in tables else ()
+    return {_label(row): str(row["index"]) for row in listed}
+
+
+def _label(build: Row) -> str:
+    return str(build["index"]).rstrip("/").rpartition("/")[2]
+
+
+def _brought_with(build: Row, every: Sequence[Row]) -> Sequence[str]:
+    """Return the CUDA libraries that the newest release for the CUDA of a build asks for."""
+    alike: Row = max((row for row in every if row.get("cuda") == build["cuda"]),
+                     key=lambda row: versions.parse(str(row["version"])), default={})
+    return tuple(_with_cudnn(text, str(build["cudnn"])) for text in as_texts(alike.get("requires_nvidia")))
+
+
+def _indexed(row: Row, build: Row, brought: Sequence[str]) -> Row:
     kept = {column: row[column] for column in ("platform", "python", "glibc", "uploaded", "requires")
             if column in row}
     stated = {column: build[column] for column in ("cuda", "cudnn", "code", "index", "source")}
-    asked = tuple(_with_cudnn(text, str(build["cudnn"])) for text in as_texts(alike.get("requires_nvidia")))
-    label = str(build["index"]).rstrip("/").rpartition("/")[2]
-    return {**kept, **stated, "build": "cuda", "version": f"{row['version']}+{label}",
-            "requires_nvidia": asked}
+    return {**kept, **stated, "build": "cuda", "version": f"{row['version']}+{_label(build)}",
+            "requires_nvidia": tuple(brought)}
 
 
 def _with_cudnn(requirement: str, cudnn: str) -> str:

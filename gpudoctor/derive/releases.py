@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import device_code, planned, published, stale
 from gpudoctor.derive.loader_trace import expand
+from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Unknown, Value
 
@@ -114,42 +116,60 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
     """Return the newest final release for this Python, glibc and driver that serves every card here.
 
     `cards` are compute capabilities: there must be code for each, no PTX newer than the driver knows, and
-    CUDA libraries that the release finds and that serve the card.
+    CUDA libraries that the release finds and that serve the card. It is chosen among the same builds, in the
+    same order, as what is recommended; what stands on another index has that index's label.
     """
     name = view.need_text("framework.name")
     if not published.is_listed(name, view.tables):
         return Absent(source=f"the rule database has no table of {name} releases")
-    rows = [row for row in release_rows(view, name) if row.get("build") == "cuda"]
-    for row in sorted(rows, key=lambda row: versions.parse(str(row["version"])), reverse=True):
-        if _fits(row, name, view, cards):
-            return Known(value=f"{name}=={row['version']}", source=str(row["source"]))
-    return Absent(source=f"no {name} release in the rule database fits")
+    found = next((stack for stack in _stacks(view) if _fits(stack, view, cards)), None)
+    if found is None:
+        return Absent(source=f"no {name} release in the rule database fits")
+    return Known(value=found.release, source=str(found.row["source"]))
 
 
 def gpu_release(view: View, cards: Sequence[str], unseen: Unknown | None) -> Fact:
     """Return the CUDA build of the release that is installed if it fits, else the fitting release."""
     name, version = view.need_text("framework.name"), view.value("framework.version")
-    if version is not None:
+    if version is not None and published.is_listed(name, view.tables):
         public = str(version).partition("+")[0]
-        for row in release_rows(view, name):
-            if row["version"] == public and _fits(row, name, view, cards):
-                return Known(value=f"{name}=={public}", source=str(row["source"]))
+        for stack in _stacks(view):
+            if stack.version == public and _fits(stack, view, cards):
+                return Known(value=stack.release, source=str(stack.row["source"]))
     return unseen or fitting_release(view, cards)
 
 
 def requirement_for(release_fact: str, view: View) -> Fact:
     """Return what pip is to install for a release, with its CUDA extra where it has one."""
-    name, _, version = view.need_text(release_fact).partition("==")
-    row: Row = next((r for r in release_rows(view, name) if r["version"] == version), {})
-    extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
-    return Known(value=f"{published.distribution(name)}{extra}=={version}", source="rule database")
+    return Known(value=_stack_of(release_fact, view).labelled, source="rule database")
 
 
-def _fits(row: Row, name: str, view: View, cards: Sequence[str]) -> bool:
-    if versions.parse(str(row["version"])).is_prerelease or row.get("build") != "cuda" or "code" not in row:
+def arguments_for(release_fact: str, view: View) -> Fact:
+    """Return the words that pip is told for a release: the requirement, and the index if it is another.
+
+    The label stands in the requirement: else pip would keep the same version of the default index.
+    """
+    stack = _stack_of(release_fact, view)
+    index = () if stack.index is None else ("--index-url", stack.index)
+    return Known(value=shlex.join((stack.labelled, *index)), source="rule database")
+
+
+def _stack_of(release_fact: str, view: View) -> Stack:
+    release = view.need_text(release_fact)
+    return next(stack for stack in _stacks(view) if stack.release == release)
+
+
+def _stacks(view: View) -> Sequence[Stack]:
+    """Return the builds of the framework for this platform, the newest first, as they are recommended."""
+    return view.once("stacks", lambda _: stacks_of(view.need_text("framework.name"), platform_of(view),
+                                                   view.tables))
+
+
+def _fits(stack: Stack, view: View, cards: Sequence[str]) -> bool:
+    if stack.is_prerelease or not stack.is_measured:
         return False
-    python = ".".join(view.need_text("python.version").split(".")[:2])
-    if python not in as_texts(row.get("python")) or not _extra_installs(row, name, python, view):
+    row, python = stack.row, ".".join(view.need_text("python.version").split(".")[:2])
+    if python not in stack.pythons or not _extra_installs(row, stack.framework, python, view):
         return False
     glibc = view.value("system.glibc")
     if (

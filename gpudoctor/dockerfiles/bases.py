@@ -37,6 +37,13 @@ def system_of(name: str, database: RuleDatabase, python: str | None = None) -> S
     return System(python=str(with_python), glibc=str(row["glibc"]))
 
 
+def end_of_python(minor: str, database: RuleDatabase) -> str | None:
+    """Return since when a Python gets no updates any more, None where it does or nobody read it."""
+    ends = [str(row["ended"]) for row in rows("image_systems", database)
+            if (row["system"], row["version"]) == ("python", minor) and "ended" in row]
+    return next(iter(ends), None)
+
+
 def compact(row: Row) -> str:
     """Return what other tables call the system of a row: ubuntu2204."""
     return f"{row['system']}{str(row['version']).replace('.', '')}"

@@ -11,7 +11,8 @@ from gpudoctor import __version__
 from gpudoctor.dockerfiles import lines
 from gpudoctor.dockerfiles.choice import Chosen
 from gpudoctor.dockerfiles.content import (
-    SHARED_MEMORY, SKIP, USER_ID, Options, has_preflight, image_name, preflight, shares_memory,
+    SHARED_MEMORY, SKIP, USER_ID, Options, asked_of_check, has_preflight, image_name, preflight,
+    shares_memory,
 )
 from gpudoctor.model import RuleDatabase
 
@@ -20,6 +21,7 @@ _CARDS = re.compile(r"gpu\s*(?:>=|==|~=)\s*(\d{1,4})(?:\.0*)?\Z")
 _MORE_THAN = re.compile(r"gpu\s*>\s*(\d{1,4})\Z")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._]*(?:/[A-Za-z0-9.]+)*\Z")  # a key; `nvidia.com/gpu` is one
 _SHARED_VOLUME = "shared-memory"
+_MEMORY: Node = {"name": _SHARED_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
 
 
 def number_of_cards(required: Sequence[str]) -> int | None:
@@ -49,27 +51,31 @@ def kubernetes(chosen: Chosen, cards: Sequence[str], options: Options, database:
     image, count = image_name(chosen, options), number_of_cards(cards) or 1
     limits: dict[str, Node] = {"limits": {"nvidia.com/gpu": count}}
     safe: dict[str, Node] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    own = has_preflight(chosen)
-    look = [*preflight(chosen, cards), "--depth", "smoke"] if own else [
-        "gpudoctor", "check", *(word for text in cards for word in ("--require", text))]
+    own, shares = has_preflight(chosen), shares_memory(chosen) or count > 1
+    look = [*preflight(chosen, cards, options), "--depth", "smoke"] if own else [
+        "gpudoctor", "check", *asked_of_check(cards, options)]
+    both: dict[str, Node] = {"resources": limits, "securityContext": safe}
+    if shares:  # the look, too: with several cards it sums over them by NCCL
+        both["volumeMounts"] = [{"name": _SHARED_VOLUME, "mountPath": "/dev/shm"}]
     first: dict[str, Node] = {
         "name": "gpu-preflight", "image": image if own else f"gpudoctor:{__version__}", "command": look,
-        "resources": limits, "securityContext": safe}
+        **both}
     program: dict[str, Node] = {
-        "name": "app", "image": image, **({"env": [{"name": SKIP, "value": "off"}]} if own else {}),
-        "resources": limits, "securityContext": safe,
-        "volumeMounts": [{"name": _SHARED_VOLUME, "mountPath": "/dev/shm"}]}
+        "name": "app", "image": image, **({"env": [{"name": SKIP, "value": "off"}]} if own else {}), **both}
     identity: dict[str, Node] = {"runAsNonRoot": True, "runAsUser": USER_ID, "runAsGroup": USER_ID,
                                  "seccompProfile": {"type": "RuntimeDefault"}}
     pod: dict[str, Node] = {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"gpu-{chosen.candidate.framework}"},
         "spec": {
             "restartPolicy": "Never", "securityContext": identity, "initContainers": [first],
-            "containers": [program],
-            "volumes": [{"name": _SHARED_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}]}}
-    both = "Both containers ask for the cards, and the second is given those of the first"
-    head = [_head(chosen), f"{both}{_rule(database, 'k8s-device-plugin')}",
-            f"/dev/shm from memory, for workers and NCCL{_rule(database, 'shm-too-small')}"]
+            "containers": [program], **({"volumes": [_MEMORY]} if shares else {})}}
+    cards_of = "Both containers ask for the cards, and the second is given those of the first"
+    head = [_head(chosen), f"{cards_of}{_rule(database, 'k8s-device-plugin')}"]
+    if shares:
+        head.append(f"/dev/shm from memory, for workers and NCCL{_rule(database, 'shm-too-small')}")
+    head.append("app runs the CMD of the image: name another program in its args")
+    if options.name is None:
+        head.append("The nodes must find the image: push it, under a name of your registry (--tag)")
     if not own:
         head.append(f"gpudoctor cannot live in this image: gpudoctor:{__version__} is built from gpudoctor's "
                     "own Dockerfile, and looks at cards and driver alone")

@@ -8,11 +8,12 @@ from typing import Literal
 
 from gpudoctor import derive
 from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse
-from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.candidates.together import rule_of
 from gpudoctor.derive.requirements import Requirement
-from gpudoctor.dockerfiles.bases import PythonImage, python_images
+from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.dockerfiles.bases import PythonImage, end_of_python, python_images
 from gpudoctor.dockerfiles.cuda_base import on_cuda
-from gpudoctor.dockerfiles.inside import System, inside
+from gpudoctor.dockerfiles.inside import ENVIRONMENT, System, inside
 from gpudoctor.engine import evaluate
 from gpudoctor.examine import Policy, with_wishes
 from gpudoctor.frozen import frozen
@@ -81,7 +82,7 @@ def checked(wanted: Wanted, database: RuleDatabase) -> None:
 
 def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen | Nothing:
     """Return what is to be built; raise `WishError`."""
-    unmet = _unmet(snapshot, database, wanted)
+    unmet = (*_of_board(snapshot, database), *_unmet(snapshot, database, wanted))
     if unmet:
         return Nothing(unmet=unmet)
     wanted = replace(wanted, frameworks=wanted.frameworks or _here(snapshot, wanted))
@@ -100,6 +101,16 @@ def _here(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
     names = [fact.value for one in listed if isinstance(fact := one.get("framework.name"), Known)]
     found = tuple(name for name in FRAMEWORKS if name in names) or (DEFAULT_FRAMEWORK,)
     return found[:1] if wanted.base in _PREFIXES else found
+
+
+def _of_board(snapshot: Snapshot, database: RuleDatabase) -> tuple[Rejection, ...]:
+    """Return why nothing known is for this machine, where it is a Jetson board."""
+    board = snapshot.host.get("system.jetson")
+    if not isinstance(board, Known):
+        return ()
+    why = (f"this is a Jetson board (L4T {board.value}): it takes NVIDIA's own builds for its JetPack, and "
+           "no table says which wheel or image that is")
+    return (Rejection(rule=rule_of("jetson-wrong-wheel", database), message=why),)
 
 
 def _unmet(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> tuple[Rejection, ...]:
@@ -126,6 +137,7 @@ def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
     for image in _in_order(snapshot, database, wanted):
         said = recommend(inside(snapshot, image.system, database), database, _asked(wanted))
         offer = next((one for one in said.candidates if one.offered and one.kind == "pip"
+                      and needs_nothing_else(one)
                       and brings_libraries(one, said.ground.platform, database.tables)), None)
         if offer is not None:
             return Chosen(base="python-slim", image=image.reference, python=image.system.python,
@@ -142,8 +154,10 @@ def _in_order(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ite
         named = [image for image in images if image.system.python_minor == wanted.python]
         if not named:
             known = ", ".join(image.system.python_minor for image in images)
-            raise WishError(f"--python {wanted.python}: these rules know no image python:...-slim with it; "
-                            f"there are {known}")
+            end = end_of_python(wanted.python, database)
+            why = f" (it gets no updates since {end})" if end else ""
+            raise WishError(f"--python {wanted.python}: these rules know no image python:...-slim with "
+                            f"it{why}; there are {known}")
         yield from named
         return
     fact = snapshot.host.get("python.version")
@@ -163,9 +177,8 @@ def _without_offers(snapshot: Snapshot, system: System, database: RuleDatabase,
     What brings no libraries of its own is no offer for this image: the rule of what it lacks is named.
     """
     said = recommend(inside(snapshot, system, database), database, _asked(wanted, may_change=("driver",)))
-    rule = next((rule.id for rule in database.rules if rule.cause == "docker-image-without-cuda"), "")
     why = "it brings no CUDA libraries, and this base has none: --base cuda has"
-    refused = Rejection(rule=rule, message=why)
+    refused = Rejection(rule=rule_of("docker-image-without-cuda", database), message=why)
     candidates = tuple(_rejected(one, refused) if one.offered else one for one in said.candidates
                        if one.kind == "pip")
     return replace(said, candidates=candidates, exit_code=EXIT_NOTHING)
@@ -175,8 +188,16 @@ def _rejected(one: Candidate, why: Rejection) -> Candidate:
     return replace(one, verdict=type(one.verdict).REJECTED, rejected_by=(why,), commands=(), notes=())
 
 
+def needs_nothing_else(one: Candidate) -> bool:
+    """Say whether all folders that it loads libraries from are of its environment, none of a toolkit."""
+    folders = one.environment.get("LD_LIBRARY_PATH", "").split(":")
+    return all(folder.startswith(f"{ENVIRONMENT}/") for folder in filter(None, folders))
+
+
 def brings_libraries(one: Candidate, platform: str, tables: Tables) -> bool:
     """Say whether every release of a candidate has its CUDA libraries in packages that pip brings along."""
+    if one.toolkit is not None:
+        return False
     releases = [(one.framework, one.version), *((m.framework, m.version) for m in one.beside)]
     return not any(
         stack.lacks_libraries for framework, version in releases

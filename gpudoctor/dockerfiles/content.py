@@ -10,6 +10,7 @@ from gpudoctor import __version__, versions
 from gpudoctor.dockerfiles import lines
 from gpudoctor.dockerfiles.bases import rows
 from gpudoctor.dockerfiles.choice import Chosen
+from gpudoctor.dockerfiles.cuda_base import COMPILER
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, PYTHON
 from gpudoctor.dockerfiles.lines import Line
 from gpudoctor.frozen import frozen
@@ -25,22 +26,29 @@ _INSTALL = " -m pip install "
 _WHEEL = re.compile(r"gpudoctor_cli-[0-9A-Za-z.+]{1,60}-py3-none-any\.whl\Z")
 _SHARING = frozenset({"torch"})  # their workers hand data through /dev/shm
 _PIP_CACHE = "/var/cache/pip"
-_COMPILER = "torch.compile needs a C compiler (gcc and libc6-dev), which this image does without"
+_C_COMPILER = "torch.compile needs a C compiler (gcc and libc6-dev), which this image does without"
+_NO_LIBDEVICE = ("what is compiled (jit_compile) needs ptxas and libdevice, which nothing here brings: the "
+                 f"look stops at that, with {SKIP}=import it does not try")
 
 
 @frozen
 class Options:
-    """How it is written: the image's name, the file's, a wheel of gpudoctor beside it, BuildKit's syntax."""
+    """How it is written: the image's name, the file's, a wheel of gpudoctor beside it, BuildKit's syntax.
+
+    allow_undecided: whether the program starts although something that matters could not be judged.
+    """
 
     name: str | None = None
     file: str = "Dockerfile"
     wheel: str | None = None
     buildkit: bool = False
+    allow_undecided: bool = False
 
     def checked(self) -> None:
         """Raise `JunkReference` or `UnwritableError` for a name that cannot be used."""
+        lines.sound(self.file, "the name of the file")
         if self.name is not None:
-            lines.reference(self.name)
+            lines.name(self.name)
         if self.wheel is not None and _WHEEL.match(self.wheel) is None:
             raise lines.JunkReference(f"--gpudoctor {self.wheel[:80]!r}: name the wheel that lies beside the "
                                       "Dockerfile: gpudoctor_cli-VERSION-py3-none-any.whl")
@@ -50,7 +58,7 @@ def image_name(chosen: Chosen, options: Options) -> str:
     """Return what the image is called."""
     one = chosen.candidate
     tag = re.sub(r"[^A-Za-z0-9_.-]", "-", one.version)
-    return options.name or lines.reference(f"gpu-{one.framework}:{tag}")
+    return options.name or lines.name(f"gpu-{one.framework}:{tag}")
 
 
 def has_preflight(chosen: Chosen) -> bool:
@@ -61,6 +69,12 @@ def has_preflight(chosen: Chosen) -> bool:
 def shares_memory(chosen: Chosen) -> bool:
     """Say whether processes will share data: workers of a framework, or NCCL between cards."""
     return bool(_names(chosen.candidate) & _SHARING) or len(chosen.said.ground.cards) > 1
+
+
+def lacks_libdevice(one: Candidate) -> bool:
+    """Say whether XLA will look in vain for what its releases bring by an extra or a package."""
+    words = one.commands[0] if one.kind == "pip" else COMPILER
+    return one.framework == "tensorflow" and "[and-cuda]" not in words and COMPILER not in words
 
 
 def _names(one: Candidate) -> set[str]:
@@ -110,7 +124,9 @@ class _Writer:
         cuda = f" for CUDA {one.cuda}" if one.cuda else ""
         return [Line(why=f"{one.name}{cuda}: no rule objects to it there"),
                 *(Line(why=f"note: {note}") for note in one.notes if note not in self._of_variables()),
-                *([Line(why=_COMPILER)] if _names(one) & _SHARING and self._own_environment else [])]
+                *([Line(why=_C_COMPILER)] if _names(one) & _SHARING and self._own_environment else []),
+                *([Line(why=f"{_NO_LIBDEVICE}{self._rule('libdevice-not-found')}")] if lacks_libdevice(one)
+                  else [])]
 
     def _of_variables(self) -> list[str]:
         """Return the notes that name a variable: they stand above the line that sets it."""
@@ -129,20 +145,28 @@ class _Writer:
                     "and not devel; the driver runs its CUDA, so its compatibility package stays unused"
                     + self._rule("docker-image-without-cuda", "cuda-compat-shadows-libcuda"),
         }
-        pin = ("" if "@sha256:" in self._chosen.image else
-               "; its digest is in no table")
+        pin = "" if "@sha256:" in self._chosen.image else (
+            "; its digest is in no table: docker pull prints it")
         return lines.base(self._chosen.image, whys[self._chosen.base] + pin)
 
     def _environment(self) -> list[Line]:
-        found = lines.variables(
-            {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"},
-            "The runtime mounts libcuda for compute and NVML for utility, and frameworks need both"
-            + self._rule("docker-driver-capabilities"))
+        """Return what the runtime is told, which images with CUDA have of their own."""
+        if self._chosen.base != "python-slim":
+            return []
+        found = [
+            *lines.variables(
+                {"NVIDIA_VISIBLE_DEVICES": "all"},
+                "For --runtime=nvidia, which hands in what is named here; --gpus and Kubernetes name it"
+                + self._rule("docker-no-gpu-flag")),
+            *lines.variables(
+                {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"},
+                "The runtime mounts libcuda for compute and NVML for utility, and frameworks need both"
+                + self._rule("docker-driver-capabilities"))]
         least = self._chosen.candidate.least_cuda
-        if least is not None and self._chosen.base == "python-slim":
+        if least is not None:
             found += lines.variables(
                 {"NVIDIA_REQUIRE_CUDA": f"cuda>={least}"},
-                "On a host whose driver is too old for it the container does not even start"
+                "With --gpus no container starts where the driver is too old for it; CDI does not ask"
                 + self._rule("docker-require-cuda-unsatisfied", "driver-too-old"))
         return found
 
@@ -214,8 +238,10 @@ class _Writer:
                 "which one this image has is in no table")
             why = f"No pre-flight: gpudoctor runs on Python {OLDEST_PYTHON} and newer, and {has}"
             return [*user, lines.words("CMD", program, why)]
-        why = f"A fault ends the container with its reason; {SKIP}=off skips the look, =static makes it quick"
-        entry = ["/bin/sh", "-c", script(preflight(self._chosen, self._cards)), "gpu-preflight"]
+        ends = "A fault" if self._options.allow_undecided else "A fault, or what could not be judged,"
+        why = f"{ends} ends the container; {SKIP}=off skips the look, =static makes it quick"
+        check = preflight(self._chosen, self._cards, self._options)
+        entry = ["/bin/sh", "-c", script(check), "gpu-preflight"]
         if self._keeps_entry:
             return [*user, lines.words("CMD", [*entry, *program],
                                        f"{why}; NVIDIA's own entry stays, it sets up cuda-compat")]
@@ -227,17 +253,22 @@ class _Writer:
         shared = f" --shm-size={SHARED_MEMORY}" if shares_memory(self._chosen) else ""
         why = (f"Shared memory for workers and NCCL; --ipc=host instead shares the host's"
                f"{self._rule('shm-too-small')}")
-        return [Line(why=f"docker build{file} -t {name} ."), *([Line(why=why)] if shared else []),
-                Line(why=f"docker run --rm -it --gpus all{shared} {name}"),
+        return [lines.command(f"docker build{file} -t {name} ."), *([Line(why=why)] if shared else []),
+                lines.command(f"docker run --rm -it --gpus all{shared} {name}"),
                 Line(why="with CDI (Podman, Docker 28.2 and newer): --device nvidia.com/gpu=all instead of "
                          f"--gpus all{self._rule('cdi-not-generated')}")]
 
 
-def preflight(chosen: Chosen, cards: Sequence[str]) -> list[str]:
+def preflight(chosen: Chosen, cards: Sequence[str], options: Options) -> list[str]:
     """Return the words of the look from inside, without its depth."""
     python = ["--python", PYTHON] if chosen.candidate.kind == "pip" else []
+    return [DOCTOR, "check", *python, *asked_of_check(cards, options)]
+
+
+def asked_of_check(cards: Sequence[str], options: Options) -> list[str]:
+    """Return what a look is asked about whatever image it is made in."""
     required = [word for text in cards for word in ("--require", text)]
-    return [DOCTOR, "check", *python, *required]
+    return [*required, *(["--allow-undecided"] if options.allow_undecided else [])]
 
 
 def script(check: Sequence[str]) -> list[str]:

@@ -12,8 +12,8 @@ from gpudoctor.candidates.commands import install
 from gpudoctor.candidates.ground import Ground, ground_of, version_of
 from gpudoctor.candidates.images import laid
 from gpudoctor.candidates.index import later_breaks, unpublished
-from gpudoctor.candidates.stacks import Stack, stacks_of
 from gpudoctor.candidates.together import rule_of
+from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.dockerfiles.bases import compact, rows, system_of
 from gpudoctor.dockerfiles.inside import System, inside
@@ -21,6 +21,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Fit, Recommendation, Rejection, RuleDatabase, Snapshot
 
 _KINDS = re.compile(r"runtime/(cudnn(\d*))\Z")
+COMPILER = "nvidia-cuda-nvcc"  # how the package with ptxas and libdevice begins, for each CUDA
 _OPTIONAL = "tensorflow"  # the framework whose CUDA packages are an extra, so that it can be had without
 
 
@@ -81,7 +82,8 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
         reason = refusals[:1] or [_no_image(stack, database)]
         rejected.append(Candidate(framework=stack.framework, version=stack.version, cuda=stack.cuda,
                                   kind="pip", verdict=Fit.REJECTED, rejected_by=tuple(reason)))
-    return None, replace(said, candidates=tuple(rejected))
+    refused = tuple(rejected) or tuple(one for one in said.candidates if not one.offered)
+    return None, replace(said, candidates=refused)
 
 
 def _does_without(stack: Stack) -> bool:
@@ -140,11 +142,21 @@ def _plain(stack: Stack) -> Stack:
 
 def _offered(stack: Stack, image: CudaImage, ground: Ground) -> Candidate:
     breaks = dict(later_breaks((stack,), ground))
-    notes = list(breaks.values())
+    compiler = _compiler(stack)
+    pins = (*breaks, *compiler)
+    why = f"which runtime images lack ({rule_of('libdevice-not-found', ground.database)})"
+    notes = [*breaks.values(),
+             *(f"{text}: XLA compiles with its ptxas and libdevice, {why}" for text in compiler)]
     if stack.lacks_libraries:
         notes.append(f"which CUDA libraries {stack.framework} {stack.version} opens is in no table: that the "
                      "image has them all was not judged")
     return Candidate(
         framework=stack.framework, version=stack.version, kind="pip", cuda=stack.cuda, python=stack.pythons,
-        verdict=Fit.WITH_NOTES if notes else Fit.FITS, notes=tuple(notes), pins=tuple(breaks),
-        image=image.reference, commands=install((stack,), breaks, ground.place))
+        verdict=Fit.WITH_NOTES if notes else Fit.FITS, notes=tuple(notes), pins=pins,
+        image=image.reference, commands=install((stack,), pins, ground.place))
+
+
+def _compiler(stack: Stack) -> list[str]:
+    """Return the package with CUDA's compiler that the release's extra would bring, where it has one."""
+    asked = as_texts(stack.row.get("requires_nvidia"))
+    return [text for text in asked if text.startswith(COMPILER)]

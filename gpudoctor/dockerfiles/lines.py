@@ -54,6 +54,11 @@ def comment(text: str) -> str:
     return f"# {printable(text, _COMMENT)}\n" if text else ""
 
 
+def command(text: str) -> Line:
+    """Return a remark that is a command to type, whole however long it is."""
+    return Line(text=f"# {sound(text, 'the command')}")
+
+
 def sound(text: str, what: str) -> str:
     """Return a text that can stand on a line; raise `UnwritableError` for one that would end it."""
     if not text.isprintable():
@@ -61,10 +66,10 @@ def sound(text: str, what: str) -> str:
     return text
 
 
-def reference(text: str) -> str:
-    """Return an image reference; raise `JunkReference` for what is none."""
-    if not _is_reference(text):
-        raise JunkReference(f"{printable(text, 80)!r} is no image reference: write NAME:TAG in small "
+def name(text: str) -> str:
+    """Return what an image can be called; raise `JunkReference` for what is no reference, or has a digest."""
+    if not _is_reference(text) or "@" in text:
+        raise JunkReference(f"{printable(text, 80)!r} is no name for an image: write NAME:TAG in small "
                             "letters, for example registry.example/team/training:1")
     return text
 

@@ -9,6 +9,7 @@ from gpudoctor import __version__, derive
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, Policy, every_finding
 from gpudoctor.explain import entries, findings, here, subjects
 from gpudoctor.explain.choosing import INFORMS, Choice, choose, raised
+from gpudoctor.explain.context import is_context
 from gpudoctor.explain.ranking import Candidate, ranked, without_words
 from gpudoctor.explain.reading import Quoted, Reading, Said
 from gpudoctor.explain.stated_findings import completed, joined, stated_findings
@@ -63,7 +64,8 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
 def _is_complaint(reading: Reading, database: RuleDatabase) -> bool:
     """Say whether all that speaks of a fault are sentences of people's: they name more than one thing."""
     symptoms = subjects.by_id(database)
-    faulty = [symptoms[line.id] for line in reading.said if not symptoms[line.id].benign]
+    faulty = [symptom for symptom in (symptoms[line.id] for line in reading.said)
+              if not symptom.benign and (symptom.program == PEOPLE or not is_context(symptom))]
     return bool(faulty) and all(symptom.program == PEOPLE for symptom in faulty)
 
 

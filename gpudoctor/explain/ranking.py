@@ -28,7 +28,7 @@ class Candidate:
     def score_of(self, symptoms: Collection[str]) -> float:
         """Return the score that these symptoms alone give: no other message says how they are meant."""
         found = {name: suspect for name, suspect in self.suspicions.items() if name in symptoms}
-        return min(self.score, _noisy_or(found) * (OPPOSED if self.opposed else 1.0))
+        return min(self.score, _score(found, is_opposed=bool(self.opposed)))
 
 
 def suspicions(symptom: SymptomPattern, subject: Subject, tables: Tables) -> dict[str, Suspect]:
@@ -91,13 +91,22 @@ def _weighed(by_cause: Mapping[str, Mapping[str, Suspect]], shown: Sequence[Symp
             opposing = [one for one in opposing if _may_mean(one, suspected)]
         candidates.append(Candidate(
             cause=cause, suspicions=found, opposed=tuple(one.id for one in opposing),
-            score=_noisy_or(found) * (OPPOSED if opposing else 1.0)))
+            score=_score(found, is_opposed=bool(opposing))))
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
 
 
 def _may_mean(opposing: SymptomPattern, suspected: Collection[str | None]) -> bool:
     """Say whether a message is of a suspected framework: that TensorFlow has CUDA says nothing of PyTorch."""
     return opposing.framework is None or None in suspected or opposing.framework in suspected
+
+
+def _score(found: Mapping[str, Suspect], *, is_opposed: bool) -> float:
+    """Return the score of suspicions: where the cause is opposed, whole only of those that hold anyway."""
+    if not is_opposed:
+        return _noisy_or(found)
+    outright = {name: suspect for name, suspect in found.items() if suspect.anyway}
+    others = {name: suspect for name, suspect in found.items() if not suspect.anyway}
+    return 1 - (1 - _noisy_or(outright)) * (1 - OPPOSED * _noisy_or(others))
 
 
 def _noisy_or(found: Mapping[str, Suspect]) -> float:

@@ -97,10 +97,14 @@ def _build_cuda(stated: Stated) -> Fact | None:
     local = _LOCAL_CUDA.search(version.partition("+")[2])
     if local is not None:
         return _computed(f"{local[1][:-1]}.{local[1][-1]}", "text.framework_version")
-    named = [row for row in stated.rows if "cuda" in row]
-    exact = (row for row in named if str(row["cuda"]).startswith(f"{named[0]['cuda']}."))  # of "10", "10.1"
-    row = next(exact, named[0] if named else None)
-    return _known(row["cuda"], row) if row is not None else None
+    return _named(stated, "cuda")
+
+
+def _named(stated: Stated, column: str) -> Fact | None:
+    """Return what the first row says that says anything, as exactly as any other: of "10", "10.1"."""
+    named = [row for row in stated.rows if column in row]
+    exact = (row for row in named if str(row[column]).startswith(f"{named[0][column]}."))
+    return next((_known(row[column], row) for row in (*exact, *named)), None)
 
 
 def _build_cudnn(stated: Stated) -> Fact | None:
@@ -109,7 +113,7 @@ def _build_cudnn(stated: Stated) -> Fact | None:
         number = int(compiled) if compiled.isdecimal() and len(compiled) in (4, 5) else None
         return _computed(compiled if number is None else versions.of_cudnn_number(number),
                          "text.cudnn_compiled")
-    return next((_known(row["cudnn"], row) for row in stated.rows if "cudnn" in row), None)
+    return _named(stated, "cudnn")
 
 
 def _cuda_fits(stated: Stated) -> Fact | None:

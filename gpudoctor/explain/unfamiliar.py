@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 
 from gpudoctor.explain import entries
+from gpudoctor.explain.context import is_context
 from gpudoctor.explain.reading import Quoted, Reading, Said
 from gpudoctor.explain.wording import PEOPLE
 from gpudoctor.model import RuleDatabase
 from gpudoctor.unfamiliar import likeness
+from gpudoctor.unfamiliar.languages import Languages
 from gpudoctor.unfamiliar.spoken import Speech
 from gpudoctor.unfamiliar.words import words_of
 
@@ -22,6 +24,7 @@ LEAST_ALIKE = 0.45  # below it a line resembles nothing
 # it speaks of nothing, and if it does.
 SPOKEN, ALIKE, ALIKE_BESIDE = (0.75, 0.35), 0.8, 0.4
 _QUOTED_CHARACTERS = 300
+_SUSPECT = frozenset({"cannot", "error", "failed"})  # in a line of another language
 
 
 def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]:
@@ -43,7 +46,10 @@ def said_otherwise(reading: Reading, database: RuleDatabase) -> tuple[Said, ...]
 
 
 def _unknown(reading: Reading, is_spoken: Callable[[str], bool]) -> Iterator[Quoted]:
-    """Yield the lines that show no symptom of a program, each once: people say several things in one."""
+    """Yield the lines that show no symptom of a program, each once: people say several things in one.
+
+    A command, or a place, that a line names is no reason to leave out what it says besides.
+    """
     seen = {line.source for line in reading.said if not is_spoken(line.id)}
     for line in (*reading.lines, *reading.suspicious):
         if line.source not in seen and not entries.speaks_of_none(line.text):
@@ -56,17 +62,21 @@ class _Reader:
 
     def __init__(self, database: RuleDatabase) -> None:
         self._speech = Speech(database.tables, database.symptoms)
+        languages = database.tables.get("spoken_languages")
+        self._languages = Languages(() if languages is None else languages.rows)
         self._words = database.words
         self._symptoms = {symptom.id: symptom for symptom in database.symptoms}
         self._known = frozenset(self._symptoms)
 
     def is_spoken(self, symptom: str) -> bool:
-        """Say whether a symptom is a sentence of people's."""
-        return self._symptoms[symptom].program == PEOPLE
+        """Say whether a symptom is a sentence of people's, or only says where or how something was run."""
+        return self._symptoms[symptom].program == PEOPLE or is_context(self._symptoms[symptom])
 
     def said(self, line: Quoted, *, is_suspicious: bool, is_fault: bool) -> Iterator[Said]:
         """Yield what a line may mean: what a warning resembles is no fault yet."""
-        words = words_of(line.text)
+        english = self._languages.in_english(line.text)
+        words = words_of(english)
+        is_suspicious = is_suspicious or (english is not line.text and not _SUSPECT.isdisjoint(words))
         meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
                     and (is_suspicious or one.is_plain)]
         spoken = [_said(line, meaning.symptom, how_far, meaning.because)

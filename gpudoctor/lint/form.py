@@ -27,6 +27,7 @@ _NO_FAULT_OF_THE_MACHINE = (
     "nvidia-container-toolkit-missing")
 # facts that list ids of symptoms: an id that is renamed would silently stop to count
 _OF_SYMPTOMS = ("text.symptoms", "framework.symptoms")
+_AS_ROOT = re.compile(r"\b(?:sudo|reboot|poweroff)\b")
 _VISIBLE = {
     Scope.HOST: {Scope.HOST}, Scope.GPU: {Scope.HOST, Scope.GPU},
     Scope.FRAMEWORK: {Scope.HOST, Scope.FRAMEWORK}, Scope.PAIR: set(Scope),
@@ -136,6 +137,8 @@ def _fixes(rule: Rule, database: RuleDatabase) -> Iterator[str]:
         if rule.detect and not fix.by_hand and fix.kind not in ("container", "image"):
             yield from (f"fix {fix.title!r} has a blank for a person to fill in ({blank[0]}): by_hand = true"
                         for command in fix.commands if (blank := _BLANK.search(command)))
+        if fix.risk in ("safe", "reinstall") and any(map(_AS_ROOT.search, fix.commands)):
+            yield f"fix {fix.title!r} acts as root or restarts the machine: its risk is admin or restart"
         for condition in fix.when:
             yield from condition_problems(condition, _seen_from(rule), database)
         for effect in fix.effect:

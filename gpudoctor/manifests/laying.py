@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, Place, lay
 from gpudoctor.candidates.ground import Ground
-from gpudoctor.candidates.stacks import stacks_of
 from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
 from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Tables

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.stacks import FRAMEWORKS, known_versions
+from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import images, releases
 from gpudoctor.manifests.images import Base

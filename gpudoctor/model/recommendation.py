@@ -41,7 +41,7 @@ class Candidate:
     `beside` are the other releases of a set that must live in one environment. `python` are the versions
     that have its wheel, `pins` the requirements that are told to pip beside it, `environment` the variables
     that it needs, `why` the chain of reasons where that was asked for, `least_cuda` the oldest CUDA that a
-    driver must run for it.
+    driver must run for it, `toolkit` the CUDA toolkit that must lie in the system beside it.
     """
 
     framework: str
@@ -51,6 +51,7 @@ class Candidate:
     beside: tuple[Member, ...] = ()
     cuda: str | None = None
     least_cuda: str | None = None
+    toolkit: str | None = None
     python: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -82,21 +83,30 @@ class Change:
 
 @frozen
 class LastStack:
-    """The newest release that has code for the cards here, whatever else it needs."""
+    """The newest release that has code for the cards here, whatever else it needs.
+
+    `is_ptx` where that is PTX alone for one of them: the driver would have to compile all of it.
+    """
 
     framework: str
     version: str
     cuda: str | None
     python: tuple[str, ...]
+    is_ptx: bool = False
 
 
 @frozen
 class Unserved:
-    """A framework of which no release has code for the cards here, of those whose code is known."""
+    """A framework of which no release has code for the cards here, of those whose code is known.
+
+    `would_be` says where one would have to be sought: "older" or "newer" than what is known, or "nowhere", as
+    there are releases for each card and none for all of them.
+    """
 
     framework: str
     oldest: str
     newest: str
+    would_be: str
 
 
 @frozen

@@ -209,13 +209,15 @@ class SymptomExample:
 class Suspect:
     """A cause that a symptom may have: of a hundred texts that show it and fulfil `when`, `weight` have it.
 
-    `because` says in a clause why, where the conditions hold.
+    `because` says in a clause why, where the conditions hold. `anyway`: the message says so of this
+    very text, and what speaks against the cause elsewhere does not weaken it.
     """
 
     cause: str
     weight: int
     when: tuple[Condition, ...] = ()
     because: str | None = None
+    anyway: bool = False
 
 
 @frozen

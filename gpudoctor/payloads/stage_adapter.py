@@ -3,18 +3,30 @@
 An adapter has: `variables(request)`, set before the import; `load(request)`, which imports and returns the
 version; `gpus()`, the framework's own list; `prepare()`, once before the first stage; `matmul`,
 `convolution`, `compiled`, `reduced` and `all_reduce`, which take nested lists and return tensors on the
-first listed GPU (`all_reduce`: one on each), on the CPU when none is listed; `listed`, `pointer` and
-`device` of a tensor; `close`. Whatever fails raises.
+first listed GPU (`all_reduce`: one on each, or what other processes told of theirs), on the CPU when none is
+listed; `listed`, `pointer` and `device` of a tensor; `close`. Whatever fails raises.
 """
 
 import ctypes
 
+from . import stage_proof
+
 # Less would make torch.compile fail: to time its kernels it fills a buffer of up to 256 MiB.
 MEMORY_LIMIT_BYTES = 512 << 20
+WORDS_LIMIT = 2000
 
 
 class Skipped(Exception):
     """A stage that cannot be done here, and why."""
+
+
+class Told:
+    """What can be said of a result in the process that holds it: its values, where it lies, and the proof."""
+
+    def __init__(self, values, device, proof):
+        self.values = values
+        self.device = device
+        self.proof = proof
 
 
 class Adapter:
@@ -39,6 +51,33 @@ class Adapter:
 
     def close(self):
         """Remove what was made on disk."""
+
+
+def told(adapter, tensor):
+    """Return what can be said of a result; only where a GPU is listed is it looked for on one."""
+    values = adapter.listed(tensor)
+    device, _ = _asked(adapter.device, tensor)
+    if not adapter.cards:
+        return Told(values, device or "", {})
+    pointer, why_not = _asked(adapter.pointer, tensor)
+    return Told(values, device or "", {"error": why_not} if why_not else stage_proof.examined(pointer))
+
+
+def said(error):
+    """Return what an exception says; saying so may itself fail."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a stranger's __str__ may raise anything
+        text = "(its message cannot be shown)"
+    return ("%s: %s" % (type(error).__name__, text))[:WORDS_LIMIT]
+
+
+def _asked(question, tensor):
+    """Return what a framework says of a tensor, and why it says nothing."""
+    try:
+        return question(tensor), ""
+    except Exception as error:  # noqa: BLE001 - a right result is not made wrong by a framework without this
+        return None, said(error)
 
 
 def memory_limit_bytes(request):

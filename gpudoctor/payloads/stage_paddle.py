@@ -1,8 +1,14 @@
 """PaddlePaddle 2 and newer, for the framework stages."""
 
 import importlib
+import os
+import socket
 
-from .stage_adapter import Adapter, Skipped, memory_limit_bytes, pointer_in_capsule
+from .stage_adapter import Adapter, Skipped, Told, memory_limit_bytes, pointer_in_capsule, told
+from .stage_peers import Peers
+
+# Where the processes of the user's own job would meet, which is asked before PADDLE_TRAINER_ENDPOINTS.
+_MEETING_OF_OTHERS = ("MASTER_ADDR", "MASTER_PORT", "PADDLE_MASTER")
 
 
 class Paddle(Adapter):
@@ -17,6 +23,7 @@ class Paddle(Adapter):
 
     def load(self, request):
         """Import Paddle."""
+        self.request = request
         self.paddle = importlib.import_module("paddle")
         return str(self.paddle.__version__)
 
@@ -78,9 +85,34 @@ class Paddle(Adapter):
             core.set_cublas_switch(before)
 
     def all_reduce(self, parts):
-        """Skip: what Paddle has for this takes a process for each card."""
-        raise Skipped("Paddle adds up over cards only between processes, one for each card, and gpudoctor "
-                      "runs a framework in one")
+        """Add up as Paddle does it: in a process for each card, of which this one is the first's."""
+        is_available = getattr(self.paddle.distributed, "is_available", None)  # from 2.4 on
+        if is_available is not None and not is_available():
+            raise Skipped("this Paddle was built without its distributed part")
+        endpoints = _free_endpoints(len(parts))
+        requests = [dict(self.request, rank=rank, endpoints=endpoints, part=parts[rank])
+                    for rank in range(1, len(parts))]
+        with Peers(requests) as peers:
+            peers.hear()  # that each has imported Paddle: nobody comes to a meeting that cannot be
+            try:
+                first = told(self, self.part_of_sum(0, endpoints, parts[0]))
+            except Exception as error:  # noqa: BLE001 - whatever it is, it may be another's fault
+                peers.hear_why(error)
+            return [first] + [Told(**one) for one in peers.hear()]
+
+    def part_of_sum(self, rank, endpoints, part):
+        """Join the others and add up; return the sum on the card of this rank."""
+        for name in _MEETING_OF_OTHERS:
+            os.environ.pop(name, None)
+        os.environ.update({
+            "PADDLE_TRAINER_ID": str(rank), "PADDLE_TRAINERS_NUM": str(len(endpoints)),
+            "PADDLE_TRAINER_ENDPOINTS": ",".join(endpoints), "PADDLE_CURRENT_ENDPOINT": endpoints[rank],
+            "FLAGS_selected_gpus": str(rank)})
+        self.paddle.set_device(self.cards[rank])
+        self.paddle.distributed.init_parallel_env()
+        tensor = self._made(part)
+        self.paddle.distributed.all_reduce(tensor)
+        return tensor
 
     def _made(self, values):
         return self.paddle.to_tensor(values, dtype="float32")
@@ -98,3 +130,15 @@ class Paddle(Adapter):
     def device(self, tensor):
         """Return Paddle's own word for where the tensor lies."""
         return str(tensor.place)
+
+
+def _free_endpoints(count):
+    """Return addresses of this machine alone, of ports that nobody listens to now."""
+    listening = [socket.socket() for _ in range(count)]
+    try:
+        for one in listening:
+            one.bind(("127.0.0.1", 0))
+        return ["127.0.0.1:%d" % one.getsockname()[1] for one in listening]
+    finally:
+        for one in listening:
+            one.close()

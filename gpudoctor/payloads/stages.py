@@ -17,7 +17,7 @@ import threading
 import time
 
 from . import stage_libraries, stage_proof, stage_work
-from .stage_adapter import Skipped
+from .stage_adapter import WORDS_LIMIT, Skipped, Told, said, told
 from .stage_jax import Jax
 from .stage_paddle import Paddle
 from .stage_tensorflow import TensorFlow
@@ -25,7 +25,6 @@ from .stage_torch import Torch
 
 ADAPTERS = {"tensorflow": TensorFlow, "torch": Torch, "jax": Jax, "paddle": Paddle}
 LIMIT_SECONDS = 120.0
-_WORDS_LIMIT = 2000
 # Without these NCCL keeps its reasons to itself, or says them on standard output, which nobody keeps.
 _OF_NCCL = {"NCCL_DEBUG": "WARN", "NCCL_DEBUG_FILE": "/dev/stderr"}
 _WORST_FIRST = ("wrong-result", "no-proof", "ran-on-cpu", "passed")
@@ -41,7 +40,7 @@ def journal(request, descriptor):
         book.write("import-failed", kind="KeyError", seconds=0.0,
                    words="no stages are known for the framework %r" % (request.get("framework"),))
         return
-    limit = _limit_seconds(request)
+    limit = limit_seconds(request)
     try:
         if _imported(adapter, request, limit, book) and not request.get("import_only"):
             _Stages(adapter, request, limit, book).run()
@@ -51,7 +50,8 @@ def journal(request, descriptor):
         adapter.close()
 
 
-def _limit_seconds(request):
+def limit_seconds(request):
+    """Return the limit of the import and of each stage."""
     limit = request.get("limit_seconds")
     good = isinstance(limit, (int, float)) and not isinstance(limit, bool) and 0 < limit < 86400
     return float(limit) if good else LIMIT_SECONDS
@@ -84,15 +84,6 @@ class _Book:
                 pass
 
 
-def _words(error):
-    """Return what an exception says; saying so may itself fail."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - a stranger's __str__ may raise anything
-        text = "(its message cannot be shown)"
-    return ("%s: %s" % (type(error).__name__, text))[:_WORDS_LIMIT]
-
-
 def _imported(adapter, request, limit, book):
     """Import the framework and let it list its GPUs; return whether the import succeeded."""
     os.environ.update(adapter.variables(request))
@@ -104,7 +95,7 @@ def _imported(adapter, request, limit, book):
     try:
         version = adapter.load(request)
     except BaseException as error:  # noqa: BLE001 - an import may raise anything, SystemExit too
-        book.write("import-failed", kind=type(error).__name__, words=_words(error),
+        book.write("import-failed", kind=type(error).__name__, words=said(error),
                    seconds=time.monotonic() - start)
         return False
     seconds = time.monotonic() - start
@@ -112,7 +103,7 @@ def _imported(adapter, request, limit, book):
     try:
         devices = adapter.gpus()
     except BaseException as error:  # noqa: BLE001 - the same
-        words = _words(error)
+        words = said(error)
     book.write("imported", version=version, gpus=len(devices), devices=devices, seconds=seconds, words=words)
     _say_libraries(request, book)
     return True
@@ -128,14 +119,6 @@ def _say_libraries(request, book):
 def _texts(asked, known):
     """Return the texts that were asked for; all that are known when none were."""
     return [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else list(known)
-
-
-def _told(question, tensor):
-    """Return what a framework says of a tensor, and why it says nothing."""
-    try:
-        return question(tensor), ""
-    except Exception as error:  # noqa: BLE001 - a right result is not made wrong by a framework without this
-        return None, _words(error)
 
 
 class _Stages:
@@ -173,7 +156,7 @@ class _Stages:
         except Skipped as reason:
             ended = {"outcome": "skipped", "reason": str(reason)}
         except BaseException as error:  # noqa: BLE001 - a computation may raise anything
-            ended = {"outcome": "failed", "words": _words(error)}
+            ended = {"outcome": "failed", "words": said(error)}
         seconds = time.monotonic() - start
         faulthandler.cancel_dump_traceback_later()
         whole = {"stage": name, "outcome": "", "device": "", "largest_error": None, "tolerance": None,
@@ -253,27 +236,25 @@ class _Stages:
                 unable.append("%s: %s" % (precision, reason))
             except Exception as error:  # a computation may raise anything; on a card it counts
                 if self.adapter.cards:
-                    raise RuntimeError("%s: %s" % (precision, _words(error))) from error
-                unable.append("%s: %s" % (precision, _words(error)))
+                    raise RuntimeError("%s: %s" % (precision, said(error))) from error
+                unable.append("%s: %s" % (precision, said(error)))
         if not results:
-            raise Skipped("; ".join(unable)[:_WORDS_LIMIT] or "no precision was asked for")
+            raise Skipped("; ".join(unable)[:WORDS_LIMIT] or "no precision was asked for")
         for result in results:
-            result["words"] = "; ".join(unable)[:_WORDS_LIMIT]
+            result["words"] = "; ".join(unable)[:WORDS_LIMIT]
         return results
 
     def _judged(self, tensor, case, every_card=False):
         """Compare a result with the reference and say where it lies; it has to lie on the first card."""
-        adapter = self.adapter
-        error, wrong = stage_work.compared(adapter.listed(tensor), case.expected, case.tolerance)
-        device, _ = _told(adapter.device, tensor)
-        result = {"device": device or "", "largest_error": error, "tolerance": case.tolerance}
-        if not adapter.cards:
+        of_it = tensor if isinstance(tensor, Told) else told(self.adapter, tensor)
+        error, wrong = stage_work.compared(of_it.values, case.expected, case.tolerance)
+        result = {"device": of_it.device, "largest_error": error, "tolerance": case.tolerance}
+        if not self.adapter.cards:
             result.update(outcome="ran-on-cpu", reason="the framework lists no GPU")
         else:
-            pointer, words = _told(adapter.pointer, tensor)
-            result["proof"] = proof = {"error": words} if words else stage_proof.examined(pointer)
-            reason = stage_proof.missing(proof)
-            reason = reason or ("" if every_card else stage_proof.elsewhere(proof, self.visible))
+            result["proof"] = of_it.proof
+            reason = stage_proof.missing(of_it.proof)
+            reason = reason or ("" if every_card else stage_proof.elsewhere(of_it.proof, self.visible))
             result.update(outcome="no-proof" if reason else "passed", reason=reason)
         if wrong:
             result.update(outcome="wrong-result", reason="%s: %s" % (case.name, wrong))

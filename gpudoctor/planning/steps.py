@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gpudoctor import derive
 from gpudoctor.assume import seen_by_running
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.engine import Subject, show
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
@@ -17,6 +17,7 @@ from gpudoctor.model import (
 )
 from gpudoctor.model.plan import Change, DoneBy, Fault, Step
 from gpudoctor.planning import undoing
+from gpudoctor.planning.undoing import Host
 
 _ELSEWHERE: Mapping[FixKind, str] = {
     "container": "it is done where the container is started",
@@ -42,15 +43,6 @@ class Choice:
     cures: tuple[Fault, ...]
 
 
-@frozen
-class Host:
-    """What steps need to know of a machine."""
-
-    is_root: bool
-    refuses_pip: bool
-    pip_commands: tuple[str, ...]
-
-
 def unset_by(remedy: Remedy) -> tuple[str, ...]:
     """Return the variables that a fix unsets."""
     return tuple(name for command in remedy.commands if command.startswith("unset ")
@@ -58,14 +50,18 @@ def unset_by(remedy: Remedy) -> tuple[str, ...]:
 
 
 def ordered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) -> tuple[Step, ...]:
-    """Return the steps as they are best done: one restart behind all that needs it, then variables."""
+    """Return the steps as they are best done: one restart behind all that needs it, then variables.
+
+    The restart is a step of its own, with a risk of its own: who lets a driver be installed may still want to
+    choose when the machine goes down.
+    """
     plain = [choice for choice in choices if choice.remedy.kind not in ("environment", "restart")]
     restarts = [choice for choice in choices if choice.remedy.kind == "restart"]
     shells = [choice for choice in choices if choice.remedy.kind == "environment"]
     steps = list(numbered(plain, begin, database))
     waiting = [step for step in steps if _ends_with_restart(step)]
     ending = numbered(restarts, begin, database)
-    if len(waiting) + len(ending) > 1 or (waiting and steps[-1] is not waiting[-1]):
+    if waiting or len(ending) > 1:
         steps = [_without_restart(step) if step in waiting else step for step in steps]
         steps = [step for step in steps if step.commands or step not in waiting]
         ending = (*ending[:-1], _restart_for(waiting, ending))
@@ -80,7 +76,9 @@ def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase)
         is_root=_value(facts.fact("system.user_id")) == 0,
         refuses_pip=_value(facts.fact("python.externally_managed")) is True
         and _value(facts.fact("python.environment")) == "system",
-        pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)))
+        pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)),
+        conda_command=str(_value(facts.fact("python.conda_command"))),
+        indexes=published.labels(database.tables))
     return _renumbered([_step(choice, host, database) for choice in choices])
 
 
@@ -98,7 +96,7 @@ def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
     if host.is_root:
         commands = tuple(map(without_sudo, commands))
     because = _by_hand(fix, commands, unset, host)
-    undo, note = undoing.undo(choice.before, fix, unset, host.pip_commands)
+    undo, note = undoing.undo(choice.before, fix, unset, host)
     if host.is_root:
         undo = tuple(map(without_sudo, undo))
     done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_records, as_texts, text_in
+from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Known, Remedy, Snapshot, Unknown
 
 PLANNED = "python.planned_distributions"
@@ -17,6 +18,7 @@ _PIP = ("what pip takes along is not known beforehand: `gpudoctor fix --apply` n
 _AGAIN = "the same versions are laid down again: there is nothing to undo"
 _NOT_KNOWN = "no command is known that undoes it"
 _IN_WINDOWS = "it is undone where it was done: in Windows"
+_CONDA = "conda keeps each state: `{look}` numbers them, and `{take} --revision NUMBER` brings one back"
 _NOTES = {
     "driver": "no single command undoes it: have the package manager remove what it installed, or bring back "
               "the version from before (its own history names both), then restart",
@@ -26,8 +28,18 @@ _NOTES = {
 }
 
 
-def undo(before: Snapshot, fix: Remedy, unset: Sequence[str],
-         pip_commands: Sequence[str]) -> tuple[tuple[str, ...], str]:
+@frozen
+class Host:
+    """What steps need to know of a machine; `indexes` has the index of each local label of a version."""
+
+    is_root: bool
+    refuses_pip: bool
+    pip_commands: tuple[str, ...]
+    conda_command: str
+    indexes: Mapping[str, str]
+
+
+def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> tuple[tuple[str, ...], str]:
     """Return the commands that undo a fix on the machine as it was before, and what else is to be said of it.
 
     What the page says comes first. A variable gets its value back, whatever the page says.
@@ -39,11 +51,13 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str],
         return variables, note
     if fix.undo:
         return (*variables, fix.undo), note if fix.kind == "pip" else ""
-    if fix.kind == "pip" and len(pip_commands) == 2:
+    if any(command.startswith(host.conda_command) for command in fix.commands):
+        look = host.conda_command.replace(" install", " list", 1)
+        return variables, _CONDA.format(look=f"{look} --revisions", take=host.conda_command)
+    if fix.kind == "pip" and len(host.pip_commands) == 2:
         if lays_down_again(before, fix):
             return variables, _AGAIN
-        install, uninstall = pip_commands
-        return (*variables, *_packages(before, fix, install, uninstall)), note
+        return (*variables, *_packages(before, fix, host)), note
     if fix.kind == "system" and fix.risk == "restart":
         return variables, RESTART
     return variables, note
@@ -59,8 +73,9 @@ def _variables(before: Snapshot, names: Sequence[str]) -> Iterator[str]:
             yield f"unset {name}"
 
 
-def _packages(before: Snapshot, fix: Remedy, install: str, uninstall: str) -> Iterator[str]:
+def _packages(before: Snapshot, fix: Remedy, host: Host) -> Iterator[str]:
     """Yield the commands that bring back what the effect names: other versions, or nothing."""
+    install, uninstall = host.pip_commands
     had = installed(before)
     wanted = [*newly_planned(before, fix),
               *(text for text in (fix.effect.get("release"),) if isinstance(text, str))]
@@ -69,8 +84,15 @@ def _packages(before: Snapshot, fix: Remedy, install: str, uninstall: str) -> It
     if gone:
         yield f"{uninstall} {' '.join(map(shlex.quote, gone))}"
     if again:
-        words = (shlex.quote(f"{name}=={version}") for name, version in again.items())
-        yield f"{install} {' '.join(words)}"
+        yield f"{install} {shlex.join(exactly(again, host.indexes))}"
+
+
+def exactly(versions: Mapping[str, str], indexes: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what pip is told for exactly these: one with a local label is on the index of that label."""
+    labels = (version.partition("+")[2] for version in versions.values())
+    others = dict.fromkeys(indexes[label] for label in labels if label in indexes)
+    return (*(f"{name}=={version}" for name, version in versions.items()),
+            *(word for index in others for word in ("--extra-index-url", index)))
 
 
 def newly_planned(before: Snapshot, fix: Remedy) -> tuple[str, ...]:

@@ -63,6 +63,8 @@ def _step(sheet: Sheet, step: Step) -> None:
     _commands(sheet, "image", [step.image] if step.image else [])
     if step.because:
         _row(sheet, "by hand", step.because)
+    if step.kind == "hardware":  # about another machine, which nothing here changes or brings back
+        return
     changes = [f"{label}: {before} -> {after}" for label, before, after in _told(step.changes)]
     for number, said in enumerate(changes or [_OF_KIND[step.kind]]):
         _row(sheet, "" if number else "changes", said)

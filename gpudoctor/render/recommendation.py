@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
-from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation
+from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation, Unserved
 from gpudoctor.render.plain import printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
@@ -13,6 +13,10 @@ _WORDS = {Fit.FITS: "fits", Fit.WITH_NOTES: "fits, with notes", Fit.REJECTED: "n
 _LABEL_WIDTH = 8
 _MOST_VERSIONS, _MOST_SETS = 6, 2
 _JOINT = " with "
+_ELSEWHERE = {
+    "older": "; the last that had, if one did, is older than {oldest}, where these rules begin.",
+    "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
+    "nowhere": "; each of them alone has some: `--assume cc=...` asks for one."}
 _MOST_WORDS = 700  # characters of one thing said
 
 
@@ -83,8 +87,12 @@ def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _offer(page: Sheet, one: Candidate) -> None:
     page.line()
-    cuda = f" (CUDA {one.cuda})" if one.cuda else ""
-    shown = f"{one.name}{cuda}" if one.kind == "pip" else f"{one.framework}: image {one.image}{cuda}"
+    cuda = f"CUDA {one.cuda}" if one.cuda else ""
+    if one.kind == "pip":
+        shown = f"{one.name}{_in_brackets(cuda)}"
+    else:
+        python = f"Python {one.python[0]}" if one.python else ""
+        shown = f"{one.framework}: image {one.image}{_in_brackets(cuda, python)}"
     page.line((f"{printable(shown)}  {_WORDS[one.verdict]}", "bold"))
     for note in one.notes:
         _row(page, "note", note)
@@ -92,6 +100,11 @@ def _offer(page: Sheet, one: Candidate) -> None:
     for position, command in enumerate(one.commands):
         label = labels[position] if position < len(labels) else ""
         page.line((" " * 4 + label.ljust(_LABEL_WIDTH), "bold"), (printable(command, 4000), "cyan"))
+
+
+def _in_brackets(*parts: str) -> str:
+    said = ", ".join(filter(None, parts))
+    return f" ({said})" if said else ""
 
 
 def _others(page: Sheet, name: str, candidates: Sequence[Candidate]) -> None:
@@ -187,9 +200,16 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
         _said(page, "Nothing that these rules know fits this machine.", indent=0)
     for one in () if said.changes else said.last:
         cuda = f"CUDA {one.cuda}, " if one.cuda else ""
-        _said(page, f"The last with code for the cards here: {one.framework} {one.version} ({cuda}Python "
+        code = "code for the cards here, PTX alone" if one.is_ptx else "code for the cards here"
+        _said(page, f"The last with {code}: {one.framework} {one.version} ({cuda}Python "
                     f"{', '.join(one.python)}).", indent=0)
     for never in () if said.changes else said.unserved:
         here = ", ".join(dict.fromkeys(card.compute_capability for card in said.ground.cards))
-        _said(page, f"No release of {never.framework} that these rules know ({never.oldest} to "
-                    f"{never.newest}) has code for the cards here (compute capability {here}).", indent=0)
+        known = f"{never.framework} that these rules know ({never.oldest} to {never.newest})"
+        elsewhere = _ELSEWHERE[never.would_be].format(oldest=never.oldest, newest=never.newest)
+        _said(page, f"No release of {known} has code for {_cards_of(never)} (compute capability "
+                    f"{here}){elsewhere}", indent=0)
+
+
+def _cards_of(never: Unserved) -> str:
+    return "all the cards here together" if never.would_be == "nowhere" else "the cards here"

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor.frozen import frozen
 from gpudoctor.model import SymptomPattern, Tables, Value
 from gpudoctor.unfamiliar.phrases import Named, Phrases
+from gpudoctor.unfamiliar.words import words_of
 
 FARTHEST = 6  # words between a thing and what is said of it
 _NEARER = 0.5  # what a word between them counts against a word that names them
 _BEFORE_NUMBER = frozenset({"error", "code", "returned", "result", "rc", "failed", "errno", "err", "status"})
 _OF_PROCESSES = frozenset({"exit", "exited", "return", "command"})
+_ASKS, _DENIALS = "why", frozenset({"not", "cannot"})
 _OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
 _DIGITS = 6
 _LEAST_NUMBER, _MOST_NUMBER = 2, 1000  # a 1 is any program's; none of the interfaces counts farther
@@ -37,6 +39,7 @@ class Speech:
         things, troubles = tables["spoken_things"].rows, tables["spoken_troubles"].rows
         self._things = Phrases(_phrases(things, "thing"))
         self._troubles = Phrases(_phrases(troubles, "trouble"))
+        self._denied = frozenset(tuple(words_of(phrase)) for _, phrase in _phrases(troubles, "trouble"))
         self._plain = frozenset(str(row["trouble"]) for row in troubles if row.get("plain"))
         self._special = {str(row["thing"]): place for place, row in enumerate(things)}
         self._of_anything = frozenset(str(row["thing"]) for row in things if row.get("of_anything"))
@@ -48,6 +51,7 @@ class Speech:
 
     def meanings(self, words: Sequence[str]) -> Sequence[Meaning]:
         """Return what a line may mean, the likeliest first; none where it names no thing, or no trouble."""
+        words = self._as_statement(words)
         things = list(self._things.named(words))
         if not any(thing.name == _OF_GPUS for thing in things):
             things = [thing for thing in things if thing.name not in self._of_anything]
@@ -55,6 +59,17 @@ class Speech:
             return ()
         by_number = self._by_number(words, things)
         return (by_number,) if by_number else self._by_words(things, list(self._troubles.named(words)))
+
+    def _as_statement(self, words: Sequence[str]) -> Sequence[str]:
+        """Return a question as it would be told: "why cannot PyTorch see" parts the verb from its denial."""
+        for index, word in enumerate(words[:-1]):
+            if word != _ASKS or words[index + 1] not in _DENIALS:
+                continue
+            denial = words[index + 1]
+            for verb in range(index + 2, min(index + 2 + FARTHEST, len(words))):
+                if (denial, words[verb]) in self._denied:
+                    return [*words[:index + 1], *words[index + 2:verb], denial, *words[verb:]]
+        return words
 
     def is_of_gpus(self, words: Sequence[str]) -> bool:
         """Say whether a line names what only computing on GPUs has."""

@@ -53,7 +53,7 @@ def test_what_is_written(name: str, options: tuple[str, ...], healthy: Path,
     assert [one.rest for one in read if one.word == "USER"] == ["10001:10001"]
     assert directives(run.stdout) == []  # none that would have to be fetched
     assert ("--mount=type=cache" in run.stdout) == ("--buildkit" in options)
-    assert (ABOUT_THE_INDEX in run.stderr) == ("--gpudoctor" not in options)
+    assert (ABOUT_THE_INDEX in run.stderr) == ("ARG GPUDOCTOR=gpudoctor-cli==" in run.stdout)
 
 
 def test_files_beside_it(healthy: Path, tmp_path: Path, golden: Callable[[str, str], None]) -> None:
@@ -69,6 +69,17 @@ def test_files_beside_it(healthy: Path, tmp_path: Path, golden: Callable[[str, s
     assert "docker build -f gpu.Dockerfile -t a/b:1 ." in (tmp_path / "gpu.Dockerfile").read_text()
 
 
+def test_what_could_not_be_judged_may_be_let_through(healthy: Path, tmp_path: Path) -> None:
+    """By the option of `check`, in the image and in the pod."""
+    for options, count in (((), 0), (("--allow-undecided",), 1)):
+        run = asked(healthy, *L4, *options, "--kubernetes", "--force", "-o", str(tmp_path / "Dockerfile"))
+        assert run.returncode == SOMETHING, run.stderr
+        written = (tmp_path / "Dockerfile").read_text()
+        assert written.count("--allow-undecided") == count
+        assert (tmp_path / "pod.yaml").read_text().count('"--allow-undecided"') == count
+        assert written.count("or what could not be judged") == 1 - count
+
+
 def test_nothing_else_is_overwritten_and_nothing_is_half_written(healthy: Path, tmp_path: Path) -> None:
     """One file in the way keeps all of them from being written, unless --force is given."""
     (tmp_path / "pod.yaml").write_text("mine")
@@ -79,6 +90,17 @@ def test_nothing_else_is_overwritten_and_nothing_is_half_written(healthy: Path, 
     assert [path.name for path in tmp_path.iterdir()] == ["pod.yaml"]
     assert asked(healthy, *words, "--force").returncode == SOMETHING
     assert "kind:" in (tmp_path / "pod.yaml").read_text()
+
+
+@pytest.mark.parametrize("options", [(), ("--force",)])
+def test_a_folder_in_the_way_keeps_all_from_being_written(options: tuple[str, ...], healthy: Path,
+                                                          tmp_path: Path) -> None:
+    """It was found only after the first file was there."""
+    (tmp_path / "pod.yaml").mkdir()
+    run = asked(healthy, *L4, *options, "--compose", "--kubernetes", "-o", str(tmp_path / "Dockerfile"))
+    assert (run.returncode, run.stderr.count("\n")) == (INPUT, 1), run.stderr
+    assert "pod.yaml: cannot be written: it is a folder" in run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["pod.yaml"]
 
 
 @pytest.mark.parametrize(("options", "words"), [
@@ -117,9 +139,11 @@ def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy:
     (("--base", "ngc", "--framework", "torch", "--framework", "jax"), USAGE, ("torch and jax are two",)),
     (("--base", "cuda", "--python", "3.13"), USAGE, ("no image of nvidia/cuda",)),
     (("--base", "alpine"), USAGE, ("alpine",)),
-    (("--tag", "Not A Reference"), USAGE, ("is no image reference",)),
-    (("--tag", "a:b:c"), USAGE, ("is no image reference",)),
-    (("--tag", "x\nRUN reboot"), USAGE, ("is no image reference",)),
+    (("--tag", "Not A Reference"), USAGE, ("is no name for an image",)),
+    (("--tag", "a:b:c"), USAGE, ("is no name for an image",)),
+    (("--tag", "x\nRUN reboot"), USAGE, ("is no name for an image",)),
+    (("--tag", f"a:1@sha256:{'0' * 64}"), USAGE, ("is no name for an image",)),
+    (("-o", "a\nb"), INPUT, ("the name of the file 'a\\\\nb' holds",)),
     (("--gpudoctor", "../x.whl"), USAGE, ("gpudoctor_cli-",)),
     (("--compose",), USAGE, ("-o FILE",)),
     (("--kubernetes", "-o", "pod.yaml"), USAGE, ("pod.yaml",)),

@@ -1,4 +1,5 @@
-"""What is generated passes the linters of others: hadolint the Dockerfiles, PyYAML what stands beside them.
+"""What is generated passes the linters of others: hadolint the Dockerfiles, what stands beside them Compose
+itself and the schema that Kubernetes publishes of its interface.
 
 `tests/golden/dockerfile` holds what `gpudoctor dockerfile` writes (test_dockerfile_command.py).
 """
@@ -6,15 +7,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+from packaging.version import Version
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 from tests.conftest import GOLDEN
 from tests.contract.checkout import run_gpudoctor
-from tests.harness.programs import HADOLINT, installed, yaml_as_json
+from tests.harness.programs import HADOLINT, KUBERNETES, installed, yaml_as_json
 
 WRITTEN = sorted((GOLDEN / "dockerfile").glob("*.txt"))
 
@@ -67,10 +73,48 @@ def test_the_pod_looks_before_it_starts() -> None:
                                                 "capabilities": {"drop": ["ALL"]}}
     assert program["env"] == [{"name": "GPUDOCTOR_PREFLIGHT", "value": "off"}]  # a text, not YAML's false
     (mount,), (volume,) = program["volumeMounts"], spec["volumes"]
+    assert look["volumeMounts"] == [mount]  # which sums over several cards by NCCL
     assert (mount["name"], mount["mountPath"]) == (volume["name"], "/dev/shm")
     assert volume["emptyDir"] == {"medium": "Memory", "sizeLimit": "8Gi"}
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert spec["securityContext"]["runAsUser"] == 10001
+
+
+@pytest.fixture(scope="module", params=["oldest", "newest"])
+def kubernetes(request: pytest.FixtureRequest) -> jsonschema.Draft202012Validator:
+    """Read the schema of a pod in the oldest and in the newest release that the package has."""
+    schemas = installed(KUBERNETES) / "kubernetes_validate" / "kubernetes-json-schema"
+    folders = sorted(schemas.glob("v*-local-strict"), key=lambda folder: Version(folder.name.split("-")[0]))
+    folder = folders[0 if request.param == "oldest" else -1]
+    definitions = json.loads((folder / "_definitions.json").read_text())
+    registry = Registry().with_resource("_definitions.json", DRAFT202012.create_resource(definitions))
+    pod = json.loads((folder / "pod-v1.json").read_text())
+    return jsonschema.Draft202012Validator(pod, registry=registry)
+
+
+def test_kubernetes_takes_the_pod(kubernetes: jsonschema.Draft202012Validator) -> None:
+    """No field is unknown to it and none is of another type; it would say so."""
+    pod = document("pod.yaml")
+    assert [error.message for error in kubernetes.iter_errors(pod)] == []
+    pod["spec"]["securityContext"]["runAsNonRot"] = True
+    pod["spec"]["containers"][0]["env"] = [{"name": "GPUDOCTOR_PREFLIGHT", "value": False}]
+    said = " ".join(error.message for error in kubernetes.iter_errors(pod))
+    assert "runAsNonRot" in said
+    assert "False is not" in said
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("", True), ('"gpu"', False)])
+def test_compose_itself_takes_the_file(wrong: str, right: bool, tmp_path: Path) -> None:
+    """And would not take a capability that is a number."""
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("docker-compose is not installed")
+    text = (GOLDEN / "dockerfile" / "compose.yaml").read_text()
+    (tmp_path / "compose.yaml").write_text(text.replace(wrong, "5") if wrong else text)
+    ran = subprocess.run([program, "config"], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
+                         text=True, check=False)
+    assert (ran.returncode == 0) == right, ran.stderr
+    assert ("gpu.Dockerfile" in ran.stdout) == right
 
 
 def test_compose_hands_the_cards_in() -> None:

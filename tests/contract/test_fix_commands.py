@@ -28,7 +28,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(("options", "code", "steps"), [
-    ((), HEALTHY, 0), (HIDDEN, FINDINGS, 1), (NO_DRIVER, FINDINGS, 1), ((*NO_DRIVER, *HIDDEN), FINDINGS, 2),
+    ((), HEALTHY, 0), (HIDDEN, FINDINGS, 1), (NO_DRIVER, FINDINGS, 2), ((*NO_DRIVER, *HIDDEN), FINDINGS, 3),
     (TAKEN, HEALTHY, 1), ((*TAKEN, "--fail-on", "warning"), FINDINGS, 1),
     (("--require", "gpu>=9"), FINDINGS, 0),
 ])

@@ -26,16 +26,14 @@ from gpudoctor.dockerfiles import (
 from gpudoctor.model import RuleDatabase
 from tests.engines.standins import BASE, PYTHON, WHEEL, make_base, own_wheel
 from tests.frameworks.environments import Environments, Unavailable
-from tests.harness import nvidia
-from tests.harness.engine import Engine, unavailable
-from tests.harness.nvidia import Card
+from tests.harness.engine import DRIVER, Engine, handed_in, unavailable
+from tests.harness.nvidia import H100
 from tests.unit.test_shells import HOSTILE
 
 RUN = ("run", "--rm", "--network", "none")
 OFF = ("-e", "GPUDOCTOR_PREFLIGHT=off")
-FINDINGS, WRONG_USAGE = 1, 2
+HEALTHY, FINDINGS, WRONG_USAGE, UNDECIDED = range(4)
 WITH_FRAMEWORK, WITH_ENTRY = "gpudoctor-test/framework:1", "gpudoctor-test/entry:1"
-DRIVER = "580.95.05"
 
 
 def database() -> RuleDatabase:
@@ -119,23 +117,10 @@ def test_with_a_card_it_starts(engine: Engine, tensorflow: tuple[Any, Chosen], t
     engine.build("FROM built:tensorflow\nUSER 0\nRUN /opt/venv/bin/python -m pip uninstall --yes tensorflow\n"
                  "USER 10001:10001\n", tmp_path, "built:alone", {})
     for depth in ("static", "smoke"):
-        ran = engine.run(*RUN, *handed_in(tmp_path), "-e", f"GPUDOCTOR_PREFLIGHT={depth}", "built:alone",
-                         "echo", "started", check=False)
+        ran = engine.run(*RUN, *handed_in(tmp_path, H100), "-e", f"GPUDOCTOR_PREFLIGHT={depth}",
+                         "built:alone", "echo", "started", check=False)
         assert (ran.returncode, ran.stdout) == (0, "started\n"), ran.stderr
         assert "NVIDIA H100" in ran.stderr
-
-
-def handed_in(folder: Path) -> list[str]:
-    """Return the options that mount a scripted driver with an H100, and the nodes that it opens."""
-    card = Card(name="NVIDIA H100", pci_device=0x2330, compute_capability="9.0", memory_mib=81559)
-    script = folder / "shim.cfg"
-    script.write_text(nvidia.script(DRIVER, 13000, [card]))
-    options = ["-v", f"{script}:/run/gpudoctor-shim.cfg:ro"]
-    for path, library in nvidia.driver_libraries(DRIVER, 13000).items():
-        options += ["-v", f"{library}:{path.removesuffix(DRIVER)}1:ro"]
-    for node in ("nvidia0", "nvidiactl", "nvidia-uvm"):
-        options += ["--device", f"/dev/null:/dev/{node}"]
-    return options
 
 
 def test_unasked_it_is_what_was_chosen_and_nobody_important(engine: Engine,
@@ -145,6 +130,20 @@ def test_unasked_it_is_what_was_chosen_and_nobody_important(engine: Engine,
             "print(tensorflow.__version__, sys.prefix, os.getuid(), getpass.getuser(), os.getcwd())")
     ran = engine.run(*RUN, *OFF, "built:tensorflow", "python", "-c", code)
     assert ran.stdout.split() == [tensorflow[1].candidate.version, "/opt/venv", "10001", "app", "/home/app"]
+
+
+def test_what_could_not_be_judged_ends_it_unless_allowed(engine: Engine, own: Path,
+                                                         tmp_path: Path) -> None:
+    """NVML crashes in the container: with the option the program starts, and what was not seen is said."""
+    for allowed, code, started in ((False, UNDECIDED, ""), (True, HEALTHY, "started\n")):
+        text = written("torch", options=Options(wheel=WHEEL, allow_undecided=allowed))[0]
+        built(engine, own, tmp_path, text, "built:undecided")
+        engine.build("FROM built:undecided\nUSER 0\nRUN /opt/venv/bin/python -m pip uninstall --yes torch\n"
+                     "USER 10001:10001\n", tmp_path, "built:undecided", {})
+        ran = engine.run(*RUN, *handed_in(tmp_path, H100, "crash.nvmlInit=11\n"), "built:undecided",
+                         "echo", "started", check=False)
+        assert (ran.returncode, ran.stdout) == (code, started), ran.stderr
+        assert "Undecided: something that matters could not be seen" in " ".join(ran.stderr.split())
 
 
 @pytest.mark.parametrize(("depth", "code"), [

@@ -58,6 +58,13 @@ def test_a_symptom_against_a_cause_leaves_it_a_tenth() -> None:
     assert scores(HOOK, TORN)["hook-missing"] == pytest.approx(0.04)
 
 
+def test_what_a_message_says_of_this_very_text_holds_anyway() -> None:
+    """The other reasons keep their tenth beside it: 1 - (1 - 0.6)(1 - 0.04)."""
+    refused = "crane: this hook is refused"
+    assert scores(refused, TORN)["hook-missing"] == 0.6
+    assert scores(HOOK, refused, TORN)["hook-missing"] == 0.616
+
+
 def test_a_candidate_knows_which_symptoms_speak_for_it_and_against_it() -> None:
     """Each with the entry that counted."""
     found = {candidate.cause: candidate for candidate in candidates(HOOK, STILL, TORN, "platform: docker")}

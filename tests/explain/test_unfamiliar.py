@@ -203,6 +203,23 @@ def test_an_unused_card_is_weighed_by_where_it_is_and_what_was_installed(text: s
     assert faults(f"{text}\n")[0] == cause
 
 
+@pytest.mark.parametrize(("text", "cause"), [
+    ("singularity exec image.sif python train.py sees no GPU", "singularity-no-nv"),
+    ("salloc -N1, then in python: no cuda gpus are available\nplatform: slurm", "slurm-no-gres"),
+])
+def test_a_command_in_a_line_hides_nothing_of_what_it_says(text: str, cause: str) -> None:
+    """A place, or how something was run, is no fault that would explain the line."""
+    assert faults(f"{text}\n")[0] == cause
+
+
+@pytest.mark.parametrize("question", [
+    "Why doesn't my node recognize the GPU?", "why can't PyTorch see the GPU", "Why isn't my GPU detected?",
+])
+def test_a_question_is_read_as_it_would_be_told(question: str) -> None:
+    """Its verb stands far from its denial."""
+    assert "program-no-device" in read_as(question)
+
+
 def test_resemblance_finds_the_message_itself_first_and_nothing_in_strange_words() -> None:
     """A known message resembles itself most; what shares no word resembles nothing."""
     known = likeness.index(ruledb.load_shipped("whole").symptoms)

@@ -192,18 +192,59 @@ paddle.jit.to_static, paddle.base.core.set_cublas_switch = to_static, set_cublas
 
 
 def test_paddle_is_asked_for_its_compiler_and_for_tf32(environment: Environment, tmp_path: Path) -> None:
-    """Where a card is listed; its sum over cards is skipped for the reason that is true."""
+    """Where a card is listed."""
     path = tmp_path / "told"
     custom = with_custom(tmp_path, PADDLE_CLAIMING.format(path=str(path)))
-    request = {"framework": "paddle", "stages": ["compiled", "reduced-precision", "all-reduce"],
-               "precisions": ["tf32"]}
+    request = {"framework": "paddle", "stages": ["compiled", "reduced-precision"], "precisions": ["tf32"]}
     journal = Child(environment("paddle-cpu"), tmp_path, request, **custom).end()
-    assert journal.outcomes() == {
-        "compiled": "no-proof", "reduced-precision": "no-proof", "all-reduce": "skipped"}
-    assert "between processes" in journal.only("ended")[-1]["reason"]
+    assert journal.outcomes() == {"compiled": "no-proof", "reduced-precision": "no-proof"}
     before = [json.loads(line) for line in path.read_text().splitlines()]
     assert before[:2] == [["to_static", {"backend": "CINN", "full_graph": True}], ["set_cublas_switch", True]]
     assert [call for call, _ in before[2:]] == ["set_cublas_switch"], "as it was"
+
+
+# What befalls Paddle's sum in the second of its two processes, what the stage came to, and its words.
+BEFALLING = {
+    "nothing": ("", "no-proof", "no libcuda.so.1"),
+    "a wrong number": ("""
+real_sum = paddle.distributed.all_reduce
+def all_reduce(tensor):
+    real_sum(tensor)
+    tensor[3] += 1
+paddle.distributed.all_reduce = all_reduce
+""", "wrong-result", "1 of 1024 values are wrong; number 3 is"),
+    "an exception": ("""
+def all_reduce(tensor):
+    raise RuntimeError("NCCL error 2")
+paddle.distributed.all_reduce = all_reduce
+""", "failed", "in the process for GPU 1 of the sum: RuntimeError: NCCL error 2"),
+    "no import": (
+        "sys.modules['paddle'] = None", "failed", "in the process for GPU 1 of the sum: ModuleNotFoundError"),
+    "an early end": (
+        "os.kill(os.getpid(), 9)", "failed", "the process for GPU 1 of the sum ended with code -9"),
+}
+
+
+@pytest.mark.parametrize("befallen", BEFALLING)
+def test_paddle_adds_up_in_a_process_for_each_card(
+    befallen: str, environment: Environment, tmp_path: Path
+) -> None:
+    """Both sums are judged, and what befell the other process is said; it outlives nobody.
+
+    The user's own job has variables that would lead the processes astray.
+    """
+    text, outcome, words = BEFALLING[befallen]
+    lines = ["print('second', os.getpid(), file=sys.stderr)", *text.splitlines()]
+    second = "import os, sys\nif 'stage_peer' in sys.orig_argv:\n    " + "\n    ".join(lines)
+    custom = with_custom(tmp_path, PADDLE_CLAIMING.format(path=str(tmp_path / "told")) + second)
+    journal = Child(environment("paddle-cpu"), tmp_path, {"framework": "paddle", "stages": ["all-reduce"]},
+                    PADDLE_DISTRI_BACKEND="gloo", MASTER_ADDR="192.0.2.1", MASTER_PORT="9",
+                    PADDLE_TRAINER_ID="7", **custom).end()
+    ended, = journal.only("ended")
+    assert ended["outcome"] == outcome
+    assert words in ended["reason"] + ended["words"]
+    number, = [line.split()[1] for line in journal.stderr.splitlines() if line.startswith("second ")]
+    assert not Path("/proc", number).exists()
 
 
 def test_a_stage_that_hangs_is_ended_and_says_where(environment: Environment, tmp_path: Path) -> None:

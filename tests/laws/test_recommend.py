@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.assume import lay
 from gpudoctor.candidates import Asked, recommend
-from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.examine import Policy, every_finding, examine
 from gpudoctor.model import Candidate, Fact, Known, Recommendation, RuleDatabase, Severity, Snapshot, Value
@@ -116,6 +116,26 @@ def test_what_is_recommended_together_has_no_error_either(driver: str, capabilit
         report = examine(as_installed(snapshot, one, python), database(), Policy())
         wrong = [f.rule for f in every_finding(report.findings) if f.severity is Severity.ERROR]
         assert wrong == [], one.commands
+
+
+@given(driver=st.sampled_from(DRIVERS), capabilities=cards, python=st.sampled_from(PYTHONS[2:6]),
+       installed=st.sampled_from(("torch", "tensorflow")))
+@settings(max_examples=10)
+def test_a_fix_installs_what_would_be_recommended(driver: str, capabilities: list[str], python: str,
+                                                  installed: str) -> None:
+    """The newest that needs nothing besides: a fix is one step, what has pins and variables is a plan."""
+    snapshot = host(driver, capabilities)
+    said = asked(snapshot, python, installed)
+    newest = next((one for one in said.candidates if one.kind == "pip" and python in one.python), None)
+    if newest is None or newest.offered:
+        return
+    best = next((one for one in said.candidates if one.offered and one.kind == "pip"
+                 and not one.pins and not one.environment), None)
+    wanted = assumptions(best)["release"] if best is not None else ()
+    there = laid(snapshot, python=f"{python}.0", release=f"{installed}=={newest.version}")
+    for finding in every_finding(examine(there, database(), Policy()).findings):
+        chosen = [str(fix.effect["release"]) for fix in finding.fixes if "release" in fix.effect]
+        assert tuple(chosen) in ((), wanted), (finding.rule, wanted)
 
 
 def fitting(said: Recommendation) -> set[tuple[str, str, str | None]]:

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.assume import assumed, lay, parse_assumption
-from gpudoctor.candidates import Asked, recommend
-from gpudoctor.candidates.ground import ground_of
-from gpudoctor.candidates.judging import Judge, Judged
-from gpudoctor.candidates.stacks import FRAMEWORKS, stacks_of
-from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Recommendation, RuleDatabase, Snapshot, Value
+from gpudoctor.derive.lazy import ASSUMED
+from gpudoctor.model import Absent, Candidate, Fit, Known, Recommendation, RuleDatabase, Value
 from gpudoctor.ruledb import load_compiled
+from tests.unit.asked_candidates import asked, host
 
 RULES = Path(__file__).parents[2] / "rules"
 
@@ -21,23 +19,6 @@ RULES = Path(__file__).parents[2] / "rules"
 @pytest.fixture(scope="module")
 def database() -> RuleDatabase:
     return load_compiled(RULES)
-
-
-def host(database: RuleDatabase, *words: str, **facts: Value | None) -> Snapshot:
-    """Return the healthy machine of the cases with what `--assume` is told, and with facts (None: absent)."""
-    snapshot = lay(database.base, assumed([parse_assumption(word) for word in words]), database.tables,
-                   source="the test")
-    laid: dict[str, Fact] = {
-        name.replace("__", "."): Absent(source="the test") if value is None else
-        Known(value=value, source="the test") for name, value in facts.items()}
-    return lay(snapshot, laid, database.tables, source="the test")
-
-
-def asked(snapshot: Snapshot, database: RuleDatabase, *frameworks: str, python: str | None = None,
-          may_change: tuple[str, ...] = (), why: tuple[str, ...] = (), image: bool = False,
-          pre: bool = False) -> Recommendation:
-    return recommend(snapshot, database, Asked(frameworks=frameworks, python=python, may_change=may_change,
-                                               why=why, image=image, pre=pre))
 
 
 def of_version(said: Recommendation, version: str, cuda: str | None = None) -> Candidate:
@@ -92,7 +73,8 @@ def test_cusolver_of_tensorflow_2_21_becomes_a_variable(database: RuleDatabase) 
 
 
 @pytest.mark.parametrize(("version", "python", "cuda", "cudnn"), [
-    ("2.3.4", "3.8", "10.1", "7"), ("2.2.3", "3.7", "10.1", "7"), ("2.4.4", "3.8", "11.0", "8"),
+    ("2.3.4", "3.8", "10.1", "7 (7.6 or newer)"), ("2.2.3", "3.7", "10.1", "7 (7.6 or newer)"),
+    ("2.4.4", "3.8", "11.0", "8 (8.0 or newer)"),
 ])
 def test_a_release_whose_libraries_no_package_has_asks_for_its_toolkit(
         version: str, python: str, cuda: str, cudnn: str, database: RuleDatabase) -> None:
@@ -105,6 +87,22 @@ def test_a_release_whose_libraries_no_package_has_asks_for_its_toolkit(
     [note] = [note for note in candidate.notes if "no package has them" in note]
     assert f"install CUDA {cuda} and cuDNN {cudnn} so that" in note
     assert "libcudart.so" in note
+
+
+def test_a_cudnn_that_is_chosen_for_a_release_is_not_older_than_the_one_it_was_built_with(
+        database: RuleDatabase) -> None:
+    """8.5 has the right name for TensorFlow 2.12 and 2.13, and is refused by them (tensorflow#60913)."""
+    said = asked(host(database, "cc=8.0", "driver=525.147.05"), database, "tensorflow==2.12.1", python="3.11")
+    assert "'nvidia-cudnn-cu11>=8.6,<=8.9.6.50'" in of_version(said, "2.12.1").commands[0]
+
+
+def test_what_a_fix_brings_to_one_framework_is_held_against_the_others(database: RuleDatabase) -> None:
+    """TensorFlow 2.13 needs packages for CUDA 11 whose files are written by torch's for CUDA 12 too."""
+    said = asked(host(database, "cc=9.0", "driver=550.54.14"), database, "tensorflow==2.13.1",
+                 "torch==2.14.1", python="3.11")
+    (refused,) = [one for one in said.candidates if one.version == "2.13.1"]
+    assert refused.verdict is Fit.REJECTED
+    assert "both write nvidia/cudnn/lib/" in refused.rejected_by[0].message
 
 
 def test_a_platform_without_a_build_is_told(database: RuleDatabase) -> None:
@@ -333,28 +331,57 @@ def test_an_image_asks_for_its_driver(database: RuleDatabase) -> None:
     assert (one.rejected_by[0].rule, "525" in one.rejected_by[0].message) == ("GPD2010", True)
 
 
-# -- quickly -------------------------------------------------------------------------------------------------
+def test_what_no_table_says_of_an_image_is_told_by_the_rule_that_would_judge_it(
+        database: RuleDatabase) -> None:
+    """And not by the rule about old drivers, whatever it is that is not known."""
+    arm = asked(host(database, "cc=9.0", "driver=580.65.06", "system.architecture=aarch64"), database,
+                "tensorflow", image=True)
+    assert {one.kind for one in arm.candidates} == {"image"}
+    assert {one.rejected_by[0].rule for one in arm.candidates} == {"GPD6020"}
+    unread = asked(host(database, "cc=9.0", "driver=580.65.06"), database, "jax", image=True)
+    [one] = [one for one in unread.candidates if one.image == "nvcr.io/nvidia/jax:23.08-py3"]
+    assert {refused.rule: refused.message.partition(": ")[2] for refused in one.rejected_by} == {
+        "GPD2010": "the tables do not say which driver it asks for",
+        "GPD5010": "the tables do not say which cards it is for",
+        "GPD5020": "the tables do not say which CUDA it has"}
 
 
-# -- each state once -----------------------------------------------------------------------------------------
+def test_an_image_with_another_python_is_not_what_was_asked_for(database: RuleDatabase) -> None:
+    """Where a Python was named; where none was, an image brings its own."""
+    machine = host(database, "cc=8.9", "driver=580.65.06")
+    other = asked(machine, database, "tensorflow", only_python="3.16", image=True)
+    by_name = {str(one.image): one for one in other.candidates}
+    plain = by_name["tensorflow/tensorflow:2.17.0-gpu"]
+    assert [(one.rule, one.message) for one in plain.rejected_by] == [
+        ("GPD6090", f"its Python is {plain.python[0]}, not 3.16")]
+    assert other.exit_code == 1
+    same = asked(machine, database, "tensorflow", only_python=plain.python[0], image=True)
+    for said in (same, asked(machine, database, "tensorflow", image=True)):
+        assert "tensorflow/tensorflow:2.17.0-gpu" in [one.image for one in said.candidates if one.offered]
 
 
-def said_of(judged: Judged) -> tuple[object, ...]:
-    return (judged.objections, judged.pins, dict(judged.environment), [f.rule for f in judged.warnings],
-            [(finding.rule, taken.title) for finding, taken in judged.remedies])
-
-
-@pytest.mark.parametrize(("words", "python"), [
-    (("cc=3.5", "driver=470.256.02"), "3.8"), (("cc=8.9", "driver=535.104.05"), "3.11"),
-    (("cc=7.0", "cc=12.0", "driver=580.65.06"), "3.12"), (("driver=none",), "3.10"),
+@pytest.mark.parametrize(("cards", "would_be"), [
+    (("cc=3.5",), "older"), (("cc=99.0",), "newer"), (("cc=3.7", "cc=12.0"), "nowhere"),
+    (("cc=3.5", "cc=12.0"), "older"),
 ])
-def test_what_is_alike_is_told_the_same_as_if_judged_alone(words: Iterable[str], python: str,
-                                                           database: RuleDatabase) -> None:
-    """The short way for a release that differs in nothing that is read loses no finding and no fix."""
-    base = ground_of(host(database, *words), database, python)
-    judge = Judge(base)
-    for framework in FRAMEWORKS:
-        for stack in stacks_of(framework, base.platform, database.tables):
-            alone = Judge(base).of((stack,))
-            assert said_of(judge.of((stack,))) == said_of(alone), stack.release
-            assert judge.fits(stack) is not bool(alone.objections)
+def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_would_be(
+        cards: Iterable[str], would_be: str, database: RuleDatabase) -> None:
+    """The tables of torch begin at 1.8: what served a K40 is older, and is not said not to exist."""
+    said = asked(host(database, *cards, "driver=470.256.02"), database, "torch", python="3.8")
+    assert [(one.oldest, one.would_be) for one in said.unserved] == [("1.8.0", would_be)]
+
+
+def test_the_last_release_with_ptx_alone_says_so(database: RuleDatabase) -> None:
+    """That of TensorFlow 2.21 does not work on Blackwell: "with code for the cards" promised too much."""
+    said = asked(host(database, "cc=12.0", "driver=580.65.06"), database, "tensorflow", python="3.12")
+    assert [(one.version, one.is_ptx) for one in said.last] == [("2.21.0", True)]
+
+
+def test_reasons_that_rest_on_an_assumption_say_so(database: RuleDatabase) -> None:
+    """A reason read "cuInit returned 0" of a machine that has no driver."""
+    pairs = assumed([parse_assumption(word) for word in ("cc=8.9", "driver=535.104.05")])
+    machine = lay(database.base, pairs, database.tables, source=ASSUMED)
+    [why] = [one.why for one in asked(machine, database, why=("torch==2.15.0",)).candidates if one.why]
+    answered = [reason for reason in why if "cuInit" in reason or "driver.cuda_ceiling =" in reason]
+    assert answered
+    assert all("(assumed" in reason for reason in answered)

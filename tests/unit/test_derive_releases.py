@@ -18,9 +18,9 @@ def database() -> RuleDatabase:
 @pytest.mark.parametrize(
     ("machine", "installed", "fitting"),
     [
-        (V100, "torch==2.15.0", "torch==2.10.0"),
-        ({"cc": "6.0", "driver": "580.95.05"}, "torch==2.15.0", "torch==2.7.1"),
-        ({"cc": "9.0", "driver": "570.86.15"}, "torch==2.15.0", "torch==2.10.0"),
+        (V100, "torch==2.15.0", "torch==2.14.1+cu126"),
+        ({"cc": "6.0", "driver": "580.95.05"}, "torch==2.15.0", "torch==2.14.1+cu126"),
+        ({"cc": "9.0", "driver": "570.86.15"}, "torch==2.15.0", "torch==2.14.1+cu126"),
         (H100, "tensorflow==2.21.0", "tensorflow==2.20.0"),
         (V100, "tensorflow==2.20.0", "tensorflow==2.19.1"),
         ({"cc": "9.0", "driver": "535.54.03"}, "tensorflow==2.20.0", "tensorflow==2.16.2"),
@@ -69,7 +69,20 @@ def test_a_cpu_build_is_replaced_by_the_cuda_build_of_the_same_release(database:
             release("torch==2.8.0"),
             cpu,
         )
-        == "torch==2.7.1"
+        == "torch==2.14.1+cu126"
+    )
+
+
+def test_another_index_is_named_with_the_label_that_makes_pip_replace_the_same_version(
+    database: RuleDatabase,
+) -> None:
+    """The default index has 2.14.1 for CUDA 13: where that is installed, ==2.14.1 would change nothing."""
+    pascal = ({"cc": "6.1", "driver": "580.95.05"}, release("torch==2.14.1"))
+    assert value(database, "framework.fitting_arguments", *pascal) == (
+        "torch==2.14.1+cu126 --index-url https://download.pytorch.org/whl/cu126"
+    )
+    assert value(database, "framework.fitting_arguments", V100, release("tensorflow==2.20.0")) == (
+        "'tensorflow[and-cuda]==2.19.1'"
     )
 
 

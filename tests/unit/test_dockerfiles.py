@@ -63,8 +63,10 @@ def test_the_python_of_the_host_is_taken_where_there_is_an_image(database: RuleD
     old = found(host(database, *L4, python__version="3.6.8"), database, frameworks=("tensorflow",))
     assert old.python == "3.13.14"  # TensorFlow has no wheel for 3.14
     assert found(host(database, *L4), database, python="3.10").python == "3.10.21"
-    with pytest.raises(WishError, match=r"no image python:\.\.\.-slim"):
+    with pytest.raises(WishError, match=r"no image python:.* with it \(it gets no updates since 2025"):
         choose(host(database, *L4), database, Wanted(python="3.9"))
+    with pytest.raises(WishError, match=r"no image python:\.\.\.-slim with it; there are 3.14"):
+        choose(host(database, *L4), database, Wanted(python="3.99"))
 
 
 def test_what_is_there_is_taken_where_nothing_is_named(database: RuleDatabase) -> None:
@@ -83,19 +85,81 @@ def test_a_release_without_libraries_is_for_a_base_that_has_them(database: RuleD
     assert chosen.image == "nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
 
 
+def test_a_release_that_wants_a_toolkit_is_not_for_an_image_without_one(database: RuleDatabase) -> None:
+    """TensorFlow 2.13 on Kepler was written with /usr/local/cuda-11.0 in LD_LIBRARY_PATH."""
+    old = host(database, "cc=3.7", "driver=470.256.02", python__version="3.11.2")
+    chosen = found(old, database, frameworks=("tensorflow",))
+    assert chosen.candidate.environment == {}
+    assert chosen.candidate.version == "2.14.1"  # whose extra pip can resolve for Python 3.10, not for 3.11
+    assert chosen.python == "3.10.21"
+    refused = choose(old, database, Wanted(frameworks=("tensorflow==2.13.1",), python="3.11"))
+    assert isinstance(refused, Nothing)
+    assert refused.said is not None
+    assert refused.said.candidates[0].rejected_by[0].rule == "GPD3047"
+
+
+@pytest.mark.parametrize("base", ["python-slim", "tensorflow", "ngc", "cuda"])
+def test_for_a_jetson_board_nothing_is_written(base: str, database: RuleDatabase) -> None:
+    """It was given the wheels of ARM servers, which are not for its card."""
+    board = host(database, "cc=8.7", "driver=540.4.0", system__jetson="36.4.3",
+                 system__architecture="aarch64")
+    nothing = choose(board, database, Wanted(frameworks=("torch",), base=base))  # type: ignore[arg-type]
+    assert isinstance(nothing, Nothing)
+    assert [one.rule for one in nothing.unmet] == ["GPD6025"]
+    assert "L4T 36.4.3" in nothing.unmet[0].message
+
+
+@pytest.mark.parametrize("base", ["python-slim", "cuda"])
+def test_why_nothing_is_for_another_architecture(base: str, database: RuleDatabase) -> None:
+    """On an ARM server; --base cuda gave no reason at all."""
+    arm = host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64")
+    nothing = choose(arm, database, Wanted(frameworks=("tensorflow",), base=base))  # type: ignore[arg-type]
+    assert isinstance(nothing, Nothing)
+    assert nothing.said is not None
+    assert "GPD6020" in {one.rule for some in nothing.said.candidates for one in some.rejected_by}
+
+
+@pytest.mark.parametrize(("release", "base", "lacks"), [
+    ("tensorflow==2.15.1", "cuda", False), ("tensorflow==2.13.1", "cuda", True),
+    ("tensorflow==2.13.1", "python-slim", True), ("tensorflow==2.15.1", "python-slim", False),
+    ("tensorflow==2.17.0", "tensorflow", False), ("paddle==2.6.2", "cuda", False)])
+def test_what_xla_compiles_with_is_brought_or_missed_in_words(release: str, base: str, lacks: bool,
+                                                              database: RuleDatabase) -> None:
+    """Runtime images have no libdevice: the image for TensorFlow on one stopped at its own look."""
+    chosen = found(host(database, *L4, python__version="3.10.1"), database, frameworks=(release,), base=base)
+    text = dockerfile(chosen, (), Options(), database)
+    assert ("needs ptxas and libdevice, which nothing here brings" in text) == lacks
+    assert ("nvidia-cuda-nvcc-cu12==12.2.140" in text) == ((release, base) == ("tensorflow==2.15.1", "cuda"))
+
+
 def test_an_image_of_cuda_is_taken_that_the_toolkit_will_start(database: RuleDatabase) -> None:
     """NVIDIA_REQUIRE_CUDA of nvidia/cuda is stricter than minor-version compatibility."""
     older, newer = (found(host(database, "cc=8.9", f"driver={driver}"), database, base="cuda")
                     for driver in ("535.104.05", "580.95.05"))
     assert older.image == "nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04"
     assert older.candidate.version == "2.15.1"
-    assert older.candidate.commands[0].endswith(" tensorflow==2.15.1")
+    assert older.candidate.commands[0].endswith(" tensorflow==2.15.1 nvidia-cuda-nvcc-cu12==12.2.140")
     assert newer.image.startswith("nvidia/cuda:12.")
     assert newer.candidate.version > older.candidate.version
     exact = choose(host(database, *L4), database, Wanted(frameworks=("tensorflow==2.20.0",), base="cuda"))
     assert isinstance(exact, Nothing)
     assert exact.said is not None
     assert exact.said.candidates[0].rejected_by[0].rule == "GPD3045"
+
+
+def test_the_cudnn_of_an_image_is_not_older_than_the_one_a_release_was_built_with(
+        database: RuleDatabase) -> None:
+    """nvidia/cuda:12.5.1 has cuDNN 9.2, TensorFlow 2.21 was built with CUDA 12.5.1 and cuDNN 9.3."""
+    chosen = found(host(database, "cc=9.0", "driver=570.86.15"), database, frameworks=("tensorflow==2.21.0",),
+                   base="cuda")
+    assert chosen.image == "nvidia/cuda:12.6.0-cudnn-runtime-ubuntu22.04"
+
+
+def test_a_release_that_needs_a_toolkit_of_the_system_is_not_for_a_base_without_one(
+        database: RuleDatabase) -> None:
+    chosen = choose(host(database, "cc=8.0", "driver=450.80.02"), database,
+                    Wanted(frameworks=("tensorflow==2.12.1", "torch==2.0.1")))
+    assert isinstance(chosen, Nothing)
 
 
 @pytest.mark.parametrize(("required", "count"), [
@@ -128,11 +192,14 @@ def test_an_image_holds_one_framework(database: RuleDatabase) -> None:
 
 
 def test_shared_memory_is_for_those_who_share(database: RuleDatabase) -> None:
-    """Workers of torch, and NCCL between two cards."""
-    texts = [dockerfile(found(host(database, *words, "driver=580.95.05"), database, frameworks=(name,)), (),
-                        Options(), database)
-             for name, words in (("torch", ["cc=8.9"]), ("jax", ["cc=8.9"]), ("jax", ["cc=8.9", "cc=9.0"]))]
+    """Workers of torch, and NCCL between two cards, in the look of a pod as well."""
+    images = [found(host(database, *words, "driver=580.95.05"), database, frameworks=(name,))
+              for name, words in (("torch", ["cc=8.9"]), ("jax", ["cc=8.9"]), ("jax", ["cc=8.9", "cc=9.0"]))]
+    texts = [dockerfile(one, (), Options(), database) for one in images]
     assert ["--shm-size" in text for text in texts] == [True, False, True]
+    pods = [kubernetes(one, (), Options(), database) for one in images]
+    assert [pod.count('mountPath: "/dev/shm"') for pod in pods] == [2, 0, 2]
+    assert ["emptyDir:" in pod for pod in pods] == [True, False, True]
 
 
 def test_without_a_python_for_gpudoctor_there_is_no_look_and_it_is_said(database: RuleDatabase) -> None:

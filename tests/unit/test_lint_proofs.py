@@ -137,6 +137,9 @@ FORMS: dict[str, tuple[Rule, str]] = {
     "something left open": (limit(title="FILL IN: what to do"), "still to be filled in: 1"),
     "a fix without effect": (
         limit(fix=(Fix(kind="restart", title="Hope", risk="safe"),)), "nothing can prove it"),
+    "a fix for root that would be run unasked": (
+        limit(fix=(Fix(kind="system", title="Write", risk="safe", commands=("echo ON | sudo tee /x",)),)),
+        "acts as root"),
 }
 
 

@@ -173,11 +173,15 @@ def test_one_restart_behind_all_that_needs_it_and_variables_last(database: RuleD
     assert [step.number for step in made.steps] == [1, 2, 3, 4]
 
 
-def test_a_single_restart_stays_with_its_step(database: RuleDatabase) -> None:
-    """As the page has it."""
+def test_a_restart_is_a_step_with_a_risk_of_its_own(database: RuleDatabase) -> None:
+    """Who lets a driver be installed may still choose when the machine goes down."""
     driver = fix("driver", {B: "good"}, "sudo install", "sudo reboot", kind="driver", risk="admin")
     made = plan(database, {B: "bad"}, rule(2, {B: "bad"}, driver))
-    assert made.steps[0].commands == ("sudo install", "sudo reboot")
+    assert [(step.commands, step.risk) for step in made.steps] == [
+        (("sudo install",), "admin"), (("sudo reboot",), "restart")]
+    alone = fix("again", {B: "good"}, "sudo reboot", kind="restart", risk="restart")
+    made = plan(database, {B: "bad"}, rule(2, {B: "bad"}, alone))
+    assert [(step.title, step.risk) for step in made.steps] == [("again", "restart")]
 
 
 # -- who does it -----------------------------------------------------------------------------------

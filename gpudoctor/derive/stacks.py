@@ -41,6 +41,11 @@ class Stack:
         return str(self.row["index"]) if "index" in self.row else None
 
     @property
+    def labelled(self) -> str:
+        """Return the requirement with the local label that a build on another index has."""
+        return self.release if self.index is not None else self.requirement
+
+    @property
     def cuda(self) -> str | None:
         """Return the CUDA that it was built for, None where no table says."""
         return str(self.row["cuda"]) if "cuda" in self.row else None
@@ -75,6 +80,11 @@ class Stack:
         """Return whether it is known to have code of any kind for each card."""
         return self.is_measured and all(
             device_code.coverage(as_records(self.row["code"]), card).kind != "none" for card in capabilities)
+
+    def has_ptx_alone(self, capabilities: Iterable[str]) -> bool:
+        """Return whether there is a card that it has PTX for and no machine code."""
+        return self.is_measured and any(
+            device_code.coverage(as_records(self.row["code"]), card).kind == "ptx" for card in capabilities)
 
     @property
     def is_prerelease(self) -> bool:

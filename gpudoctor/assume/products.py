@@ -1,0 +1,38 @@
+"""Cards by the names that people use for them, as the table of products has them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from gpudoctor.assume.laying import AssumptionError
+from gpudoctor.derive.view import as_texts
+from gpudoctor.model import Tables
+
+_MAKER = re.compile(r"\b(nvidia|geforce|tesla)\b")
+_MOST_SHOWN = 5
+
+
+def capability_of(text: str, tables: Tables) -> str:
+    """Return the compute capability of a product; raise `AssumptionError` for none, or for several."""
+    table = tables.get("gpu_products")
+    known = {(str(row["name"]), str(row["compute_capability"])): {
+        _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
+        for row in (table.rows if table else ())}
+    wanted = _plain(text)
+    found = sorted(product for product, forms in known.items() if wanted in forms)
+    capabilities = sorted({capability for _, capability in found})
+    if len(capabilities) == 1:
+        return capabilities[0]
+    if found:
+        shown = ", ".join(f"{name} (cc={capability})" for name, capability in found[:_MOST_SHOWN])
+        raise AssumptionError(f"card={text}: several cards are called so: {shown}; write --assume cc=...")
+    names = sorted({form for forms in known.values() for form in forms})
+    near = difflib.get_close_matches(wanted[:80], names, n=3)
+    hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+    raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; its compute capability "
+                          "will do as well: --assume cc=9.0")
+
+
+def _plain(text: str) -> str:
+    return " ".join(_MAKER.sub(" ", text.lower()).split())

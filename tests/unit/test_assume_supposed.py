@@ -1,0 +1,120 @@
+"""What follows from an assumption: cards that a driver leaves out, MIG without instances, names of cards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import examine, ruledb
+from gpudoctor.assume import AssumptionError, assumed, parse_assumption, supposed
+from gpudoctor.model import Known, RuleDatabase, Snapshot, Unknown
+
+RULES = Path(__file__).parents[2] / "rules"
+JETSON = ("system.architecture=aarch64", "cc=8.7", "driver=540.4.0")
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    """Read the pages and tables of this checkout."""
+    return ruledb.load_pages(RULES)
+
+
+def machine(database: RuleDatabase, *texts: str, on: Snapshot | None = None) -> Snapshot:
+    """Return the healthy machine of the cases with these assumptions."""
+    return supposed(on or database.base, [parse_assumption(text) for text in texts], database.tables)
+
+
+def rules_of(database: RuleDatabase, *texts: str) -> set[str]:
+    """Return the rules that find an error or a warning on such a machine, without mere consequences."""
+    report = examine.examine(machine(database, *texts), database, examine.Policy())
+    return {finding.rule for finding in report.findings if finding.severity.value in ("error", "warning")}
+
+
+@pytest.mark.parametrize(("driver", "cards", "rules"), [
+    ("450.80.02", "12.0", {"GPD2065"}), ("550.54.14", "12.0", {"GPD2065"}), ("610.11", "6.1", {"GPD2064"}),
+    ("590.44.01", "5.2,7.0", {"GPD2064"}), ("590.44.01", "6.1,9.0", {"GPD2066"}),
+    ("580.95.05", "6.1", set()), ("580.95.05", "12.0", set()), ("455.45.01", "8.6", set()),
+    ("410.48", "7.5", set()), ("610.11", "12.3", set()), ("450.80.02", "12.3", set()),
+])
+def test_a_driver_and_a_card_that_do_not_go_together(
+    database: RuleDatabase, driver: str, cards: str, rules: set[str],
+) -> None:
+    """Driver 450 with an RTX 5090 was called healthy; of a card newer than the tables nobody can tell."""
+    assert rules_of(database, f"driver={driver}", f"cc={cards}") == rules
+
+
+def test_drivers_of_windows_and_of_boards_are_numbered_otherwise(database: RuleDatabase) -> None:
+    """581.29 of Windows is no branch after 580, and 540.4.0 is that of a board's own system."""
+    assert rules_of(database, "driver=581.29", "cc=6.1", "system.wsl=2") & {"GPD2064", "GPD2065"} == set()
+    assert rules_of(database, *JETSON, "system.jetson=36.4.3") & {"GPD2064", "GPD2065"} == set()
+
+
+@pytest.mark.parametrize(("release", "cuda"), [("36.4.3", "12.6"), ("36.4.9", "12.6"), ("36.3.0", "12.4")])
+def test_the_cuda_of_a_board_is_that_of_its_jetpack(database: RuleDatabase, release: str, cuda: str) -> None:
+    """Whichever was written first; the driver's number alone said 12.2."""
+    for words in ((*JETSON, f"system.jetson={release}"), (f"system.jetson={release}", *JETSON)):
+        fact = machine(database, *words).host["cuda.ceiling"]
+        assert isinstance(fact, Known)
+        assert fact.value == cuda
+
+
+def test_the_cuda_of_an_unknown_jetpack_is_unknown(database: RuleDatabase) -> None:
+    """Jetson Linux 35 has rows without a CUDA, 45 has none."""
+    for release in ("35.4.1", "45.1.0"):
+        fact = machine(database, *JETSON, f"system.jetson={release}").host["cuda.ceiling"]
+        assert isinstance(fact, Unknown)
+
+
+@pytest.mark.parametrize(("board", "rule"), [
+    (("system.jetson=36.4.3", "cc=8.7", "driver=540.4.0"), True),
+    (("system.jetson=38.4.0", "cc=11.0", "driver=580.95.05"), False)])
+def test_wheels_for_servers_on_a_board(database: RuleDatabase, board: tuple[str, ...], rule: bool) -> None:
+    """JetPack 6 needs NVIDIA's own, JetPack 7 does not."""
+    found = rules_of(database, *board, "system.architecture=aarch64", "release=torch==2.14.1+cu126")
+    assert ("GPD6025" in found) is rule
+
+
+def test_mig_mode_without_instances_leaves_no_device(database: RuleDatabase) -> None:
+    """It was a warning that spoke of other cards, where there is none."""
+    card = ("cc=9.0", "driver=550.54.14")
+    assert rules_of(database, "gpu.mig_mode=yes", *card) == {"GPD1050"}
+    assert rules_of(database, "gpu.mig_mode=yes", "gpu.mig_instances=2", *card) == set()
+    assert rules_of(database, "gpu.mig_mode=no", *card) == set()
+
+
+@pytest.mark.parametrize(("name", "capability"), [
+    ("RTX 5090", "12.0"), ("NVIDIA GeForce RTX 5090", "12.0"), ("a100", "8.0"), ("Tesla T4", "7.5")])
+def test_a_card_by_its_name(database: RuleDatabase, name: str, capability: str) -> None:
+    """As people write it; the report calls it so."""
+    found = machine(database, f"card={name}", "driver=580.95.05")
+    assert not isinstance(found.gpus, Unknown)
+    (card,) = found.gpus
+    assert [fact.value for fact in (card["gpu.compute_capability"], card["gpu.name"])
+            if isinstance(fact, Known)] == [capability, name]
+
+
+@pytest.mark.parametrize(("texts", "said"), [
+    (("card=RTX 9999999",), "the rules know no such card"), (("cc=90",), "cc=90"), (("glibc=9",), "2.31"),
+    (("python=three",), "3.12"), (("drvier=5",), "did you mean driver?"),
+    (("driver=570.86.15", "driver=450.80.02"), "contradict"), (("cc=9.0", "card=a100"), "use one of them")])
+def test_what_cannot_be_assumed_is_refused_in_one_line(
+    database: RuleDatabase, texts: tuple[str, ...], said: str,
+) -> None:
+    """With what would do."""
+    with pytest.raises(AssumptionError, match=said) as raised:
+        machine(database, *texts)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_same_said_twice_is_no_contradiction() -> None:
+    """Only another value is."""
+    assert len(assumed([("driver", "570.86.15"), ("driver", "570.86.15")])) == 1
+
+
+def test_a_driver_alone_asks_for_a_card(database: RuleDatabase) -> None:
+    """It was called a card that does not start, with a look into the kernel log."""
+    bare = machine(database, "cc=none")
+    with pytest.raises(AssumptionError, match=r"--assume cc=9\.0"):
+        machine(database, "driver=570.86.15", on=bare)
+    assert machine(database, "driver=none", on=bare).gpus == ()
