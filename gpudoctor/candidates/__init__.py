@@ -159,7 +159,7 @@ def _serving(name: str, base: Ground) -> Iterator[Stack]:
     here = capabilities(base)
     if here:
         yield from (stack for stack in stacks_of(name, base.platform, base.database.tables)
-                    if not stack.is_prerelease and stack.serves(here, base.database.tables))
+                    if not stack.is_prerelease and stack.serves(here))
 
 
 def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
@@ -184,11 +184,10 @@ def _would_be(known: Sequence[Stack], base: Ground) -> str:
     """Return where a release for the cards would be if there were one: beyond one end of what is known, or
     "nowhere", as each card has releases of its own, and no release has code for all.
     """
-    tables = base.database.tables
-    architectures = tables.get("architectures")
+    architectures = base.database.tables.get("architectures")
     listed = [str(row["compute_capability"]) for row in (architectures.rows if architectures else ())]
-    served = [card for card in listed if any(stack.serves((card,), tables) for stack in known)]
-    alone = [card for card in capabilities(base) if not any(stack.serves((card,), tables) for stack in known)]
+    served = [card for card in listed if any(stack.serves((card,)) for stack in known)]
+    alone = [card for card in capabilities(base) if not any(stack.serves((card,)) for stack in known)]
     if not alone:
         return "nowhere"
     oldest = min(map(parse_version, served), default=None)

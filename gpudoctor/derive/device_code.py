@@ -9,12 +9,12 @@ application compatibility; the ISA version stands in each entry's header.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from gpudoctor import versions
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Record, Value
+from gpudoctor.model import Record
 
 _CAPABILITY = re.compile(r"(\d+)\.(\d+)([af]?)\Z")
 
@@ -57,16 +57,6 @@ def coverage(code: Sequence[Record], capability: str) -> Coverage:
     kind = _kind(native, compiled, nothing) if _main_groups_serve(groups) else "none"
     return Coverage(kind=kind, ptx_isa=isa, ptx_target=target, native=native,
                     fat_binaries=native + compiled + nothing)
-
-
-def ptx_failure(rows: Iterable[Mapping[str, Value]], framework: str, capability: str,
-                target: str) -> str | None:
-    """Return the source that says that PTX for `target` of a framework fails on such cards all the same."""
-    for row in rows:
-        same_cards = row["framework"] == framework and row["card_major"] == versions.parse(capability).major
-        if same_cards and versions.parse(target) < versions.parse(str(row["code_below"])):
-            return str(row["source"])
-    return None
 
 
 def _newer(one: str | None, other: str | None) -> str | None:

@@ -98,8 +98,12 @@ def pair_ptx_fails(view: View) -> Fact:
 
 def _failure(view: View, capability: str, target: str) -> str | None:
     """Return the source that says that PTX for `target` of this framework fails on such cards."""
-    rows = view.table("ptx_failures").rows
-    return device_code.ptx_failure(rows, view.need_text("framework.name"), capability, target)
+    name = view.need_text("framework.name")
+    for row in view.table("ptx_failures").rows:
+        same_cards = row["framework"] == name and row["card_major"] == versions.parse(capability).major
+        if same_cards and versions.parse(target) < versions.parse(str(row["code_below"])):
+            return str(row["source"])
+    return None
 
 
 def serves(view: View, capability: str) -> bool:

@@ -76,16 +76,10 @@ class Stack:
         """Return whether it brings no CUDA libraries, and no table says which of the system's it opens."""
         return not self.row.get("requires_nvidia") and "loads" not in self.row
 
-    def serves(self, capabilities: Iterable[str], tables: Tables) -> bool:
-        """Return whether it is known to have code for each card, PTX that is reported to fail not counted."""
-        failures = tables["ptx_failures"].rows if "ptx_failures" in tables else ()
-        return self.is_measured and all(self._serves(card, failures) for card in capabilities)
-
-    def _serves(self, capability: str, failures: Iterable[Row]) -> bool:
-        found = device_code.coverage(as_records(self.row["code"]), capability)
-        if found.kind == "ptx" and found.ptx_target is not None:
-            return device_code.ptx_failure(failures, self.framework, capability, found.ptx_target) is None
-        return found.kind != "none"
+    def serves(self, capabilities: Iterable[str]) -> bool:
+        """Return whether it is known to have code of any kind for each card."""
+        return self.is_measured and all(
+            device_code.coverage(as_records(self.row["code"]), card).kind != "none" for card in capabilities)
 
     def has_ptx_alone(self, capabilities: Iterable[str]) -> bool:
         """Return whether there is a card that it has PTX for and no machine code."""

@@ -105,15 +105,6 @@ def test_what_a_fix_brings_to_one_framework_is_held_against_the_others(database:
     assert "both write nvidia/cudnn/lib/" in refused.rejected_by[0].message
 
 
-def test_a_release_whose_code_is_reported_to_fail_is_not_named_as_the_last_with_code(
-        database: RuleDatabase) -> None:
-    """TensorFlow 2.21 has PTX that a driver compiles for Blackwell, and that fails there all the same."""
-    said = asked(host(database, "cc=12.0", "driver=570.86.15"), database, "tensorflow")
-    assert said.last == ()
-    (never,) = said.unserved
-    assert (never.framework, never.would_be) == ("tensorflow", "newer")
-
-
 def test_a_platform_without_a_build_is_told(database: RuleDatabase) -> None:
     """TensorFlow on ARM was only said not to go together with the machine."""
     said = asked(host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64"), database,
