@@ -86,10 +86,10 @@ def test_a_card_without_code_is_the_first_cause(machine: Machine, data: st.DataO
     found = errors(snapshot_of(replace(machine, card=card)))
     is_older = any(versions.parse(card.capability) < versions.parse(one) for one in served)
     expected = "gpu-too-old-for-build" if is_older else "gpu-too-new-for-build"
-    # a driver that serves no such card any more may be named before the build, and is where its end decides
-    causes = {expected} if serves(machine.driver, card) else {expected, "driver-dropped-gpu"}
+    # a driver that serves no such card may be named before the build, and is where it decides
+    of_driver = set() if serves(machine.driver, card) else {"driver-dropped-gpu", "driver-too-old"}
     assert found
-    assert found[0].cause in causes, [finding.cause for finding in found]
+    assert found[0].cause in {expected, *of_driver}, [finding.cause for finding in found]
 
 
 @settings(max_examples=60)

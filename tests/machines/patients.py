@@ -34,6 +34,20 @@ def release(project: str, version: str) -> Mapping[str, Any]:
     return next(row for row in rows if (row["version"], row["platform"]) == (version, "linux_x86_64"))
 
 
+def machine_code(named: str) -> tuple[str, set[str]]:
+    """Return the CUDA of a build of torch and the cards it has machine code for; +cu126: of PyTorch's index."""
+    version, _, local = named.partition("+")
+    if not local:
+        row = release("torch", version)
+        most = [one["sass"] for one in row["code"] if one["fat_binaries"] > row["fat_binaries"] * 0.8]
+        return row["cuda"], {capability for sass in most for capability in sass}
+    path = ROOT / "rules" / "tables" / "torch_indexes.toml"
+    minor, cuda = ".".join(version.split(".")[:2]), f"{local[2:-1]}.{local[-1]}"
+    row = next(one for one in tomllib.loads(path.read_text("utf-8"))["row"]
+               if (one["torch"], one["cuda"], one["platform"]) == (minor, cuda, "linux_x86_64"))
+    return cuda, {capability for one in row["code"] for capability in one["sass"]}
+
+
 def place_loader(patient: Patient, project: str, version: str) -> None:
     """Give the stand-in of a framework's loading library the published one's search path and needs."""
     row = release(project, version)

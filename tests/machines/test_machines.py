@@ -11,7 +11,7 @@ from packaging.version import Version
 from tests.machines.catalogue import SCENARIOS
 from tests.machines.examination import Examination, assert_right, assert_sound, commands_of
 from tests.machines.parts import NVIDIA_SMI_MARK
-from tests.machines.patients import Patients, release
+from tests.machines.patients import Patients, machine_code, release
 
 Diagnose = Callable[[str], Examination]
 INSTALLS_DRIVER = re.compile(r"nvidia-(driver|open)|cuda-drivers|nvidia\.com/drivers", re.IGNORECASE)
@@ -63,10 +63,9 @@ def test_6_the_fix_is_a_build_that_has_code_for_the_card(diagnose: Diagnose) -> 
     named = re.search(r"\btorch==([\w.+]+)", "\n".join(fix["commands"]))
     assert named is not None
     assert not Version(named[1]).is_prerelease
-    row = release("torch", named[1])
-    assert Version(row["cuda"]) < Version("13")
-    native = sum(code["fat_binaries"] for code in row["code"] if "7.0" in code["sass"])
-    assert native > row["fat_binaries"] * 0.8
+    cuda, cards = machine_code(named[1])
+    assert Version(cuda) < Version("13")
+    assert "7.0" in cards
 
 
 def test_7_the_cuda_build_takes_the_cpu_builds_place(diagnose: Diagnose) -> None:
@@ -184,7 +183,7 @@ def test_an_old_card_beside_a_new_one_is_told_apart(diagnose: Diagnose) -> None:
     assert ["GTX 1080 Ti" in f["message"] for f in examination.findings if f["severity"] == "error"] == [True]
     named = re.search(r"\btorch==([\w.+]+)", "\n".join(examination.fix["commands"]))
     assert named is not None
-    carried = {capability for code in release("torch", named[1])["code"] for capability in code["sass"]}
+    _, carried = machine_code(named[1])
     assert {"6.0", "6.1"} & carried
     assert {"8.0", "8.6", "8.9"} & carried
 
