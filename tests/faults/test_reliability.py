@@ -16,7 +16,8 @@ from tests.harness.nvidia import H100, nvidia_machine
 from tests.hosts.looking import CUDA, DRIVER
 
 # What starts a child: the payload's own door, and the stand-alone payload, which tests/hosts breaks.
-NO_CHILD_OF_CHECK = {"__main__", "standalone"}
+# What befalls a stage's own helper is in tests/frameworks/test_stages_on_cpu.py, with a real Paddle.
+NO_CHILD_OF_CHECK = {"__main__", "standalone", "stage_peer"}
 # They say what a code means, are asked of a code and not of a card, and their failure has a test of its own.
 ABOUT_CODES = {"cuGetErrorName", "cuGetErrorString", "nvmlErrorString"}
 

@@ -35,7 +35,7 @@ def release(project: str, version: str) -> Mapping[str, Any]:
 
 
 def machine_code(named: str) -> tuple[str, set[str]]:
-    """Return the CUDA of a build of torch and the cards it has machine code for; +cu126: of PyTorch's index."""
+    """Return the CUDA of a build of torch and the cards that it has machine code for."""
     version, _, local = named.partition("+")
     if not local:
         row = release("torch", version)

@@ -374,7 +374,8 @@ def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_wou
 
 def test_the_last_release_with_ptx_alone_says_so(database: RuleDatabase) -> None:
     """That of TensorFlow 2.21 does not work on Blackwell: "with code for the cards" promised too much."""
-    said = asked(host(database, "cc=12.0", "driver=580.65.06"), database, "tensorflow", "torch", python="3.12")
+    machine = host(database, "cc=12.0", "driver=580.65.06")
+    said = asked(machine, database, "tensorflow", "torch", python="3.12")
     assert ("tensorflow", "2.21.0", True) in [(one.framework, one.version, one.is_ptx) for one in said.last]
 
 
