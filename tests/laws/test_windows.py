@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.derive.view import as_texts
+from gpudoctor.derive.view import as_texts, floor_row
 from gpudoctor.model import Snapshot, Unknown
 from tests.laws.described import NOT_THERE, Facts, faults, laid
 from tests.laws.working import Row, at_least, cards, database, major, table
@@ -44,6 +44,13 @@ def releases(since: str) -> list[Row]:
             and at_least(row["cuda"], since)]
 
 
+def in_branch(driver: str, capability: str) -> bool:
+    """Return whether the driver is neither older than the cards nor newer than the last one for them."""
+    row = floor_row(table("kernel_modules"), "first_capability", capability)
+    return row is not None and major(row.get("first_branch", "0")) <= major(driver) <= major(
+        row.get("last_branch", "99999"))
+
+
 @st.composite
 def stacks(draw: st.DrawFn, *, works: bool) -> Snapshot:
     """Draw a release with CUDA, a card, and a driver that runs it or is of an older major CUDA."""
@@ -52,12 +59,13 @@ def stacks(draw: st.DrawFn, *, works: bool) -> Snapshot:
                  else major(toolkit["cuda"]) < major(release["cuda"]))]
     release, toolkit = draw(st.sampled_from(pairs))
     cuda = str(release["cuda"])
+    driver = str(toolkit["minimum_driver_windows"])
     served = [card.capability for card in cards("linux_x86_64") if at_least(card.capability, "5.0")]
-    card = draw(st.sampled_from(served))  # the drivers of older ones have come to their end
+    card = draw(st.sampled_from([one for one in served if in_branch(driver, one)]))  # older ones' have ended
     python = draw(st.sampled_from(as_texts(release["python"])))
     bare = laid(database().base, {
         **WINDOWS, "python": python, "release": f"torch=={release['version']}", "cc": card,
-        "driver": str(toolkit["minimum_driver_windows"]), **WITHOUT_MODULE, "cuda.ceiling": toolkit["cuda"]})
+        "driver": driver, **WITHOUT_MODULE, "cuda.ceiling": toolkit["cuda"]})
     return laid(bare, {
         "framework.version": f"{release['version']}+cu{cuda.replace('.', '')}", "framework.build": "cuda",
         "framework.cuda": cuda, "framework.code": Unknown(reason="nobody looked into it", asked=False)})
