@@ -112,12 +112,16 @@ class Layers:
         """Mount every overlay below the new root; return their places."""
         places = []
         for lower in self.lowers:
+            try:
+                mode = stat.S_IMODE(os.stat(lower).st_mode)
+            except FileNotFoundError:  # another program's mount, which has ended since they were listed
+                continue
             place = self.root + lower
             upper = self.upper(lower)
             work = f"{self.uppers}-work/{os.path.basename(upper)}"
             for folder in (upper, work, place):
                 os.makedirs(folder, exist_ok=True)
-            os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
+            os.chmod(upper, mode)
             self._mount_one(lower, upper, work, place)
             places.append(place)
         return places
