@@ -247,6 +247,28 @@ def test_paddle_adds_up_in_a_process_for_each_card(
     assert not Path("/proc", number).exists()
 
 
+def test_a_process_of_paddles_sum_that_hangs_is_told_as_a_stage_that_does(
+    environment: Environment, tmp_path: Path
+) -> None:
+    """The first waits for it until its limit, which ends both."""
+    custom = with_custom(tmp_path, PADDLE_CLAIMING.format(path=str(tmp_path / "told")) + """
+import os, sys, time
+if "stage_peer" in sys.orig_argv:
+    print("second", os.getpid(), file=sys.stderr)
+    paddle.distributed.all_reduce = lambda tensor: time.sleep(600)
+""")
+    request = {"framework": "paddle", "stages": ["all-reduce"], "limit_seconds": 30.0}
+    patient = environment("paddle-cpu")
+    journal = Child(patient, tmp_path, request, PADDLE_DISTRI_BACKEND="gloo", **custom).end()
+    assert (journal.code, journal.events[-1]["event"]) == (1, "begun")
+    assert journal.text.startswith("Timeout (")
+    number, = [line.split()[1] for line in journal.stderr.splitlines() if line.startswith("second ")]
+    until = time.monotonic() + 60
+    while Path("/proc", number).exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not Path("/proc", number).exists()
+
+
 def test_a_stage_that_hangs_is_ended_and_says_where(environment: Environment, tmp_path: Path) -> None:
     """The stages before it keep their outcomes; the traceback comes after the last event."""
     custom = with_custom(tmp_path, """
