@@ -7,11 +7,10 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from io import TextIOBase
 
 from gpudoctor import explain as explanations
 from gpudoctor import texts
-from gpudoctor.cli import showing, sources
+from gpudoctor.cli import inputs, showing, sources
 from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.nearest import did_you_mean
 from gpudoctor.examine import EXIT_HEALTHY, Policy
@@ -55,18 +54,18 @@ def explain(what: Sequence[str], wish: Wish) -> int:
         return EXIT_HEALTHY
     database = sources.announced_database(wish.rules, "told")
     progress = _Progress() if sys.stderr.isatty() else None
-    report = told((_opened(name) for name in what), database, wish, progress, refuses_nothing=not wish.here)
+    report = told((inputs.opened(name) for name in what), database, wish, progress, refuses_nothing=not wish.here)
     sources.write(showing.rendered(report, wish.format, wish.output, verbose=False), wish.output)
     return report.exit_code
 
 
-def told(inputs: Iterable[Input], database: RuleDatabase, wish: Wish, progress: _Progress | None = None, *,
+def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: _Progress | None = None, *,
          refuses_nothing: bool = False) -> Report:
     """Return the report on texts; what should be known of the reading goes to standard error.
 
     InputError if that is asked for and in none of them stands a text.
     """
-    reading = texts.read(inputs, database, progress)
+    reading = texts.read(given, database, progress)
     if progress is not None:
         progress.end()
     if refuses_nothing and not reading.has_text:
@@ -107,22 +106,6 @@ def _pages(names: Sequence[str], rules: str | None) -> str:
         found += matching
     text = "\n".join(page_text(rule) for rule in found)
     return "".join(f"{printable(line, 4000)}\n" for line in text.splitlines())
-
-
-def _opened(name: str) -> Input:
-    if name == "-":
-        if isinstance(sys.stdin, TextIOBase) and sys.stdin.isatty():
-            sys.stderr.write("gpudoctor: reading standard input; end it with Ctrl-D\n")
-        return Input(name="standard input", stream=sys.stdin.buffer)
-    if os.path.isdir(name):
-        raise InputError(f"{name}: is a folder; name the files in it")
-    try:
-        return Input(name=name, stream=open(name, "rb", buffering=0))
-    except FileNotFoundError:
-        hint = "; a message itself is read from standard input: gpudoctor explain -" if " " in name else ""
-        raise InputError(f"{name}: no such file{hint}") from None
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror}") from None
 
 
 class _Progress:

@@ -23,6 +23,8 @@ STRETCH_BYTES = 256 * 1024
 CONTEXT_BYTES = 16 * 1024
 LONGEST_BYTES = STRETCH_BYTES + CONTEXT_BYTES
 DECOMPRESSED_BYTES = 16 * 1024 ** 3
+# A log that was cut off while a program went on writing begins with as many NUL bytes as it had before.
+TEXTLESS_BYTES = 4 * 1024 ** 3
 _GZIP = b"\x1f\x8b\x08"
 _NO_BREAK_SPACE = "\u00a0".encode()
 _MARK = "\ufeff".encode()
@@ -53,8 +55,10 @@ class Reader:
     Ctrl-C during a read ends the text there: what was read before is still handed out.
     """
 
-    def __init__(self, stream: BinaryIO, *, tell: Tell, progress: Progress | None = None) -> None:
+    def __init__(self, stream: BinaryIO, *, tell: Tell, progress: Progress | None = None,
+                 textless_bytes: int = TEXTLESS_BYTES) -> None:
         self._stream = stream
+        self._textless_bytes = textless_bytes
         self._tell = tell
         self._progress = progress
         self.bytes_read = 0
@@ -81,6 +85,10 @@ class Reader:
             self._tell("is binary, not a text")
         for text in _as_utf8(first, chunks):
             self.has_text = self.has_text or not (is_binary or not text.strip())
+            if not self.has_text and self.bytes_read > self._textless_bytes:
+                self._tell(f"holds no text in its first {self._textless_bytes >> 20} MiB: "
+                           "the rest was not read")
+                return
             yield from (text[start:start + READ_BYTES] for start in range(0, len(text), READ_BYTES))
 
     def _reads(self) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -73,6 +74,64 @@ def test_an_input_without_text_is_refused_in_one_line(data: bytes, reason: str, 
     run = explain(str(tmp_path / "core"))
     assert (run.returncode, run.stdout) == (INPUT, "")
     assert run.stderr == f"gpudoctor: {tmp_path}/core: {reason}\n"
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/full"])
+def test_a_device_without_an_end_is_refused_by_name_and_as_standard_input(device: str) -> None:
+    """It was read until Ctrl-C."""
+    named = explain(device)
+    with open(device, "rb") as stream:
+        given = subprocess.run([sys.executable, "-m", "gpudoctor", "explain", *RULES, "-"], stdin=stream,
+                               cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    for run, name in ((named, device), (given, "standard input")):
+        assert (run.returncode, run.stdout, run.stderr.count("\n")) == (INPUT, "", 1)
+        assert run.stderr.startswith(f"gpudoctor: {name}: is a device, which has no end")
+
+
+def test_the_null_device_is_empty() -> None:
+    """As everywhere."""
+    run = explain(os.devnull)
+    assert (run.returncode, run.stderr) == (INPUT, "gpudoctor: /dev/null: is empty: there is nothing to explain\n")
+
+
+def test_a_socket_and_what_may_not_be_read_are_one_line_each(tmp_path: Path) -> None:
+    """What they are, not what the system calls the error of opening them."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        run = explain(str(tmp_path / "socket"))
+    assert (run.returncode, "is a socket" in run.stderr, run.stderr.count("\n")) == (INPUT, True, 1)
+    run = explain("/proc/self/mem/x")
+    assert (run.returncode, "cannot be read: Not a directory" in run.stderr) == (INPUT, True)
+
+
+def test_a_pipe_by_its_name_is_read_to_its_end(log: Callable[..., str], tmp_path: Path) -> None:
+    """Also one of which the writer comes late, and `<(command)` of a shell."""
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen([sys.executable, "-m", "gpudoctor", "explain", *RULES, str(tmp_path / "pipe")],
+                          cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        (tmp_path / "pipe").write_text(HOOK + "\n")
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, "hook-missing" in out) == (FINDINGS, True)
+
+
+def test_ctrl_c_ends_the_wait_for_a_pipe_that_nobody_writes(tmp_path: Path) -> None:
+    """And says that nothing was read."""
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen([sys.executable, "-m", "gpudoctor", "explain", *RULES, str(tmp_path / "pipe")],
+                          cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        _wait_until_it_opens(process.pid)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (
+        INPUT, "gpudoctor: interrupted after 0 lines: what follows is what was found until then\n")
+
+
+def _wait_until_it_opens(pid: int) -> None:
+    """Wait until a process waits for the other end of a pipe."""
+    deadline = time.monotonic() + 60
+    while "wait_for_partner" not in Path(f"/proc/{pid}/wchan").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_an_empty_input_beside_a_log_is_named_and_the_log_explained(log: Callable[..., str]) -> None:

@@ -262,6 +262,36 @@ def test_an_interrupted_stream_gives_what_it_gave() -> None:
     assert read(Broken(KeyboardInterrupt())) == (b"an error\nand mo", [], True)
 
 
+class Endless(io.RawIOBase):
+    """A stream that gives the same block for ever."""
+
+    def __init__(self, block: bytes) -> None:
+        self._block = block
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the block once more."""
+        return self._block
+
+
+@pytest.mark.parametrize("block", [bytes(65536), b" \n" * 32768, bytes(range(256)) * 256],
+                         ids=["zeros", "blanks", "random"])
+def test_a_stream_without_an_end_and_without_a_text_is_left(block: bytes) -> None:
+    """`cat /dev/zero |` was read until Ctrl-C; what comes after so much of nothing is not waited for."""
+    told: list[str] = []
+    reader = Reader(Endless(block), tell=told.append,  # type: ignore[arg-type]
+                    textless_bytes=1024 * 1024)
+    assert sum(len(each.data) for each in reader.blocks()) <= 2 * 1024 * 1024
+    assert (reader.has_text, told[-1]) == (False, "holds no text in its first 1 MiB: the rest was not read")
+
+
+def test_a_text_behind_a_hole_is_read() -> None:
+    """A log that was cut off while its program wrote on: NUL bytes first, and then as many lines as come."""
+    told: list[str] = []
+    reader = Reader(io.BytesIO(bytes(900_000) + b"an error\n" * 200_000), tell=told.append,
+                    textless_bytes=1024 * 1024)
+    assert (rebuilt(list(reader.blocks())).count(b"an error\n"), told) == (200_000, [])
+
+
 def test_progress_counts_what_was_read() -> None:
     """As it stands in the file: a compressed one has its own size."""
     counted: list[int] = []
