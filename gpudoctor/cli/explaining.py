@@ -54,7 +54,7 @@ def explain(what: Sequence[str], wish: Wish) -> int:
         return EXIT_HEALTHY
     database = sources.announced_database(wish.rules, "told")
     progress = _Progress() if sys.stderr.isatty() else None
-    report = told((inputs.opened(name) for name in what), database, wish, progress, refuses_nothing=not wish.here)
+    report = told(map(inputs.opened, what), database, wish, progress, refuses_nothing=not wish.here)
     sources.write(showing.rendered(report, wish.format, wish.output, verbose=False), wish.output)
     return report.exit_code
 

@@ -91,7 +91,8 @@ def test_a_device_without_an_end_is_refused_by_name_and_as_standard_input(device
 def test_the_null_device_is_empty() -> None:
     """As everywhere."""
     run = explain(os.devnull)
-    assert (run.returncode, run.stderr) == (INPUT, "gpudoctor: /dev/null: is empty: there is nothing to explain\n")
+    assert run.returncode == INPUT
+    assert run.stderr == "gpudoctor: /dev/null: is empty: there is nothing to explain\n"
 
 
 def test_a_socket_and_what_may_not_be_read_are_one_line_each(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_a_socket_and_what_may_not_be_read_are_one_line_each(tmp_path: Path) -> 
     assert (run.returncode, "cannot be read: Not a directory" in run.stderr) == (INPUT, True)
 
 
-def test_a_pipe_by_its_name_is_read_to_its_end(log: Callable[..., str], tmp_path: Path) -> None:
+def test_a_pipe_by_its_name_is_read_to_its_end(tmp_path: Path) -> None:
     """Also one of which the writer comes late, and `<(command)` of a shell."""
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen([sys.executable, "-m", "gpudoctor", "explain", *RULES, str(tmp_path / "pipe")],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import shlex
 import signal
 import struct
 import subprocess
@@ -84,15 +85,102 @@ def test_the_signal_that_ended_the_command_ends_us(number: signal.Signals) -> No
     assert shell(f"kill -{int(number)} $$").returncode == -number
 
 
-def test_a_signal_to_us_reaches_the_command(tmp_path: Path) -> None:
-    """The command decides what it does."""
-    script = f"trap 'echo caught; exit 5' TERM; touch {tmp_path}/ready; while :; do sleep 0.05; done"
+COUNTING = """
+import signal, sys, time
+got = []
+for name in sys.argv[2:]:
+    signal.signal(getattr(signal, name), lambda number, _: got.append(signal.Signals(number).name))
+open(sys.argv[1], "w").close()
+deadline = time.monotonic() + 60
+while not got and time.monotonic() < deadline:
+    time.sleep(0.01)
+time.sleep(1)
+print(*got)
+sys.exit(5)
+"""
+NAMES = ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"]
+
+
+@pytest.mark.parametrize("to_group", [False, True], ids=["to us alone", "to our group"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_signal_reaches_the_command_once(name: str, to_group: bool, tmp_path: Path) -> None:
+    """One to us alone was lost (SIGINT, SIGQUIT), one to our group came twice; the command decides."""
+    command = [*_GPUDOCTOR, sys.executable, "-c", COUNTING, str(tmp_path / "ready"), *NAMES]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True)
+    wait_for(tmp_path / "ready")
+    time.sleep(0.2)  # until we hear, too
+    (os.killpg if to_group else os.kill)(process.pid, getattr(signal, name))
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out, errors) == (5, f"{name}\n".encode(), b"")
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM"])
+def test_timeout_of_the_shell_reaches_the_command_once(name: str, tmp_path: Path) -> None:
+    """It signals its child and then its whole group."""
+    command = ["timeout", "-s", name, "5", *_GPUDOCTOR, sys.executable, "-c", COUNTING,
+               str(tmp_path / "ready"), f"SIG{name}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (124, f"SIG{name}\n".encode())
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_command_that_a_signal_ends_ends_us_by_it(name: str, tmp_path: Path) -> None:
+    """And nothing is said of a command that was told to end."""
+    process = subprocess.Popen([*_GPUDOCTOR, "sh", "-c", f"touch {tmp_path}/ready; exec sleep 60"], cwd=ROOT,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(tmp_path / "ready")
+    time.sleep(0.2)
+    process.send_signal(getattr(signal, name))
+    assert (process.communicate(timeout=60), process.returncode) == ((b"", b""), -getattr(signal, name))
+
+
+def test_what_it_said_before_a_signal_ended_it_is_explained(tmp_path: Path) -> None:
+    """A hang that a person ends by Ctrl-C often has its cause above."""
+    script = f"echo '{HOOK}'; touch {tmp_path}/ready; exec sleep 60"
+    process = subprocess.Popen([*_GPUDOCTOR, "sh", "-c", script], cwd=ROOT, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    wait_for(tmp_path / "ready")
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, b"SIGINT (signal 2)" in errors, b"hook-missing" in errors) == (-2, True, True)
+
+
+def test_a_command_that_ignores_a_signal_is_waited_for(tmp_path: Path) -> None:
+    """As a shell would."""
+    script = f"trap '' TERM INT HUP; touch {tmp_path}/ready; sleep 3; echo done; exit 6"
     process = subprocess.Popen([*_GPUDOCTOR, "sh", "-c", script], cwd=ROOT, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL)
     wait_for(tmp_path / "ready")
-    process.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        process.send_signal(number)
     out, _ = process.communicate(timeout=60)
-    assert (process.returncode, out) == (5, b"caught\n")
+    assert (process.returncode, out) == (6, b"done\n")
+
+
+def test_stopping_us_alone_stops_the_command_and_continuing_continues_it(tmp_path: Path) -> None:
+    """The command went on, and nobody read what it said."""
+    script = f"echo $$ >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 2; exit 7"
+    process = subprocess.Popen([*_GPUDOCTOR, "sh", "-c", script], cwd=ROOT, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, preexec_fn=os.setpgrp)
+    wait_for(tmp_path / "pid")
+    time.sleep(0.2)
+    pids = (process.pid, int((tmp_path / "pid").read_text()))
+    process.send_signal(signal.SIGTSTP)
+    _wait_for_states(pids, "T")
+    process.send_signal(signal.SIGCONT)
+    _wait_for_states(pids, "SR")
+    assert process.wait(timeout=60) == 7
+
+
+def _wait_for_states(pids: tuple[int, ...], states: str) -> None:
+    """Wait until all processes are in one of these states."""
+    deadline = time.monotonic() + 30
+    while not all(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] in states for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def wait_for(path: Path) -> None:
@@ -123,6 +211,80 @@ def test_a_process_that_stays_behind_does_not_keep_us() -> None:
     begun = time.monotonic()
     assert shell("sleep 100 & exit 0").returncode == 0
     assert time.monotonic() - begun < 60
+
+
+def test_a_process_that_stays_behind_and_speaks_on_does_not_keep_us() -> None:
+    """We waited until it said nothing for a moment, which it never did."""
+    begun = time.monotonic()
+    done = shell("(for i in $(seq 600); do echo more; sleep 0.05; done) & echo first; exit 3")
+    assert (done.returncode, b"first" in done.stdout) == (3, True)
+    assert time.monotonic() - begun < 25
+
+
+def test_all_that_the_command_said_is_passed_on_before_what_stays_behind_is_left() -> None:
+    """A slow reader of our output loses nothing of it."""
+    script = "(while :; do echo x; sleep 0.01; done) & head -c 60000 /dev/zero | tr '\\0' y; echo; echo end"
+    with subprocess.Popen([*_GPUDOCTOR, "sh", "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        said = b""
+        while data := os.read(process.stdout.fileno(), 4096):
+            said += data
+            time.sleep(0.1 if len(said) < 40_000 else 0)
+    assert (said.count(b"y"), b"end" in said) == (60_000, True)
+
+
+@pytest.mark.parametrize(("key", "name"), [(b"\x03", "SIGINT"), (b"\x1c", "SIGQUIT")])
+def test_a_key_of_the_terminal_reaches_the_command_once(key: bytes, name: str, tmp_path: Path) -> None:
+    """The terminal sends it to the group, in which both of us are."""
+    command = [*_GPUDOCTOR, sys.executable, "-c", COUNTING, str(tmp_path / "ready"), name]
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(ROOT)
+        os.execv(command[0], command)
+    wait_for(tmp_path / "ready")
+    time.sleep(0.2)
+    os.write(terminal, key)
+    said = read_all(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+    assert said.count(name.encode()) == 1
+
+
+def test_a_job_of_a_shell_can_be_stopped_and_continued() -> None:
+    """Ctrl-Z and `fg`, as without us."""
+    command = shlex.join([*_GPUDOCTOR, "sh", "-c", "echo be''gun; sleep 1; echo en''ded; exit 9"])
+    answers = [(b"# ", f"PS1='# '; cd {ROOT}; {command}\n".encode()), (b"begun\r\n", b"\x1a"),
+               (b"Stopped", b"echo code=$?; fg\n"), (b"ended\r\n", b"echo code=$?; exit\n")]
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execve("/bin/bash", ["bash", "--norc", "-i"], {**os.environ, "PS1": "# "})
+    said = b""
+    for wanted, answer in answers:
+        said = b""
+        while wanted not in said:
+            data = os.read(terminal, 65536)
+            said += data
+        os.write(terminal, answer)
+    said += read_all(terminal)
+    os.waitpid(pid, 0)
+    assert b"code=9" in said
+
+
+def test_a_new_size_of_the_window_reaches_the_command(tmp_path: Path) -> None:
+    """The terminal told the command before its own terminal had the new size, and never again."""
+    code = ("import os, signal, sys, time; "
+            "signal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size(1).columns, flush=True)); "
+            "open(sys.argv[1], 'w').close(); time.sleep(2)")
+    command = [*_GPUDOCTOR, sys.executable, "-c", code, str(tmp_path / "ready")]
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(ROOT)
+        os.execv(command[0], command)
+    wait_for(tmp_path / "ready")
+    time.sleep(0.3)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 77, 0, 0))
+    said = read_all(terminal)
+    os.waitpid(pid, 0)
+    assert said.split()[-1] == b"77"
 
 
 def test_on_a_terminal_the_command_has_one_too() -> None:

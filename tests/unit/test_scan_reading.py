@@ -269,8 +269,8 @@ class Endless(io.RawIOBase):
         self._block = block
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return the block once more."""
-        return self._block
+        """Return the block, or as much of it, once more."""
+        return self._block[:size]
 
 
 @pytest.mark.parametrize("block", [bytes(65536), b" \n" * 32768, bytes(range(256)) * 256],
