@@ -163,8 +163,9 @@ def test_a_command_that_ignores_a_signal_is_waited_for(tmp_path: Path) -> None:
 def test_stopping_us_alone_stops_the_command_and_continuing_continues_it(tmp_path: Path) -> None:
     """The command went on, and nobody read what it said."""
     script = f"echo $$ >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 2; exit 7"
-    process = subprocess.Popen([*_GPUDOCTOR, "sh", "-c", script], cwd=ROOT, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, preexec_fn=os.setpgrp)
+    own_group = "import os, sys; os.setpgrp(); os.execv(sys.argv[1], sys.argv[1:])"
+    process = subprocess.Popen([sys.executable, "-c", own_group, *_GPUDOCTOR, "sh", "-c", script], cwd=ROOT,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(tmp_path / "pid")
     time.sleep(0.2)
     pids = (process.pid, int((tmp_path / "pid").read_text()))
