@@ -85,7 +85,8 @@ def _again(asked: Asked) -> str:
 
 def _applied(plan: Plan, judge: Judge, asked: Asked, wish: Wish) -> tuple[Applied, int]:
     """Do what was allowed, look again where something was done, and return both with the exit code."""
-    log = None if wish.dry_run else step_log.begin(wish.log, plan)
+    runs = wish.log is not None or any(step.done_by == "gpudoctor" for step in plan.steps)
+    log = step_log.begin(wish.log, plan) if runs and not wish.dry_run else None
     done = applying.apply(plan, judge.database, log, _permission(wish))
     after, exit_code, note = None, plan.report.exit_code, done.note
     if done.signal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import __version__, derive, host, versions
@@ -20,12 +20,23 @@ from gpudoctor.manifests.judging import Linter, Verdicts
 from gpudoctor.manifests.report import LintReport, encode
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment
-from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Verdict
+from gpudoctor.model import (
+    Fact,
+    Known,
+    RuleDatabase,
+    Scope,
+    Severity,
+    Snapshot,
+    Unknown,
+    Value,
+    Verdict,
+)
 
 _MAX_BYTES = 1 << 20
 _PYTHON = "python"
 _OBSERVED = ("this machine", "as recorded")  # so begins what is said of a machine that was looked at
-_HOST = ("cc", "driver")  # assumptions that say which machine it is to be
+_HOST = ("cc", "card", "gpu", "driver")  # assumptions that say which machine it is to be
+_NONE = ("none", "0")
 
 
 @frozen
@@ -59,7 +70,8 @@ def lint(asked: Asked) -> int:
     build = Build(arguments=dict(_argument(text) for text in asked.build_arguments))
     described = _described(texts, python, build)  # before anything else: a file that cannot be read ends it
     machine, in_words = _host(asked, database)
-    linter = Linter(machine, database, wants_gpu=asked.gpu, observed=in_words["kind"].startswith(_OBSERVED))
+    linter = Linter(machine, database, wants_gpu=asked.gpu, supposes_gpu=_names_a_gpu(pairs),
+                    observed=in_words["kind"].startswith(_OBSERVED))
     verdicts = linter.judge([one for some in described.values() for one in some])
     report = _report(asked, texts, verdicts, database, in_words)
     if asked.fix:
@@ -128,6 +140,11 @@ def _argument(text: str) -> tuple[str, str]:
 
 def _minor(version: str) -> str:
     return ".".join(str(part) for part in versions.parse(version).release[:2])
+
+
+def _names_a_gpu(pairs: Sequence[tuple[str, Value]]) -> bool:
+    """Say whether somebody who assumes this means machines with a GPU."""
+    return any(name.partition(".")[0] in _HOST and value not in _NONE for name, value in pairs)
 
 
 # -- the machine -------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ says what was begun, and what undoes that. Its owner alone may read it.
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import time
 from collections.abc import Sequence
@@ -95,9 +96,15 @@ def _create(path: str) -> str:
     return path
 
 
+def folder_of_logs() -> str:
+    """Return where logs go that nobody named a file for."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    state = given if os.path.isabs(given) else os.path.join(_home(), ".local", "state")
+    return os.path.join(state, "gpudoctor")
+
+
 def _create_somewhere() -> str:
-    folder = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    folder = os.path.join(folder, "gpudoctor")
+    folder = folder_of_logs()
     stem = os.path.join(folder, time.strftime("fix-%Y%m%dT%H%M%SZ", time.gmtime()))
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -112,6 +119,17 @@ def _create_somewhere() -> str:
         why = f"no log can be written there ({error.strerror}); name a file with --log"
         raise InputError(f"{folder}: {why}") from None
     raise InputError(f"{stem}.log: is there already, and {_NAMES_TRIED - 1} more; name a file with --log")
+
+
+def _home() -> str:
+    """Return HOME, and that of the user's own entry where HOME names no folder: empty, it is not `/`."""
+    given = os.environ.get("HOME", "")
+    if os.path.isabs(given):
+        return given
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        raise InputError("no log can be written: this user has no home; name a file with --log") from None
 
 
 def _bounded(said: bytes) -> list[str]:

@@ -53,12 +53,14 @@ class Linter:
     """A host and the rules; the same host serves every environment."""
 
     def __init__(self, host: Snapshot, database: RuleDatabase, *, wants_gpu: bool = False,
-                 observed: bool = False) -> None:
+                 supposes_gpu: bool = False, observed: bool = False) -> None:
         """Judge for this host; `wants_gpu` takes every environment for one that is to use a GPU.
 
-        `observed`: the host was looked at, not made up.
+        `supposes_gpu` does so with those that neither say so nor ask for the CPU: somebody named a driver or
+        a card. `observed`: the host was looked at, not made up.
         """
         self.host, self.database, self.wants_gpu, self.observed = host, database, wants_gpu, observed
+        self.supposes_gpu = supposes_gpu
         self._grounds: dict[str | None, Ground] = {}
         self._of_files = replace(database, rules=tuple(
             rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
@@ -92,14 +94,21 @@ class Linter:
         findings += self._without_wheel(environment)
         wishes = gpu_wishes(environment, tables)
         is_wanted = bool(self.wants_gpu or (wishes and not environment.refuses_gpu))
-        notes += left_open.of_statements(environment, is_wanted)
-        if not is_wanted:
+        unsaid = [] if is_wanted or environment.refuses_gpu else releases.of_frameworks(
+            environment.asked, environment.python)
+        is_supposed = bool(self.supposes_gpu and unsaid)
+        notes += left_open.of_statements(environment, is_wanted or is_supposed)
+        if not (is_wanted or is_supposed):
+            notes += map(left_open.unsaid, unsaid)
             return
         ground = self._ground(environment.python)
         laid = lay_over(environment, base, ground, observed=self.observed)
         if laid is None:
             notes.append(Note(place=environment.place, matters=True,
                               said="could not be laid over the host: the rules do not know it"))
+            return
+        if is_supposed and all(one.build == "cpu" for one in laid.chosen):
+            notes += [left_open.of_processor(one) for one in laid.chosen]
             return
         for one in said.of_build(environment, base, laid, ground.driver):
             findings += self._of_file(one, environment, laid)

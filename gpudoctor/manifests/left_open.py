@@ -10,7 +10,7 @@ from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Environment
+from gpudoctor.manifests.statements import Asked, Environment
 
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _ARM = ("linux/arm", "linux/aarch64", "arm64")
@@ -39,6 +39,20 @@ def of_statements(environment: Environment, is_wanted: bool) -> Iterator[Note]:
     for one in environment.unread:
         if is_wanted or one.of_framework:
             yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)
+
+
+def unsaid(asked: Asked) -> Note:
+    """Return what is said of a framework that may use a GPU, and of which no file says so."""
+    return Note(place=asked.place, said=(
+        f"{asked.text.strip()} was judged without a GPU: nothing here shows that it is to use one; --gpu, or "
+        "a driver or a card by --assume, judges it for one"))
+
+
+def of_processor(one: Chosen) -> Note:
+    """Return what is said of a build for the CPU where nobody but the caller spoke of a GPU."""
+    return Note(place=one.asked.place, said=(
+        f"{one.asked.text.strip()} installs a build for the CPU, and was not judged for the GPU that was "
+        "assumed; --gpu judges it"))
 
 
 def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place], *,

@@ -106,6 +106,13 @@ def applies(requirement: Requirement, python: str | None) -> bool:
 # -- what no release meets ---------------------------------------------------------------------------------
 
 
+def of_frameworks(asked: Sequence[Asked], python: str | None) -> list[Asked]:
+    """Return the requirements on frameworks, wherever they are to come from."""
+    named = ((one, requirement_of(one)) for one in asked)
+    return [one for one, requirement in named
+            if requirement and requirement.name.lower() in FRAMEWORKS and applies(requirement, python)]
+
+
 def frameworks_asked(asked: Sequence[Asked], python: str | None) -> dict[str, list[Asked]]:
     """Return the requirements on each framework with releases that the tables list, in their order."""
     found: dict[str, list[Asked]] = {}

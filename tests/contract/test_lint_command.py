@@ -59,6 +59,40 @@ def test_1_a_warning_is_a_failure_where_the_caller_says_so(tmp_path: Path) -> No
     assert lint(tmp_path, "Dockerfile", *ANY, "--fail-on", "warning").returncode == FINDINGS
 
 
+@pytest.mark.parametrize(("asked", "host", "cause"), [
+    ("torch==2.15.0", ("driver=570.86.15", "cc=12.0"), "driver-too-old"),
+    ("torch==2.15.0", ("driver=570.86.15",), "driver-too-old"),
+    ("torch==2.6.0", ("cc=12.0", "driver=595.45.04"), "gpu-too-new-for-build"),
+    ("torch==2.6.0", ("card=RTX 5090", "driver=595.45.04"), "gpu-too-new-for-build"),
+])
+def test_an_assumed_driver_or_card_is_judged_for(asked: str, host: tuple[str, ...], cause: str,
+                                                 tmp_path: Path) -> None:
+    """Nothing was found: no line of the file says that a GPU is to be used, but the caller does."""
+    written(tmp_path, requirements__txt=asked + "\n")
+    run = lint(tmp_path, "requirements.txt", *(f"--assume={one}" for one in host))
+    assert (run.returncode, f"ERROR {cause} " in run.stdout) == (FINDINGS, True)
+
+
+@pytest.mark.parametrize("asked", [
+    "torch==2.6.0+cpu", "--index-url https://download.pytorch.org/whl/cpu\ntorch", "jax==0.4.30"])
+def test_a_build_for_the_processor_is_no_fault_beside_an_assumed_card(asked: str, tmp_path: Path) -> None:
+    """A repository may hold files for both; that it was not judged for the card is said."""
+    written(tmp_path, requirements__txt=asked + "\n")
+    run = lint(tmp_path, "requirements.txt", "--assume", "cc=12.0", "--assume", "driver=570.86.15")
+    said = " ".join(run.stdout.split())
+    assert (run.returncode, "installs a build for the CPU" in said) == (HEALTHY, True)
+
+
+@pytest.mark.parametrize("host", [(), ("--assume", "driver=none"), ("--assume", "system.wsl=2")])
+def test_what_was_judged_without_a_gpu_says_so(host: tuple[str, ...], tmp_path: Path) -> None:
+    """"nothing found" alone read as if the machine's driver had been held against it."""
+    written(tmp_path, requirements__txt="numpy\ntorch==2.15.0\n")
+    run = lint(tmp_path, "requirements.txt", *host)
+    said = " ".join(run.stdout.split())
+    assert (run.returncode, "requirements.txt:2:1: note torch==2.15.0 was judged without a GPU" in said) == (
+        HEALTHY, True)
+
+
 def test_3_what_cannot_be_judged(tmp_path: Path) -> None:
     """A release whose device code is in no table, on a card that is known, unless that is allowed."""
     written(tmp_path, Dockerfile="FROM python:3.12\nRUN pip install 'jax[cuda12]==0.11.0'\n")

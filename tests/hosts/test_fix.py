@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import pty
+import pwd
 import re
 import select
 import signal
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -258,6 +260,31 @@ def test_a_log_is_begun_by_itself(place: Place, tmp_path: Path) -> None:
     logs = list((tmp_path / "state" / "gpudoctor").iterdir())
     assert len(logs) == 2
     assert all(re.fullmatch(r"fix-\d{8}T\d{6}Z(-\d+)?\.log", log.name) for log in logs)
+
+
+def test_no_log_is_begun_where_no_step_can_be_run(place: Place, tmp_path: Path) -> None:
+    """There is nothing to undo; one that was asked for is written."""
+    place.page(1, ["true"])
+    page = place.rules / "host" / "GPD9981-file-in-the-way-1.md"
+    page.write_text(page.read_text().replace('risk = "safe"', 'risk = "safe"\nby_hand = true'))
+    place.environment["XDG_STATE_HOME"] = str(tmp_path / "state")
+    words = [word for word in place.words("--apply", "--yes-safe") if word not in ("--log", str(place.log))]
+    done = subprocess.run(words, timeout=120, cwd=place.work, env=place.environment, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert ("Nothing was run." in done.stdout, (tmp_path / "state").exists()) == (True, False)
+    place.applied("--yes-safe")
+    assert place.log.exists()
+
+
+@pytest.mark.parametrize("home", [None, "", "relative"])
+def test_a_log_goes_to_the_users_own_home_where_home_names_none(home: str | None) -> None:
+    """An empty HOME put it under `/`, in /.local/state."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_STATE_HOME")}
+    given = {} if home is None else {"HOME": home, "XDG_STATE_HOME": home}
+    done = subprocess.run(
+        [sys.executable, "-c", "from gpudoctor.cli import step_log; print(step_log.folder_of_logs())"],
+        env={**kept, **given, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/state/gpudoctor\n"
 
 
 def test_a_log_is_bounded_and_keeps_no_secret(place: Place) -> None:
