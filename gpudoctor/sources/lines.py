@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from gpudoctor.sources.margins import without_margin
+from gpudoctor.sources.wrapped import rejoined
 
 LINE_CHARACTERS = 1 << 14  # what a line holds beyond is read as a part of a document alone
 SOURCE_CHARACTERS = 160
@@ -26,6 +27,13 @@ class Text:
         self._given = text
         self.lines = _bare(line[:LINE_CHARACTERS] for line in text.split("\n"))
         self._numbers = numbers
+        is_cut = len(text) >= LINE_CHARACTERS and max(map(len, self.lines)) >= LINE_CHARACTERS
+        whole = None if is_cut else rejoined(self.lines)
+        if whole is not None:
+            self.lines, places = whole
+            self._given = "\n".join(self.lines)
+            self._numbers = [numbers[place] if numbers is not None and place < len(numbers) else place + 1
+                             for place in places]
 
     @cached_property
     def whole(self) -> str:

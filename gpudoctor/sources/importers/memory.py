@@ -26,10 +26,10 @@ _WRAPPED_LINES = 4
 def read(text: Text, found: Found) -> None:
     """Say of the last such message whether others hold much of the card."""
     for index in list(text.having(MARK))[-1:]:
-        said = " ".join(text.lines[index:index + _WRAPPED_LINES])[:2000]
-        elsewhere = _held_elsewhere(said)
-        if elsewhere is not None:
-            found.say("text.memory_elsewhere", elsewhere, text.source(index), Rank.REPORTED)
+        below = text.lines[index:index + _WRAPPED_LINES]
+        answers = {_held_elsewhere(glue.join(below)[:2000]) for glue in ("", " ")} - {None}
+        if len(answers) == 1:  # a line that was broken within a number reads differently
+            found.say("text.memory_elsewhere", answers.pop(), text.source(index), Rank.REPORTED)
 
 
 def _held_elsewhere(said: str) -> bool | None:
