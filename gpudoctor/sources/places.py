@@ -109,7 +109,8 @@ def _places_of(folded: str, cues: tuple[str, ...]) -> Iterator[int]:
             if position < 0:
                 break
             end = position + len(cue)
-            if _stands_alone(folded, position, end) and not _is_denied(folded, end):
+            if _stands_alone(folded, position, end) and not (
+                    _is_denied(folded, end) or _is_same_anywhere(folded, position)):
                 yield position
                 break
             position = folded.find(cue, position + 1)
@@ -119,6 +120,11 @@ def _is_denied(folded: str, end: int) -> bool:
     """Say whether the line goes on as "?: No": then it is a question of a form, and its answer."""
     rest = folded[end - 1:end + _ANSWER].partition("\n")[0]
     return _NO.fullmatch(rest if rest[:1] == ":" else rest[1:]) is not None
+
+
+def _is_same_anywhere(folded: str, position: int) -> bool:
+    """Say whether a line is the same on any machine: a heading, or what modinfo says a module may be told."""
+    return folded.startswith(("parm:", "== "), folded.rfind("\n", 0, position) + 1)
 
 
 def _stands_alone(folded: str, start: int, end: int) -> bool:

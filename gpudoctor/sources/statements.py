@@ -87,8 +87,8 @@ def _split(line: str) -> tuple[str | None, str]:
     ends = [end for mark in (":", "=", "\uff1a")
             if (end := line.find(mark, start, start + _KEY_CHARACTERS)) >= 0]
     end = min(ends, default=-1)
-    if end < 0 or (line[end] == "=" and line[:end].endswith(_BOUNDS)):
-        return None, ""  # cuda>=12.4 is asked for, and not there
+    if end < 0 or (line[end] == "=" and (line[:end].endswith(_BOUNDS) or line[:end].lstrip()[:2] == "__")):
+        return None, ""  # cuda>=12.4 is asked for, and not there; __cuda=12.4 is conda's word for the driver
     return line[:end], line[end:].lstrip(":=\uff1a* _`").strip(" \t`*_'\"|")
 
 

@@ -18,7 +18,7 @@ _SHORTEST_OF_MAIL = 72
 _LONGEST_RUN = 3  # on average: longer runs are rows that were cut off at the window, not broken
 _MOST_PARTS = 400
 _BARS = "|+\u2502\u2503\u2551\u256d\u256e\u2570\u256f\u251c\u2524\u250c\u2510\u2514\u2518"
-_BRACKETS = ("()", "[]")
+_BRACKETS = (("(", ")"), ("[", "]"))
 
 Places = list[int]
 

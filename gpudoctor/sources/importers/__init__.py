@@ -35,6 +35,11 @@ MARKS: dict[str, tuple[str, ...]] = {
                 "CUDA Capability Major", "CUDA Driver Version / Runtime Version"),
     "lspci": ("VGA compatible controller", "3D controller", "Display controller"),
     "conda": ("virtual packages", "__cuda", "conda version"),
+    "kernel_modules": ("/nvidia.ko", "SecureBoot ", ": installed"),
+    "wsl": ("STATE           VERSION", "WSL version: "),
+    "clusters": ("nvidia.com/", "Gres=gpu:"),
+    "trees": (", installed: ", "\u2500\u2500 ", ".whl", " @cuda-", " @System", " @nvidia", " @libnvidia",
+              "untime libraries", "strong GPU acceleration", "learning framework for everyone"),
     "docker": ("Default Runtime:", "nvidia/cuda", "tensorflow/tensorflow:", "pytorch/pytorch:"),
     "documents": ('"gpudoctor.', '"version":', '"virtual_pkgs"', '"HostConfig"', '"DefaultRuntime"'),
 }

@@ -16,6 +16,7 @@ _CUDA_IMAGE = re.compile(r"nvidia/cuda(?:-[a-z0-9]{3,8})?:([0-9]{1,2}\.[0-9](?:\
 _TENSORFLOW_IMAGE = re.compile(r"tensorflow/tensorflow:([0-9]\.[0-9]{1,2}\.[0-9](?:rc[0-9]|-rc[0-9])?)")
 _PYTORCH_IMAGE = re.compile(
     r"pytorch/pytorch:([0-9]\.[0-9]{1,2}(?:\.[0-9])?)-cuda([0-9]{1,2}\.[0-9])-cudnn([0-9]{1,2})")
+_INFO_LINES = 30
 _VARIABLES = frozenset(ENVIRONMENT_VARIABLES)
 
 
@@ -24,6 +25,10 @@ def read(text: Text, found: Found) -> None:
     for index in text.having("Default Runtime:"):
         found.report("docker info")
         found.mention("text.places", "docker", text.source(index))
+        for below in range(index, min(index + _INFO_LINES, len(text.lines))):
+            key, _, value = text.lines[below].strip().partition(": ")
+            if key == "Architecture" and re.fullmatch(r"[a-z0-9_]{3,12}", value):
+                found.say("system.architecture", value, text.source(below))
     for position in text.places("nvidia/cuda"):
         image = _CUDA_IMAGE.match(text.whole, position)
         if image:

@@ -33,8 +33,7 @@ def read(text: Text, found: Found) -> None:
     """Read each kind of list."""
     _cache(text, found)
     for index, name, version in (*_dpkg(text), *_rpm(text)):
-        if any(word in name.lower() for word in _INTERESTING):
-            _package(found, name, version, text.source(index))
+        note_package(found, name, version, text.source(index))
 
 
 def _cache(text: Text, found: Found) -> None:
@@ -71,8 +70,10 @@ def _rpm(text: Text) -> Iterator[tuple[int, str, str]]:
                 yield index, row[1], row[2]
 
 
-def _package(found: Found, name: str, version: str, source: str) -> None:
-    """Note a package of the distribution; what is installed need not be what is loaded."""
+def note_package(found: Found, name: str, version: str, source: str) -> None:
+    """Note a package of the distribution that has to do with a GPU; it need not be what is loaded."""
+    if not any(word in name.lower() for word in _INTERESTING):
+        return
     found.mention("text.packages", f"{name}=={version}", source)
     upstream = re.match(r"(?:[0-9]:)?([0-9]{1,4}(?:\.[0-9]{1,4}){0,3})", version)
     if upstream is None:

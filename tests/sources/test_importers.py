@@ -1,0 +1,96 @@
+"""What single commands state that people paste beside their report, and what must not be read of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sources.stating import sample, stated, value
+
+
+def host(text: str, name: str) -> object:
+    """Return a fact of the host as a text states it."""
+    return value(stated(text).host, name)
+
+
+def places(text: str) -> object:
+    """Return where it happened, as a text shows it."""
+    return value(stated(text).text, "text.places")
+
+
+@pytest.mark.parametrize(("answer", "read"), [
+    ("No", None), ("Yes", ("docker", "linux")), ("", None),
+])
+def test_the_heading_of_tensorflows_script_is_a_question(answer: str, read: object) -> None:
+    """`== are we in docker ==` with "No" below put every machine into a container."""
+    heading = "== are we in docker ============================================="
+    assert places(f"{heading}\n{answer}\n\nx\n") == read
+
+
+def test_what_a_module_may_be_told_says_nothing_of_the_machine() -> None:
+    """modinfo nvidia names NvSwitch on any machine, which made each of them a data centre's."""
+    assert places("parm:           NvSwitchRegDwords:NvSwitch regkey (charp)\n") is None
+
+
+def test_condas_word_for_the_driver_is_no_toolkit() -> None:
+    """`__cuda=12.3` stood for an installed CUDA 12.3 where it began a line, as micromamba writes it."""
+    read = stated("       virtual packages : __unix=0=0\n                          __cuda=12.3=0\n")
+    assert value(read.host, "driver.cuda_ceiling") == "12.3"
+    assert value(read.text, "text.cuda") is None
+    assert value(stated("__CUDA__: 11.2\n").text, "text.cuda") == "11.2"  # bold, in Markdown
+
+
+def test_wsl_by_its_own_version_is_wsl() -> None:
+    """Its kernel's number without "microsoft" said that there is none."""
+    assert host("WSL version: 2.1.5.0\nKernel version: 5.15.146.1-2\n", "system.wsl") == 2
+
+
+@pytest.mark.parametrize(("rows", "kind"), [
+    ("* Ubuntu-22.04    Running         2\n  old             Stopped         1\n", 2),
+    ("  Ubuntu-22.04    Stopped         1\n  docker-desktop  Running         2\n", 1),
+    ("  one             Stopped         1\n  two             Running         2\n", None),
+    ("* docker-desktop  Running         2\n", None),
+])
+def test_the_default_distribution_of_wsl_counts(rows: str, kind: object) -> None:
+    """Docker Desktop's own is none that anybody works in."""
+    assert host(f"  NAME            STATE           VERSION\n{rows}", "system.wsl") == kind
+
+
+@pytest.mark.parametrize(("text", "fact", "expected"), [
+    ("nvidia/535.183.01, 5.15.0-117-generic, x86_64: installed\n", "driver.version", "535.183.01"),
+    ("nvidia/535.183.01, 5.15.0-117-generic, x86_64: added\n", "driver.version", None),
+    ("SecureBoot disabled\n", "system.secure_boot", False),
+    ("Is SecureBoot enabled on your machine?\n", "system.secure_boot", None),
+    ("filename:       /lib/modules/6.1.0/updates/dkms/nvidia-drm.ko\nversion:        535.54.03\n",
+     "driver.version", None),
+    ("filename:       /lib/modules/6.1.0/nvidia.ko.zst\nversion:        535.54.03\nlicense:        NVIDIA\n",
+     "driver.kernel_flavour", "proprietary"),
+])
+def test_modules_of_the_kernel(text: str, fact: str, expected: object) -> None:
+    """What is built, and whether it must be signed; other modules and questions say nothing."""
+    assert host(text, fact) == expected
+
+
+def test_nodes_of_several_kinds_are_no_machine() -> None:
+    """Of two nodes with other cards nobody knows which one it is about."""
+    both = "nvidia.com/gpu.product=Tesla-T4\nnvidia.com/gpu.product=NVIDIA-A100-PCIE-40GB\n"
+    assert stated(both).gpus is None
+    assert len(sample("kubectl-node.txt").gpus or ()) == 2
+
+
+def test_what_poetry_marks_is_not_installed() -> None:
+    """`(!)` stands beside what is locked alone."""
+    packages = value(sample("poetry-show.txt").text, "text.packages")
+    assert isinstance(packages, tuple)
+    assert "torch==2.2.0" in packages
+    assert not any(str(one).startswith("triton") for one in packages)
+
+
+@pytest.mark.parametrize("line", [
+    "torch @ file:///work/numpy-1.26.4-cp311-cp311-linux_x86_64.whl",  # another's wheel
+    "torch @ git+https://github.com/pytorch/pytorch@v2.1.0",
+    "├── torch [required: ==2.1.0, installed: ?]",
+    "nvidia-driver.x86_64    3:550.54.15-1.el9    cuda-rhel9-x86_64",  # available, not installed
+])
+def test_what_is_not_installed_is_no_package(line: str) -> None:
+    """Each has the form of a row, and lacks what would make it one."""
+    assert value(stated(line + "\n").text, "text.packages") is None
