@@ -355,6 +355,8 @@ framework.fitting_release | text | derive | | newest release with code for every
 framework.gpu_release | text | derive | | the CUDA build of the installed release if it fits here, else the fitting release
 framework.gpu_requirement | text | derive | | what pip is to install for it
 framework.gpu_arguments | command | derive | | what pip is told for it: the requirement, and the index where it is another
+framework.fitting_driver | driver_version | derive | | oldest driver for that release and the cards here, where no driver is known
+framework.gpu_driver | driver_version | derive | | the same for the CUDA build
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
 framework.fitting_arguments | command | derive | | what pip is told for it (torch==2.14.1+cu126 --index-url URL)
 framework.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, enough for the framework and the cards

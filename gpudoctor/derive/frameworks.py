@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, device_code, jax, jetson
+from gpudoctor.derive import abi, branches, device_code, drivers_needed, jax, jetson
 from gpudoctor.derive import libraries as trace
 from gpudoctor.derive import mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
@@ -198,6 +198,8 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
     "framework.gpu_requirement": lambda view: releases.requirement_for("framework.gpu_release", view),
     "framework.fitting_arguments": lambda view: releases.arguments_for("framework.fitting_release", view),
     "framework.gpu_arguments": lambda view: releases.arguments_for("framework.gpu_release", view),
+    "framework.fitting_driver": drivers_needed.driver_for("framework.fitting_release"),
+    "framework.gpu_driver": drivers_needed.driver_for("framework.gpu_release"),
     "framework.cudnn_requirement": packages.cudnn_requirement,
     "framework.libraries": trace.libraries,
     "framework.reinstall_requirements": packages.reinstall_requirements,

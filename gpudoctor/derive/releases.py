@@ -141,7 +141,7 @@ def gpu_release(view: View, cards: Sequence[str], unseen: Unknown | None) -> Fac
 
 def requirement_for(release_fact: str, view: View) -> Fact:
     """Return what pip is to install for a release, with its CUDA extra where it has one."""
-    return Known(value=_stack_of(release_fact, view).labelled, source="rule database")
+    return Known(value=stack_of(release_fact, view).labelled, source="rule database")
 
 
 def arguments_for(release_fact: str, view: View) -> Fact:
@@ -149,12 +149,13 @@ def arguments_for(release_fact: str, view: View) -> Fact:
 
     The label stands in the requirement: else pip would keep the same version of the default index.
     """
-    stack = _stack_of(release_fact, view)
+    stack = stack_of(release_fact, view)
     index = () if stack.index is None else ("--index-url", stack.index)
     return Known(value=shlex.join((stack.labelled, *index)), source="rule database")
 
 
-def _stack_of(release_fact: str, view: View) -> Stack:
+def stack_of(release_fact: str, view: View) -> Stack:
+    """Return the build that a fact with a release names."""
     release = view.need_text(release_fact)
     return next(stack for stack in _stacks(view) if stack.release == release)
 

@@ -204,3 +204,32 @@ def test_no_desktop_driver_is_named_for_a_jetson(database: RuleDatabase) -> None
     names = ("system.driver_command", "system.branch_command", "system.driver_repository_command")
     for name in names:
         assert isinstance(fact(database, Scope.HOST, name, jetson), Absent), name
+
+
+NO_DRIVER_STATED: Change = {name: Unknown(reason="a text does not say it") for name in (
+    "driver.version", "driver.cuda_ceiling", "driver.kernel_version", "driver.libcuda_file_version",
+    "nvml.driver_version", "nvml.cuda_version")}
+
+
+@pytest.mark.parametrize(("card", "installed", "needed"), [
+    ("12.0", "torch==2.5.1", "580.65.06"),  # torch 2.15 for CUDA 13
+    ("7.0", "torch==2.15.0", "525.60.13"),  # torch 2.14.1 for CUDA 12.6
+])
+def test_a_release_is_named_with_the_driver_it_needs_where_none_is_known(
+        database: RuleDatabase, card: str, installed: str, needed: str) -> None:
+    """A text told to install torch for CUDA 13 by whoever may have an older driver."""
+    changes = ({"cc": card, "driver": "580.95.05"}, release(installed), NO_DRIVER_STATED)
+    assert value(database, "framework.fitting_driver", *changes) == needed
+
+
+def test_a_release_that_was_chosen_for_a_driver_needs_no_other(database: RuleDatabase) -> None:
+    """It is one that the driver here runs."""
+    found = fact(database, Scope.FRAMEWORK, "framework.fitting_driver", H100, release("torch==2.5.1"))
+    assert isinstance(found, Absent)
+
+
+def test_a_driver_serves_the_card_too(database: RuleDatabase) -> None:
+    """CUDA 12.8 runs on R525 by its own compatibility, and no branch before R570 knows a Blackwell card."""
+    changes = ({"cc": "12.0", "driver": "580.95.05"}, release("torch==2.9.1"), NO_DRIVER_STATED)
+    assert value(database, "framework.gpu_release", *changes) == "torch==2.9.1"
+    assert value(database, "framework.gpu_driver", *changes) == "570"

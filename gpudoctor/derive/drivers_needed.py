@@ -1,0 +1,36 @@
+"""Which driver a release needs that a fix names, where nobody knows which driver is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudoctor import versions
+from gpudoctor.derive import branches, releases
+from gpudoctor.derive.view import View
+from gpudoctor.model import Absent, Fact, Known
+
+Derivation = Callable[[View], Fact]
+
+
+def driver_for(release_fact: str) -> Derivation:
+    """Return a derivation of the oldest driver for the release in a fact, absent where a driver is known."""
+    def derivation(view: View) -> Fact:
+        if view.bound("driver.cuda_ceiling") is not None or view.value("driver.version") is not None:
+            return Absent(source="the release is one that the driver here runs")
+        return _oldest_for(str(releases.stack_of(release_fact, view).row["cuda"]), view)
+    return derivation
+
+
+def _oldest_for(cuda: str, view: View) -> Fact:
+    """Return the oldest driver that runs code for a CUDA and serves the cards here."""
+    column = "minimum_driver_windows" if view.value("system.os") == "Windows" else "minimum_driver"
+    compatible = [row for row in view.table("minor_version_compatibility").rows
+                  if row["cuda_major"] == str(versions.parse(cuda).major)]
+    exact = [row for row in view.table("cuda_toolkits").rows
+             if versions.parse(str(row["cuda"])) == versions.parse(cuda)]
+    row = next((row for row in (*compatible, *exact) if column in row), None)
+    if row is None:
+        return releases.no_driver_for(cuda, view)
+    first = branches.served(view).first_branch
+    needed = str(row[column])
+    return Known(value=str(first) if first > branches.major(needed) else needed, source=str(row["source"]))
