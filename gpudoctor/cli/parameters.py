@@ -23,6 +23,17 @@ class Format(str, Enum):
     JSON = "json"
 
 
+class ReportFormat(str, Enum):
+    """How to say a report: for a person, a program, a merge request, a job's log, a list of tests, a browser."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    GITHUB = "github"
+    JUNIT = "junit"
+    HTML = "html"
+
+
 class FailOn(str, Enum):
     """From which severity on a finding is a failure."""
 
