@@ -18,8 +18,9 @@ from gpudoctor.cli import (
 from gpudoctor.cli.plain_values import Command, Group
 
 _COMMANDS: Mapping[str, Callable[..., None]] = {
-    "check": check.check, "preflight": preflight.preflight, "snapshot": snapshot.snapshot, "payload": snapshot.payload, "diff": snapshot.diff,
-    "facts": facts.facts, "explain": explain.explain, "run": run_command.run,
+    "check": check.check, "preflight": preflight.preflight, "snapshot": snapshot.snapshot,
+    "payload": snapshot.payload, "diff": snapshot.diff, "facts": facts.facts,
+    "explain": explain.explain, "run": run_command.run,
     "recommend": recommend.recommend, "dockerfile": dockerfile.dockerfile, "lint": lint.lint,
     "fix": fix.fix, "env": env.env,
 }

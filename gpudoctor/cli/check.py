@@ -22,7 +22,8 @@ def check(
     gpu: parameters.Cards = None,
     stages: parameters.Stages = None,
     smoke_timeout: parameters.SmokeTimeout = SMOKE_SECONDS,
-    format_: Annotated[ReportFormat, typer.Option("--format", help="How to print the report.")] = ReportFormat.TEXT,
+    format_: Annotated[ReportFormat, typer.Option(
+        "--format", help="How to print the report.")] = ReportFormat.TEXT,
     output: parameters.Output = None,
     fail_on: parameters.FailsOn = FailOn.ERROR,
     allow_undecided: parameters.AllowUndecided = False,

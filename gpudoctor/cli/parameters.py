@@ -24,7 +24,7 @@ class Format(str, Enum):
 
 
 class ReportFormat(str, Enum):
-    """How to say a report: for a person, a program, a merge request, a job's log, a list of tests, a browser."""
+    """For a person, a program, a merge request, the log of a job, a list of tests, a browser."""
 
     TEXT = "text"
     JSON = "json"

@@ -23,7 +23,7 @@ def blocks(snapshot: Snapshot) -> Iterator[Block]:
     """Yield the probes, and of each framework the trace of its libraries and its stages."""
     yield Block(title="PROBES", is_of_probes=True, rows=tuple(
         (printable(probe.probe), printable(
-            f"{probe.outcome}, {probe.seconds * 1000:.0f} ms" + (f", {probe.detail}" if probe.detail else "")))
+            f"{probe.outcome}, {probe.seconds * 1000:.0f} ms{f', {probe.detail}' if probe.detail else ''}"))
         for probe in snapshot.probes))
     for framework in () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks:
         yield from _records(framework, "LOADER TRACE", "framework.libraries", "soname", _traced)

@@ -1,7 +1,7 @@
 """The report as a job on GitHub prints it: for people, and as annotations of the run.
 
-What stands in the log of a job is read for commands (`::name::`), wherever a line begins with one. So the text
-is printed between a stop and a word that only this run knows.
+What stands in the log of a job is read for commands (`::name::`), wherever a line begins with one. So the
+text is printed between a stop and a word that only this run knows.
 Source: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands (2026-11-23).
 """
 

@@ -14,7 +14,8 @@ _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1b1f24; --soft: #59636e; --line: #d1d9e0;
   --card: #f6f8fa; --error: #b3261e; --warning: #8a5a00; --info: #0b57a4; --good: #1a7f37; }
 @media (prefers-color-scheme: dark) { :root { --page: #0d1117; --ink: #e6edf3; --soft: #9198a1;
-  --line: #3d444d; --card: #151b23; --error: #ff7b72; --warning: #e3b341; --info: #79c0ff; --good: #56d364; } }
+  --line: #3d444d; --card: #151b23; --error: #ff7b72; --warning: #e3b341; --info: #79c0ff;
+  --good: #56d364; } }
 * { box-sizing: border-box; }
 body { background: var(--page); color: var(--ink); margin: 0 auto; max-width: 70rem; padding: 1rem;
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -69,8 +70,9 @@ def _parts(report: Report) -> Iterator[str]:
 
 
 def _finding(entry: Entry) -> Iterator[str]:
-    yield (f"<article class=\"{entry.severity.value}\"><h3><span class=\"label\">{escape(entry.label)}</span> "
-           f"{escape(entry.cause)} <span class=\"soft\">[{escape(entry.subject)}]</span></h3>")
+    yield f"<article class=\"{entry.severity.value}\">"
+    yield (f"<h3><span class=\"label\">{escape(entry.label)}</span> {escape(entry.cause)} "
+           f"<span class=\"soft\">[{escape(entry.subject)}]</span></h3>")
     yield f"<p>{escape(entry.message)}</p>"
     yield _items(entry.items)
     yield "</article>"

@@ -1,6 +1,6 @@
 """Pictures of a report as SVG: which folder each library comes from, and where the time went.
 
-A picture holds nothing that its words below do not hold too. Texts are cut to their room; a title has them whole.
+The words of the report hold all of it too. Texts are cut to their room; a title has them whole.
 """
 
 from __future__ import annotations
@@ -46,9 +46,11 @@ def _library(record: Record, number: int, middles: dict[str, float]) -> str:
     folder, middle = _folder(record), (number + 0.5) * _ROW
     is_bad = folder == _NOWHERE or bool(text_in(record, "error"))
     end, why = middles[folder], printable(text_in(record, "error") or text_in(record, "why"), 400)
-    line = (f"<path class=\"{'bad' if is_bad else 'good'}\" d=\"M{_LEFT} {middle:.1f} C{_LEFT + 80} {middle:.1f} "
-            f"{_LEFT + 90} {end:.1f} {_LEFT + _GAP} {end:.1f}\"><title>{escape(why)}</title></path>")
-    return line + _box(0, middle, _LEFT, printable(text_in(record, "soname")), "lost" if is_bad else "library")
+    line = (f"<path class=\"{'bad' if is_bad else 'good'}\" d=\"M{_LEFT} {middle:.1f} "
+            f"C{_LEFT + 80} {middle:.1f} {_LEFT + 90} {end:.1f} {_LEFT + _GAP} {end:.1f}\">"
+            f"<title>{escape(why)}</title></path>")
+    name = printable(text_in(record, "soname"))
+    return line + _box(0, middle, _LEFT, name, "lost" if is_bad else "library")
 
 
 def _box(left: float, middle: float, width: int, said: str, kind: str) -> str:
@@ -72,12 +74,13 @@ def timings(probes: Sequence[ProbeRun]) -> str:
 def _bar(probe: ProbeRun, number: int, longest: float) -> str:
     top, length = number * _ROW, max(1.0, probe.seconds / longest * _BAR)
     kind = "good" if probe.outcome in ("ok", "not-asked") else "bad"
-    said = f"{probe.seconds * 1000:.0f} ms" + ("" if probe.outcome == "ok" else f", {printable(probe.outcome)}")
-    return (f"<g class=\"bar {kind}\"><text x=\"0\" y=\"{top + 17}\">{escape(printable(probe.probe, 38))}</text>"
+    how = "" if probe.outcome == "ok" else f", {printable(probe.outcome)}"
+    said, name = f"{probe.seconds * 1000:.0f} ms{how}", printable(probe.probe, 38)
+    return (f"<g class=\"bar {kind}\"><text x=\"0\" y=\"{top + 17}\">{escape(name)}</text>"
             f"<rect x=\"{_LEFT}\" y=\"{top + 4}\" width=\"{length:.1f}\" height=\"18\" rx=\"3\"/>"
             f"<text x=\"{_LEFT + length + 8:.1f}\" y=\"{top + 17}\">{escape(said)}</text></g>")
 
 
 def _svg(width: int, height: float, title: str, parts: Sequence[str]) -> str:
-    return (f"<svg viewBox=\"0 0 {width} {height:.0f}\" width=\"{width}\" role=\"img\" aria-label=\"{escape(title)}\">"
-            f"{''.join(parts)}</svg>")
+    return (f"<svg viewBox=\"0 0 {width} {height:.0f}\" width=\"{width}\" role=\"img\" "
+            f"aria-label=\"{escape(title)}\">{''.join(parts)}</svg>")

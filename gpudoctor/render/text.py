@@ -46,7 +46,8 @@ def _head(sheet: Sheet, report: Report) -> None:
 
 def _finding(sheet: Sheet, entry: Entry) -> None:
     sheet.line()
-    sheet.line((entry.label, COLOURS[entry.severity]), (f"  {entry.cause}", "bold"), (f"  [{entry.subject}]", ""))
+    sheet.line((entry.label, COLOURS[entry.severity]), (f"  {entry.cause}", "bold"),
+               (f"  [{entry.subject}]", ""))
     sheet.paragraph(entry.message, 2)
     for item in entry.items:
         _item(sheet, item, 8)
