@@ -1,4 +1,4 @@
-"""What other programs import: `gpudoctor.check()` says what the command says, and importing it costs nothing."""
+"""What other programs import: it says what the command says, and importing it costs nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def test_it_finds_what_the_command_finds() -> None:
     report = gpudoctor.check(depth="static", require=["gpu>=1"])
     done = subprocess.run(
         [sys.executable, "-m", "gpudoctor", "check", "--depth", "static", "--require", "gpu>=1", "--python",
-         sys.executable, "--format", "json"], capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+         sys.executable, "--format", "json"],
+        capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
     said = json.loads(done.stdout)
     assert [(one.cause, one.subject) for one in report.findings] == [
         (one["cause"], one["subject"]) for one in said["findings"]]
@@ -49,14 +50,16 @@ def test_what_cannot_be_followed_is_a_value_error(wrong: dict[str, object]) -> N
 def test_importing_it_imports_nothing_else() -> None:
     """A program that may never ask pays nothing."""
     program = "import sys; before = set(sys.modules); import gpudoctor; print(*set(sys.modules) - before)"
-    done = subprocess.run([sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {program}"],
+    place = f"import sys; sys.path.insert(0, {str(ROOT)!r})"
+    done = subprocess.run([sys.executable, "-S", "-c", f"{place}; {program}"],
                           capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["gpudoctor"]
 
 
 def test_the_example_of_the_readme_works() -> None:
     """It is run as it is printed."""
-    examples = re.findall(r"```python\n(import gpudoctor\n.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    examples = re.findall(r"```python\n(import gpudoctor\n.*?)```", readme, re.DOTALL)
     assert len(examples) == 1
     done = subprocess.run([sys.executable, "-c", examples[0]], capture_output=True, text=True, timeout=60,
                           check=True, cwd=ROOT)
