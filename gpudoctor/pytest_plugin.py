@@ -23,8 +23,8 @@ MARKER = "requires_gpu"
 _WRONG = f"{MARKER} is written wrong: "
 _FOLDER = "gpudoctor_folder"
 _HELP = (
-    f"{MARKER}(count=1, memory=None, capability=None, framework=None): the test needs so many GPUs, each with "
-    "that memory (\"40GiB\") and compute capability (\"8.0\"), and a framework that runs on them "
+    f"{MARKER}(count=1, memory=None, capability=None, framework=None): the test needs so many GPUs, each "
+    "with that memory (\"40GiB\") and compute capability (\"8.0\"), and a framework that runs on them "
     "(\"torch>=2.6\"); without them it is skipped with gpudoctor's reason, or fails with --require-gpu")
 _machine_key = pytest.StashKey["Snapshot"]()
 _folder_key = pytest.StashKey[str]()
