@@ -32,7 +32,7 @@ def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
     name = f"the output of {os.path.basename(command[0])}"
     report = explaining.told([Input(name=name, stream=BytesIO(ended.said))], database, wish)
     if _is_worth_telling(report, ended.code):
-        _tell(report, ended)
+        _tell(report, wish, ended)
     elif causes := _perhaps_harmless(report):
         sys.stderr.write(f"gpudoctor: the command ended well, and may not have used a GPU: {causes}; "
                          "harmless where it is meant so, else `gpudoctor run --here` says why\n")
@@ -62,7 +62,7 @@ def _perhaps_harmless(report: Report) -> str:
                      if finding.severity is Severity.BENIGN and finding.certainty is Certainty.LIKELY)
 
 
-def _tell(report: Report, ended: relay.Ended) -> None:
+def _tell(report: Report, wish: explaining.Wish, ended: relay.Ended) -> None:
     how = f"ended with exit code {ended.code}" if ended.code >= 0 else f"was ended by {_named(-ended.code)}"
     faults = any(finding.severity in (Severity.ERROR, Severity.WARNING) for finding in report.findings)
     if not faults and ended.signals:
@@ -72,7 +72,7 @@ def _tell(report: Report, ended: relay.Ended) -> None:
                          "GPU (`gpudoctor check` examines the machine)\n")
         return
     sys.stderr.write(f"\ngpudoctor: the command {how}; what its output says about it:\n\n")
-    sys.stderr.write(showing.rendered(report, "text", "standard error", verbose=False))
+    sys.stderr.write(showing.rendered(report, "text", "standard error", verbose=False, policy=wish.policy))
     sys.stderr.flush()
 
 
