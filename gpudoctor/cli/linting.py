@@ -20,17 +20,7 @@ from gpudoctor.manifests.judging import Linter, Verdicts
 from gpudoctor.manifests.report import LintReport, encode
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment
-from gpudoctor.model import (
-    Fact,
-    Known,
-    RuleDatabase,
-    Scope,
-    Severity,
-    Snapshot,
-    Unknown,
-    Value,
-    Verdict,
-)
+from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Value, Verdict
 
 _MAX_BYTES = 1 << 20
 _PYTHON = "python"

@@ -86,7 +86,7 @@ def test_what_poetry_marks_is_not_installed() -> None:
 
 
 @pytest.mark.parametrize("line", [
-    "torch @ file:///work/numpy-1.26.4-cp311-cp311-linux_x86_64.whl",  # another's wheel
+    "torch @ file:///wheels/numpy-1.26.4-cp311-cp311-linux_x86_64.whl",  # another's wheel
     "torch @ git+https://github.com/pytorch/pytorch@v2.1.0",
     "├── torch [required: ==2.1.0, installed: ?]",
     "nvidia-driver.x86_64    3:550.54.15-1.el9    cuda-rhel9-x86_64",  # available, not installed
