@@ -52,9 +52,10 @@ def nvidia_rows(index: WheelIndex, cache: WheelCache, distributions: Iterable[st
 
 
 def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Row]:
+    # Of two wheels for one platform the one with the newer tag, as pip chooses; an index has no fixed order.
     wheels = {
         Version(wheel.version): wheel
-        for wheel in index.wheels(distribution)
+        for wheel in sorted(index.wheels(distribution), key=lambda wheel: wheel.filename)
         if wheel.platform in ("linux_x86_64", "any") and not Version(wheel.version).is_prerelease
     }
     versions = sorted(wheels)

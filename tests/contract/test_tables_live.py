@@ -19,7 +19,7 @@ from tools.table_file import Row, read_rows
 from tools.wheel_cache import WheelCache
 from tools.wheel_code import measured_columns, observe, worth_observing
 from tools.wheel_facts import stated_columns, wheel_contents
-from tools.wheel_index import WheelIndex
+from tools.wheel_index import WheelFile, WheelIndex
 
 # One of each kind: ranges as requirements, DLL suffixes as versions, a wheel that only requires another one,
 # the meta package of the toolkit, exact pins; other build files, a build that only its name tells, none.
@@ -158,6 +158,17 @@ def test_nvidia_library_files_are_those_of_the_wheel(index: WheelIndex, empty_ca
     for row in rows:
         held = committed("nvidia_libraries", distribution=row["distribution"], since=row["since"])
         assert (held["folder"], held["libraries"]) == (row["folder"], row["libraries"])
+
+
+def test_rows_do_not_depend_on_the_order_of_the_index(empty_cache: WheelCache, index: WheelIndex) -> None:
+    """Releases for CUDA 11 have two wheels for one platform; the row was of whichever was listed last."""
+
+    class Backwards(WheelIndex):
+        def wheels(self, project: str) -> list[WheelFile]:
+            return super().wheels(project)[::-1]
+
+    names = ["nvidia-cuda-runtime-cu11"]
+    assert nvidia_rows(Backwards(), empty_cache, names) == nvidia_rows(index, empty_cache, names)
 
 
 def test_nvidia_libraries_that_share_a_place_are_those_of_the_wheels(
