@@ -1,5 +1,6 @@
 """What is recommended for two frameworks in one environment, by what both ask of third packages."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,16 @@ def test_no_version_of_a_third_package_meets_both(
     assert clash.rule == "GPD6110"
     assert "asks for typing-extensions<4.6.0,>=3.6.6" in clash.message
     assert typing in clash.message
+
+
+def test_jax_asks_for_what_its_two_parts_ask_for(database: RuleDatabase) -> None:
+    """The plugin's wheel, which has the device code, names none of it; TensorFlow 2.14 takes ml-dtypes 0.2."""
+    jax = stack("jax", "0.6.2", database)
+    assert {"ml-dtypes>=0.5.0", "numpy>=1.26"} <= set(jax.row["requires"])  # type: ignore[arg-type]
+    alone = replace(jax, row={"requires": jax.row["requires"]})
+    clash = Together(database).clash((stack("tensorflow", "2.14.1", database), alone))
+    assert clash is not None
+    assert "tensorflow 2.14.1 asks for ml-dtypes==0.2.0, jax 0.6.2 asks for ml-dtypes>=0.5.0" in clash.message
 
 
 def test_a_set_is_completed_with_a_release_that_takes_the_same_packages(database: RuleDatabase) -> None:
