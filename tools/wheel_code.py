@@ -49,7 +49,7 @@ SET_ASIDE = re.compile(
     r"|(mkl|mkldnn|dnnl|openblas|warp).*\.dll"
 )
 
-# NVIDIA's libraries that CuPy's wheels before 9 carried along: nine tenths of the wheel, and none of CuPy's code.
+# NVIDIA's libraries that CuPy before 9 carried along: nine tenths of the wheel, and none of CuPy's code.
 CARRIED_BY_CUPY = re.compile(r"cupy/(_lib|\.data)/.*")
 
 

@@ -52,7 +52,8 @@ def wanted(stacks: Sequence[Stack], frameworks: Sequence[Subject]) -> Toolkit | 
                if isinstance(fact := subject.fact("framework.libraries_missing"), Known) and fact.value}
     for stack in stacks:
         opened = as_texts(stack.row.get("loads"))
-        version = next((_version(match[1], stack) for name in opened if (match := _RUNTIME.match(name))), None)
+        version = next((_version(match[1], stack) for name in opened
+                        if (match := _RUNTIME.match(name))), None)
         if stack.framework in missing and version is not None and not stack.row.get("requires_nvidia"):
             floor = missing[stack.framework].fact("framework.cudnn_floor")
             return Toolkit(stack=stack, version=version, libraries=opened,

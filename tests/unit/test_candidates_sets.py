@@ -43,7 +43,7 @@ def test_no_version_of_a_third_package_meets_both(
 
 
 def test_jax_asks_for_what_its_two_parts_ask_for(database: RuleDatabase) -> None:
-    """The plugin's wheel, which has the device code, names none of it; TensorFlow 2.14 takes ml-dtypes 0.2."""
+    """The plugin's wheel, which has the device code, names none; TensorFlow 2.14 takes ml-dtypes 0.2."""
     jax = stack("jax", "0.6.2", database)
     assert {"ml-dtypes>=0.5.0", "numpy>=1.26"} <= set(jax.row["requires"])  # type: ignore[arg-type]
     alone = replace(jax, row={"requires": jax.row["requires"]})
