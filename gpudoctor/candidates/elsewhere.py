@@ -15,7 +15,7 @@ _CARD = "RTX 5090"  # as `check --help` writes it
 
 
 def hints(names: Sequence[str], base: Ground) -> Iterator[Hint]:
-    """Yield the next steps for these frameworks; nothing where there are cards, or they could not be listed."""
+    """Yield the next steps for these frameworks; nothing where there are cards, or none could be listed."""
     if base.snapshot.gpus != ():
         return
     wanted = "".join(f" --framework {name}" for name in names) if len(names) < len(FRAMEWORKS) else ""
@@ -44,6 +44,7 @@ def _of_amd(names: Sequence[str], base: Ground) -> Iterator[Hint]:
     row = max(table.rows, key=lambda one: versions.parse(str(one["rocm"])))
     listed = {name: as_texts(row[name]) or (str(row[name]),) for name in names if name in row}
     builds = "; ".join(f"{name} {', '.join(some)}" for name, some in listed.items()) or "none of these"
-    yield Hint(words=f"For AMD's cards there are builds for ROCm. The newest matrix of AMD's that these rules "
-                     f"know (ROCm {row['rocm']}) lists {builds}, on {', '.join(as_texts(row['cards']))}; which "
-                     "wheels these are is in no table here, and gpudoctor does not examine AMD's cards.")
+    cards = ", ".join(as_texts(row["cards"]))
+    yield Hint(words="For AMD's cards there are builds for ROCm. The newest matrix of AMD's that these "
+                     f"rules know (ROCm {row['rocm']}) lists {builds}, on {cards}; which wheels "
+                     "these are is in no table here, and gpudoctor does not examine AMD's cards.")

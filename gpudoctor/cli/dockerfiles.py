@@ -90,8 +90,8 @@ def _options(wish: Wish) -> Options:
 
 def _refuse_absent_wheel(wish: Wish) -> None:
     """Raise `InputError` for a wheel that the build would look for beside the Dockerfile in vain."""
-    if wish.wheel is None or wish.output is None or wish.output == "-":  # where standard output ends is not known
-        return
+    if wish.wheel is None or wish.output is None or wish.output == "-":
+        return  # where standard output ends is not known
     beside = os.path.join(os.path.dirname(os.path.abspath(wish.output)), wish.wheel)
     there = Host().entry(beside)
     if not (isinstance(there, Entry) and there.kind is Kind.FILE):

@@ -1,4 +1,4 @@
-"""The package with CUDA's compiler, for a release whose XLA needs one that nothing else in the image brings."""
+"""The package with CUDA's compiler, for a release whose XLA needs one that nothing else there brings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lacks_libdevice(one: Candidate) -> bool:
 
 
 def with_compiler(one: Candidate, python: str, database: RuleDatabase) -> Candidate:
-    """Return the candidate with the package that has its CUDA's compiler, where it lacks one and there is one.
+    """Return the candidate with the package that has its CUDA's compiler, where it lacks one that is known.
 
     XLA does not search the packages of a Python for it, so it is told the folder.
     """

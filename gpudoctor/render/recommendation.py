@@ -143,7 +143,7 @@ def _rejected(page: Sheet, said: Recommendation) -> None:
         page.line()
         page.line(("NOT OFFERED", "bold"))
     _faulty(page, faulty)
-    if faulty and not any(one.offered for one in said.candidates):  # nothing else matters before that is cured
+    if faulty and said.exit_code != 0:  # nothing else matters before that is cured
         groups = {key: some for key, some in groups.items() if key[0] not in faulty}
     for (name, rule), some in groups.items():
         shown = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one in some))
@@ -154,7 +154,7 @@ def _rejected(page: Sheet, said: Recommendation) -> None:
 def _faulty(page: Sheet, faulty: dict[str, list[Candidate]]) -> None:
     """Write in one line what the machine's own fault keeps away, which the page began with."""
     shown = []
-    for name, some in faulty.items():
+    for some in faulty.values():
         names = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one in some))
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         shown.append(f"{names[0]}{more}")

@@ -123,7 +123,8 @@ def test_why_nothing_is_for_another_architecture(base: str, database: RuleDataba
     ("tensorflow==2.15.1", "cuda", "nvidia-cuda-nvcc-cu12==12.2.140"),
     ("tensorflow==2.13.1", "cuda", "nvidia-cuda-nvcc-cu11==11.8.89"),
     ("tensorflow==2.13.1", "python-slim", "nvidia-cuda-nvcc-cu11==11.8.89"),
-    ("tensorflow==2.9.3", "cuda", "nvidia-cuda-nvcc-cu11==11.8.89"), ("tensorflow==2.15.1", "python-slim", None),
+    ("tensorflow==2.9.3", "cuda", "nvidia-cuda-nvcc-cu11==11.8.89"),
+    ("tensorflow==2.15.1", "python-slim", None),
     ("tensorflow==2.17.0", "tensorflow", None), ("paddle==2.6.2", "cuda", None)])
 def test_what_xla_compiles_with_is_brought(release: str, base: str, brought: str | None,
                                            database: RuleDatabase) -> None:
