@@ -82,9 +82,10 @@ class Changes:
             return ()
         if judge.fits(*newest):  # mostly so; then no other need be looked at
             return newest
-        fitting = {name: [one for one, in self._fitting(judge, name, ())] for name in group}
-        fitting[group[0]] = list(itertools.takewhile(  # with an older one no set can be newer than `above`
-            lambda first: _newness((first, *newest[1:])) > _newness(above), fitting[group[0]]))
+        firsts = itertools.takewhile(  # with an older one no set can be newer than `above`
+            lambda one: _newness((*one, *newest[1:])) > _newness(above), self._fitting(judge, group[0], ()))
+        fitting = {group[0]: [one for one, in firsts],
+                   **{name: [one for one, in self._fitting(judge, name, ())] for name in group[1:]}}
         sets = chosen_sets([Wish(framework=name) for name in group], fitting, judge)
         best = next((stacks for stacks, fits in sets if fits), ())
         return best if _newness(best) > _newness(above) else ()
