@@ -84,7 +84,7 @@ def choose(
 
 def inside(explicit: str | None, environment: Mapping[str, str], folder: str,
            files: Host) -> Patient | NoPatient:
-    """Return the interpreter in an image or a container: `explicit`, its environment's, else the first on PATH.
+    """Return the interpreter in a container: `explicit`, its environment's, else the first on its PATH.
 
     gpudoctor's own is none of them: it lies elsewhere.
     """

@@ -42,8 +42,8 @@ def check(
     """
     asked = Asked(
         given=parameters.given(context), python=python, kernel=kernel, pid=pid, image=image,
-        container=container, pull=pull, recorded=from_, depth=depth.value, timeout=timeout, gpu=tuple(gpu or ()), stages=tuple(stages or ()),
-        smoke_timeout=smoke_timeout, format=format_.value, output=output, fail_on=fail_on.value,
-        allow_undecided=allow_undecided, require=tuple(require_ or ()), assume=tuple(assume or ()),
-        rules=rules, verbose=verbose)
+        container=container, pull=pull, recorded=from_, depth=depth.value, timeout=timeout,
+        gpu=tuple(gpu or ()), stages=tuple(stages or ()), smoke_timeout=smoke_timeout, format=format_.value,
+        output=output, fail_on=fail_on.value, allow_undecided=allow_undecided, require=tuple(require_ or ()),
+        assume=tuple(assume or ()), rules=rules, verbose=verbose)
     raise typer.Exit(checking.check(asked))

@@ -51,8 +51,8 @@ def _refuse_for_containers(given: Collection[str], in_container: str | None) -> 
     """Refuse what the payload in a container does not choose, and pulling where no image is named."""
     chosen = next((name for name in ("--gpu", "--stages") if name in given), None)
     if in_container is not None and chosen is not None:
-        raise UsageError(f"{chosen} and {in_container} exclude one another: in a container every stage is run "
-                         "on the first card")
+        raise UsageError(f"{chosen} and {in_container} exclude one another: in a container every stage is "
+                         "run on the first card")
     if "--pull" in given and "--image" not in given:
         raise UsageError("--pull fetches the image that --image names")
 

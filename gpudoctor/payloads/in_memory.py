@@ -25,7 +25,7 @@ def main(argv):
     os.set_inheritable(descriptor, True)
     # by this path its children find it, too, who do not inherit it
     path = "/proc/%d/fd/%d" % (os.getpid(), descriptor)
-    os.execv(sys.executable, [sys.executable, path] + argv[2:])
+    os.execv(sys.executable, [sys.executable, path, *argv[2:]])
 
 
 def unnamed_file():

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Fact, Facts, Known, ProbeRun, Record, Scope, Snapshot, Unknown, Value
 from gpudoctor.probes import (
-    container, cuda, driver, environment, frameworks, gpus, image, loader, nvml, process, python, smoke, stages,
-    system, toolkit,
+    container, cuda, driver, environment, frameworks, gpus, image, loader, nvml, process, python, smoke,
+    stages, system, toolkit,
 )
 from gpudoctor.probes.raw import NOT_COLLECTED, Answer, RawDocument
 

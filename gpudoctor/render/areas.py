@@ -62,7 +62,8 @@ def _image(host: Facts) -> str:
     what = "a running container" if _value(host, "image.is_running") else "a container of it"
     request = {"nvidia": "with --gpus all", "cdi": "with the GPU as CDI device nvidia.com/gpu=all"}.get(
         str(_value(host, "image.gpu_request")), "")
-    engine = " ".join(str(v) for v in (_value(host, "image.engine"), _value(host, "image.engine_version")) if v)
+    names = ("image.engine", "image.engine_version")
+    engine = " ".join(str(value) for name in names if (value := _value(host, name)))
     if _value(host, "image.trouble") is not None:
         return f"{_said(host, 'image.reference')}: not examined ({_said(host, 'image.trouble_said')})"
     if not request and not _value(host, "image.is_running"):

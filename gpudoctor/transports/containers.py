@@ -70,7 +70,7 @@ def image(engine: Engine, wish: Wish) -> Looked:
     with sandbox.created(engine, described["Id"], _PLACEHOLDER, request=None,
                          timeout_seconds=limit) as container:
         files = ContainerFiles(api=engine.api, container=container, timeout_seconds=limit)
-        chosen = patient.inside(wish.python, variables, str(described["Config"].get("WorkingDir") or "/"), files)
+        chosen = patient.inside(wish.python, variables, _folder(described), files)
         system = {} if isinstance(chosen, patient.Patient) else _system(files)
     if isinstance(chosen, NoPatient):
         return _without_python(engine, wish, described, system, chosen)
@@ -83,10 +83,9 @@ def container(engine: Engine, wish: Wish) -> Looked:
     described = asked(lambda: api.inspect_container(wish.reference), limit)
     if not described["State"].get("Running"):
         state = described["State"].get("Status", "stopped")
-        raise EngineTrouble("not-running", f"the container is {state}, and only a running one can be examined")
+        raise EngineTrouble("not-running", f"the container is {state}; only a running one can be examined")
     files = ContainerFiles(api=api, container=described["Id"], timeout_seconds=limit)
-    folder = str(described["Config"].get("WorkingDir") or "/")
-    chosen = patient.inside(wish.python, _variables(described), folder, files)
+    chosen = patient.inside(wish.python, _variables(described), _folder(described), files)
     about = _image(wish, engine, described, running=True)
     if isinstance(chosen, NoPatient):
         raise EngineTrouble("no-python", f"no Python that can be run was found in it ({chosen.reason})")
@@ -130,7 +129,7 @@ def _command(interpreter: str, size: int, wish: Wish, *, has_gpu: bool) -> list[
 
 
 def _limit(wish: Wish) -> float:
-    """Return how long all of it may take: each wave of the payload its limit, four frameworks each stage's."""
+    """Return how long all may take: each wave of the payload its limit, four frameworks each stage's."""
     stages = 0 if wish.depth == "static" else 4 * (wish.smoke_seconds + 10)
     return 4 * (wish.timeout_seconds + 5) + stages * (6 if wish.depth == "smoke" else 1)
 
@@ -147,8 +146,8 @@ def _read(done: sandbox.Ended, interpreter: str) -> RawDocument:
     return {name: ended(outcome, 0.0, said) for name in ("system", "container", *_OF_PATIENT, *_OF_GPU)}
 
 
-def _without_python(engine: Engine, wish: Wish, described: Mapping[str, Any], system: Mapping[str, Any],
-                    chosen: NoPatient) -> Looked:
+def _without_python(engine: Engine, wish: Wish, described: Mapping[str, Any],
+                    system: Mapping[str, Any], chosen: NoPatient) -> Looked:
     """Return what an image shows in which nothing can be run: its system's files and its environment."""
     variables = _variables(described)
     found = {name: {"value": variables[name], "bytes": len(variables[name].encode())} if name in variables
@@ -157,12 +156,14 @@ def _without_python(engine: Engine, wish: Wish, described: Mapping[str, Any], sy
     why = ended("not-asked" if is_none else "not-started", 0.0, f"no Python in the image: {chosen.reason}")
     request, refusals = _handed_out(engine, wish, described)
     return Looked(refusals=refusals, raw={
-        **dict.fromkeys(("container", *_OF_PATIENT, *_OF_GPU), why), "system": ended("ok", 0.0, data=dict(system)),
+        **dict.fromkeys(("container", *_OF_PATIENT, *_OF_GPU), why),
+        "system": ended("ok", 0.0, data=dict(system)),
         "environment": ended("ok", 0.0, data={"variables": found}),
         "image": _image(wish, engine, described, request=request)})
 
 
-def _handed_out(engine: Engine, wish: Wish, described: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
+def _handed_out(engine: Engine, wish: Wish,
+                described: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
     """Return how the engine hands the GPU out, or why it does not, by a program that the image does not have.
 
     The engine looks for it last: only an engine that is content with all else misses it.
@@ -172,7 +173,7 @@ def _handed_out(engine: Engine, wish: Wish, described: Mapping[str, Any]) -> tup
         with sandbox.created(engine, described["Id"], _PLACEHOLDER, request=request,
                              timeout_seconds=wish.timeout_seconds) as container:
             try:
-                asked(lambda: engine.api.start(container), wish.timeout_seconds)  # noqa: B023 - called at once
+                sandbox.start(engine, container, wish.timeout_seconds)
             except EngineTrouble as error:
                 if _PLACEHOLDER[0] in error.trouble.said:
                     return request, ()
@@ -200,6 +201,10 @@ def _libc(files: Host) -> str | None:
         if found:
             return f"glibc {found[1].decode()}"
     return None
+
+
+def _folder(described: Mapping[str, Any]) -> str:
+    return str(described["Config"].get("WorkingDir") or "/")
 
 
 def _variables(described: Mapping[str, Any]) -> dict[str, str]:

@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 @frozen
 class Trouble:
-    """What keeps one from an engine or a container: a word of the catalogue's (`image.trouble`), and its own."""
+    """What keeps one from an engine or a container: a word of `image.trouble`, and the engine's own."""
 
     kind: str
     said: str

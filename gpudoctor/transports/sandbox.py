@@ -7,7 +7,7 @@ is left of a gpudoctor that was killed is swept away by the next one.
 from __future__ import annotations
 
 import contextlib
-import datetime
+import datetime as dt
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -62,8 +62,9 @@ def created(engine: Engine, image: str, command: Sequence[str], *, request: str 
 def _options(engine: Engine, request: str | None) -> dict[str, Any]:
     from docker.types import DeviceRequest, LogConfig
 
-    gpus = {"nvidia": {"count": -1, "capabilities": [["gpu"]]},
-            "cdi": {"driver": "cdi", "device_ids": ["nvidia.com/gpu=all"]}}
+    gpus: dict[str, dict[str, Any]] = {
+        "nvidia": {"count": -1, "capabilities": [["gpu"]]},
+        "cdi": {"driver": "cdi", "device_ids": ["nvidia.com/gpu=all"]}}
     return {
         "network_mode": "none", "read_only": True, "tmpfs": _SCRATCH, "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"], "pids_limit": _PROCESSES, "mem_limit": _MEMORY_BYTES,
@@ -78,8 +79,8 @@ def run(engine: Engine, container: str, given: bytes, *, limit_seconds: float,
     api = engine.api
     stream = asked(lambda: api.attach_socket(
         container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}), timeout_seconds)
-    with contextlib.closing(stream):
-        asked(lambda: api.start(container), timeout_seconds)
+    with _closing(stream):
+        start(engine, container, timeout_seconds)
         said = framed.talk(stream.fileno(), given, limit_seconds=limit_seconds,
                            output_limit_bytes=OUTPUT_LIMIT_BYTES, errors_limit_bytes=ERRORS_LIMIT_BYTES)
     if said.late:
@@ -88,13 +89,30 @@ def run(engine: Engine, container: str, given: bytes, *, limit_seconds: float,
     return Ended(said=said, status=int(answer["StatusCode"]))
 
 
+def start(engine: Engine, container: str, timeout_seconds: float) -> None:
+    """Start a container; raise `EngineTrouble` with the engine's words."""
+    asked(lambda: engine.api.start(container), timeout_seconds)
+
+
+@contextlib.contextmanager
+def _closing(stream: Any) -> Iterator[None]:
+    """Close the stream, and the connection that it is a part of."""
+    try:
+        yield
+    finally:
+        for one in (getattr(stream, "_sock", None), stream, getattr(stream, "_response", None)):
+            with contextlib.suppress(OSError, ValueError):  # each closes a part of the other
+                if one is not None:
+                    one.close()
+
+
 def execute(engine: Engine, container: str, command: Sequence[str], given: bytes, *, limit_seconds: float,
             timeout_seconds: float) -> Ended:
     """Run a program in a container that runs anyway, which stays as it is; past the limit nobody listens."""
     api = engine.api
     identity = asked(lambda: api.exec_create(container, list(command), stdin=True), timeout_seconds)["Id"]
     stream = asked(lambda: api.exec_start(identity, socket=True), timeout_seconds)
-    with contextlib.closing(stream):
+    with _closing(stream):
         said = framed.talk(stream.fileno(), given, limit_seconds=limit_seconds,
                            output_limit_bytes=OUTPUT_LIMIT_BYTES, errors_limit_bytes=ERRORS_LIMIT_BYTES)
     status = None if said.late else asked(lambda: api.exec_inspect(identity), timeout_seconds)["ExitCode"]
@@ -108,7 +126,7 @@ def _remove(engine: Engine, container: str, timeout_seconds: float) -> None:
 
 
 def owner(files: Host | None = None) -> str:
-    """Return who examines: this boot of the machine, its namespace of processes, this process and its start."""
+    """Return who examines: this boot of the machine, the namespace of processes, this one and its start."""
     return " ".join((*_place(files or Host()), str(os.getpid()), str(start_ticks(os.getpid()))))
 
 
@@ -120,7 +138,7 @@ def _place(files: Host) -> tuple[str, str]:
 
 
 def sweep(engine: Engine, timeout_seconds: float, files: Host | None = None) -> None:
-    """Remove containers of looks whose gpudoctor has ended without it, and such as no look can be as old as."""
+    """Remove containers of looks whose gpudoctor has ended without it, and those older than any look."""
     here = _place(files or Host())
     with contextlib.suppress(EngineTrouble):
         now = _engine_time(asked(engine.api.info, timeout_seconds))
@@ -139,6 +157,6 @@ def _is_left(container: Mapping[str, Any], here: tuple[str, str], now: float | N
 def _engine_time(info: Mapping[str, Any]) -> float | None:
     """Return the engine's own clock, to which the times of its containers belong."""
     try:
-        return datetime.datetime.fromisoformat(f"{str(info.get('SystemTime'))[:19]}+00:00").timestamp()
+        return dt.datetime.fromisoformat(f"{str(info.get('SystemTime'))[:19]}+00:00").timestamp()
     except ValueError:
         return None
