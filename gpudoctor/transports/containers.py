@@ -123,9 +123,16 @@ def _requests(engine: Engine) -> tuple[str, ...]:
 
 def _command(interpreter: str, size: int, wish: Wish, *, has_gpu: bool) -> list[str]:
     depth = wish.depth if has_gpu or wish.depth == "static" else "import"
-    return [interpreter, "-c", STARTER.read_text(encoding="utf-8"), str(size),
+    return [interpreter, "-c", _starter(), str(size),
             "--timeout", f"{wish.timeout_seconds:g}", "--depth", depth,
             "--smoke-timeout", f"{wish.smoke_seconds:g}"]
+
+
+def _starter() -> str:
+    answer = Host().read_text(str(STARTER))
+    if not isinstance(answer, Text):
+        raise zipapp.ZipappError(f"{STARTER}: cannot be read; reinstall gpudoctor-cli")
+    return answer.text
 
 
 def _limit(wish: Wish) -> float:

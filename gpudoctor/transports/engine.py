@@ -115,16 +115,17 @@ def _is_socket(path: str, files: Host) -> bool:
 
 def asked(question: Callable[[], _T], timeout_seconds: float) -> _T:
     """Return the engine's answer; every failure of it, and of the way to it, is an `EngineTrouble`."""
-    from docker.errors import APIError, DockerException, NotFound
-    from requests.exceptions import RequestException
+    from docker.errors import APIError, NotFound
 
     try:
         return question()
+    except EngineTrouble:
+        raise
     except NotFound as error:
         raise EngineTrouble("not-found", _words(error)) from None
     except APIError as error:
         raise EngineTrouble(_kind_of_answer(error), _words(error)) from None
-    except (DockerException, RequestException, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - of four packages, whose errors have no base in common
         raise EngineTrouble(*_kind_of_failure(error, timeout_seconds)) from None
 
 

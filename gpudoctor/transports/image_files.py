@@ -112,7 +112,7 @@ def _beginning(pieces: Iterator[bytes], limit_bytes: int) -> bytes:
 
 def _first_file(archive: bytes, limit_bytes: int, size: int) -> Data | Refused:
     try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
+        with tarfile.TarFile(fileobj=io.BytesIO(archive)) as opened:
             member = opened.next()
     except (tarfile.TarError, EOFError, OSError) as error:
         return Refused(reason=f"the engine's archive cannot be read: {error}")

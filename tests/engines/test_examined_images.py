@@ -176,6 +176,8 @@ def test_a_python_of_another_age(version: str, engine: Engine, tmp_path: Path) -
     prefix, library = interpreter.resolve().parent.parent, f"lib/python{version}"
     shutil.copytree(prefix / library, tmp_path / library, symlinks=True, ignore=shutil.ignore_patterns(
         "test", "tests", "site-packages", "config-*", "__pycache__", "*.pyc", "idlelib", "ensurepip"))
+    for shared in (prefix / "lib").glob("libpython*.so*"):
+        shutil.copy(shared, tmp_path / "lib" / shared.name)
     shutil.copy(interpreter.resolve(), tmp_path / "python")
     engine.build(f"FROM {PLAIN}\nCOPY lib {prefix}/lib\nCOPY python {prefix}/bin/python\n",
                  tmp_path, "gpudoctor-test/aged", {})
@@ -282,7 +284,9 @@ def test_an_end_in_the_middle_leaves_nothing(number: int, code: int, engine: Eng
     """Ctrl-C and SIGTERM take the container along; after SIGKILL the next look does."""
     engine.build(f"FROM {PLAIN}\nRUN printf 'import time\\ntime.sleep(300)\\n' "
                  "> /usr/lib/python3.11/sitecustomize.py\n", tmp_path, "gpudoctor-test/slow", {})
-    process = subprocess.Popen([sys.executable, "-m", "gpudoctor", "check", "--image", "gpudoctor-test/slow"],
+    # who runs the tests in the background has SIGINT ignored
+    process = subprocess.Popen(["env", "--default-signal=INT", sys.executable, "-m", "gpudoctor", "check",
+                                "--image", "gpudoctor-test/slow"],
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                env={**os.environ, "DOCKER_HOST": engine.address})
     until = time.monotonic() + 30
