@@ -25,7 +25,9 @@ def main(argv):
     os.set_inheritable(descriptor, True)
     # by this path its children find it, too, who do not inherit it
     path = "/proc/%d/fd/%d" % (os.getpid(), descriptor)
-    os.execv(sys.executable, [sys.executable, path, *argv[2:]])
+    command = [sys.executable, path]
+    command.extend(argv[2:])  # Python 2 must be able to read this file, so that it can be told its age
+    os.execv(sys.executable, command)
 
 
 def unnamed_file():
