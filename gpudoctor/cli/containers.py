@@ -56,9 +56,11 @@ def _looked(asked: Asked) -> Looked:
                          "here: pip install 'gpudoctor-cli[docker]'") from None
     except EngineTrouble as error:
         return containers.unreached(wish, error.trouble, reached, running=running)
-    if reached.is_here and not running and not _is_seen_inside(looked):
-        looked = containers.with_host(looked, local.of_machine(host.environment(), asked.timeout))
-    return looked
+    if running or _is_seen_inside(looked):
+        return looked
+    if not reached.is_here:
+        return containers.without_host(looked)
+    return containers.with_host(looked, local.of_machine(host.environment(), asked.timeout))
 
 
 def _is_seen_inside(looked: Looked) -> bool:

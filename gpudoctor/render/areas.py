@@ -67,7 +67,7 @@ def _image(host: Facts) -> str:
     if _value(host, "image.trouble") is not None:
         return f"{_said(host, 'image.reference')}: not examined ({_said(host, 'image.trouble_said')})"
     if not request and not _value(host, "image.is_running"):
-        request = "without a GPU; driver and cards are the machine's"
+        request = "without a GPU; what is said of driver and cards is the machine's own"
     return f"{_said(host, 'image.reference')}: {what} on {engine} {request}".rstrip()
 
 

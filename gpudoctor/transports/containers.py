@@ -231,6 +231,15 @@ def _image(wish: Wish, engine: Engine | None, described: Mapping[str, Any], *, r
     return ended("ok", 0.0, data=about)
 
 
+def without_host(looked: Looked) -> Looked:
+    """Return the answers without what a container that got no GPU says of driver and cards.
+
+    Its engine runs on another machine, whose driver nobody can ask; that none is seen inside tells nothing.
+    """
+    silent = ended("not-asked", 0.0, "the engine runs on another machine, and handed out no GPU")
+    return replace(looked, raw={**looked.raw, **dict.fromkeys((*_OF_GPU, "container"), silent)})
+
+
 def with_host(looked: Looked, host: RawDocument) -> Looked:
     """Return the answers with those of the host in place of what a container without a GPU cannot see.
 
