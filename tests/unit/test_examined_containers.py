@@ -27,7 +27,8 @@ def test_the_machines_driver_stands_in_for_none() -> None:
 
 def test_without_python_the_kernel_is_the_machines_and_the_distribution_the_images() -> None:
     inside = {**answers("inside"), "system": ended("ok", 0.0, data={"os_release": {"text": "ID=debian"}})}
-    host = {**answers("host"), "system": ended("ok", 0.0, data={"uname": "its", "os_release": {"text": "ID=x"}})}
+    its = {"uname": "its", "os_release": {"text": "ID=other"}}
+    host = {**answers("host"), "system": ended("ok", 0.0, data=its)}
     system = containers.with_host(Looked(raw=inside), host).raw["system"]
     assert system.data == {"uname": "its", "os_release": {"text": "ID=debian"}}
 
