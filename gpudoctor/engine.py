@@ -47,12 +47,11 @@ class Subject:
     def fact(self, name: str) -> Fact:
         """Return the fact, never raising."""
         fact = self.facts.get(name)
-        if fact is None:
-            return _NOT_READ.get(name.partition(".")[0], self.missing)
-        return fact
+        return _NOT_READ.get(name.partition(".")[0], self.missing) if fact is None else fact
 
 
-_NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": Absent(source="no file was read")}
+_NONE: Fact = Absent(source="none was read")
+_NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": _NONE, "image": _NONE}
 Subjects = Mapping[Scope, Sequence[Subject]]
 
 
