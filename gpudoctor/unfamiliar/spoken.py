@@ -58,7 +58,7 @@ class Speech:
         if not things:
             return ()
         by_number = self._by_number(words, things)
-        return (by_number,) if by_number else self._by_words(things, _whole(list(self._troubles.named(words))))
+        return (by_number,) if by_number else self._by_words(things, _whole([*self._troubles.named(words)]))
 
     def _as_statement(self, words: Sequence[str]) -> Sequence[str]:
         """Return a question as it would be told: "why cannot PyTorch see" parts the verb from its denial."""

@@ -222,13 +222,14 @@ def test_a_question_is_read_as_it_would_be_told(question: str) -> None:
 
 def test_a_denial_belongs_to_what_is_denied() -> None:
     """"GPU is not utilized" says that it is idle; "GPU not" alone was heard as that there is none."""
-    assert [one.symptom for one in speech().meanings(words_of("GPU is not utilized at all"))] == ["people-wants-gpu"]
+    meanings = speech().meanings(words_of("GPU is not utilized at all"))
+    assert [meaning.symptom for meaning in meanings] == ["people-wants-gpu"]
 
 
 @pytest.mark.parametrize(("text", "cause"), [
     ("For some reason GPU is not utilized with standard llama-cpp-python", "cpu-only-build"),
     ("I had installed both onnxruntime and onnxruntime-gpu, CUDA is not listed", "wheel-file-collision"),
-    ("Singularity> python train.py\n But your machine only has: []\nplatform: singularity", "singularity-no-nv"),
+    ("Singularity> train.py\n But your machine only has: []\nplatform: singularity", "singularity-no-nv"),
     ("NCCL WARN Failed to open libibverbs.so[.1]\nNCCL INFO Launch mode Group/CGMD\n*hangs*", "nccl-network"),
 ])
 def test_what_a_program_lacks_by_itself_is_weighed_beside_the_complaint(text: str, cause: str) -> None:
