@@ -58,7 +58,7 @@ class Speech:
         if not things:
             return ()
         by_number = self._by_number(words, things)
-        return (by_number,) if by_number else self._by_words(things, list(self._troubles.named(words)))
+        return (by_number,) if by_number else self._by_words(things, _whole([*self._troubles.named(words)]))
 
     def _as_statement(self, words: Sequence[str]) -> Sequence[str]:
         """Return a question as it would be told: "why cannot PyTorch see" parts the verb from its denial."""
@@ -114,6 +114,12 @@ class Speech:
                 if (thing.name, trouble.name) in self._meanings and between <= FARTHEST:
                     said = (thing.end - thing.begin) + (trouble.end - trouble.begin)
                     yield said - _NEARER * between, -self._special[thing.name], thing.name, trouble.name
+
+
+def _whole(named: Sequence[Named]) -> Sequence[Named]:
+    """Return the troubles that no other goes on from: in "GPU not used" the denial is of the use."""
+    return [one for one in named
+            if not any(one.begin < other.begin < one.end < other.end for other in named)]
 
 
 def _phrases(rows: Sequence[Mapping[str, Value]], column: str) -> Iterator[tuple[str, str]]:

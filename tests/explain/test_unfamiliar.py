@@ -220,6 +220,23 @@ def test_a_question_is_read_as_it_would_be_told(question: str) -> None:
     assert "program-no-device" in read_as(question)
 
 
+def test_a_denial_belongs_to_what_is_denied() -> None:
+    """"GPU is not utilized" says that it is idle; "GPU not" alone was heard as that there is none."""
+    meanings = speech().meanings(words_of("GPU is not utilized at all"))
+    assert [meaning.symptom for meaning in meanings] == ["people-wants-gpu"]
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ("For some reason GPU is not utilized with standard llama-cpp-python", "cpu-only-build"),
+    ("I had installed both onnxruntime and onnxruntime-gpu, CUDA is not listed", "wheel-file-collision"),
+    ("Singularity> train.py\n But your machine only has: []\nplatform: singularity", "singularity-no-nv"),
+    ("NCCL WARN Failed to open libibverbs.so[.1]\nNCCL INFO Launch mode Group/CGMD\n*hangs*", "nccl-network"),
+])
+def test_what_a_program_lacks_by_itself_is_weighed_beside_the_complaint(text: str, cause: str) -> None:
+    """The package, the container or the message before it says which of many causes it is."""
+    assert faults(text)[0] == cause
+
+
 def test_resemblance_finds_the_message_itself_first_and_nothing_in_strange_words() -> None:
     """A known message resembles itself most; what shares no word resembles nothing."""
     known = likeness.index(ruledb.load_shipped("whole").symptoms)
