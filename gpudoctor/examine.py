@@ -47,7 +47,7 @@ def with_wishes(snapshot: Snapshot, database: RuleDatabase, policy: Policy) -> S
 
 
 def conclude(severities: Sequence[Severity], *, is_open: bool, policy: Policy) -> tuple[Verdict, int]:
-    """Return verdict and exit code of findings this grave; `is_open`: a failure may be among the undecided."""
+    """Return verdict and exit code of findings this grave; `is_open`: what was undecided may be a failure."""
     if any(severity.rank <= policy.fail_on.rank for severity in severities):
         return Verdict.FINDINGS, EXIT_FINDINGS
     if is_open:

@@ -1,4 +1,4 @@
-"""Where the documents of `gpudoctor report` come from: folders, files, lists of documents, gzip; one at a time.
+"""Where the documents of `gpudoctor report` come from: folders, files, lists, gzip; one at a time.
 
 Whatever lies in a folder, reading it ends: only regular files are opened, links to folders are not followed,
 a document has a limit, and what cannot be used is told and left behind.
@@ -19,7 +19,7 @@ from gpudoctor import codec, host
 from gpudoctor.cli.sources import STANDARD_INPUT
 from gpudoctor.fleet.summary import FOREIGN, HIDDEN, LINKED
 from gpudoctor.frozen import frozen
-from gpudoctor.host import Host, Kind, Missing, Names, Refused
+from gpudoctor.host import Host, Missing, Names, Refused
 
 MAX_BYTES = 16 << 20  # of one document; those of real machines have less than one MiB
 _DEEPEST = 32  # folders in folders
@@ -86,7 +86,7 @@ def _folder(folder: str, depth: int) -> Iterator[Gathered]:
         yield Unusable(name=folder, why=f"{folder}: cannot be listed: {_why(listed)}")
         return
     if listed.truncated:
-        yield Unusable(name=folder, why=f"{folder}: holds more than {len(listed.names)} files: only those were read")
+        yield Unusable(name=folder, why=f"{folder}: only {len(listed.names)} of its files were read")
     for name in listed.names:
         path = os.path.join(folder, name)
         if name.startswith("."):

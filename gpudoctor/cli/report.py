@@ -24,10 +24,10 @@ class SummaryFormat(str, Enum):
 def report(
     names: Annotated[list[str], typer.Argument(
         metavar="DIR|FILE...",
-        help="Reports, snapshots and raw documents, many in a file (one a line), packed with gzip; folders of "
-             "them; - for stdin.")],
+        help="Reports, snapshots and raw documents, one in a file or one a line, also packed with gzip; "
+             "folders of them; - for stdin.")],
     judge: Annotated[bool, typer.Option(
-        "--judge", help="Judge the machines of reports anew, instead of taking reports at their word.")] = False,
+        "--judge", help="Judge the machines of reports anew; else reports are taken at their word.")] = False,
     format_: Annotated[SummaryFormat, typer.Option(
         "--format", help="How to print the summary.")] = SummaryFormat.TEXT,
     output: Annotated[str | None, typer.Option(

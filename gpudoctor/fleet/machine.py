@@ -95,7 +95,8 @@ def _machine(name: str, snapshot: Snapshot, policy: Policy, severities: list[Sev
 
 def _causes(found: Iterable[tuple[Severity, str, str]]) -> tuple[Cause, ...]:
     """Return each once, the worst first."""
-    return tuple(sorted({Cause(severity.rank, rule, cause) for severity, rule, cause in found})[:_MOST_CAUSES])
+    every = {Cause(severity.rank, rule, cause) for severity, rule, cause in found}
+    return tuple(sorted(every)[:_MOST_CAUSES])
 
 
 # -- documents ---------------------------------------------------------------------------------------------

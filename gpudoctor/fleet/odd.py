@@ -1,13 +1,14 @@
 """What sets machines apart from their peers: where most agree, who does not.
 
 No statistics: of three or more peers that know a fact, more than half have the same value; the others stand
-apart, and the fewer they are the earlier they are told. Where no value is that of most, the peers are divided,
-and nobody is called odd.
+apart, and the fewer they are the earlier they are told. Where no value is that of most, the peers are
+divided, and nobody is called odd.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from gpudoctor.fleet.compared import NOT_THERE, Held
 from gpudoctor.fleet.machine import CARDS_UNKNOWN, NO_MACHINE
@@ -16,6 +17,8 @@ from gpudoctor.fleet.tally import Count, Tally
 from gpudoctor.frozen import frozen
 
 LEAST_PEERS = 3
+_MOST_ITEMS = 6  # of a list
+_EMPTY = "(empty)"
 NO_PEERS = (CARDS_UNKNOWN, NO_MACHINE)  # what they have in common is that nothing was seen
 
 
@@ -28,23 +31,17 @@ class Difference:
     usual: Held
     usual_number: int
     of: int
-    usual_names: Sequence[str]
 
 
 @frozen
 class Apart:
-    """Machines that differ from their peers, all in the same facts."""
+    """Machines that differ from their peers, all in the same facts; `typical` is a peer as most are, to be
+    held beside one of them."""
 
     number: int
     names: Sequence[str]
+    typical: str
     differences: Sequence[Difference]
-
-    @property
-    def typical(self) -> str:
-        """Return a peer that has all the usual values, as far as names are kept; else the first of them."""
-        first, *others = [one.usual_names for one in self.differences]
-        shared = [name for name in first if all(name in names for names in others)]
-        return (shared or [*first])[0]
 
 
 @frozen
@@ -58,33 +55,50 @@ class Compared:
 
 def compared(key: str, peers: Peers) -> Compared:
     """Return what sets machines of one kind apart from one another."""
-    together: dict[tuple[int, int], tuple[Count, list[Difference]]] = {}
+    usual: dict[str, tuple[Held, Count]] = {}
     divided: list[tuple[str, Tally[Held]]] = []
     varied: list[str] = []
-    for fact, tally in peers.facts.items() if key not in NO_PEERS else ():
-        if tally.total < LEAST_PEERS or (len(tally.counts) == 1 and not tally.beyond):
+    for fact, tally in sorted(peers.facts.items()) if key not in NO_PEERS else ():
+        value, most = tally.ranked()[0] if tally.counts else (NOT_THERE, Count())
+        if tally.total < LEAST_PEERS:
             continue
-        usual, most = tally.ranked()[0]
         if tally.beyond:
             varied.append(fact)
-        elif 2 * most.number <= tally.total:
-            divided.append((fact, tally))
+        elif 2 * most.number > tally.total:
+            usual[fact] = (value, most)
         else:
-            for value, count in tally.counts.items():
-                if value != usual:
-                    difference = Difference(fact=fact, value=value, usual=usual, usual_number=most.number,
-                                            of=tally.total, usual_names=most.names)
-                    together.setdefault((count.number, count.mark), (count, []))[1].append(difference)
-    apart = [Apart(number=count.number, names=count.names,
-                   differences=sorted(differences, key=lambda one: (one.usual_number * -1, one.fact)))
+            divided.append((fact, tally))
+    return Compared(apart=_apart(peers, usual), divided=divided, varied=varied)
+
+
+def _apart(peers: Peers, usual: Mapping[str, tuple[Held, Count]]) -> list[Apart]:
+    """Return the machines without the usual value, those that are so in several facts once."""
+    together: dict[tuple[int, int], tuple[Count, list[Difference]]] = {}
+    for fact, (value, most) in usual.items():
+        tally = peers.facts[fact]
+        for other, count in tally.counts.items():
+            if other != value:
+                together.setdefault((count.number, count.mark), (count, []))[1].append(Difference(
+                    fact=fact, value=other, usual=value, usual_number=most.number, of=tally.total))
+    usually = Counter(name for _, most in usual.values() for name in most.names)
+    apart = [Apart(number=count.number, names=count.names, typical=_typical(differences, usual, usually),
+                   differences=sorted(differences, key=lambda one: (-one.usual_number, one.fact)))
              for count, differences in together.values()]
-    apart.sort(key=lambda one: (one.number, -len(one.differences), *one.names))
-    return Compared(apart=apart, divided=sorted(divided, key=lambda one: one[0]), varied=sorted(varied))
+    return sorted(apart, key=lambda one: (one.number, -len(one.differences), *one.names))
+
+
+def _typical(differences: Sequence[Difference], usual: Mapping[str, tuple[Held, Count]],
+             usually: Counter[str]) -> str:
+    """Return a machine that is as most are in these facts, and in most others, as far as names are kept."""
+    here = Counter(name for one in differences for name in usual[one.fact][1].names)
+    return min(here, key=lambda name: (-here[name], -usually[name], name))
 
 
 def words(value: Held) -> str:
-    """Return a value as a person reads it."""
-    return ", ".join(value) or "none"
+    """Return a value as a person reads it, of a long list the beginning."""
+    said = ", ".join(item or _EMPTY for item in value[:_MOST_ITEMS]) or "none"
+    rest = len(value) - _MOST_ITEMS
+    return f"{said} and {rest} more" if rest > 0 else said
 
 
 def against(value: Held, usual: Held) -> tuple[str, str]:

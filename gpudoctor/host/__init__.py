@@ -112,7 +112,7 @@ def which(name: str, search_path: str | None = None) -> Text | Missing | Refused
 
 
 def open_file(path: str) -> BufferedReader | Missing | Refused:
-    """Open a regular file of this machine, to be read piece by piece; whoever reads it hears of errors then."""
+    """Open a regular file of this machine, to be read piece by piece, which may raise OSError."""
     return _answered(lambda: files.opened(path))
 
 

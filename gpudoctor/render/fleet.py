@@ -105,7 +105,9 @@ def sections(summary: Summary, folder: str = "") -> Iterator[Section]:
         lines = [Line(machines=count.number, what=", ".join(cause.cause for cause in causes),
                       names=_named(count, short)) for causes, count in shared]
         yield _section("SEVERAL CAUSES TOGETHER", lines)
-    yield from _causes("COULD NOT BE JUDGED", summary.open, short)
+    questions = _together(summary.open, short)
+    if questions:
+        yield _section("COULD NOT BE JUDGED", questions)
     for key, peers in sorted(summary.peers.items(), key=lambda item: (-item[1].all.number, item[0])):
         yield from _peers(key, peers, short)
     if summary.peers_beyond:
@@ -119,6 +121,16 @@ def _causes(title: str, tally: Tally[Cause], short: Callable[[str], str]) -> Ite
              for cause, count in tally.ranked()]
     if lines:
         yield _section(title, lines)
+
+
+def _together(tally: Tally[Cause], short: Callable[[str], str]) -> list[Line]:
+    """Return a line for what is open on the same machines: one thing that was not seen leaves many open."""
+    same: dict[tuple[int, int], list[tuple[Cause, Count]]] = {}
+    for cause, count in tally.ranked():
+        same.setdefault((count.number, count.mark), []).append((cause, count))
+    return [Line(machines=number, what=", ".join(f"{cause.cause} [{cause.rule}]" for cause, _ in found),
+                 names=_named(found[0][1], short), severity=found[0][0].severity)
+            for (number, _), found in same.items()]
 
 
 def _section(title: str, lines: Sequence[Line], note: str = "") -> Section:
@@ -149,7 +161,7 @@ def _apart(one: Apart, short: Callable[[str], str]) -> Line:
     items: list[tuple[str, str]] = []
     for d in one.differences[:_MOST_DIFFERENCES]:
         value, usual = (printable(said, _VALUE_CHARACTERS) for said in against(d.value, d.usual))
-        items.append((printable(d.fact, 100), f"{value}, not {usual} ({d.usual_number} of {d.of})"))
+        items.append((printable(d.fact, 100), f"{value} ({d.usual_number} of {d.of}: {usual})"))
     rest = len(one.differences) - len(items)
     if rest > 0:
         items.append(("more", f"and {counted_words(rest, 'more fact')}, which --format json tells"))

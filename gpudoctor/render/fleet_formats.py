@@ -16,6 +16,7 @@ from gpudoctor.render.sheet import Sheet
 from gpudoctor.render.text import COLOURS
 
 _COLUMNS = ("section", "machines", "what", "fact", "value", "names")
+_INDENT, _WIDEST_LABEL = 11, 34  # columns
 _FORMULA = ("=", "+", "-", "@", "\t")  # with which a spreadsheet takes a cell for a formula
 
 
@@ -47,11 +48,20 @@ def text(summary: Summary, judging: Judging, folder: str, *, width: int, colour:
 def _line(sheet: Sheet, line: Line) -> None:
     sheet.entry(f"{line.machines:7}  ", line.what, COLOURS[line.severity] if line.severity else "")
     if line.names:
-        sheet.paragraph(line.names, 11)
+        sheet.paragraph(line.names, _INDENT)
+    widest = max((len(label) for label, _ in line.items), default=0)
     for label, said in line.items:
-        sheet.row(label, said, 11, 24)
+        _item(sheet, label, said, min(widest, _WIDEST_LABEL) + 2)
     for command in line.commands:
-        sheet.line((f"{' ' * 11}{command}", "cyan"))
+        sheet.line((f"{' ' * _INDENT}{command}", "cyan"))
+
+
+def _item(sheet: Sheet, label: str, said: str, width: int) -> None:
+    if len(label) < width:
+        sheet.row(label, said, _INDENT, width)
+        return
+    sheet.paragraph(label, _INDENT, "bold")
+    sheet.paragraph(said, _INDENT + width)
 
 
 def markdown(summary: Summary, judging: Judging, folder: str) -> str:
@@ -84,7 +94,8 @@ def _markdown(summary: Summary, judging: Judging, folder: str) -> Iterator[str]:
 
 def page(summary: Summary, judging: Judging, folder: str) -> str:
     """Return the summary as one page of HTML."""
-    return html.page(fleet.closing(summary), _page(summary, judging, folder), footer=f"gpudoctor {__version__}")
+    parts = _page(summary, judging, folder)
+    return html.page(fleet.closing(summary), parts, footer=f"gpudoctor {__version__}")
 
 
 def _page(summary: Summary, judging: Judging, folder: str) -> Iterator[str]:
