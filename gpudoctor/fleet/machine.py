@@ -145,7 +145,7 @@ def _agrees(verdict: Any, severities: list[Severity], undecided: list[Undecided]
         case Verdict.FINDINGS.value:
             return bool(severities)
         case Verdict.UNDECIDED.value:
-            return bool(undecided)
+            return any(one.asked for one in undecided)
     return False
 
 

@@ -13,14 +13,14 @@ from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Fact, Known, Snapshot, Unknown, Value
 
-USUAL, OTHER = "580.95.05", "535.104.05"  # drivers
+USUAL, OTHER = "580.95.05", "450.80.02"  # drivers
 
 
 @cache
-def machine(driver: str = USUAL, capability: str = "9.0", release: str = "torch==2.10.0") -> Snapshot:
+def machine(driver: str = USUAL, card: str = "NVIDIA H100", release: str = "torch==2.10.0") -> Snapshot:
     """Return a machine with a card, a driver and a framework."""
     database = ruledb.load()
-    wanted: list[tuple[str, Value]] = [("cc", capability), ("driver", driver), ("release", release)]
+    wanted: list[tuple[str, Value]] = [("card", card), ("driver", driver), ("release", release)]
     return lay(database.base, assumed(wanted), database.tables, source="made up")
 
 
@@ -33,9 +33,9 @@ def with_host(snapshot: Snapshot, facts: Mapping[str, Value | None]) -> Snapshot
 
 
 @cache
-def report(driver: str = USUAL, capability: str = "9.0", release: str = "torch==2.10.0") -> str:
+def report(driver: str = USUAL, card: str = "NVIDIA H100", release: str = "torch==2.10.0") -> str:
     """Return the report on such a machine, as JSON."""
-    found = examine(machine(driver, capability, release), ruledb.load(), Policy())
+    found = examine(machine(driver, card, release), ruledb.load(), Policy())
     return json.dumps(codec.encode_report(found))
 
 
@@ -45,7 +45,7 @@ def encoded(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def write_rack(folder: Path) -> Path:
-    """Write a rack: twelve machines of which one has an old driver and two another variable, and two CPU nodes."""
+    """Write a rack: twelve machines, one with an old driver and two with a variable, and two without a card."""
     folder.mkdir(exist_ok=True)
     for number in range(12):
         name = folder / f"node{number:02}.json"
@@ -57,6 +57,6 @@ def write_rack(folder: Path) -> Path:
             one = with_host(one, {"environment.LD_LIBRARY_PATH": "/usr/local/cuda-11.8/lib64"})
         found = examine(one, ruledb.load(), Policy())
         name.write_text(json.dumps(codec.encode_report(found)))
-    (folder / "login1.json").write_text(report(capability="none"))
-    (folder / "login2.json").write_text(report(capability="none"))
+    (folder / "login1.json").write_text(report(card="none"))
+    (folder / "login2.json").write_text(report(card="none"))
     return folder
