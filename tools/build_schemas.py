@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of reports, snapshots, plans, recommendations, lint and summaries from catalogue and model.
+"""Write the JSON Schemas of what gpudoctor prints and records from catalogue and model.
 
     python -m tools.build_schemas
 """

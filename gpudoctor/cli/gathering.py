@@ -7,7 +7,6 @@ a document has a limit, and what cannot be used is told and left behind.
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import sys
 import zlib
@@ -135,33 +134,25 @@ def _unpacked(stream: BufferedIOBase, name: str) -> Iterator[Gathered]:
         if not first:
             yield Unusable(name=name, why=f"{name}: is empty")
             return
-    if name.removesuffix(".gz").endswith(_LISTS) or _is_document(first):
-        yield from _lines(stream, first, number, name)
-        return
-    data = first + stream.read(max(0, MAX_BYTES + 1 - len(first)))
-    yield _parsed(data, name)
+    second = stream.readline(MAX_BYTES + 1)
+    is_list = name.removesuffix(".gz").endswith(_LISTS)
+    if is_list or first.rstrip().endswith(b"}"):
+        begun = _parsed(first, name if number == 1 and not second else f"{name}:{number}")
+        if is_list or (isinstance(begun, Found) and isinstance(begun.document, dict)):
+            yield begun
+            yield from _lines(stream, first, second, number, name)
+            return
+    data = first + second
+    yield _parsed(data + stream.read(max(0, MAX_BYTES + 1 - len(data))), name)
 
 
-def _is_document(line: bytes) -> bool:
-    """Return whether a line is a JSON object in itself, and not the beginning of one that is laid out."""
-    if len(line) > MAX_BYTES or not line.strip().endswith(b"}"):
-        return False
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _lines(stream: BufferedIOBase, line: bytes, number: int, name: str) -> Iterator[Gathered]:
-    """Yield the document of each line; a single one is called as the file is."""
-    following = stream.readline(MAX_BYTES + 1)
-    alone = not following and number == 1
-    while line:
-        if line.strip():
-            yield _parsed(line, name if alone else f"{name}:{number}")
-        if len(line) > MAX_BYTES:
-            return  # where the next line begins would take reading on and on
+def _lines(stream: BufferedIOBase, line: bytes, following: bytes, number: int, name: str
+           ) -> Iterator[Gathered]:
+    """Yield the documents of the lines behind one, up to one that is too long to find its end."""
+    while following and len(line) <= MAX_BYTES:
         line, following, number = following, stream.readline(MAX_BYTES + 1), number + 1
+        if line.strip():
+            yield _parsed(line, f"{name}:{number}")
 
 
 def _parsed(data: bytes, name: str) -> Gathered:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -120,7 +121,24 @@ def _take(document: Any, name: str, reader: Reader, summary: Summary) -> None:
     except Exception as error:  # noqa: BLE001 - thousands of machines are not lost for one that no rule foresaw
         summary.refuse(name, f"{name}: could not be judged ({type(error).__name__}): {error}")
     else:
-        summary.add(machine)
+        with _Whole():
+            summary.add(machine)
+
+
+class _Whole:
+    """Holds Ctrl-C back until a machine is added: half of one would be told otherwise."""
+
+    def __enter__(self) -> None:
+        self._is_noted = False
+        self._before = signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+        if self._is_noted and callable(self._before):
+            self._before(signal.SIGINT, None)
+
+    def _note(self, *_: object) -> None:
+        self._is_noted = True
 
 
 def _nothing(summary: Summary) -> str:

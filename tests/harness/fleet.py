@@ -45,7 +45,7 @@ def encoded(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def write_rack(folder: Path) -> Path:
-    """Write a rack: twelve machines, one with an old driver and two with a variable, and two without a card."""
+    """Write a rack: twelve machines, one with an old driver, two with a variable; two without a card."""
     folder.mkdir(exist_ok=True)
     for number in range(12):
         name = folder / f"node{number:02}.json"

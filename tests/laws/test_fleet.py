@@ -77,7 +77,7 @@ def test_parts_add_up(rack: list[Machine], cut: int, refused: int) -> None:
        st.integers(0, 150))
 @settings(max_examples=25, deadline=None)
 def test_parts_add_up_beyond_every_bound(drawn: list[tuple[int, int]], cut: int) -> None:
-    """Also where there are more values and more kinds of cards than are told apart, and the count stays whole."""
+    """Also where there are more values and more kinds of cards than are told apart; no machine is lost."""
     rack = [Machine(name=f"n{number}", verdict=Verdict.HEALTHY, exit_code=0, causes=(), open=(), edition="x",
                     peers=f"card {card}", cards="", facts={"serial": (str(value),), f"f{value}": ("x",)})
             for number, (card, value) in enumerate(drawn)]
@@ -108,7 +108,8 @@ def test_nothing_of_a_machine_is_obeyed(rack: list[Machine], folder: str) -> Non
     summary = summed(rack, refused=2)
     text = formats.text(summary, JUDGING, folder, width=80, colour=False)
     assert {character for character in text if category(character) in _OBEYED} <= {"\n"}
-    tokens = [*flat(MarkdownIt("commonmark").enable("table").parse(formats.markdown(summary, JUDGING, folder)))]
+    said = formats.markdown(summary, JUDGING, folder)
+    tokens = [*flat(MarkdownIt("commonmark").enable("table").parse(said))]
     assert {token.type for token in tokens} & {"link_open", "image"} == set()
     assert {token.content for token in tokens if token.type.startswith("html")} <= {"<!-- -->"}
     assert {token.tag for token in tokens if token.type == "heading_open"} <= {"h2", "h3"}
@@ -125,7 +126,8 @@ def test_nothing_of_a_machine_is_obeyed(rack: list[Machine], folder: str) -> Non
 def test_the_text_says_the_same_at_every_width() -> None:
     """A narrow terminal gets the same words on more lines."""
     rack = [Machine(name=f"n{number}", verdict=Verdict.HEALTHY, exit_code=0, causes=(), open=(), edition="x",
-                    peers="A", cards="A", facts={"driver": ("580" if number else "535",)}) for number in range(5)]
+                    peers="A", cards="A", facts={"driver": ("580" if number else "535",)})
+            for number in range(5)]
     narrow, wide = ("".join(formats.text(summed(rack), JUDGING, "", width=width, colour=False).split())
                     for width in (40, 200))
     assert narrow == wide

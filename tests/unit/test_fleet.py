@@ -159,7 +159,8 @@ def test_of_each_its_own_is_not_compared() -> None:
 
 def test_machines_with_other_cards_are_no_peers() -> None:
     """Each kind of card has its own usual values; without a driver the bus says which card it is."""
-    card = {"gpu.name": Known(value="NVIDIA L4", source="x"), "gpu.pci_device_id": Known(value="27b8", source="x")}
+    card = {"gpu.name": Known(value="NVIDIA L4", source="x"),
+            "gpu.pci_device_id": Known(value="27b8", source="x")}
     lost = {**card, "gpu.name": Unknown(reason="no driver")}
     raw = {"schema": codec.SNAPSHOT_SCHEMA, "host": {}, "frameworks": []}
     found = []

@@ -23,7 +23,8 @@ def found(*names: object) -> list[tuple[str, object]]:
     answers: list[tuple[str, object]] = []
     for one in gather([str(name) for name in names]):
         match one:
-            case Found(name=name, document=said) | Unusable(name=name, why=said) | LeftOut(name=name, what=said):
+            case (Found(name=name, document=said) | Unusable(name=name, why=said)
+                  | LeftOut(name=name, what=said)):
                 answers.append((os.path.basename(name), said))
     return answers
 
