@@ -170,5 +170,7 @@ def _rendered(summary: Summary, judging: Judging, asked: Asked) -> str:
 
 
 def _folder(names: Sequence[str]) -> str:
-    """Return the folder that was named, if that is all: then what is in it needs no more than its name."""
-    return names[0].rstrip("/") if len(names) == 1 and os.path.isdir(names[0]) else ""
+    """Return the folder of all that was named, where that is one thing: what is in it needs only its name."""
+    if len(names) > 1:
+        return ""
+    return names[0].rstrip("/") if os.path.isdir(names[0]) else os.path.dirname(names[0])

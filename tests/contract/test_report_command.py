@@ -23,6 +23,7 @@ import pytest
 
 from tests.contract.checkout import run_gpudoctor
 from tests.harness.fleet import OTHER, USUAL, encoded, machine, report, with_host, write_rack
+from tests.harness.readme import assert_shows
 from tools.build_schemas import render
 
 RECORDED = Path(__file__).parents[1] / "gpu" / "recorded"
@@ -72,6 +73,14 @@ def test_the_text(rack: Path, what: str, columns: str, golden: Callable[[str, st
     golden(f"report/{what}-{columns}.txt", done.stdout.replace(str(folder), f"{what}"))
 
 
+def test_the_readme_shows_what_is_printed(rack: Path, monkeypatch: pytest.MonkeyPatch,
+                                          request: pytest.FixtureRequest) -> None:
+    """The example in README.md is this rack."""
+    monkeypatch.setenv("COLUMNS", "100")
+    done = run_gpudoctor("report", str(rack)).stdout.replace(str(rack), "reports")
+    assert_shows("summary", f"```text\n$ gpudoctor report reports/\n{done}```\n", request)
+
+
 def test_the_command_it_prints_works(rack: Path) -> None:
     """The diff of an odd machine beside a typical one, typed as it is told."""
     lines = run_gpudoctor("report", str(rack)).stdout.splitlines()
@@ -89,7 +98,8 @@ def test_all_healthy_is_0(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"name": "x"}')
     (tmp_path / "notes.txt").write_text("x")
     code, found = summary(tmp_path)
-    assert (code, found["skipped"][0]["files"], found["skipped"][0]["what"]) == (0, 2, "no report or snapshot")
+    assert (code, [(one["what"], one["files"]) for one in found["skipped"]]) == (
+        0, [("no report or snapshot", 2)])
 
 
 @pytest.mark.parametrize(("broken", "why"), [
@@ -199,7 +209,7 @@ def test_every_format_names_the_odd_machine(rack: Path, kind: str, tmp_path: Pat
     shown = run_gpudoctor("report", str(rack), "--format", kind)
     done = run_gpudoctor("report", str(rack), "--format", kind, "-o", str(file))
     assert (shown.returncode, done.returncode, done.stdout) == (1, 1, "")
-    assert file.read_bytes().decode() == shown.stdout
+    assert file.read_text() == shown.stdout
     plain = shown.stdout.replace("\\", "")
     assert ["node07.json" in plain, OTHER in plain, "gpu-hardware-not-enumerated" in plain] == [True] * 3
 

@@ -20,7 +20,8 @@ USUAL, OTHER = "580.95.05", "450.80.02"  # drivers
 def machine(driver: str = USUAL, card: str = "NVIDIA H100", release: str = "torch==2.10.0") -> Snapshot:
     """Return a machine with a card, a driver and a framework."""
     database = ruledb.load()
-    wanted: list[tuple[str, Value]] = [("card", card), ("driver", driver), ("release", release)]
+    kind = "cc" if card == "none" else "card"
+    wanted: list[tuple[str, Value]] = [(kind, card), ("driver", driver), ("release", release)]
     return lay(database.base, assumed(wanted), database.tables, source="made up")
 
 

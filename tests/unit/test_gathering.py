@@ -57,7 +57,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_file_of_many_is_read_by_lines(tmp_path: Path) -> None:
-    """One a line, empty lines passed over; a broken line is told with its number, and the next one is read."""
+    """One a line, empty lines passed over; a broken one is told with its number, and the next one is read."""
     path = tmp_path / "all.ndjson"
     path.write_text(f"{ONE}\n\n{{broken\n{TWO}")
     first, broken, last = found(path)
@@ -67,7 +67,8 @@ def test_a_file_of_many_is_read_by_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "names"), [
-    (ONE, ["x.json"]), (f"{ONE}\n", ["x.json"]), (json.dumps({"a": {"b": 1}}, indent=1), ["x.json"]),
+    (ONE, ["x.json"]), (f"{ONE}\n", ["x.json"]),
+    (json.dumps({"a": {"b": 1}}, indent=1), ["x.json"]),
     (f"\n{ONE}", ["x.json:2"]), (f"{ONE}\n{TWO}\n", ["x.json:1", "x.json:2"]), (f"\ufeff{ONE}", ["x.json"])])
 def test_how_a_document_is_laid_out_does_not_matter(tmp_path: Path, text: str, names: list[str]) -> None:
     """On one line, on many, several of them, with a mark of its encoding: all are read by what they are."""
