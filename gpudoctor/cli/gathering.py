@@ -58,7 +58,7 @@ def gather(names: Iterable[str]) -> Iterator[Gathered]:
     """Yield what is in files and folders, each once; `-` is standard input."""
     for name in _apart(list(dict.fromkeys(names))):
         if name == "-":
-            yield from _documents(sys.stdin.buffer, STANDARD_INPUT)
+            yield from _documents(cast(BufferedReader, sys.stdin.buffer), STANDARD_INPUT)
         elif os.path.isdir(name):
             yield from _folder(name.rstrip("/") or "/", 0)
         else:
@@ -117,7 +117,7 @@ def _why(refused: Missing | Refused) -> str:
     return "no such file" if isinstance(refused, Missing) else refused.reason
 
 
-def _documents(stream: BufferedReader | Any, name: str) -> Iterator[Gathered]:
+def _documents(stream: BufferedReader, name: str) -> Iterator[Gathered]:
     """Yield the documents in a stream; what is wrong with it comes last."""
     try:
         packed = stream.peek(len(_GZIP))[:len(_GZIP)] == _GZIP

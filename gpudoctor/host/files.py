@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import stat
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from itertools import islice
 
 from gpudoctor.host.values import Access, Data, Entry, Kind, Missing, Names, Text
@@ -66,7 +66,7 @@ def read(path: str, limit_bytes: int) -> Data:
 
 def opened(path: str) -> BufferedReader:
     """Open a regular file, to be read piece by piece."""
-    return os.fdopen(_open(path), "rb", _CHUNK_BYTES)
+    return BufferedReader(FileIO(_open(path)), _CHUNK_BYTES)
 
 
 def _open(path: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from gpudoctor.fleet.machine import CARDS_UNKNOWN, NO_CARD, Machine, taken
 from gpudoctor.fleet.odd import against, compared
 from gpudoctor.fleet.summary import Summary
 from gpudoctor.fleet.tally import MOST_NAMES, Tally
-from gpudoctor.model import Absent, Known, Severity, Snapshot, Unknown, Verdict
+from gpudoctor.model import Absent, Facts, Known, Severity, Snapshot, Unknown, Verdict
 from tests.harness.fleet import OTHER, USUAL, machine, report, with_host
 
 POLICY = Policy()
@@ -31,7 +32,7 @@ def finding(**changes: Any) -> dict[str, Any]:
     return {"rule": "GPD1010", "cause": "driver-too-old", "severity": "error", "consequences": [], **changes}
 
 
-def seen(name: str, facts: dict[str, tuple[str, ...]], peers: str = "H100") -> Machine:
+def seen(name: str, facts: Mapping[str, tuple[str, ...]], peers: str = "H100") -> Machine:
     """Return a sound machine of which these facts are known."""
     return Machine(name=name, verdict=Verdict.HEALTHY, exit_code=0, causes=(), open=(), edition="x",
                    peers=peers, cards="H100", facts=facts)
@@ -99,8 +100,8 @@ def test_what_sets_machines_apart_is_compared(name: str) -> None:
 
 def test_what_is_not_known_of_one_card_is_not_known_of_the_cards() -> None:
     """A value of seven cards says nothing of eight."""
-    card = {"gpu.name": Known(value="A", source="x"), "gpu.ecc_mode": Known(value=True, source="x")}
-    blind = {**card, "gpu.ecc_mode": Unknown(reason="x")}
+    card: Facts = {"gpu.name": Known(value="A", source="x"), "gpu.ecc_mode": Known(value=True, source="x")}
+    blind: Facts = {**card, "gpu.ecc_mode": Unknown(reason="x")}
     both = held(Snapshot(host={}, gpus=(card, card)))
     one = held(Snapshot(host={}, gpus=(card, blind)))
     assert (both["gpu.ecc_mode"], both["cards"], "gpu.ecc_mode" in one) == (("yes",), ("2",), False)
@@ -159,12 +160,14 @@ def test_of_each_its_own_is_not_compared() -> None:
 
 def test_machines_with_other_cards_are_no_peers() -> None:
     """Each kind of card has its own usual values; without a driver the bus says which card it is."""
-    card = {"gpu.name": Known(value="NVIDIA L4", source="x"),
-            "gpu.pci_device_id": Known(value="27b8", source="x")}
-    lost = {**card, "gpu.name": Unknown(reason="no driver")}
+    card: Facts = {"gpu.name": Known(value="NVIDIA L4", source="x"),
+                   "gpu.pci_device_id": Known(value="27b8", source="x")}
+    lost: Facts = {**card, "gpu.name": Unknown(reason="no driver")}
     raw = {"schema": codec.SNAPSHOT_SCHEMA, "host": {}, "frameworks": []}
+    nameless: Facts = {"gpu.name": Unknown(reason="x")}
     found = []
-    for gpus in ((card,), (lost,), (card, card), (), ({"gpu.name": Unknown(reason="x")},)):
+    racks: tuple[tuple[Facts, ...], ...] = ((card,), (lost,), (card, card), (), (nameless,))
+    for gpus in racks:
         shown = {**raw, "gpus": [codec.encode_facts(one) for one in gpus]}
         found.append(taken(document(snapshot=shown), "x", POLICY).peers)
     assert found == ["PCI device 27b8"] * 3 + [NO_CARD, CARDS_UNKNOWN]
