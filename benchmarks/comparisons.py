@@ -112,6 +112,11 @@ def _recommend_changes(e: Environments) -> tuple[Command, Command]:
     return recommend(e, *wishes), recommend(e)
 
 
+def _recommend_three(e: Environments) -> tuple[Command, Command]:
+    wishes = [word for name in ("torch", "tensorflow", "jax") for word in ("--framework", name)]
+    return recommend(e, *wishes, "--may-change", "driver,python"), recommend(e)
+
+
 def _ripgrep(e: Environments) -> tuple[Command, Command]:
     ripgrep = shutil.which("rg")
     if ripgrep is None:
@@ -149,6 +154,8 @@ COMPARISONS: Sequence[Comparison] = (
                against="importing its own libraries", commands=_recommend),
     Comparison(name="recommend-set", about="recommend, a set and its changes of driver and Python",
                at_most=3.0, against="recommend, every framework", commands=_recommend_changes),
+    Comparison(name="recommend-three", about="recommend, a set of three and its changes",
+               at_most=5.0, against="recommend, every framework", commands=_recommend_three),
     Comparison(name="log", about=f"explain, a log of {LARGE_MEGABYTES} MB", at_most=10.0,
                against="rg -j1 -c -F -f, the literals of its patterns", commands=_ripgrep, slow=True),
     Comparison(name="reports", about=f"report, {MANY_REPORTS} reports of 0.2 MB", at_most=5.0,

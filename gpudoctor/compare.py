@@ -8,6 +8,7 @@ from gpudoctor.engine import show_fact
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
+from gpudoctor.share import share
 
 RESTLESS = frozenset({
     "gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.pcie_width",
@@ -26,7 +27,12 @@ class Change:
 
 
 def differences(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
-    """Return what differs, restless readings (memory in use, clocks) left out."""
+    """Return what differs, restless readings (memory in use, clocks) left out.
+
+    Where one of them was made to be shared, the other is compared as it would be: stand-ins are no change.
+    """
+    if before.redacted != after.redacted:
+        before, after = (one if one.redacted else share(one) for one in (before, after))
     changes = list(_facts("host", before.host, after.host))
     changes += _scope("GPU", before.gpus, after.gpus)
     changes += _scope("framework", before.frameworks, after.frameworks)

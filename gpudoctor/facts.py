@@ -159,6 +159,15 @@ python.incomplete_distributions | texts | python | | nvidia-* distributions whos
 process.id | integer | process | | the process that was examined (--pid); absent when none was named
 process.command | text | process | private | its command line
 process.libraries | records | process | private | GPU libraries that it had mapped then: path, soname, deleted (its file is gone)
+image.reference | text | image | | the container image (--image) or container (--container) that was examined; absent when none was named
+image.is_running | flag | image | | whether that is a container which ran already
+image.id | text | image | informative | the image's or container's own id
+image.engine | text | image | | the engine that was asked: docker or podman
+image.engine_version | package_version | image | | its version
+image.gpu_request | text | image | | how it was asked for the GPU that the container got: nvidia or cdi; absent when it gave none
+image.least_cuda | cuda_version | image | | the CUDA that the driver must run by the image's NVIDIA_REQUIRE_CUDA
+image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, refused
+image.trouble_said | text | image | | the engine's own words for that
 require.wanted | texts | require | | what --require asks for, as written
 rules.refused | texts | rules | | packages of newer rules that were found and not used, and why
 rules.behind | texts | derive | | what of this machine is newer than the rules: driver, cards, frameworks, CUDA

@@ -13,8 +13,11 @@ from gpudoctor.frozen import frozen
 from gpudoctor.host import Data, Host, Kind, Missing, Refused
 
 PACKAGES = ("tensorflow", "torch", "jax", "paddle")
+NONE_ON_PATH = "there is none on its PATH"
 _ENVIRONMENT_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _NAMES_ON_PATH = ("python3", "python")
+# what engines give a container whose image sets none
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PYTHON_NAME = re.compile(r"(?:python|pypy)[\d.]*[a-z]?")
 _ELF, _SCRIPT = b"\x7fELF", b"#!"
 _API = (b"Py_", b"pypy")  # in the symbols of every interpreter, because extension modules need them
@@ -77,6 +80,25 @@ def choose(
             passed_over.append(f"{because.partition(' ')[0]} was passed over: {why_not}")
     because = "; ".join(["gpudoctor's own, as no other Python was found", *passed_over])
     return Patient(executable=own.executable, because=one_line(because))
+
+
+def inside(explicit: str | None, environment: Mapping[str, str], folder: str,
+           files: Host) -> Patient | NoPatient:
+    """Return the interpreter in a container: `explicit`, its environment's, else the first on its PATH.
+
+    gpudoctor's own is none of them: it lies elsewhere.
+    """
+    if explicit is not None:
+        return _explicit(explicit, environment, folder, files)
+    nowhere = Own(executable="", prefix="/gpudoctor-is-not-here", folders=())
+    why_not = NONE_ON_PATH
+    for executable, because in _candidates({"PATH": _DEFAULT_PATH, **environment}, nowhere, folder):
+        refusal = refused(executable, files)
+        if refusal is None:
+            return Patient(executable=executable, because=one_line(because))
+        if not isinstance(files.entry(executable), Missing):
+            why_not = one_line(refusal)
+    return NoPatient(reason=why_not)
 
 
 def _explicit(said: str, environment: Mapping[str, str], folder: str, host: Host) -> Patient | NoPatient:

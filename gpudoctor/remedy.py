@@ -72,6 +72,10 @@ def _patient_options(subjects: Subjects) -> str:
     number, because = facts.fact("process.id"), facts.fact("python.chosen_because")
     if isinstance(number, Known):
         return f"--pid {number.value}"
+    image, is_running = facts.fact("image.reference"), facts.fact("image.is_running")
+    if isinstance(image, Known):
+        option = "--container" if isinstance(is_running, Known) and is_running.value else "--image"
+        return f"{option} {shlex.quote(str(image.value))}"
     chosen = _CHOSEN.match(str(because.value)) if isinstance(because, Known) else None
     return f"--{chosen[1]} {shlex.quote(chosen[2])}" if chosen else ""
 
@@ -82,6 +86,8 @@ def _environments_place(subjects: Subjects) -> str:
     because = facts.fact("python.chosen_because")
     if isinstance(facts.fact("process.id"), Known):
         return "not in this shell, but where that process gets its environment from; then start it anew"
+    if isinstance(facts.fact("image.reference"), Known):
+        return "not in this shell, but in the image (ENV) or with docker run -e"
     kernel = _KERNEL_FILE.match(str(because.value)) if isinstance(because, Known) else None
     return f'not in this shell, but in "env" of {kernel[1]}' if kernel else ""
 

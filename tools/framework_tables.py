@@ -9,7 +9,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from tools.table_file import Row, Table
-from tools.wheel_index import WheelFile, WheelIndex
+from tools.wheel_index import WheelFile, WheelIndex, preference
 
 TABLES_FOLDER = Path(__file__).resolve().parent.parent / "rules" / "tables"
 COLUMNS = {
@@ -199,7 +199,7 @@ def releases_of(wheels: Iterable[WheelFile], oldest: str) -> list[Release]:
     """Return the releases of one distribution that get a row, newest version last."""
     ordered = sorted(
         (wheel for wheel in wheels if wheel.platform != "any" or wheel.project == "jax"),
-        key=lambda wheel: (Version(wheel.version), wheel.platform, _python_order(wheel), wheel.filename),
+        key=lambda wheel: (Version(wheel.version), wheel.platform, _python_order(wheel), preference(wheel)),
     )
     if not ordered:
         return []

@@ -12,7 +12,7 @@ from tools.table_file import Row, Table
 from tools.wheel_cache import WheelCache
 from tools.wheel_code import observe
 from tools.wheel_facts import wheel_contents
-from tools.wheel_index import WheelFile, WheelIndex
+from tools.wheel_index import WheelFile, WheelIndex, preference
 
 DISTRIBUTIONS = (
     "nvidia-cudnn-cu13",
@@ -54,7 +54,7 @@ def newest_patches(index: WheelIndex, distribution: str) -> list[WheelFile]:
     """Return the wheel of the newest patch of each minor release, newest release first."""
     newest: dict[tuple[int, ...], WheelFile] = {}
     wheels = [wheel for wheel in index.wheels(distribution) if wheel.platform == "linux_x86_64"]
-    for wheel in sorted(wheels, key=lambda wheel: Version(wheel.version)):
+    for wheel in sorted(wheels, key=lambda wheel: (Version(wheel.version), preference(wheel))):
         if not Version(wheel.version).is_prerelease and not wheel.yanked:
             newest[Version(wheel.version).release[:2]] = wheel
     return list(reversed(newest.values()))

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from tools.table_file import Row, Table
 from tools.wheel_cache import WheelCache
-from tools.wheel_index import CONNECTIONS, WheelFile, WheelIndex
+from tools.wheel_index import CONNECTIONS, WheelFile, WheelIndex, preference
 
 TABLE = Table(
     summary="Files of NVIDIA's library wheels (Linux x86_64), unchanged from `since` to `version`.",
@@ -54,7 +54,7 @@ def nvidia_rows(index: WheelIndex, cache: WheelCache, distributions: Iterable[st
 def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Row]:
     wheels = {
         Version(wheel.version): wheel
-        for wheel in index.wheels(distribution)
+        for wheel in sorted(index.wheels(distribution), key=preference)
         if wheel.platform in ("linux_x86_64", "any") and not Version(wheel.version).is_prerelease
     }
     versions = sorted(wheels)

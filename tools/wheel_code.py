@@ -49,6 +49,9 @@ SET_ASIDE = re.compile(
     r"|(mkl|mkldnn|dnnl|openblas|warp).*\.dll"
 )
 
+# NVIDIA's libraries that CuPy before 9 carried along: nine tenths of the wheel, and none of CuPy's code.
+CARRIED_BY_CUPY = re.compile(r"cupy/(_lib|\.data)/.*")
+
 
 def observe(
     index: WheelIndex, wheel: WheelFile, libraries: dict[str, str | None], *, tensorrt: bool
@@ -86,7 +89,7 @@ def worth_observing(libraries: dict[str, str | None]) -> dict[str, str | None]:
     return {
         member: sha256
         for member, sha256 in libraries.items()
-        if not SET_ASIDE.fullmatch(Path(member).name)
+        if not (SET_ASIDE.fullmatch(Path(member).name) or CARRIED_BY_CUPY.fullmatch(member))
     }
 
 

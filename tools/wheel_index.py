@@ -158,6 +158,15 @@ class RangeFile(io.RawIOBase):
         return len(data)
 
 
+def preference(wheel: WheelFile) -> tuple[Any, ...]:
+    """Order the wheels of one release for one platform as pip does: what it would install comes last.
+
+    The newer platform tag counts first, then the build number of a wheel that was published again.
+    """
+    build = parse_wheel_filename(wheel.filename)[2]
+    return max(wheel.platform_tags), build, wheel.filename
+
+
 def read_text(archive: zipfile.ZipFile, member: str) -> str:
     """Return a member as text."""
     return archive.read(member).decode("utf-8", "replace")

@@ -15,7 +15,9 @@ from tools.wheel_index import WheelFile, WheelIndex
 
 NVIDIA_PREFIXES = ("nvidia-", "cuda-", "tensorrt")
 # What breaks a framework in the field when it is too new or too old, and a framework's own parts.
-BOUNDS = re.compile(r"numpy|protobuf|keras|tf-keras|jaxlib|jax-cuda\d+-(pjrt|plugin)|tensorflow")
+BOUNDS = re.compile(
+    r"numpy|protobuf|keras|tf-keras|typing-extensions|ml-dtypes|jaxlib|jax-cuda\d+-(pjrt|plugin)|tensorflow"
+)
 # A wheel of 2 kB that only requires another distribution of the same version, which holds the build.
 DELEGATES = ("tensorflow-intel", "tensorflow-cpu-aws", "tensorflow-macos")
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import __version__
-from gpudoctor.candidates import told
+from gpudoctor.candidates import elsewhere, told
 from gpudoctor.candidates.changes import KINDS, Changes
 from gpudoctor.candidates.ground import Ground, capabilities, ground_of
 from gpudoctor.candidates.images import images_of
@@ -92,7 +92,8 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
         changes=_changes(snapshot, database, asked, judge, alone if not explained or asked.may_change else
                          _refused(explained), is_set=is_set, is_lost=not offered),
         conflict=() if offered or not wishes or asked.image else _conflict(wishes, fitting, alone, judge),
-        last=tuple(_last(helpless, judge.base)), unserved=tuple(_unserved(helpless, judge.base)))
+        last=tuple(_last(helpless, judge.base)), unserved=tuple(_unserved(helpless, judge.base)),
+        hints=() if offered else tuple(elsewhere.hints([wish.framework for wish in wanted], judge.base)))
 
 
 def _listed(wish: Wish, base: Ground, asked: Asked) -> list[Stack]:

@@ -78,9 +78,14 @@ class Changes:
         if len(group) == 1:
             return next(self._fitting(judge, group[0], above), ())
         newest = tuple(one for name in group for one, in itertools.islice(self._fitting(judge, name, ()), 1))
-        if len(newest) < len(group) or judge.fits(*newest):  # mostly so; then no other need be looked at
-            return newest if len(newest) == len(group) and _newness(newest) > _newness(above) else ()
-        fitting = {name: [one for one, in self._fitting(judge, name, ())] for name in group}
+        if len(newest) < len(group) or not _newness(newest) > _newness(above):
+            return ()
+        if judge.fits(*newest):  # mostly so; then no other need be looked at
+            return newest
+        firsts = itertools.takewhile(  # with an older one no set can be newer than `above`
+            lambda one: _newness((*one, *newest[1:])) > _newness(above), self._fitting(judge, group[0], ()))
+        fitting = {group[0]: [one for one, in firsts],
+                   **{name: [one for one, in self._fitting(judge, name, ())] for name in group[1:]}}
         sets = chosen_sets([Wish(framework=name) for name in group], fitting, judge)
         best = next((stacks for stacks, fits in sets if fits), ())
         return best if _newness(best) > _newness(above) else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gpudoctor import versions
 from gpudoctor.assume import lay
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_records, as_texts
@@ -19,7 +20,7 @@ _FOLDER = "/usr/local/cuda-{version}"  # where NVIDIA's own packages and install
 
 @frozen
 class Toolkit:
-    """The toolkit for a stack: its version, which the name of its runtime tells, and the libraries opened.
+    """The toolkit for a stack: the version that it was built with, and the libraries that it opens.
 
     `cudnn_floor` is the oldest cuDNN that will do, where that is known.
     """
@@ -41,8 +42,8 @@ class Toolkit:
         if cudnn and self.cudnn_floor is not None:
             cudnn += f" ({self.cudnn_floor} or newer)"
         name = f"{self.stack.framework} {self.stack.version}"
-        return (f"{name} brings no CUDA libraries, and no package has them: install CUDA "
-                f"{self.version}{cudnn} so that {self.folder} holds {', '.join(self.libraries)}")
+        return (f"{name} brings no CUDA libraries, and no package has them that would suit: "
+                f"install CUDA {self.version}{cudnn} so that {self.folder} holds {', '.join(self.libraries)}")
 
 
 def wanted(stacks: Sequence[Stack], frameworks: Sequence[Subject]) -> Toolkit | None:
@@ -51,12 +52,23 @@ def wanted(stacks: Sequence[Stack], frameworks: Sequence[Subject]) -> Toolkit | 
                if isinstance(fact := subject.fact("framework.libraries_missing"), Known) and fact.value}
     for stack in stacks:
         opened = as_texts(stack.row.get("loads"))
-        version = next((match[1] for name in opened if (match := _RUNTIME.match(name))), None)
+        version = next((_version(match[1], stack) for name in opened
+                        if (match := _RUNTIME.match(name))), None)
         if stack.framework in missing and version is not None and not stack.row.get("requires_nvidia"):
             floor = missing[stack.framework].fact("framework.cudnn_floor")
             return Toolkit(stack=stack, version=version, libraries=opened,
                            cudnn_floor=str(floor.value) if isinstance(floor, Known) else None)
     return None
+
+
+def _version(named: str, stack: Stack) -> str:
+    """Return the release's CUDA: what its build says, unless the runtime's name tells more or another one.
+
+    All of CUDA 11 has a runtime called 11.0, and 11.0 itself lacks libraries that builds for 11.2 open.
+    """
+    stated = str(stack.row.get("cuda", named))
+    runtime, built = versions.parse(named), versions.parse(stated)
+    return stated if built.major == runtime.major and built > runtime else named
 
 
 def laid(snapshot: Snapshot, toolkit: Toolkit, tables: Tables) -> Snapshot:

@@ -13,6 +13,9 @@ class Asked:
     python: str | None = None
     kernel: str | None = None
     pid: int | None = None
+    image: str | None = None
+    container: str | None = None
+    pull: bool = False
     recorded: str | None = None
     depth: str = "smoke"
     timeout: float = 20.0

@@ -16,6 +16,9 @@ def check(
     python: parameters.Python = None,
     kernel: parameters.KernelName = None,
     pid: parameters.ProcessNumber = None,
+    image: parameters.Image = None,
+    container: parameters.RunningContainer = None,
+    pull: parameters.Pull = False,
     from_: parameters.Recorded = None,
     depth: parameters.HowDeep = Depth.SMOKE,
     timeout: parameters.Timeout = 20.0,
@@ -39,9 +42,9 @@ def check(
     Example: gpudoctor check --python .venv/bin/python
     """
     asked = Asked(
-        given=parameters.given(context), python=python, kernel=kernel, pid=pid, recorded=from_,
-        depth=depth.value, timeout=timeout, gpu=tuple(gpu or ()), stages=tuple(stages or ()),
-        smoke_timeout=smoke_timeout, format=format_.value, output=output, fail_on=fail_on.value,
-        allow_undecided=allow_undecided, require=tuple(require_ or ()), assume=tuple(assume or ()),
-        rules=rules, verbose=verbose)
+        given=parameters.given(context), python=python, kernel=kernel, pid=pid, image=image,
+        container=container, pull=pull, recorded=from_, depth=depth.value, timeout=timeout,
+        gpu=tuple(gpu or ()), stages=tuple(stages or ()), smoke_timeout=smoke_timeout, format=format_.value,
+        output=output, fail_on=fail_on.value, allow_undecided=allow_undecided, require=tuple(require_ or ()),
+        assume=tuple(assume or ()), rules=rules, verbose=verbose)
     raise typer.Exit(checking.check(asked))

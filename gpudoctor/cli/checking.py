@@ -31,6 +31,10 @@ def check(asked: Asked) -> int:
 
 def look(asked: Asked, watch: Stopwatch) -> tuple[Judge, Report]:
     """Return the report on what was asked about, and who judged it."""
+    if asked.image is not None or asked.container is not None:
+        from gpudoctor.cli import containers
+
+        return containers.look(asked, watch)
     return look_here(asked, watch) if asked.recorded is None else _look_at_recorded(asked, watch)
 
 

@@ -22,7 +22,8 @@ class Base(str, Enum):
 def dockerfile(
     framework: Annotated[list[str] | None, typer.Option(
         "--framework", metavar="NAME[==VERSION]",
-        help="What is to run in it, such as tensorflow==2.20.*; repeated: a set in one environment.")] = None,
+        help="What is to run in it, such as tensorflow==2.20.*; repeated: a set in one environment "
+             "(default: what the environment holds, else tensorflow).")] = None,
     base: Annotated[Base, typer.Option(
         help="Build on TensorFlow's images, NVIDIA's (NGC), nvidia/cuda, or python:...-slim with "
              "wheels.")] = Base.PYTHON_SLIM,

@@ -63,6 +63,8 @@ def dockerfile(wish: Wish) -> int:
         _say_nothing_fits(chosen)
         return EXIT_NOTHING
     _write(_texts(chosen, wanted, wish, options, database), wish)
+    if not wanted.wishes:
+        sys.stderr.write(f"gpudoctor: for {_frameworks(chosen)}, as no --framework was named\n")
     if wish.wheel is None and has_preflight(chosen):
         sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
                          "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
@@ -82,7 +84,19 @@ def _options(wish: Wish) -> Options:
     options = Options(name=wish.tag, file=file if file != "-" else "Dockerfile", wheel=wish.wheel,
                       buildkit=wish.buildkit, allow_undecided=wish.allow_undecided)
     options.checked()
+    _refuse_absent_wheel(wish)
     return options
+
+
+def _refuse_absent_wheel(wish: Wish) -> None:
+    """Raise `InputError` for a wheel that the build would look for beside the Dockerfile in vain."""
+    if wish.wheel is None or wish.output is None or wish.output == "-":
+        return  # where standard output ends is not known
+    beside = os.path.join(os.path.dirname(os.path.abspath(wish.output)), wish.wheel)
+    there = Host().entry(beside)
+    if not (isinstance(there, Entry) and there.kind is Kind.FILE):
+        raise InputError(f"--gpudoctor {wish.wheel}: there is no such file beside the Dockerfile "
+                         f"({printable(os.path.dirname(beside), 2000)}); nothing is written")
 
 
 def _texts(chosen: Chosen, wanted: Wanted, wish: Wish, options: Options,
@@ -117,6 +131,11 @@ def _refuse_other(path: str, text: str, *, force: bool) -> None:
     old = Host().read_bytes(os.path.abspath(path), limit_bytes=_MOST_BYTES)
     if not isinstance(old, Data) or old.data != text.encode("utf-8", "backslashreplace"):
         raise InputError(f"{path}: is there already and holds something else; --force replaces it")
+
+
+def _frameworks(chosen: Chosen) -> str:
+    names = (chosen.candidate.framework, *(member.framework for member in chosen.candidate.beside))
+    return " and ".join(names)
 
 
 def _say_nothing_fits(nothing: Nothing) -> None:

@@ -12,7 +12,7 @@ from gpudoctor.cli.parameters import FailOn, Format
 
 def lint(
     files: Annotated[list[str], typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="Dockerfile, requirements*.txt, pyproject.toml, Pipfile, environment.yml, compose.yaml or "
              "a pod.")],
     gpu: Annotated[bool, typer.Option(

@@ -47,6 +47,12 @@ KernelName = Annotated[str | None, typer.Option(
 ProcessNumber = Annotated[int | None, typer.Option(
     metavar="N", min=1, help="Examine a running process: its interpreter, environment and root.")]
 
+Image = Annotated[str | None, typer.Option(
+    metavar="IMAGE", help="Examine a container image: what a container of it would see on this machine.")]
+RunningContainer = Annotated[str | None, typer.Option(
+    metavar="ID", help="Examine a running container; nothing is written in it (default: --depth static).")]
+Pull = Annotated[bool, typer.Option("--pull", help="Fetch the image first; else it must be there.")]
+
 Python = Annotated[str | None, typer.Option(
     metavar="PYTHON", help="The interpreter to examine (default: the active environment's).")]
 Recorded = Annotated[str | None, typer.Option(

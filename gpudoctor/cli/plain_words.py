@@ -31,11 +31,11 @@ class Grammar:
 _FORMAT, _FAIL_ON = ("format", ("text", "json")), ("fail_on", ("error", "warning", "info"))
 CHECK = Grammar(
     texts={"--python": "python", "--kernel": "kernel", "--from": "recorded", "--rules": "rules",
-           "--output": "output", "-o": "output"},
+           "--image": "image", "--container": "container", "--output": "output", "-o": "output"},
     lists={"--gpu": "gpu", "--stages": "stages", "--require": "require", "--assume": "assume"},
     choices={"--depth": ("depth", ("static", "import", "smoke")), "--format": _FORMAT, "--fail-on": _FAIL_ON},
     numbers={"--timeout": ("timeout", 0.1, 3600), "--smoke-timeout": ("smoke_timeout", 1, 86400)},
-    flags={"--allow-undecided": "allow_undecided"},
+    flags={"--allow-undecided": "allow_undecided", "--pull": "pull"},
     counted={"-v": ("verbose", 1), "-vv": ("verbose", 2), "--verbose": ("verbose", 1)},
     words=None,
 )

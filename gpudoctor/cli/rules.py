@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudoctor.cli import showing, streams
-from gpudoctor.cli.errors import InputError, UsageError
+from gpudoctor.cli.errors import UsageError
 from gpudoctor.cli.nearest import did_you_mean
 from gpudoctor.cli.plain_values import Command, Group
 from gpudoctor.render import wrapped
@@ -70,7 +70,7 @@ def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's 
     found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
     if not found:
         hint = did_you_mean(identifier, (name for r in database.rules for name in (r.id, r.cause)))
-        raise InputError(f"there is no rule {printable(identifier, 80)}{hint}; "
+        raise UsageError(f"there is no rule {printable(identifier, 80)}{hint}; "
                          "`gpudoctor rules list` names them all")
     text = "\n".join(page_text(rule) for rule in found) + f"\n{_origin(database)}\n"
     streams.say(showing.fitted(text, wrapped.page))

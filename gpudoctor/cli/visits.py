@@ -15,7 +15,8 @@ from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.showing import refuse_lost_output
 from gpudoctor.transports import local
 
-_LOOKED_AT = ("--from", "--python", "--kernel", "--pid")
+_LOOKED_AT = ("--from", "--python", "--kernel", "--pid", "--image", "--container")
+_CONTAINERS = ("--image", "--container")
 _HOW_TO_LOOK = ("--depth", "--gpu", "--stages", "--smoke-timeout")
 _HOW_TO_RUN = ("--gpu", "--stages", "--smoke-timeout")
 
@@ -29,17 +30,31 @@ def refuse(given: Collection[str], depth: str, output: str | None) -> None:
 def _refuse_clashes(given: Collection[str], depth: str) -> None:
     """Refuse two things to look at, and how to look at what is recorded, assumed or not to be run."""
     looked_at = [name for name in _LOOKED_AT if name in given]
+    in_container = next((name for name in _CONTAINERS if name in given), None)
+    if in_container is not None and "--python" in given:
+        looked_at.remove("--python")  # there it says which of those inside
     how = [name for name in _HOW_TO_LOOK if name in given]
     clash = [*looked_at, *how] if "--from" in given else looked_at
     if len(clash) > 1:
         why = "a recorded snapshot is judged as it is" if "--from" in given else "each says what to look at"
         raise UsageError(f"{clash[0]} and {clash[1]} exclude one another: {why}")
+    _refuse_for_containers(given, in_container)
     running = [name for name in how if name in _HOW_TO_RUN]
     if running and depth != "smoke":
         raise UsageError(f"{running[0]} is for --depth smoke; at depth {depth} no framework is run")
     if running and "--assume" in given:
         raise UsageError(f"{running[0]} and --assume exclude one another: nothing is run on a machine that "
                          "is partly assumed")
+
+
+def _refuse_for_containers(given: Collection[str], in_container: str | None) -> None:
+    """Refuse what the payload in a container does not choose, and pulling where no image is named."""
+    chosen = next((name for name in ("--gpu", "--stages") if name in given), None)
+    if in_container is not None and chosen is not None:
+        raise UsageError(f"{chosen} and {in_container} exclude one another: in a container every stage is "
+                         "run on the first card")
+    if "--pull" in given and "--image" not in given:
+        raise UsageError("--pull fetches the image that --image names")
 
 
 def visit_here(python: str | None, depth: str, timeout_seconds: float, kernel: str | None = None,

@@ -69,22 +69,24 @@ def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:
     name = canonicalize_name(requirement.name)
     for row in table.rows:
         if row["distribution"] == name:
-            version = _within(row, requirement.specifier)
+            version = _within(str(row["since"]), str(row["version"]), str(requirement.specifier))
             if version is not None:
                 found.append((row, version))
     return max(found, key=lambda pair: versions.parse(pair[1]), default=None)
 
 
-def _within(row: Row, specifiers: SpecifierSet) -> str | None:
-    """Return the newest version known to be in a row's range that satisfies the specifiers.
+@lru_cache(maxsize=4096)  # of hundreds of candidates most ask for the same
+def _within(first: str, last: str, bounds: str) -> str | None:
+    """Return the newest version known to be in a row's range that is within the bounds.
 
-    Known are the ends of the range and what the specifiers themselves name.
+    Known are the ends of the range and what the bounds themselves name.
     """
-    since, until = (versions.parse(str(row[column])) for column in ("since", "version"))
+    specifiers = SpecifierSet(bounds)
+    since, until = versions.parse(first), versions.parse(last)
     named = [specifier.version.removesuffix(".*") for specifier in specifiers]
     known = [
         text
-        for text in (str(row["since"]), str(row["version"]), *named)
+        for text in (first, last, *named)
         if since <= versions.parse(text) <= until and specifiers.contains(text)
     ]
     return max(known, key=versions.parse, default=None)

@@ -146,6 +146,14 @@ def _jax(platform: str, tables: Tables) -> Iterator[Stack]:
         plugin = published.jax_part(f"jax-cuda{match[1]}-plugin", version, platform, tables)
         if plugin is not None:
             own = {name: plugin[name] for name in ("python", "requires_nvidia") if name in plugin}
+            own["requires"] = _asked_by_jax(version, platform, tables)
             whole = f"jax[{extra}]=={version}"
             yield Stack(framework="jax", version=version, release=whole, requirement=whole, extra=extra,
                         row={**row, **own})
+
+
+def _asked_by_jax(version: str, platform: str, tables: Tables) -> tuple[str, ...]:
+    """Return what jax and jaxlib ask for, which the plugin's wheel does not repeat."""
+    rows = (published.jax_part("jax", version, "any", tables),
+            published.jax_part("jaxlib", version, platform, tables))
+    return tuple(dict.fromkeys(text for row in rows if row for text in as_texts(row.get("requires"))))

@@ -12,6 +12,7 @@ from gpudoctor.candidates.together import rule_of
 from gpudoctor.derive.requirements import Requirement
 from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.dockerfiles.bases import PythonImage, end_of_python, python_images
+from gpudoctor.dockerfiles.compiler import with_compiler
 from gpudoctor.dockerfiles.cuda_base import on_cuda
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, System, inside
 from gpudoctor.engine import evaluate
@@ -141,7 +142,7 @@ def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
                       and brings_libraries(one, said.ground.platform, database.tables)), None)
         if offer is not None:
             return Chosen(base="python-slim", image=image.reference, python=image.system.python,
-                          candidate=offer, said=said)
+                          candidate=with_compiler(offer, image.system.python_minor, database), said=said)
         first = first or _without_offers(snapshot, image.system, database, wanted)
     return Nothing(said=first)
 
@@ -210,7 +211,7 @@ def _on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chos
     if image is None:
         return Nothing(said=replace(said, exit_code=EXIT_NOTHING))
     return Chosen(base="cuda", image=image.reference, python=image.system.python,
-                  candidate=said.candidates[0], said=said)
+                  candidate=with_compiler(said.candidates[0], image.system.python_minor, database), said=said)
 
 
 # -- images with a framework ---------------------------------------------------------------------------------

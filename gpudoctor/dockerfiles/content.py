@@ -10,7 +10,7 @@ from gpudoctor import __version__, versions
 from gpudoctor.dockerfiles import lines
 from gpudoctor.dockerfiles.bases import rows
 from gpudoctor.dockerfiles.choice import Chosen
-from gpudoctor.dockerfiles.cuda_base import COMPILER
+from gpudoctor.dockerfiles.compiler import lacks_libdevice
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, PYTHON
 from gpudoctor.dockerfiles.lines import Line
 from gpudoctor.frozen import frozen
@@ -69,12 +69,6 @@ def has_preflight(chosen: Chosen) -> bool:
 def shares_memory(chosen: Chosen) -> bool:
     """Say whether processes will share data: workers of a framework, or NCCL between cards."""
     return bool(_names(chosen.candidate) & _SHARING) or len(chosen.said.ground.cards) > 1
-
-
-def lacks_libdevice(one: Candidate) -> bool:
-    """Say whether XLA will look in vain for what its releases bring by an extra or a package."""
-    words = one.commands[0] if one.kind == "pip" else COMPILER
-    return one.framework == "tensorflow" and "[and-cuda]" not in words and COMPILER not in words
 
 
 def _names(one: Candidate) -> set[str]:

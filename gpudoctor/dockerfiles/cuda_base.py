@@ -16,12 +16,12 @@ from gpudoctor.candidates.together import rule_of
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.dockerfiles.bases import compact, rows, system_of
+from gpudoctor.dockerfiles.compiler import COMPILER
 from gpudoctor.dockerfiles.inside import System, inside
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Fit, Recommendation, Rejection, RuleDatabase, Snapshot
 
 _KINDS = re.compile(r"runtime/(cudnn(\d*))\Z")
-COMPILER = "nvidia-cuda-nvcc"  # how the package with ptxas and libdevice begins, for each CUDA
 _OPTIONAL = "tensorflow"  # the framework whose CUDA packages are an extra, so that it can be had without
 
 

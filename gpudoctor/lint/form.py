@@ -18,6 +18,7 @@ from gpudoctor.skeleton import UNFINISHED
 
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
 DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+_UNDOCUMENTED = re.compile(r"^No documentation: *\S", re.MULTILINE)
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
 # Some are information, some about gpudoctor itself: what it foretold did not come true, its rules are old.
 # The last two are seen before anything failed: who shares no memory and starts no container never notices.
@@ -284,3 +285,6 @@ def _sources(rule: Rule) -> Iterator[str]:
             yield f"source {source.url!r} is neither https:// nor pypi:NAME==VERSION"
         elif not (source.accessed and DATED.match(source.accessed)):
             yield f"source {source.url} lacks the day it was read (accessed = \"YYYY-MM-DD\")"
+    if all(PINNED.match(one.url) for one in rule.source) and not _UNDOCUMENTED.search(rule.page):
+        yield ("wheels are its only sources: name a document, or say why there is none in a line "
+               "\"No documentation: ...\"")

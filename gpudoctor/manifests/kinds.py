@@ -6,7 +6,7 @@ import posixpath
 import re
 from dataclasses import replace
 
-from gpudoctor.manifests import conda, pyproject, requirements, services, stages, yaml_files
+from gpudoctor.manifests import conda, locks, pyproject, requirements, services, stages, yaml_files
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import ManifestError, Source
 from gpudoctor.manifests.statements import Build, Environment, Wish
@@ -15,6 +15,10 @@ __all__ = ["Reader", "environments"]
 
 _DOCKERFILE = re.compile(
     r"(?:.*[._-])?(?:dockerfile|containerfile)\Z|(?:dockerfile|containerfile)[._-].*\Z", re.IGNORECASE)
+# comments, ARG and then FROM: what a Dockerfile begins with, however it is called
+_FROM = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*|ARG[ \t][^\n]*)?\r?\n)*[ \t]*FROM[ \t]+"
+                   r"(?:--platform=\S+[ \t]+)?[\w./:@${}-]+[ \t]*"
+                   r"(?:AS[ \t]+\S+[ \t]*)?(?:\r?\n|\Z)", re.IGNORECASE)
 # a name that says that it is for a GPU; services of one compose file are not all for one
 _FOR_GPU = re.compile(
     r"(?<!no)(?<!non)[._-](?:gpu|cuda|cu1\d\d?)[\d.]*(?=[._-]|\Z)|\A(?:gpu|cuda)[._-]", re.IGNORECASE)
@@ -22,7 +26,8 @@ _OF_SERVICES = ("compose", "docker-compose")
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
 _OTHERS = (*_YAML, ".sh", ".md", ".toml")
-_KNOWN = "a Dockerfile, requirements*.txt, pyproject.toml, Pipfile, or YAML of compose, conda or Kubernetes"
+_KNOWN = ("a Dockerfile, requirements*.txt, pyproject.toml, Pipfile, a lock of uv or poetry, or YAML of "
+          "compose, conda or Kubernetes")
 
 
 def environments(source: Source, reader: Reader, build: Build | None = None) -> list[Environment]:
@@ -42,11 +47,16 @@ def _of_kind(name: str, source: Source, reader: Reader, build: Build | None) -> 
         listed = requirements.read(source, reader)
         return [Environment(name=name, place=source.place(0), in_container=False, asked=listed.asked,
                             unread=listed.unread)]
+    if locks.LOCKS.fullmatch(name):
+        return [locks.of_lock(source)]
     if name.endswith(".toml") or name == "Pipfile":
         return pyproject.of_pyproject(source)
     if name.endswith(_YAML):
         return _of_yaml(source, reader, build)
-    raise ManifestError(f"{source.file}: which kind of file is it? Its name is not that of {_KNOWN}")
+    if _FROM.match(source.text):
+        return stages.environments(source, reader, build)
+    raise ManifestError(f"{source.file}: which kind of file is it? Its name is not that of {_KNOWN}, and it "
+                        "does not begin with FROM")
 
 
 def _of_yaml(source: Source, reader: Reader, build: Build | None) -> list[Environment]:

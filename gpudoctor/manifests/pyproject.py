@@ -22,7 +22,7 @@ _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 _ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.\d+)\.\*|~=?\s*(3\.\d+)(?:\.\d+)?)\s*\Z")
 _KEY = re.compile(
     r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
-_UNREAD_TOOLS = (("pixi", "dependencies"), ("pixi", "pypi-dependencies"), ("hatch", "envs"))
+_OF_PIXI = ("dependencies", "pypi-dependencies", "feature", "target")
 _DEFAULT_GROUPS = ("dev", "main", "packages", "default")
 
 
@@ -49,19 +49,18 @@ class _Project:
     """A document with its tables of dependencies, in each of the dialects."""
 
     def __init__(self, source: Source) -> None:
-        self.document = _parsed(source)
+        self.document = parsed(source)
         self.finder = _Finder(source)
-        tool = _table(self.document.get("tool"))
-        self.project, self.poetry = _table(self.document.get("project")), _table(tool.get("poetry"))
-        self.uv = _table(tool.get("uv"))
+        tool = table(self.document.get("tool"))
+        self.project, self.poetry = table(self.document.get("project")), table(tool.get("poetry"))
+        self.uv = table(tool.get("uv"))
         listed = self.finder.asked(self.project.get("dependencies"))
         listed += self.finder.poetry(self.poetry.get("dependencies"))
         listed += self.finder.poetry(self.document.get("packages"))
         self.common = self._indexed(listed)
-        stated = (self.project.get("requires-python") or _table(self.poetry.get("dependencies")).get("python")
-                  or _table(self.document.get("requires")).get("python_version") or "")
-        match = _ONE_PYTHON.match(str(stated)) or re.match(r"()(3\.\d+)\Z", str(stated))
-        self.python = (match[1] or match[2]) if match else None
+        stated = (self.project.get("requires-python") or table(self.poetry.get("dependencies")).get("python")
+                  or table(self.document.get("requires")).get("python_version") or "")
+        self.python = one_python(str(stated))
 
     def unread(self) -> Iterator[Unread]:
         """Yield what says more of dependencies, and is not read."""
@@ -69,22 +68,29 @@ class _Project:
         if isinstance(dynamic, list) and "dependencies" in dynamic:
             yield Unread(why="the dependencies are dynamic: they stand elsewhere, and were not judged",
                          place=self.finder.key("dynamic"), of_framework=True)
-        tools = _table(self.document.get("tool"))
-        for name, part in _UNREAD_TOOLS:
-            if part in _table(tools.get(name)):
-                yield Unread(why=f"what tool.{name}.{part} asks for was not judged",
-                             place=self.finder.key(part), of_framework=True)
+        tools = table(self.document.get("tool"))
+        is_pixi = not tools and ("workspace" in self.document or "channels" in self.project)  # pixi.toml
+        for prefix, some in (("tool.pixi.", table(tools.get("pixi"))),
+                             ("", self.document if is_pixi else {})):
+            for part in _OF_PIXI:
+                if part in some:
+                    yield Unread(why=f"what {prefix}{part} asks for was not judged",
+                                 place=self.finder.key(part), of_framework=True)
 
     def groups(self) -> dict[str, tuple[Asked, ...]]:
         """Return each extra and each group, with those that it takes in."""
         found = {name: self.finder.asked(listed)
-                 for name, listed in _table(self.project.get("optional-dependencies")).items()}
-        groups = _table(self.document.get("dependency-groups"))
+                 for name, listed in table(self.project.get("optional-dependencies")).items()}
+        groups = table(self.document.get("dependency-groups"))
         own = {name: self.finder.asked(listed) for name, listed in groups.items()}
         for name in groups:
             found[name] = (*found.get(name, ()), *_with_included(name, groups, own, set()))
-        for name, table in _table(self.poetry.get("group")).items():
-            found[name] = (*found.get(name, ()), *self.finder.poetry(_table(table).get("dependencies")))
+        for name, group in table(self.poetry.get("group")).items():
+            found[name] = (*found.get(name, ()), *self.finder.poetry(table(group).get("dependencies")))
+        hatch = table(table(self.document.get("tool")).get("hatch"))
+        for name, one in table(hatch.get("envs")).items():
+            found[f"hatch {name}"] = tuple(asked for key in ("dependencies", "extra-dependencies")
+                                           for asked in self.finder.asked(table(one).get(key)))
         for listed in (self.poetry.get("dev-dependencies"), self.document.get("dev-packages"),
                        self.uv.get("dev-dependencies")):
             more = self.finder.asked(listed) if isinstance(listed, list) else self.finder.poetry(listed)
@@ -95,10 +101,10 @@ class _Project:
     def _indexed(self, listed: tuple[Asked, ...]) -> tuple[Asked, ...]:
         """Return requirements with the index that uv or poetry is told to take each from."""
         addresses = {str(one.get("name")): str(one.get("url")) for one in (
-            *_tables(self.uv.get("index")), *_tables(self.poetry.get("source")),
-            *_tables(self.document.get("source")))}
+            *tables(self.uv.get("index")), *tables(self.poetry.get("source")),
+            *tables(self.document.get("source")))}
         pinned = {name.lower().replace("_", "-"): str(one["index"]) for name, some in (
-            _table(self.uv.get("sources"))).items() for one in _tables(some) if "index" in one}
+            table(self.uv.get("sources"))).items() for one in tables(some) if "index" in one}
         return tuple(replace(one, tool="uv", index=addresses[name], build="") if (name := next(
             (pinned.get(requirement.name.lower().replace("_", "-"), "") or one.build
              for requirement in planned.parse((one.text,))), "")) in addresses else replace(one, build="")
@@ -109,12 +115,13 @@ def _with_included(name: str, groups: Mapping[str, Any], own: Mapping[str, tuple
                    ) -> tuple[Asked, ...]:
     """Return a group with those that it includes, each once."""
     seen.add(name)
-    included = [str(one["include-group"]) for one in _tables(groups[name]) if "include-group" in one]
+    included = [str(one["include-group"]) for one in tables(groups[name]) if "include-group" in one]
     return (*own[name], *(asked for other in included if other in own and other not in seen
                           for asked in _with_included(other, groups, own, seen)))
 
 
-def _parsed(source: Source) -> Mapping[str, Any]:
+def parsed(source: Source) -> Mapping[str, Any]:
+    """Return the document of a file of TOML; raise `ManifestError`."""
     try:
         return tomllib.loads(source.text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -124,11 +131,19 @@ def _parsed(source: Source) -> Mapping[str, Any]:
         raise ManifestError(f"{source.file}{place}: is no TOML: {said}") from None
 
 
-def _table(value: object) -> Mapping[str, Any]:
+def table(value: object) -> Mapping[str, Any]:
+    """Return a table, an empty one for what is none."""
     return value if isinstance(value, dict) else {}
 
 
-def _tables(value: object) -> list[Mapping[str, Any]]:
+def one_python(stated: str) -> str | None:
+    """Return the minor release of Python that bounds leave, None where they leave several."""
+    match = _ONE_PYTHON.match(stated) or re.match(r"()(3\.\d+)\Z", stated)
+    return (match[1] or match[2]) if match else None
+
+
+def tables(value: object) -> list[Mapping[str, Any]]:
+    """Return the tables of a list, or the one that stands in its place."""
     listed = value if isinstance(value, list) else [value]
     return [one for one in listed if isinstance(one, dict)]
 
@@ -147,23 +162,23 @@ class _Finder:
         """Return the requirements of a list."""
         return tuple(self._listed(listed if isinstance(listed, list) else []))
 
-    def poetry(self, table: object) -> tuple[Asked, ...]:
+    def poetry(self, listed: object) -> tuple[Asked, ...]:
         """Return the requirements of a table from names to bounds, in the words of poetry and pipenv.
 
         `build` holds the name of the source that one is to come from, until that has its address.
         """
-        return tuple(self._bounds(_table(table)))
+        return tuple(self._bounds(table(listed)))
 
-    def _bounds(self, table: Mapping[str, Any]) -> Iterator[Asked]:
-        for name, some in table.items():
+    def _bounds(self, bounds: Mapping[str, Any]) -> Iterator[Asked]:
+        for name, some in bounds.items():
             for one in some if isinstance(some, list) else [some]:
                 given = one if isinstance(one, dict) else {"version": one}
                 if name.lower() == "python" or not {"git", "path", "url", "file"}.isdisjoint(given):
                     continue
                 extras = given.get("extras")
                 extra = ",".join(str(each) for each in extras) if isinstance(extras, list) else ""
-                bounds = _bound_of(str(given.get("version", "*")))
-                text = f"{name}{f'[{extra}]' if extra else ''}{bounds}"
+                bound = _bound_of(str(given.get("version", "*")))
+                text = f"{name}{f'[{extra}]' if extra else ''}{bound}"
                 if not any(True for _ in planned.parse((text,))):
                     raise self.source.error(self.key(name).start, f"{text[:60]!r} is no requirement")
                 yield Asked(text=text, place=self.key(name), rewritable=False,

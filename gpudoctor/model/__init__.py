@@ -5,7 +5,7 @@ Facts describe a machine; a `Snapshot` holds them; `Rule` pages judge them; a `R
 
 from gpudoctor.model.course import Course, Skip
 from gpudoctor.model.recommendation import (
-    Candidate, CardSummary, Change, Fit, Ground, LastStack, Member, Recommendation, Rejection, Unserved,
+    Candidate, CardSummary, Change, Fit, Ground, Hint, LastStack, Member, Recommendation, Rejection, Unserved,
 )
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
@@ -18,7 +18,7 @@ from gpudoctor.model.snapshot import (
 
 __all__ = [
     "Absent", "Ask", "Candidate", "CardSummary", "Case", "Certainty", "Change", "Condition", "Course",
-    "Detect", "Effect", "Evidence", "Fact", "Facts", "Finding", "Fit", "Fix", "FixKind", "Ground",
+    "Detect", "Effect", "Evidence", "Fact", "Facts", "Finding", "Fit", "Fix", "FixKind", "Ground", "Hint",
     "Judgement", "Known", "LastStack", "Member", "Operand", "Operator", "ProbeRun", "Recommendation",
     "Record", "Rejection", "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity",
     "Skip", "Snapshot", "Source", "Suspect", "SymptomExample", "SymptomPattern", "Table", "Tables",

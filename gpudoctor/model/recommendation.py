@@ -133,8 +133,19 @@ class Ground:
 
 
 @frozen
+class Hint:
+    """A next step in words, with the command for it, if there is one."""
+
+    words: str
+    command: str = ""
+
+
+@frozen
 class Recommendation:
-    """What `gpudoctor recommend` says, complete. `conflict` is the smallest set that nothing fits."""
+    """What `gpudoctor recommend` says, complete. `conflict` is the smallest set that nothing fits.
+
+    `hints` are next steps where there is no card.
+    """
 
     tool_version: str
     rules_version: str
@@ -148,3 +159,4 @@ class Recommendation:
     conflict: tuple[str, ...] = ()
     last: tuple[LastStack, ...] = ()
     unserved: tuple[Unserved, ...] = ()
+    hints: tuple[Hint, ...] = ()

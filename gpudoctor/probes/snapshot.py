@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Fact, Facts, Known, ProbeRun, Record, Scope, Snapshot, Unknown, Value
 from gpudoctor.probes import (
-    container, cuda, driver, environment, frameworks, gpus, loader, nvml, process, python, smoke, stages,
-    system, toolkit,
+    container, cuda, driver, environment, frameworks, gpus, image, loader, nvml, process, python, smoke,
+    stages, system, toolkit,
 )
 from gpudoctor.probes.raw import NOT_COLLECTED, Answer, RawDocument
 
@@ -21,7 +21,7 @@ _READERS: Mapping[str, tuple[str, Callable[[Answer], dict[str, Fact]]]] = {
     "system": ("system", system.read), "driver": ("driver", driver.read), "nvml": ("nvml", nvml.read),
     "container": ("container", container.read), "toolkit": ("toolkit", toolkit.read),
     "loader": ("loader", loader.read), "environment": ("environment", environment.read),
-    "process": ("process", process.read),
+    "process": ("process", process.read), "image": ("image", image.read),
     "python": ("frameworks", python.read), "cuda": ("cuda", cuda.read), "smoke": ("smoke", smoke.read),
 }
 
@@ -67,6 +67,6 @@ def _files(system_files: Fact | None, patient: Answer) -> Fact:
 
 
 def _runs(raw: RawDocument) -> Iterator[ProbeRun]:
-    for name in (*COLLECTORS, *(name for name in ("process",) if name in raw)):
+    for name in (*COLLECTORS, *(name for name in ("process", "image") if name in raw)):
         answer = raw.get(name, _NOT_RUN if name == "stages" else NOT_COLLECTED)
         yield ProbeRun(probe=name, outcome=answer.outcome, seconds=answer.seconds, detail=answer.detail)

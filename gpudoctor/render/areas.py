@@ -17,6 +17,10 @@ def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     host = snapshot.host
     if isinstance(host.get("process.id"), Known):
         yield "process", _process(host)
+    if isinstance(host.get("image.reference"), Known):
+        yield "image", _image(host)
+    if isinstance(host.get("image.trouble"), Known):
+        return  # nothing else was looked at
     yield "system", _system(host)
     yield "driver", _driver(host)
     yield "cards", _cards(snapshot)
@@ -52,6 +56,19 @@ def _process(host: Facts) -> str:
     said = (f"{_said(host, 'process.id')}: {_said(host, 'process.command')}; its environment is seen as it "
             f"started, later changes to it are not")
     return said + (f"; updated under its feet, start it anew: {', '.join(gone)}" if gone else "")
+
+
+def _image(host: Facts) -> str:
+    what = "a running container" if _value(host, "image.is_running") else "a container of it"
+    request = {"nvidia": "with --gpus all", "cdi": "with the GPU as CDI device nvidia.com/gpu=all"}.get(
+        str(_value(host, "image.gpu_request")), "")
+    names = ("image.engine", "image.engine_version")
+    engine = " ".join(str(value) for name in names if (value := _value(host, name)))
+    if _value(host, "image.trouble") is not None:
+        return f"{_said(host, 'image.reference')}: not examined ({_said(host, 'image.trouble_said')})"
+    if not request and not _value(host, "image.is_running"):
+        request = "without a GPU; what is said of driver and cards is the machine's own"
+    return f"{_said(host, 'image.reference')}: {what} on {engine} {request}".rstrip()
 
 
 def _system(host: Facts) -> str:

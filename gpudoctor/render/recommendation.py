@@ -130,16 +130,38 @@ def _list(names: Sequence[str], framework: str) -> str:
 def _rejected(page: Sheet, said: Recommendation) -> None:
     """Write by which rule newer releases than those that fit are kept away; all, where none fits."""
     groups: dict[tuple[str, str], list[Candidate]] = {}
+    faulty: dict[str, list[Candidate]] = {}
+    faults = {fault.rule for fault in said.ground.faults}
     for name, candidates in _by_framework(said.candidates).items():
         for one in _newer(candidates):
-            groups.setdefault((name, one.rejected_by[0].rule), []).append(one)
-    if groups:
+            rule = one.rejected_by[0].rule
+            if rule in faults:
+                faulty.setdefault(name, []).append(one)
+            else:
+                groups.setdefault((name, rule), []).append(one)
+    if groups or faulty:
         page.line()
         page.line(("NOT OFFERED", "bold"))
+    _faulty(page, faulty)
+    if faulty and said.exit_code != 0:  # nothing else matters before that is cured
+        groups = {key: some for key, some in groups.items() if key[0] not in faulty}
     for (name, rule), some in groups.items():
         shown = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one in some))
         _said(page, ("" if _JOINT in name else f"{name} ") + _list(shown, name), indent=2)
         _row(page, rule, some[0].rejected_by[0].message)
+
+
+def _faulty(page: Sheet, faulty: dict[str, list[Candidate]]) -> None:
+    """Write in one line what the machine's own fault keeps away, which the page began with."""
+    shown = []
+    for some in faulty.values():
+        names = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one in some))
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        shown.append(f"{names[0]}{more}")
+    if shown:
+        rules = dict.fromkeys(one.rejected_by[0].rule for some in faulty.values() for one in some)
+        _said(page, "; ".join(shown), indent=2)
+        _row(page, ", ".join(rules), "the fault above, whatever is installed")
 
 
 def _newer(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -198,6 +220,10 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
         _said(page, f"Nothing fits: {' and '.join(said.conflict)} do not go together.", indent=0)
     else:
         _said(page, "Nothing that these rules know fits this machine.", indent=0)
+    for hint in said.hints:
+        _said(page, hint.words, indent=0)
+        if hint.command:
+            page.line((f"    {printable(hint.command, 4000)}", "cyan"))
     for one in () if said.changes else said.last:
         cuda = f"CUDA {one.cuda}, " if one.cuda else ""
         code = "code for the cards here, PTX alone" if one.is_ptx else "code for the cards here"

@@ -69,6 +69,16 @@ def collect(visit: Visit, meanwhile: Callable[[], object] | None = None) -> RawD
     return raw
 
 
+def of_machine(environment: Mapping[str, str], timeout_seconds: float) -> RawDocument:
+    """Return what is the machine's and nobody's environment: its system, its driver and its cards."""
+    own = Visit(patient=Patient(executable=sys.executable, because="it is gpudoctor's own"), depth="static",
+                timeout_seconds=timeout_seconds, environment=environment)
+    reading = {name: _job(own, name, sys.executable, **request) for name, request
+               in _reading(own, sys.executable).items() if name in ("system", "driver", "container")}
+    not_run = _unasked("not-asked", "no kernel is run on the machine where an image is examined")
+    return {**_run(reading), **_run(_asking(own, sys.executable)), "smoke": not_run}
+
+
 def _asking(visit: Visit, interpreter: str) -> dict[str, Job]:
     return {"nvml": _job(visit, "nvml", _own(visit)), "cuda": _job(visit, "cuda", interpreter)}
 

@@ -160,6 +160,25 @@ def test_what_cannot_be_done_is_one_line(options: tuple[str, ...], exit_code: in
         assert word in run.stderr
 
 
+def test_a_wheel_that_is_not_beside_it_is_refused_before_anything_is_written(healthy: Path,
+                                                                             tmp_path: Path) -> None:
+    """The build stopped at COPY: the file that it names was never there."""
+    options = (*L4, "--framework", "torch", "--gpudoctor", WHEEL, "-o", str(tmp_path / "Dockerfile"))
+    refused = asked(healthy, *options)
+    assert (refused.returncode, refused.stdout, list(tmp_path.iterdir())) == (INPUT, "", [])
+    assert f"--gpudoctor {WHEEL}: there is no such file beside the Dockerfile ({tmp_path})" in refused.stderr
+    (tmp_path / WHEEL).touch()
+    assert asked(healthy, *options).returncode == SOMETHING
+
+
+def test_which_framework_was_taken_is_said_where_none_was_named(healthy: Path) -> None:
+    """It was TensorFlow without a word."""
+    silent, named = asked(healthy, *L4), asked(healthy, *L4, "--framework", "tensorflow")
+    assert "gpudoctor: for tensorflow, as no --framework was named\n" in silent.stderr
+    assert "no --framework was named" not in named.stderr
+    assert silent.stdout == named.stdout
+
+
 @pytest.mark.parametrize(("content", "words"), UNREADABLE_SNAPSHOTS)
 def test_a_snapshot_that_cannot_be_read_is_one_line(content: str, words: tuple[str, ...],
                                                     tmp_path: Path) -> None:

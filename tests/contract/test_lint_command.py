@@ -249,5 +249,5 @@ def test_without_pyyaml_it_says_what_to_install(tmp_path: Path) -> None:
 
     run = run_python(blocked, "lint", str(tmp_path / "compose.yaml"))
     assert (run.returncode, run.stdout) == (INPUT, "")
-    assert "gpudoctor-cli[lint]" in run.stderr
+    assert "pip install pyyaml" in run.stderr  # which works before and after gpudoctor is on an index
     assert run_python(blocked, "lint", str(tmp_path / "Dockerfile"), *ANY).returncode == HEALTHY

@@ -50,6 +50,9 @@ def document(run: Run) -> dict[str, Any]:
     ("kepler", ("--assume", "cc=3.0", "--assume", "driver=470.256.02")),
     ("kepler-torch", ("--assume", "cc=3.5", "--assume", "driver=470.256.02", "--framework", "torch")),
     ("why-another", (*L4, "--framework", "torch", "--why", "tensorflow")),
+    ("no-card", ("--assume", "cc=none", "--assume", "driver=none")),
+    ("no-card-amd", ("--assume", "cc=none", "--assume", "driver=none", "--framework", "jax",
+                     "--assume", "system.other_accelerators=amd")),
     ("no-driver", ("--assume", "driver=none", "--may-change", "driver")),
     ("conflict", (*L4, "--framework", "tensorflow==2.20.0", "--framework", "torch==2.15.0")),
 ])

@@ -127,9 +127,9 @@ def test_that_no_row_matches_is_said(where: list[str], said: str, rules: Path) -
     ("qqq", "there is no rule qqq; `gpudoctor rules list`"),
 ])
 def test_a_page_that_is_not_there_has_neighbours(name: str, said: str, rules: Path) -> None:
-    """Ids and causes are mistyped; the list of all is long."""
+    """Ids and causes are mistyped; the list of all is long. It is wrong usage, as an unknown table is."""
     run = run_gpudoctor("rules", "show", name, "--rules", str(rules))
-    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (INPUT, "", 1)
+    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (USAGE, "", 1)
     assert said in run.stderr
 
 

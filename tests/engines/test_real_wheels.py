@@ -26,7 +26,7 @@ IMAGE, BASE = "real:image", "gpudoctor-test/base:index"
 ROOM_GIB = 10
 GIB = 1 << 30
 _CERTIFICATES = "/etc/ssl/certs/of-the-index.pem"
-_DOCKERFILE = f"FROM gpudoctor-test/system\nCOPY certificates {_CERTIFICATES}\nCOPY pip.conf /etc/pip.conf\n"
+WITH_INDEX = f"FROM gpudoctor-test/system\nCOPY certificates {_CERTIFICATES}\nCOPY pip.conf /etc/pip.conf\n"
 
 
 def test_settings_of_pip_reach_the_image(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def build(engine: Engine, factory: pytest.TempPathFactory) -> None:
     base, beside = factory.mktemp("base"), factory.mktemp("beside")
     write_settings(base, pip_settings())
     engine.load_system("gpudoctor-test/system")
-    engine.build(_DOCKERFILE, base, BASE, {})
+    engine.build(WITH_INDEX, base, BASE, {})
     shutil.copy(own_wheel(factory.mktemp("own")), beside / WHEEL)
     text = written(FRAMEWORK)[0]
     # BuildKit, which does not copy each layer of gigabytes once more

@@ -17,7 +17,8 @@ from tests.hosts.looking import CUDA, DRIVER
 
 # What starts a child: the payload's own door, and the stand-alone payload, which tests/hosts breaks.
 # What befalls a stage's own helper is in tests/frameworks/test_stages_on_cpu.py, with a real Paddle.
-NO_CHILD_OF_CHECK = {"__main__", "standalone", "stage_peer"}
+# In containers: tests/engines/test_examined_images.py.
+NO_CHILD_OF_CHECK = {"__main__", "in_memory", "standalone", "stage_peer"}
 # They say what a code means, are asked of a code and not of a card, and their failure has a test of its own.
 ABOUT_CODES = {"cuGetErrorName", "cuGetErrorString", "nvmlErrorString"}
 

@@ -40,9 +40,10 @@ def unavailable() -> str:
 class Engine:
     """An engine in a folder; `run` asks it. Its images lie in memory unless there are gigabytes of them."""
 
-    def __init__(self, folder: Path, *, in_memory: bool = True) -> None:
+    def __init__(self, folder: Path, *, in_memory: bool = True, programs: Path | None = None) -> None:
         self._folder = folder
         self._in_memory = in_memory
+        self._programs = programs  # a folder that comes first on its PATH, where it looks for the toolkit
         self._socket = f"unix://{folder}/docker.sock"
         self._pid_file = folder / "dockerd.pid"
 
@@ -51,13 +52,15 @@ class Engine:
         mount = ["-t", "tmpfs", "-o", "size=3g", "gpudoctor-engine"] if self._in_memory else [
             "--bind", str(self._folder)]  # onto itself: what is mounted below goes with it
         _quietly(["mount", *mount, str(self._folder)])
+        search = os.environ["PATH"] if self._programs is None else f"{self._programs}:{os.environ['PATH']}"
         (self._folder / "daemon.json").write_text(json.dumps(_SETTINGS))
         with (self._folder / "dockerd.log").open("wb") as log:
             daemon = subprocess.Popen(
                 ["dockerd", "--host", self._socket, "--data-root", f"{self._folder}/data",
                  "--exec-root", f"{self._folder}/exec", "--pidfile", str(self._pid_file),
                  "--config-file", f"{self._folder}/daemon.json"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                env={**os.environ, "PATH": search})
         self._daemon = daemon
         until = time.monotonic() + START_SECONDS
         while self.run("version", check=False).returncode:
@@ -66,6 +69,15 @@ class Engine:
                 self.stop()
                 raise RuntimeError(f"dockerd does not answer: {said}")
             time.sleep(0.1)
+
+    @property
+    def address(self) -> str:
+        """Return where it listens, as DOCKER_HOST has it."""
+        return self._socket
+
+    def signal(self, number: int) -> None:
+        """Send the daemon a signal: SIGSTOP makes one that hangs."""
+        self._daemon.send_signal(number)
 
     def stop(self) -> None:
         """End it, and take its folder away."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpudoctor.compare import Change, differences
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
+from gpudoctor.share import share
 
 
 def known(value: object) -> Known:
@@ -28,6 +31,16 @@ def test_nothing_changed() -> None:
         gpus=(card("0000:01:00.0", memory_used_bytes=known(2)),),
     )
     assert differences(before, after) == ()
+
+
+def test_stand_ins_are_no_change() -> None:
+    """One that was made to be shared beside the plain one: each private folder was listed as changed."""
+    plain = Snapshot(host={"python.executable": known("/home/ana/venv/bin/python"),
+                           "driver.kernel_version": known("570.86.15")})
+    assert share(plain).host != plain.host
+    assert differences(share(plain), plain) == differences(plain, share(plain)) == ()
+    newer = replace(plain, host={**plain.host, "driver.kernel_version": known("575.51.03")})
+    assert [one.name for one in differences(share(plain), newer)] == ["driver.kernel_version"]
 
 
 def test_a_fact_that_changed() -> None:

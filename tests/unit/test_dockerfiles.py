@@ -119,17 +119,34 @@ def test_why_nothing_is_for_another_architecture(base: str, database: RuleDataba
     assert "GPD6020" in {one.rule for some in nothing.said.candidates for one in some.rejected_by}
 
 
-@pytest.mark.parametrize(("release", "base", "lacks"), [
-    ("tensorflow==2.15.1", "cuda", False), ("tensorflow==2.13.1", "cuda", True),
-    ("tensorflow==2.13.1", "python-slim", True), ("tensorflow==2.15.1", "python-slim", False),
-    ("tensorflow==2.17.0", "tensorflow", False), ("paddle==2.6.2", "cuda", False)])
-def test_what_xla_compiles_with_is_brought_or_missed_in_words(release: str, base: str, lacks: bool,
-                                                              database: RuleDatabase) -> None:
+@pytest.mark.parametrize(("release", "base", "brought"), [
+    ("tensorflow==2.15.1", "cuda", "nvidia-cuda-nvcc-cu12==12.2.140"),
+    ("tensorflow==2.13.1", "cuda", "nvidia-cuda-nvcc-cu11==11.8.89"),
+    ("tensorflow==2.13.1", "python-slim", "nvidia-cuda-nvcc-cu11==11.8.89"),
+    ("tensorflow==2.9.3", "cuda", "nvidia-cuda-nvcc-cu11==11.8.89"),
+    ("tensorflow==2.15.1", "python-slim", None),
+    ("tensorflow==2.17.0", "tensorflow", None), ("paddle==2.6.2", "cuda", None)])
+def test_what_xla_compiles_with_is_brought(release: str, base: str, brought: str | None,
+                                           database: RuleDatabase) -> None:
     """Runtime images have no libdevice: the image for TensorFlow on one stopped at its own look."""
     chosen = found(host(database, *L4, python__version="3.10.1"), database, frameworks=(release,), base=base)
     text = dockerfile(chosen, (), Options(), database)
-    assert ("needs ptxas and libdevice, which nothing here brings" in text) == lacks
-    assert ("nvidia-cuda-nvcc-cu12==12.2.140" in text) == ((release, base) == ("tensorflow==2.15.1", "cuda"))
+    assert "which nothing here brings" not in text
+    calls = [line for line in text.splitlines() if "-m pip install" in line and release in line]
+    assert [line for line in calls if brought is not None and brought in line] == (calls if brought else [])
+    needs_folder = brought is not None and "cu11" in brought
+    minor = ".".join((chosen.python or "").split(".")[:2])
+    told = f'XLA_FLAGS="--xla_gpu_cuda_data_dir=/opt/venv/lib/python{minor}/site-packages/nvidia'
+    assert (told in text) == needs_folder
+
+
+def test_without_a_package_for_its_cuda_the_file_says_what_is_missing(database: RuleDatabase) -> None:
+    """Rules without the table: nothing is pinned that they do not know."""
+    tables = {name: table for name, table in database.tables.items() if name != "cuda_compilers"}
+    bare = replace(database, tables=tables)
+    chosen = found(host(bare, *L4, python__version="3.10.1"), bare, frameworks=("tensorflow==2.13.1",),
+                   base="cuda")
+    assert "needs ptxas and libdevice, which nothing here brings" in dockerfile(chosen, (), Options(), bare)
 
 
 def test_an_image_of_cuda_is_taken_that_the_toolkit_will_start(database: RuleDatabase) -> None:

@@ -121,6 +121,7 @@ FORMS: dict[str, tuple[Rule, str]] = {
     "no case": (limit(case=()), "no [[case]]"),
     "no source": (limit(source=()), "no [[source]]"),
     "an undated source": (limit(source=(Source(url="https://example.org"),)), "lacks the day it was read"),
+    "wheels alone": (limit(source=(Source(url="pypi:torch==2.15.0"),)), "wheels are its only sources"),
     "a source that is none": (limit(source=(Source(url="somebody"),)), "neither https:// nor pypi:"),
     "a section": (limit(page=page("GPD1070").page.replace("## How to check", "")), "\"## How to check\""),
     "a section of nothing": (

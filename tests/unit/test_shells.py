@@ -1,7 +1,12 @@
 """Lines for each shell give it exactly the value that was meant, whatever the value holds.
 
-dash, bash, zsh, fish and systemd are asked themselves. No PowerShell is to be had here: its lines are read by
-the rules of its language. What Docker makes of a line is held against the rules of its reference.
+dash, bash, zsh, fish and systemd are asked themselves. No PowerShell is to be had here: Debian has no
+package of it, npm's `pwsh` fetches the program from elsewhere while it is installed, and what PyPI has
+under such names, by its summaries, talks to one that is there. So its lines are read by the rules of its
+language (about_Quoting_Rules: in single quotes everything stands for itself, two quotes for one; its
+tokenizer takes four other characters for the same quote). On 2026-11-23 the grammar of pypi:tree-sitter-
+powershell==0.26.4 read each value below, and 3000 put together of them, as one such string and nothing
+beside it. What Docker makes of a line is held against the rules of its reference.
 """
 
 from __future__ import annotations

@@ -1,0 +1,50 @@
+"""What to do next on a machine without a card of NVIDIA: ask for another one, or compute on what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor import versions
+from gpudoctor.candidates.ground import Ground
+from gpudoctor.derive.stacks import FRAMEWORKS
+from gpudoctor.derive.view import as_texts
+from gpudoctor.model import Hint, Known, Tables
+
+_ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise
+_CARD = "RTX 5090"  # as `check --help` writes it
+
+
+def hints(names: Sequence[str], base: Ground) -> Iterator[Hint]:
+    """Yield the next steps for these frameworks; nothing where there are cards, or none could be listed."""
+    if base.snapshot.gpus != ():
+        return
+    wanted = "".join(f" --framework {name}" for name in names) if len(names) < len(FRAMEWORKS) else ""
+    driver = _newest_driver(base.database.tables)
+    yield Hint(words="What fits a machine that has a card:",
+               command=f'gpudoctor recommend{wanted} --assume card="{_CARD}"'
+                       f"{f' --assume driver={driver}' if driver else ''}")
+    on_cpu = [_ON_CPU.get(name, name) for name in names]
+    yield Hint(words=f"On the CPU {', '.join(on_cpu)} {'run' if len(names) > 1 else 'runs'} as pip brings "
+                     f"{'them' if len(names) > 1 else 'it'}:", command=f"pip install {on_cpu[0]}")
+    yield from _of_amd(names, base)
+
+
+def _newest_driver(tables: Tables) -> str | None:
+    """Return the first release of the newest branch that is maintained."""
+    table = tables.get("driver_lifecycle")
+    known = [str(row["first_release"]) for row in (table.rows if table else ()) if row["maintained"] is True]
+    return max(known, key=versions.parse, default=None)
+
+
+def _of_amd(names: Sequence[str], base: Ground) -> Iterator[Hint]:
+    """Yield what AMD lists for the newest ROCm that the tables know, where there is a card of AMD."""
+    others, table = base.fact("system.other_accelerators"), base.database.tables.get("rocm")
+    if table is None or not (isinstance(others, Known) and "amd" in as_texts(others.value)):
+        return
+    row = max(table.rows, key=lambda one: versions.parse(str(one["rocm"])))
+    listed = {name: as_texts(row[name]) or (str(row[name]),) for name in names if name in row}
+    builds = "; ".join(f"{name} {', '.join(some)}" for name, some in listed.items()) or "none of these"
+    cards = ", ".join(as_texts(row["cards"]))
+    yield Hint(words="For AMD's cards there are builds for ROCm. The newest matrix of AMD's that these "
+                     f"rules know (ROCm {row['rocm']}) lists {builds}, on {cards}; which wheels "
+                     "these are is in no table here, and gpudoctor does not examine AMD's cards.")

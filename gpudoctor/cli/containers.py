@@ -1,0 +1,97 @@
+"""`gpudoctor check --image` and `--container`: what a container of an image would see here, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+from gpudoctor import explain, host, texts
+from gpudoctor.child.crew import ending_signals_raised
+from gpudoctor.cli import sources
+from gpudoctor.cli.asked import Asked
+from gpudoctor.cli.errors import InputError
+from gpudoctor.cli.judging import Judge
+from gpudoctor.cli.stopwatch import Stopwatch
+from gpudoctor.examine import Policy
+from gpudoctor.model import Report, Severity
+from gpudoctor.probes import snapshot as snapshots
+from gpudoctor.render.plain import printable
+from gpudoctor.sources.scan import Input
+from gpudoctor.transports import containers, engine, local
+from gpudoctor.transports.containers import Looked, Wish
+from gpudoctor.transports.engine import Engine, EngineTrouble
+
+_LINE_CHARACTERS = 100
+
+
+def look(asked: Asked, watch: Stopwatch) -> tuple[Judge, Report]:
+    """Return the report on an image or a running container, and who judged it."""
+    watch.begin("reading the rules")
+    judge = Judge(asked, watch)
+    judge.database = sources.database(asked.rules, "told")  # what an engine says is read as a text is
+    watch.begin("asking the engine")
+    with ending_signals_raised():
+        looked = _looked(asked)
+    report = judge.examined(snapshots.read(looked.raw))
+    return judge, _with_refusals(report, looked.refusals, judge, asked)
+
+
+def _looked(asked: Asked) -> Looked:
+    wish = Wish(reference=str(asked.container or asked.image), depth=asked.depth, python=asked.python,
+                timeout_seconds=asked.timeout, smoke_seconds=asked.smoke_timeout)
+    running = asked.container is not None
+    if running and "--depth" not in asked.given:
+        wish = replace(wish, depth="static")  # it is somebody's: an import may write caches
+    reached: Engine | None = None
+    try:
+        reached = engine.connect(host.environment(), asked.timeout)
+        if asked.pull:
+            _pull(reached, wish)
+        looked = (containers.container if running else containers.image)(reached, wish)
+    except engine.NoLibrary:
+        raise InputError("asking a container engine takes the Python package docker, which is not installed "
+                         "here: pip install 'gpudoctor-cli[docker]'") from None
+    except EngineTrouble as error:
+        return containers.unreached(wish, error.trouble, reached, running=running)
+    if running or _is_seen_inside(looked):
+        return looked
+    if not reached.is_here:
+        return containers.without_host(looked)
+    return containers.with_host(looked, local.of_machine(host.environment(), asked.timeout))
+
+
+def _is_seen_inside(looked: Looked) -> bool:
+    """Say whether the driver was looked at in a container that got the GPU."""
+    data = looked.raw["image"].data
+    return isinstance(data, dict) and data.get("request") is not None and looked.raw["driver"].outcome == "ok"
+
+
+def _pull(reached: Engine, wish: Wish) -> None:
+    """Fetch the image, telling a person who watches how far it is."""
+    told = _progress() if sys.stderr.isatty() else None
+    engine.pull(reached, wish.reference, told)
+    if told is not None:
+        sys.stderr.write("\r" + " " * _LINE_CHARACTERS + "\r")
+
+
+def _progress() -> Callable[[Mapping[str, Any]], None]:
+    def tell(line: Mapping[str, Any]) -> None:
+        said = " ".join(str(line.get(key, "")) for key in ("status", "id", "progress"))
+        sys.stderr.write(f"\rgpudoctor: {printable(said, _LINE_CHARACTERS - 11):<{_LINE_CHARACTERS - 11}}")
+        sys.stderr.flush()
+
+    return tell
+
+
+def _with_refusals(report: Report, refusals: tuple[str, ...], judge: Judge, asked: Asked) -> Report:
+    """Return the report with the causes of what the engine said when it was asked for a GPU."""
+    if not refusals:
+        return report
+    said = BytesIO("\n".join(refusals).encode("utf-8", "replace"))
+    reading = texts.read([Input(name="what the engine says", stream=said)], judge.database)
+    policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided)
+    return explain.report(explain.explain(reading, judge.database, report), judge.database, policy)
+

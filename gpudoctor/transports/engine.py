@@ -1,0 +1,187 @@
+"""A container engine that speaks Docker's API: reach it, and say in values what keeps one from it."""
+
+from __future__ import annotations
+
+import errno
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from gpudoctor.frozen import frozen
+from gpudoctor.host import Host, Kind, Missing, Refused
+
+DEFAULT_SOCKET = "/var/run/docker.sock"
+_PODMAN = "Podman Engine"  # as its answer to `version` names itself
+_UNIX = "unix://"
+_UNAUTHORISED = (401, 403)
+_SAID_CHARACTERS = 2000
+_T = TypeVar("_T")
+
+
+@frozen
+class Trouble:
+    """What keeps one from an engine or a container: a word of `image.trouble`, and the engine's own."""
+
+    kind: str
+    said: str
+
+
+class EngineTrouble(Exception):
+    """The engine did not do what was asked; `trouble` says why."""
+
+    def __init__(self, kind: str, said: str) -> None:
+        super().__init__(said)
+        self.trouble = Trouble(kind=kind, said=" ".join(said.split())[:_SAID_CHARACTERS])
+
+
+class NoLibrary(Exception):
+    """The Python package that speaks with engines is not installed."""
+
+
+@frozen
+class Engine:
+    """An engine that answers. `api` is the package's own client; `is_here`: its kernel is this machine's."""
+
+    api: Any
+    address: str
+    name: str
+    version: str
+    is_here: bool
+    knows_cdi: bool
+    processors: int
+
+
+def connect(environment: Mapping[str, str], timeout_seconds: float, files: Host | None = None) -> Engine:
+    """Return the engine that a docker command here would speak to, else Podman's; raise `EngineTrouble`."""
+    try:
+        import docker
+    except ImportError as error:
+        raise NoLibrary(str(error)) from None
+    address = _address(environment, files or Host())
+
+    def reach() -> Engine:
+        if environment.get("DOCKER_HOST"):
+            client = docker.from_env(environment=dict(environment), timeout=timeout_seconds)
+        else:
+            client = docker.DockerClient(base_url=address, timeout=timeout_seconds)
+        return _described(client.api, address)
+
+    return asked(reach, timeout_seconds)
+
+
+def _described(api: Any, address: str) -> Engine:
+    version, info = api.version(), api.info()
+    components = version.get("Components") or ()
+    podman = next((one for one in components if one.get("Name") == _PODMAN), None)
+    is_here = address.startswith(_UNIX) and info.get("KernelVersion") == platform.release()
+    return Engine(
+        api=api, address=address, name="podman" if podman else "docker",
+        version=str((podman or version).get("Version", "")), is_here=is_here,
+        knows_cdi=bool(podman or info.get("CDISpecDirs")), processors=int(info.get("NCPU") or 1))
+
+
+def _address(environment: Mapping[str, str], files: Host) -> str:
+    """Return where the engine listens: DOCKER_HOST, the chosen context, Docker's socket, Podman's sockets."""
+    named = environment.get("DOCKER_HOST")
+    if named:
+        return named
+    chosen = _of_context(environment)
+    if chosen:
+        return chosen
+    folder = environment.get("XDG_RUNTIME_DIR", "")
+    places = [DEFAULT_SOCKET, *([f"{folder}/docker.sock", f"{folder}/podman/podman.sock"] if folder else []),
+              "/run/podman/podman.sock"]
+    return _UNIX + next((path for path in places if _is_socket(path, files)), DEFAULT_SOCKET)
+
+
+def _of_context(environment: Mapping[str, str]) -> str:
+    """Return the address of the context that `docker context use` chose, "" for the default one."""
+    from docker.context import ContextAPI
+    from docker.errors import DockerException
+
+    try:
+        context = ContextAPI.get_context(environment.get("DOCKER_CONTEXT") or None)
+    except (DockerException, OSError, ValueError, KeyError):
+        return ""
+    return "" if context is None or context.name == "default" else str(context.Host or "")
+
+
+def _is_socket(path: str, files: Host) -> bool:
+    entry = files.entry(path)
+    if isinstance(entry, Refused):
+        return True  # it is there, or may be: asking says more
+    return not isinstance(entry, Missing) and entry.kind is Kind.SOCKET
+
+
+def asked(question: Callable[[], _T], timeout_seconds: float) -> _T:
+    """Return the engine's answer; every failure of it, and of the way to it, is an `EngineTrouble`."""
+    from docker.errors import APIError, NotFound
+
+    try:
+        return question()
+    except EngineTrouble:
+        raise
+    except NotFound as error:
+        raise EngineTrouble("not-found", _words(error)) from None
+    except APIError as error:
+        raise EngineTrouble(_kind_of_answer(error), _words(error)) from None
+    except Exception as error:  # noqa: BLE001 - of four packages, whose errors have no base in common
+        raise EngineTrouble(*_kind_of_failure(error, timeout_seconds)) from None
+
+
+def _words(error: Any) -> str:
+    return str(error.explanation or error)
+
+
+def _kind_of_answer(error: Any) -> str:
+    status = getattr(error.response, "status_code", None)
+    if "no space left on device" in _words(error):
+        return "no-space"
+    return "unauthorised" if status in _UNAUTHORISED else "refused"
+
+
+def _kind_of_failure(error: BaseException, timeout_seconds: float) -> tuple[str, str]:
+    """Return the kind of a failure on the way to the engine, by the system's own error within it."""
+    for one in _within(error):
+        number = getattr(one, "errno", None)
+        if isinstance(one, PermissionError) or number == errno.EACCES:
+            return "denied", str(one)
+        if isinstance(one, TimeoutError) or "timed out" in str(one).lower():
+            return "silent", f"no answer within {timeout_seconds:g} s"
+    return "unreachable", str(error)
+
+
+def _within(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that it was made of, each once."""
+    pending, seen = [error], set[int]()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        pending += [inner for inner in (one.__cause__, one.__context__, *one.args)
+                    if isinstance(inner, BaseException)]
+
+
+def pull(engine: Engine, reference: str, told: Callable[[Mapping[str, Any]], None] | None) -> None:
+    """Fetch an image, as its name says, else its tag `latest`; `told` hears each line of the progress."""
+    from docker.utils import parse_repository_tag
+
+    name, tag = parse_repository_tag(reference)
+
+    def fetch() -> None:
+        for line in engine.api.pull(name, tag=tag or "latest", stream=True, decode=True):
+            if "error" in line:
+                raise EngineTrouble(_kind_of_pull(str(line["error"])), str(line["error"]))
+            if told is not None:
+                told(line)
+
+    asked(fetch, engine.api.timeout)
+
+
+def _kind_of_pull(said: str) -> str:
+    """Return the kind of what a pull says in its middle, where no status tells it."""
+    if "no space left on device" in said:
+        return "no-space"
+    return "unauthorised" if "unauthorized" in said or "denied" in said else "refused"

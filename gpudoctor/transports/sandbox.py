@@ -1,0 +1,162 @@
+"""A container of an image that is examined: shut in, labelled, and taken away however the look ends.
+
+The engine's own "remove when done" leaves a container behind whose start failed, so it is removed here. What
+is left of a gpudoctor that was killed is swept away by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gpudoctor.child import framed
+from gpudoctor.child.strays import start_ticks
+from gpudoctor.frozen import frozen
+from gpudoctor.host import Host, Text
+from gpudoctor.transports.engine import Engine, EngineTrouble, asked
+
+LABEL = "io.github.gpudoctor.examination"
+OUTPUT_LIMIT_BYTES, ERRORS_LIMIT_BYTES = 64 << 20, 1 << 16
+_PROCESSES, _PROCESSORS = 4096, 4
+_MEMORY_BYTES = 16 << 30
+_OLD_SECONDS = 24 * 3600  # longer than any look takes: what is left of another machine's gpudoctor
+# where programs compile: it must be writable, and what lies there be loadable; it is gone with the container
+_SCRATCH = {"/tmp": "rw,exec,nosuid,nodev,mode=1777,size=2g"}
+_CACHES = {"TRITON_CACHE_DIR": "/tmp/.triton"}  # else in the home folder, which is closed like the rest
+
+
+@frozen
+class Ended:
+    """How the program in the container ended."""
+
+    said: framed.Said
+    status: int | None
+
+
+@contextlib.contextmanager
+def created(engine: Engine, image: str, command: Sequence[str], *, request: str | None,
+            timeout_seconds: float) -> Iterator[str]:
+    """Yield a container that was created and not started; it is removed at the end, whatever happens."""
+    api = engine.api
+    options = _options(engine, request)
+    identity: list[str] = []
+
+    def create() -> None:
+        found = api.create_container(
+            image, entrypoint=list(command[:1]), command=list(command[1:]), stdin_open=True,
+            network_disabled=True, labels={LABEL: owner()}, environment=_CACHES, use_config_proxy=False,
+            host_config=api.create_host_config(**options))
+        identity.append(found["Id"])
+
+    try:
+        asked(create, timeout_seconds)
+        yield identity[0]
+    finally:
+        if identity:
+            _remove(engine, identity[0], timeout_seconds)
+
+
+def _options(engine: Engine, request: str | None) -> dict[str, Any]:
+    from docker.types import DeviceRequest, LogConfig
+
+    gpus: dict[str, dict[str, Any]] = {
+        "nvidia": {"count": -1, "capabilities": [["gpu"]]},
+        "cdi": {"driver": "cdi", "device_ids": ["nvidia.com/gpu=all"]}}
+    return {
+        "network_mode": "none", "read_only": True, "tmpfs": _SCRATCH, "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"], "pids_limit": _PROCESSES, "mem_limit": _MEMORY_BYTES,
+        "memswap_limit": _MEMORY_BYTES, "nano_cpus": min(_PROCESSORS, engine.processors) * 10**9,
+        "log_config": LogConfig(type="none"),
+        "device_requests": [DeviceRequest(**gpus[request])] if request else None}
+
+
+def run(engine: Engine, container: str, given: bytes, *, limit_seconds: float,
+        timeout_seconds: float) -> Ended:
+    """Start it, hand in its input, and return what it said; at the limit it is killed."""
+    api = engine.api
+    stream = asked(lambda: api.attach_socket(
+        container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}), timeout_seconds)
+    with _closing(stream):
+        start(engine, container, timeout_seconds)
+        said = framed.talk(stream.fileno(), given, limit_seconds=limit_seconds,
+                           output_limit_bytes=OUTPUT_LIMIT_BYTES, errors_limit_bytes=ERRORS_LIMIT_BYTES)
+    if said.late:
+        return Ended(said=said, status=None)
+    answer = asked(lambda: api.wait(container, timeout=timeout_seconds), timeout_seconds)
+    return Ended(said=said, status=int(answer["StatusCode"]))
+
+
+def start(engine: Engine, container: str, timeout_seconds: float) -> None:
+    """Start a container; raise `EngineTrouble` with the engine's words."""
+    asked(lambda: engine.api.start(container), timeout_seconds)
+
+
+@contextlib.contextmanager
+def _closing(stream: Any) -> Iterator[None]:
+    """Close the stream, and the connection that it is a part of."""
+    try:
+        yield
+    finally:
+        for one in (getattr(stream, "_sock", None), stream, getattr(stream, "_response", None)):
+            with contextlib.suppress(OSError, ValueError):  # each closes a part of the other
+                if one is not None:
+                    one.close()
+
+
+def execute(engine: Engine, container: str, command: Sequence[str], given: bytes, *, limit_seconds: float,
+            timeout_seconds: float) -> Ended:
+    """Run a program in a container that runs anyway, which stays as it is; past the limit nobody listens."""
+    api = engine.api
+    identity = asked(lambda: api.exec_create(container, list(command), stdin=True), timeout_seconds)["Id"]
+    stream = asked(lambda: api.exec_start(identity, socket=True), timeout_seconds)
+    with _closing(stream):
+        said = framed.talk(stream.fileno(), given, limit_seconds=limit_seconds,
+                           output_limit_bytes=OUTPUT_LIMIT_BYTES, errors_limit_bytes=ERRORS_LIMIT_BYTES)
+    status = None if said.late else asked(lambda: api.exec_inspect(identity), timeout_seconds)["ExitCode"]
+    return Ended(said=said, status=status)
+
+
+def _remove(engine: Engine, container: str, timeout_seconds: float) -> None:
+    """Kill and remove it; one that is gone already is fine, and what is left the next look sweeps away."""
+    with contextlib.suppress(EngineTrouble):
+        asked(lambda: engine.api.remove_container(container, force=True, v=True), timeout_seconds)
+
+
+def owner(files: Host | None = None) -> str:
+    """Return who examines: this boot of the machine, the namespace of processes, this one and its start."""
+    return " ".join((*_place(files or Host()), str(os.getpid()), str(start_ticks(os.getpid()))))
+
+
+def _place(files: Host) -> tuple[str, str]:
+    boot = files.read_text("/proc/sys/kernel/random/boot_id")
+    space = files.link_target("/proc/self/ns/pid")
+    return tuple(answer.text.strip() if isinstance(answer, Text) else "-"  # type: ignore[return-value]
+                 for answer in (boot, space))
+
+
+def sweep(engine: Engine, timeout_seconds: float, files: Host | None = None) -> None:
+    """Remove containers of looks whose gpudoctor has ended without it, and those older than any look."""
+    here = _place(files or Host())
+    with contextlib.suppress(EngineTrouble):
+        now = _engine_time(asked(engine.api.info, timeout_seconds))
+        for one in asked(lambda: engine.api.containers(all=True, filters={"label": LABEL}), timeout_seconds):
+            if _is_left(one, here, now):
+                _remove(engine, one["Id"], timeout_seconds)
+
+
+def _is_left(container: Mapping[str, Any], here: tuple[str, str], now: float | None) -> bool:
+    words = str(container.get("Labels", {}).get(LABEL, "")).split()
+    if len(words) == 4 and (words[0], words[1]) == here and words[2].isdigit():
+        return str(start_ticks(int(words[2]))) != words[3]
+    return now is not None and now - float(container.get("Created", now)) > _OLD_SECONDS
+
+
+def _engine_time(info: Mapping[str, Any]) -> float | None:
+    """Return the engine's own clock, to which the times of its containers belong."""
+    try:
+        return dt.datetime.fromisoformat(f"{str(info.get('SystemTime'))[:19]}+00:00").timestamp()
+    except ValueError:
+        return None

@@ -1,0 +1,67 @@
+"""What is recommended for two frameworks in one environment, by what both ask of third packages."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.candidates.ground import ground_of
+from gpudoctor.candidates.together import Together
+from gpudoctor.derive.stacks import Stack, stacks_of
+from gpudoctor.model import Fit, RuleDatabase
+from gpudoctor.ruledb import load_compiled
+from tests.unit.asked_candidates import asked, host
+
+A100 = ("cc=8.0", "driver=580.95.05", "python=3.11.0")
+RULES = Path(__file__).parents[2] / "rules"
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    return load_compiled(RULES)
+
+
+def stack(framework: str, version: str, database: RuleDatabase) -> Stack:
+    own = stacks_of(framework, ground_of(host(database, *A100), database).platform, database.tables)
+    return next(one for one in own if one.version == version)
+
+
+@pytest.mark.parametrize(("torch", "typing"), [
+    ("2.5.1", "torch 2.5.1 asks for typing-extensions>=4.8.0"),
+    ("2.15.0", "torch 2.15.0 asks for typing-extensions>=4.13.0"),
+])
+@pytest.mark.parametrize("tensorflow", ["2.12.1", "2.13.1"])
+def test_no_version_of_a_third_package_meets_both(
+        tensorflow: str, torch: str, typing: str, database: RuleDatabase) -> None:
+    """TensorFlow 2.12 and 2.13 take typing-extensions below 4.6; pip refuses the two in one command."""
+    clash = Together(database).clash(
+        (stack("tensorflow", tensorflow, database), stack("torch", torch, database)))
+    assert clash is not None
+    assert clash.rule == "GPD6110"
+    assert "asks for typing-extensions<4.6.0,>=3.6.6" in clash.message
+    assert typing in clash.message
+
+
+def test_jax_asks_for_what_its_two_parts_ask_for(database: RuleDatabase) -> None:
+    """The plugin's wheel, which has the device code, names none; TensorFlow 2.14 takes ml-dtypes 0.2."""
+    jax = stack("jax", "0.6.2", database)
+    assert {"ml-dtypes>=0.5.0", "numpy>=1.26"} <= set(jax.row["requires"])  # type: ignore[arg-type]
+    alone = replace(jax, row={"requires": jax.row["requires"]})
+    clash = Together(database).clash((stack("tensorflow", "2.14.1", database), alone))
+    assert clash is not None
+    assert "tensorflow 2.14.1 asks for ml-dtypes==0.2.0, jax 0.6.2 asks for ml-dtypes>=0.5.0" in clash.message
+
+
+def test_a_set_is_completed_with_a_release_that_takes_the_same_packages(database: RuleDatabase) -> None:
+    said = asked(host(database, *A100), database, "tensorflow==2.12.*", "torch")
+    best = said.candidates[0]
+    assert best.name == "tensorflow 2.12.1 with torch 2.0.1"
+    assert best.verdict is Fit.WITH_NOTES
+
+
+def test_a_toolkit_is_the_one_of_the_build_and_not_of_its_runtimes_name(database: RuleDatabase) -> None:
+    """All of CUDA 11 calls its runtime 11.0; 11.0 has no libcusolver.so.11, which TensorFlow 2.12 opens."""
+    said = asked(host(database, *A100), database, "tensorflow==2.12.1", "torch==2.0.1")
+    [note] = [note for note in said.candidates[0].notes if "no package has them" in note]
+    assert "install CUDA 11.8 and cuDNN 8 (8.6 or newer) so that /usr/local/cuda-11.8/lib64 holds" in note
+    assert said.candidates[0].environment == {"LD_LIBRARY_PATH": "/usr/local/cuda-11.8/lib64"}
