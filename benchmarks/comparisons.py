@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.environments import LONG_PATH, MANY, USUAL_PATH, Environments
+from benchmarks.environments import LONG_PATH, MANY, MANY_REPORTS, USUAL_PATH, Environments
 from benchmarks.logs import LARGE_MEGABYTES, SHORT_LINES
 from benchmarks.timing import Command
 
 HERE = Path(__file__).resolve().parent
 OWN_LIBRARIES = "import typer, rich.console, packaging.specifiers, pynvml"
 EXPLAIN_LIBRARIES = "import typer, rich.console, packaging.specifiers, ahocorasick_rs"
+LOADS = ("import json, pathlib, sys\n"
+         "for path in sorted(pathlib.Path(sys.argv[1]).iterdir()): json.loads(path.read_bytes())")
 MATTERS = 1.2  # what thousands of anything may cost: it is not to matter
 REPORTED = (0, 1, 3)  # healthy, findings, undecided: each is a report
 
@@ -123,6 +125,12 @@ def _ripgrep(e: Environments) -> tuple[Command, Command]:
     return explain(e, e.large_log), Command(argv=argv, folder=e.empty_folder)
 
 
+def _reports(e: Environments) -> tuple[Command, Command]:
+    argv = [str(e.doctor / "gpudoctor"), "report", str(e.reports)]
+    return (Command(argv=argv, folder=e.empty_folder, exit_codes=REPORTED),
+            _python(e, e.doctor / "python", "-c", LOADS, str(e.reports)))
+
+
 COMPARISONS: Sequence[Comparison] = (
     Comparison(name="own-libraries", about="check --depth static, no framework", at_most=2.0,
                against="importing its own libraries", commands=_own_libraries),
@@ -150,4 +158,6 @@ COMPARISONS: Sequence[Comparison] = (
                at_most=5.0, against="recommend, every framework", commands=_recommend_three),
     Comparison(name="log", about=f"explain, a log of {LARGE_MEGABYTES} MB", at_most=10.0,
                against="rg -j1 -c -F -f, the literals of its patterns", commands=_ripgrep, slow=True),
+    Comparison(name="reports", about=f"report, {MANY_REPORTS} reports of 0.2 MB", at_most=5.0,
+               against="json.loads of each", commands=_reports, slow=True),
 )

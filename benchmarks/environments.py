@@ -14,7 +14,8 @@ from benchmarks import logs
 ROOT = Path(__file__).resolve().parent.parent
 CUDA_DOCTOR, ENV_DOCTOR = "cuda-doctor==0.2.0", "env-doctor==0.3.5"
 TENSORFLOW, TORCH = "tensorflow-cpu==2.21.0", "torch==2.13.0"
-MANY = 5000
+MANY, MANY_REPORTS = 5000, 1000
+RECORDED = ROOT / "tests" / "gpu" / "recorded" / "h200-580.159.04-2026-11-20-healthy-torch-jax.json"
 USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
 LONG_PATH = ":".join([*map(str, range(MANY)), USUAL_PATH])  # relative: one variable holds 128 KiB at most
 
@@ -97,6 +98,17 @@ class Environments:
         folder = self._scratch / "path"
         for number in range(MANY):
             (folder / str(number)).mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @cached_property
+    def reports(self) -> Path:
+        """Return a folder of a thousand copies of the report on a machine that was recorded with its card."""
+        argv = [str(self.doctor / "gpudoctor"), "check", "--from", str(RECORDED), "--format", "json"]
+        report = subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
+        folder = self._scratch / "reports"
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in range(MANY_REPORTS):
+            (folder / f"node{number:04}.json").write_bytes(report)
         return folder
 
     @cached_property

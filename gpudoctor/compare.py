@@ -10,7 +10,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
 from gpudoctor.share import share
 
-_RESTLESS = frozenset({
+RESTLESS = frozenset({
     "gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.pcie_width",
     "gpu.compute_processes", "system.gpu_kernel_log", "python.chosen_because"})
 _NEVER_LOOKED = Unknown(reason="not in this snapshot")
@@ -41,7 +41,7 @@ def differences(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
 
 def _facts(subject: str, before: Facts, after: Facts) -> Iterator[Change]:
     for name, spec in CATALOGUE.items():
-        if name in _RESTLESS or (name not in before and name not in after):
+        if name in RESTLESS or (name not in before and name not in after):
             continue
         old, new = before.get(name, _NEVER_LOOKED), after.get(name, _NEVER_LOOKED)
         if spec.type is FactType.RECORDS and isinstance(old, Known) and isinstance(new, Known):

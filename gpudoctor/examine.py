@@ -29,16 +29,12 @@ def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy,
     snapshot = with_wishes(snapshot, database, policy)
     judgement = remedy.diagnose(snapshot, database, lambda: begin("proving fixes"))
     begin("judging")
-    failing = [f for f in every_finding(judgement.findings) if f.severity.rank <= policy.fail_on.rank]
-    blind = [u for u in judgement.undecided if counts(u, policy.fail_on)]
-    exit_code = EXIT_HEALTHY
-    if failing:
-        exit_code = EXIT_FINDINGS
-    elif blind and not policy.allow_undecided:
-        exit_code = EXIT_UNDECIDED
+    severities = [finding.severity for finding in every_finding(judgement.findings)]
+    verdict, exit_code = conclude(
+        severities, is_open=any(counts(u, policy.fail_on) for u in judgement.undecided), policy=policy)
     return Report(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
-        verdict=_verdict(judgement.findings, failing, blind), exit_code=exit_code,
+        verdict=verdict, exit_code=exit_code,
         findings=judgement.findings, undecided=judgement.undecided,
         snapshot=derive.complete(snapshot, database))
 
@@ -50,14 +46,14 @@ def with_wishes(snapshot: Snapshot, database: RuleDatabase, policy: Policy) -> S
     return replace(snapshot, host={**snapshot.host, "require.wanted": wanted, "rules.refused": refused})
 
 
-def _verdict(findings: Sequence[Finding], failing: Sequence[Finding],
-             blind: Sequence[Undecided]) -> Verdict:
-    if failing:
-        return Verdict.FINDINGS
-    if blind:
-        return Verdict.UNDECIDED
-    faults = any(f.severity in (Severity.ERROR, Severity.WARNING) for f in every_finding(findings))
-    return Verdict.FINDINGS if faults else Verdict.HEALTHY
+def conclude(severities: Sequence[Severity], *, is_open: bool, policy: Policy) -> tuple[Verdict, int]:
+    """Return verdict and exit code of findings this grave; `is_open`: what was undecided may be a failure."""
+    if any(severity.rank <= policy.fail_on.rank for severity in severities):
+        return Verdict.FINDINGS, EXIT_FINDINGS
+    if is_open:
+        return Verdict.UNDECIDED, EXIT_HEALTHY if policy.allow_undecided else EXIT_UNDECIDED
+    faults = any(severity in (Severity.ERROR, Severity.WARNING) for severity in severities)
+    return Verdict.FINDINGS if faults else Verdict.HEALTHY, EXIT_HEALTHY
 
 
 def every_finding(findings: Sequence[Finding]) -> Iterator[Finding]:

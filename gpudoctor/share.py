@@ -41,8 +41,11 @@ class _StandIns:
     """The stand-ins given so far: kind -> original -> stand-in."""
 
     given: dict[str, dict[str, str]] = field(default_factory=dict)
+    is_one_for_all: bool = False
 
     def of(self, kind: str, original: str) -> str:
+        if self.is_one_for_all:
+            return kind
         known = self.given.setdefault(kind, {})
         return known.setdefault(original, f"{kind}{len(known) + 1}")
 
@@ -62,6 +65,14 @@ def without_secrets(text: str) -> str:
     Folders stay as they are: it is for a log that its owner alone reads, and that says how to undo things.
     """
     return _UUID.sub(lambda found: f"{found[0][:4]}redacted", _CREDENTIALS.sub("[redacted]@", text))
+
+
+def variable(name: str, value: Value) -> Value:
+    """Return the value of an environment's fact as others may see it, the same on each machine.
+
+    Every private name has the same stand-in: a number would say in which order names came on one machine.
+    """
+    return _value(name, value, _StandIns(is_one_for_all=True))
 
 
 def _scope(scope: tuple[Facts, ...] | Unknown, names: _StandIns) -> tuple[Facts, ...] | Unknown:

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of reports, snapshots, plans, recommendations and lint from catalogue and model.
+"""Write the JSON Schemas of what gpudoctor prints and records from catalogue and model.
 
     python -m tools.build_schemas
 """
@@ -14,6 +14,7 @@ from gpudoctor.candidates.document import SCHEMA as RECOMMENDATION_SCHEMA
 from gpudoctor.child.values import Outcome
 from gpudoctor.codec import REPORT_SCHEMA, SNAPSHOT_SCHEMA
 from gpudoctor.facts import CATALOGUE, LISTS, FactSpec, FactType
+from gpudoctor.fleet.document import SUMMARY_SCHEMA
 from gpudoctor.manifests.report import LINT_SCHEMA
 from gpudoctor.model import Certainty, Fit, FixKind, Risk, Scope, Severity, Verdict
 from gpudoctor.model.plan import DoneBy
@@ -202,9 +203,43 @@ def lint_schema() -> dict[str, Any]:
         "diff": {**TEXT, "description": "with --fix: what can be put right, as patch takes it"}})}
 
 
+def summary_schema() -> dict[str, Any]:
+    """Return the schema of `gpudoctor.summary/1`."""
+    number = {"type": "integer", "minimum": 0}
+    severity = {"enum": [s.value for s in Severity]}
+    counted = {"machines": number, "names": {**TEXTS, "description": "the first of them"}}
+    cause = {"rule": {"type": "string", "pattern": "^GPD"},
+             "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"}, "severity": severity}
+    causes = {"type": "array", "items": _object({**cause, **counted})}
+    difference = _object({"fact": TEXT, "value": TEXTS, "usual": TEXTS, "usual_machines": number, "of": {
+        **number, "description": "the peers of which the fact is known"}})
+    apart = _object({**counted, "typical": {**TEXT, "description": "a peer as most are"},
+                     "differences": {"type": "array", "items": difference}})
+    divided = _object({"fact": TEXT, "of": number, "values": {
+        "type": "array", "items": _object({"value": TEXTS, **counted})}})
+    peers = _object({"key": TEXT, "cards": TEXTS, **counted, "apart": {"type": "array", "items": apart},
+                     "divided": {"type": "array", "items": divided},
+                     "varied": {**TEXTS, "description": "facts with too many values to be compared"}})
+    rules = _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}})
+    return {"$schema": DIALECT, "title": SUMMARY_SCHEMA, **_object({
+        "schema": {"const": SUMMARY_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
+        "rules": {"oneOf": [{"type": "null"}, rules], "description": "null where nothing was judged now"},
+        "fail_on": severity, "exit_code": {"enum": [0, 1, 3]}, "interrupted": {"type": "boolean"},
+        "machines": number, "reports": number, "judged": number, "assumed": number,
+        "verdicts": _object({verdict.value: number for verdict in Verdict}),
+        "editions": {"type": "array", "items": _object({"edition": TEXT, **counted})},
+        "refused": _object({"files": number, "first": {
+            "type": "array", "items": _object({"file": TEXT, "reason": TEXT})}}),
+        "skipped": {"type": "array", "items": _object({"what": TEXT, "files": number, "names": TEXTS})},
+        "causes": causes, "undecided": causes,
+        "alike": {"type": "array", "items": _object({
+            "causes": {"type": "array", "items": _object(cause)}, **counted})},
+        "peers": {"type": "array", "items": peers}, "peers_beyond": number})}
+
+
 SCHEMAS = {"lint-1.json": lint_schema, "plan-1.json": plan_schema,
            "recommendation-1.json": recommendation_schema, "report-1.json": report_schema,
-           "snapshot-1.json": snapshot_schema}
+           "snapshot-1.json": snapshot_schema, "summary-1.json": summary_schema}
 
 
 def render(name: str) -> str:

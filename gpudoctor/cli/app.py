@@ -13,7 +13,8 @@ import typer
 
 from gpudoctor import __version__
 from gpudoctor.cli import (
-    check, dockerfile, env, explain, facts, fix, lint, preflight, recommend, rules, run_command, snapshot,
+    check, dockerfile, env, explain, facts, fix, lint, preflight, recommend, report, rules, run_command,
+    snapshot,
 )
 from gpudoctor.cli.plain_values import Command, Group
 
@@ -22,7 +23,7 @@ _COMMANDS: Mapping[str, Callable[..., None]] = {
     "payload": snapshot.payload, "diff": snapshot.diff, "facts": facts.facts,
     "explain": explain.explain, "run": run_command.run,
     "recommend": recommend.recommend, "dockerfile": dockerfile.dockerfile, "lint": lint.lint,
-    "fix": fix.fix, "env": env.env,
+    "fix": fix.fix, "env": env.env, "report": report.report,
 }
 # what stands behind the command to run belongs to that command
 _SETTINGS: Mapping[str, dict[str, bool]] = {"run": {"allow_interspersed_args": False}}

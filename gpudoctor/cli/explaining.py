@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
 from collections.abc import Iterable, Sequence
 
 from gpudoctor import explain as explanations
@@ -13,6 +12,7 @@ from gpudoctor import texts
 from gpudoctor.cli import inputs, showing, sources
 from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.nearest import did_you_mean
+from gpudoctor.cli.progress import Progress
 from gpudoctor.examine import EXIT_HEALTHY, Policy
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Report, RuleDatabase, Severity
@@ -20,7 +20,6 @@ from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
 
 _NAMES_A_PAGE = re.compile(r"GPDX?\d{1,5}\Z|[a-z0-9]+(?:[-_][a-z0-9]+)+\Z|[a-z]{12,60}\Z", re.IGNORECASE)
-_SECONDS_BETWEEN_SIGNS = 1.0
 
 
 @frozen
@@ -53,20 +52,20 @@ def explain(what: Sequence[str], wish: Wish) -> int:
         sources.write(_pages(named, wish.rules), wish.output)
         return EXIT_HEALTHY
     database = sources.announced_database(wish.rules, "told")
-    progress = _Progress() if sys.stderr.isatty() else None
+    progress = Progress() if sys.stderr.isatty() else None
     report = told(map(inputs.opened, what), database, wish, progress, refuses_nothing=not wish.here)
     text = showing.rendered(report, wish.format, wish.output, verbose=False, policy=wish.policy)
     sources.write(text, wish.output)
     return report.exit_code
 
 
-def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: _Progress | None = None, *,
+def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: Progress | None = None, *,
          refuses_nothing: bool = False) -> Report:
     """Return the report on texts; what should be known of the reading goes to standard error.
 
     InputError if that is asked for and in none of them stands a text.
     """
-    reading = texts.read(given, database, progress)
+    reading = texts.read(given, database, None if progress is None else progress.of_bytes)
     if progress is not None:
         progress.end()
     if refuses_nothing and not reading.has_text:
@@ -107,26 +106,3 @@ def _pages(names: Sequence[str], rules: str | None) -> str:
         found += matching
     text = "\n".join(page_text(rule) for rule in found)
     return "".join(f"{printable(line, 4000)}\n" for line in text.splitlines())
-
-
-class _Progress:
-    """Tells a person who watches how far a long reading is, now and then, on one line."""
-
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-        self.is_shown = False
-
-    def __call__(self, name: str, count: int) -> None:
-        """Hear that so many bytes of an input were read."""
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_BETWEEN_SIGNS:
-            self._last = now
-            self.is_shown = True
-            sys.stderr.write(f"\rgpudoctor: {count >> 20} MiB of {printable(name, 60)} read")
-            sys.stderr.flush()
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self.is_shown:
-            sys.stderr.write("\r" + " " * 100 + "\r")
-            sys.stderr.flush()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BufferedReader
 from typing import TypeVar
 
 from gpudoctor.host import files
@@ -26,6 +27,7 @@ __all__ = [
     "Refused",
     "Text",
     "environment",
+    "open_file",
     "readable",
     "which",
     "write_atomically",
@@ -107,6 +109,11 @@ def which(name: str, search_path: str | None = None) -> Text | Missing | Refused
     if search_path is None:
         search_path = os.environ.get("PATH", os.defpath)
     return _answered(lambda: files.which(name, search_path))
+
+
+def open_file(path: str) -> BufferedReader | Missing | Refused:
+    """Open a regular file of this machine, to be read piece by piece, which may raise OSError."""
+    return _answered(lambda: files.opened(path))
 
 
 def write_atomically(path: str, data: bytes) -> Refused | None:

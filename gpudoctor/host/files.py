@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import stat
+from io import BufferedReader, FileIO
 from itertools import islice
 
 from gpudoctor.host.values import Access, Data, Entry, Kind, Missing, Names, Text
@@ -50,10 +51,8 @@ def followed(root: str, path: str, *, follow_last: bool) -> str:
 
 def read(path: str, limit_bytes: int) -> Data:
     """Read at most that much of a regular file."""
-    _require_file(os.stat(path))
-    descriptor = os.open(path, _READING)
+    descriptor = _open(path)
     try:
-        _require_file(os.fstat(descriptor))
         data = bytearray()
         while len(data) <= limit_bytes:
             chunk = os.read(descriptor, min(_CHUNK_BYTES, limit_bytes + 1 - len(data)))
@@ -63,6 +62,22 @@ def read(path: str, limit_bytes: int) -> Data:
     finally:
         os.close(descriptor)
     return Data(data=bytes(data[:limit_bytes]), truncated=len(data) > limit_bytes)
+
+
+def opened(path: str) -> BufferedReader:
+    """Open a regular file, to be read piece by piece."""
+    return BufferedReader(FileIO(_open(path)), _CHUNK_BYTES)
+
+
+def _open(path: str) -> int:
+    _require_file(os.stat(path))
+    descriptor = os.open(path, _READING)
+    try:
+        _require_file(os.fstat(descriptor))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _require_file(status: os.stat_result) -> None:

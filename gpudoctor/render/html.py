@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from gpudoctor.model import Report, Snapshot, Unknown
@@ -44,29 +44,37 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def render(report: Report) -> str:
     """Return the page."""
-    return xml("\n".join(_parts(report))) + "\n"
+    return page(closing.words(report), _parts(report), footer=(
+        f"gpudoctor {report.tool_version}, rules {report.rules_version} ({report.rules_sha256[:12]})"))
 
 
-def _parts(report: Report) -> Iterator[str]:
-    words = closing.words(report)
+def page(words: str, parts: Iterable[str], *, footer: str) -> str:
+    """Return a page with this heading, these parts (markup) and this last line."""
+    return xml("\n".join(_page(words, parts, footer))) + "\n"
+
+
+def _page(words: str, parts: Iterable[str], footer: str) -> Iterator[str]:
     yield "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">"
     yield f"<meta http-equiv=\"Content-Security-Policy\" content=\"{_POLICY}\">"
     yield "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
     yield f"<title>gpudoctor: {escape(words)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
     yield f"<header><h1>{escape(words)}</h1></header>\n<main>"
+    yield from parts
+    yield f"</main>\n<footer>{escape(footer)}</footer>\n</body>\n</html>"
+
+
+def _parts(report: Report) -> Iterator[str]:
     for label, said in outline.head(report):
         yield f"<p><strong>{label}</strong> {escape(said)}</p>"
     for entry in outline.entries(report):
         yield from _finding(entry)
     yield from _questions(report)
     yield "<h2>What is there</h2>"
-    yield _table([*outline.seen(report)])
+    yield table([*outline.seen(report)])
     yield from _pictures(report.snapshot)
     for block in details.blocks(report.snapshot):
         if block.rows:
-            yield f"<details><summary>{escape(block.title)}</summary>{_table(block.rows)}</details>"
-    yield (f"</main>\n<footer>gpudoctor {escape(report.tool_version)}, rules {escape(report.rules_version)} "
-           f"({escape(report.rules_sha256[:12])})</footer>\n</body>\n</html>")
+            yield f"<details><summary>{escape(block.title)}</summary>{table(block.rows)}</details>"
 
 
 def _finding(entry: Entry) -> Iterator[str]:
@@ -85,7 +93,7 @@ def _questions(report: Report) -> Iterator[str]:
     for question in questions:
         yield f"<article class=\"open\"><p>{escape(question.said)}</p>{_items(question.items)}</article>"
     if failed:
-        yield f"<h2>Probes that failed</h2>{_table(failed)}"
+        yield f"<h2>Probes that failed</h2>{table(failed)}"
 
 
 def _items(items: Sequence[Item]) -> str:
@@ -100,7 +108,8 @@ def _item(item: Item) -> str:
     return words + commands + (f"<ul>{answers}</ul>" if answers else "")
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> str:
+def table(rows: Sequence[tuple[str, str]]) -> str:
+    """Return a table of labels and words."""
     return _rows([(label, escape(said)) for label, said in rows])
 
 

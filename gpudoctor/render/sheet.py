@@ -42,6 +42,11 @@ class Sheet:
         for piece in wrap(text, max(1, self._width - indent)):
             self.line((" " * indent, ""), (piece, style))
 
+    def entry(self, mark: str, text: str, style: str = "") -> None:
+        """Add a text behind a mark that stands at the left, later lines of it below its beginning."""
+        for number, piece in enumerate(wrap(text, max(_LEAST_ROOM, self._width - len(mark)))):
+            self.line((" " * len(mark) if number else mark, "bold"), (piece, style))
+
     def text(self) -> str:
         """Return all lines, without blanks at their ends."""
         lines = self._coloured() if self._colour else map(_words, self._lines)

@@ -18,8 +18,8 @@ PURE = (
     {"toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "image_notes", "pages", "require", "share",
      "symptoms", "unfamiliar"},
-    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "lint",
-     "manifests", "planning", "proven", "remedy", "skeleton"},
+    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "fleet",
+     "lint", "manifests", "planning", "proven", "remedy", "skeleton"},
     {"dockerfiles", "render"},
 )
 IMPURE = (
