@@ -1,3 +1,31 @@
-"""gpudoctor finds out why a framework does not use the GPU, and says what to do about it."""
+"""gpudoctor finds out why a framework does not use the GPU, and says what to do about it.
+
+    >>> import gpudoctor
+    >>> report = gpudoctor.check(depth="static")
+    >>> print(report.verdict, [finding.cause for finding in report.findings])
+"""
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # as in `typing`, which would take long to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+    from gpudoctor.model import Report
+
+
+def check(python: "str | None" = None, *, depth: "Literal['static', 'import', 'smoke']" = "smoke",
+          require: "Sequence[str]" = (), gpu: "Sequence[str]" = (), stages: "Sequence[str]" = (),
+          fail_on: "Literal['error', 'warning', 'info']" = "error", timeout_seconds: float = 20.0,
+          stage_seconds: float = 120.0) -> "Report":
+    """Look at this machine as `gpudoctor check` does, and judge it.
+
+    `python` is the interpreter to examine, this one unless another is named. `require`, `gpu` and `stages`
+    are what the options of these names take. What is examined runs in processes of its own, so that nothing
+    is imported here and no memory of a card is kept. Raises ValueError, in one line, for what cannot be
+    followed.
+    """
+    from gpudoctor import api
+
+    return api.check(python, depth, require, gpu, stages, fail_on, timeout_seconds, stage_seconds)

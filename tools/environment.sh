@@ -57,6 +57,13 @@ need_engine() {
         install_packages docker-compose || say "the test of the file for Compose will be skipped"
 }
 
+# what the manual page and the page of a report are looked at in
+need_readers() {
+    command -v groff >/dev/null || install_packages groff-base || say "the test of the manual page will be skipped"
+    command -v chromium-headless-shell chromium >/dev/null ||
+        install_packages chromium-headless-shell fonts-dejavu-core || say "the tests in a browser will be skipped"
+}
+
 make_venv() {
     python=$(find_python)
     "$python" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
@@ -72,7 +79,7 @@ venv_is_ours() {
 }
 venv_is_ours 2>/dev/null || make_venv
 
-[ "$wanted" = run ] || { need_compiler && need_shells && need_engine; }
+[ "$wanted" = run ] || { need_compiler && need_shells && need_engine && need_readers; }
 
 # Installing compiles the rules (hatch_build.py); afterwards they are compiled again when a page or a table has changed.
 compile_rules() {

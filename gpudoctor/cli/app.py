@@ -13,13 +13,14 @@ import typer
 
 from gpudoctor import __version__
 from gpudoctor.cli import (
-    check, dockerfile, env, explain, facts, fix, lint, recommend, rules, run_command, snapshot,
+    check, dockerfile, env, explain, facts, fix, lint, preflight, recommend, rules, run_command, snapshot,
 )
 from gpudoctor.cli.plain_values import Command, Group
 
 _COMMANDS: Mapping[str, Callable[..., None]] = {
-    "check": check.check, "snapshot": snapshot.snapshot, "payload": snapshot.payload, "diff": snapshot.diff,
-    "facts": facts.facts, "explain": explain.explain, "run": run_command.run,
+    "check": check.check, "preflight": preflight.preflight, "snapshot": snapshot.snapshot,
+    "payload": snapshot.payload, "diff": snapshot.diff, "facts": facts.facts,
+    "explain": explain.explain, "run": run_command.run,
     "recommend": recommend.recommend, "dockerfile": dockerfile.dockerfile, "lint": lint.lint,
     "fix": fix.fix, "env": env.env,
 }

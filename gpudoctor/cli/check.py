@@ -8,7 +8,7 @@ import typer
 
 from gpudoctor.cli import checking, parameters
 from gpudoctor.cli.asked import Asked
-from gpudoctor.cli.parameters import SMOKE_SECONDS, Depth, FailOn, Format
+from gpudoctor.cli.parameters import SMOKE_SECONDS, Depth, FailOn, ReportFormat
 
 
 def check(
@@ -22,7 +22,8 @@ def check(
     gpu: parameters.Cards = None,
     stages: parameters.Stages = None,
     smoke_timeout: parameters.SmokeTimeout = SMOKE_SECONDS,
-    format_: Annotated[Format, typer.Option("--format", help="How to print the report.")] = Format.TEXT,
+    format_: Annotated[ReportFormat, typer.Option(
+        "--format", help="How to print the report.")] = ReportFormat.TEXT,
     output: parameters.Output = None,
     fail_on: parameters.FailsOn = FailOn.ERROR,
     allow_undecided: parameters.AllowUndecided = False,

@@ -16,6 +16,7 @@ from gpudoctor.transports import local
 
 if TYPE_CHECKING:
     from gpudoctor.cli.judging import Judge
+    from gpudoctor.examine import Policy
     from gpudoctor.model import Report
 
 
@@ -23,8 +24,8 @@ def check(asked: Asked) -> int:
     """Run a check, print its report and return its exit code."""
     visits.refuse(asked.given, asked.depth, asked.output)
     watch = Stopwatch()
-    _, report = look(asked, watch)
-    _print(report, asked, watch)
+    judge, report = look(asked, watch)
+    _print(report, judge.policy, asked, watch)
     return report.exit_code
 
 
@@ -70,11 +71,11 @@ def _look_at_recorded(asked: Asked, watch: Stopwatch) -> tuple[Judge, Report]:
     return judge, judge.examined(sources.read_snapshot(str(asked.recorded)))
 
 
-def _print(report: Report, asked: Asked, watch: Stopwatch) -> None:
+def _print(report: Report, policy: Policy, asked: Asked, watch: Stopwatch) -> None:
     from gpudoctor.cli import sources
 
     watch.begin("rendering")
-    text = showing.rendered(report, asked.format, asked.output, verbose=asked.verbose > 0)
+    text = showing.rendered(report, asked.format, asked.output, verbose=asked.verbose > 0, policy=policy)
     sources.write(text, asked.output)
     if asked.verbose > 1:
         sys.stderr.write(f"TIME of gpudoctor itself (that of the probes: PROBES)\n{watch.lines()}")

@@ -15,8 +15,8 @@ def explain(
         help="Logs or bug reports (- for stdin); or a rule's id or cause, to print its page.")],
     here: Annotated[bool, typer.Option(
         "--here", help="Look at this machine too: it usually settles what the text leaves open.")] = False,
-    format_: Annotated[parameters.Format, typer.Option(
-        "--format", help="How to print the report.")] = parameters.Format.TEXT,
+    format_: Annotated[parameters.ReportFormat, typer.Option(
+        "--format", help="How to print the report.")] = parameters.ReportFormat.TEXT,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write the report there instead of standard output.")] = None,
     fail_on: Annotated[parameters.FailOn, typer.Option(

@@ -56,7 +56,8 @@ def explain(what: Sequence[str], wish: Wish) -> int:
     database = sources.announced_database(wish.rules, "told")
     progress = _Progress() if sys.stderr.isatty() else None
     report = told((_opened(name) for name in what), database, wish, progress, refuses_nothing=not wish.here)
-    sources.write(showing.rendered(report, wish.format, wish.output, verbose=False), wish.output)
+    text = showing.rendered(report, wish.format, wish.output, verbose=False, policy=wish.policy)
+    sources.write(text, wish.output)
     return report.exit_code
 
 

@@ -32,7 +32,7 @@ class Judge:
     """The rules and what the caller asked of them; wrong wishes are errors from the beginning."""
 
     def __init__(self, asked: Asked, watch: Stopwatch) -> None:
-        self._policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided,
+        self.policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided,
                               requirements=requirements.parse_all(asked.require))
         self._pairs = [parse_assumption(text) for text in asked.assume]
         assumed(self._pairs)  # what contradicts itself is refused before anything is looked at
@@ -52,9 +52,9 @@ class Judge:
         self._watch.begin("judging")
         if self._pairs:
             snapshot = supposed(snapshot, self._pairs, self.database.tables)
-        machine = with_wishes(snapshot, self.database, self._policy)
+        machine = with_wishes(snapshot, self.database, self.policy)
         self.machine = self.machine or machine  # what is judged later is this one in other environments
-        report = examine(snapshot, self.database, self._policy, self._watch.begin)
+        report = examine(snapshot, self.database, self.policy, self._watch.begin)
         return marked(report, machine, self._asked.assume, self.database) if self._pairs else report
 
     def examined_here(self, visit: local.Visit, raw: RawDocument, begun: float) -> Report:

@@ -23,6 +23,17 @@ class Format(str, Enum):
     JSON = "json"
 
 
+class ReportFormat(str, Enum):
+    """For a person, a program, a merge request, the log of a job, a list of tests, a browser."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    GITHUB = "github"
+    JUNIT = "junit"
+    HTML = "html"
+
+
 class FailOn(str, Enum):
     """From which severity on a finding is a failure."""
 

@@ -32,7 +32,7 @@ def run(command: Sequence[str], *, here: bool, rules: str | None) -> int:
     name = f"the output of {os.path.basename(command[0])}"
     report = explaining.told([Input(name=name, stream=BytesIO(ended.said))], database, wish)
     if _is_worth_telling(report, ended.code):
-        _tell(report, ended.code)
+        _tell(report, wish, ended.code)
     elif causes := _perhaps_harmless(report):
         sys.stderr.write(f"gpudoctor: the command ended well, and may not have used a GPU: {causes}; "
                          "harmless where it is meant so, else `gpudoctor run --here` says why\n")
@@ -62,7 +62,7 @@ def _perhaps_harmless(report: Report) -> str:
                      if finding.severity is Severity.BENIGN and finding.certainty is Certainty.LIKELY)
 
 
-def _tell(report: Report, code: int) -> None:
+def _tell(report: Report, wish: explaining.Wish, code: int) -> None:
     ended = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
     faults = any(finding.severity in (Severity.ERROR, Severity.WARNING) for finding in report.findings)
     if report.verdict is Verdict.UNDECIDED and not faults:
@@ -70,7 +70,7 @@ def _tell(report: Report, code: int) -> None:
                          "GPU (`gpudoctor check` examines the machine)\n")
         return
     sys.stderr.write(f"\ngpudoctor: the command {ended}; what its output says about it:\n\n")
-    sys.stderr.write(showing.rendered(report, "text", "standard error", verbose=False))
+    sys.stderr.write(showing.rendered(report, "text", "standard error", verbose=False, policy=wish.policy))
     sys.stderr.flush()
 
 

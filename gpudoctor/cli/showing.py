@@ -10,15 +10,37 @@ from typing import TYPE_CHECKING
 from gpudoctor.cli.errors import InputError
 
 if TYPE_CHECKING:
+    from gpudoctor.examine import Policy
     from gpudoctor.model import Report
 
 
-def rendered(report: Report, format_: str, output: str | None, *, verbose: bool) -> str:
-    """Return the report as it is to be written to `output`, None for standard output."""
-    if format_ == "json":
-        from gpudoctor.render import json
+def rendered(report: Report, format_: str, output: str | None, *, verbose: bool,
+             policy: Policy) -> str:
+    """Return the report as it is to be written to `output`, None for standard output.
 
-        return json.render(report)
+    `policy` is what the caller calls a failure, which some formats tell apart.
+    """
+    match format_:
+        case "json":
+            from gpudoctor.render import json
+
+            return json.render(report)
+        case "markdown":
+            from gpudoctor.render import markdown
+
+            return markdown.render(report, verbose=verbose)
+        case "github":
+            from gpudoctor.render import github
+
+            return github.render(report)
+        case "junit":
+            from gpudoctor.render import junit
+
+            return junit.render(report, policy)
+        case "html":
+            from gpudoctor.render import html
+
+            return html.render(report)
     from gpudoctor.render import text
 
     terminal = sys.stdout.isatty() and output is None

@@ -86,6 +86,15 @@ def write(text: str, output: str | None) -> None:
         raise InputError(f"{output}: cannot be written: {refused.reason}")
 
 
+def append(text: str, output: str) -> None:
+    """Add to the end of a file that somebody else keeps."""
+    try:
+        with open(output, "a", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}") from None
+
+
 def _is_stream(output: str) -> bool:
     """Return whether it is a device or a pipe (/dev/null, /dev/stdout, >(...)), which nobody can replace."""
     try:

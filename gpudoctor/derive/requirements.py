@@ -190,13 +190,13 @@ def _every_card(bound: str, view: View, snapshot: Snapshot) -> bool | Unknown:
         return error.fact if isinstance(error.fact, Unknown) else Unknown(reason=error.fact.source)
     seen = [card for card, fact in zip(snapshot.gpus, hidden, strict=True)
             if not isinstance(fact, Known) or fact.value is False]
-    verdicts = [_card_within(bound, card) for card in seen]
+    verdicts = [card_within(bound, card) for card in seen]
     if any(verdict is False for verdict in verdicts) or not verdicts:
         return False
     return next((verdict for verdict in verdicts if isinstance(verdict, Unknown)), True)
 
 
-def _card_within(bound: str, card: Facts) -> bool | Unknown:
+def card_within(bound: str, card: Facts) -> bool | Unknown:
     """Return whether a card's memory is within the bound; a MIG instance has less of it than the card."""
     silent = Unknown(reason="no probe answered for the card's memory")
     verdict = _within_bound(bound, card.get("gpu.memory_total_bytes", silent))

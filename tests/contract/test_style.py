@@ -19,7 +19,7 @@ FUNCTION_LINES = 60
 DATA = {"gpudoctor/facts.py"}  # mostly the catalogue, one fact a line, which no reader holds in mind
 
 # Files, environment, processes, output and time belong to these parts, in which every use is easy to find.
-DOORS = ("host", "child", "cli", "payloads")
+DOORS = ("host", "child", "cli", "payloads", "pytest_plugin")
 DOOR_CALLS = {"open", "print", "input"}
 DOOR_MODULES = {"subprocess", "time", "socket", "shutil", "tempfile"}
 DOOR_ATTRIBUTES = {"environ", "environb", "getenv", "putenv", "system", "popen", "open", "fork", "fdopen"}

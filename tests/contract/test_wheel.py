@@ -40,11 +40,12 @@ def dist_info(name: str) -> str:
 
 
 def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: zipfile.ZipFile) -> None:
-    """Every file of gpudoctor/, and every file of rules/ as gpudoctor/_rules; no tests, no tools."""
+    """Every file of gpudoctor/, every file of rules/ as gpudoctor/_rules, the manual; no tests, no tools."""
     package = {shown(path) for path in files_below(PACKAGE)}
     rules = {f"gpudoctor/_rules/{path.relative_to(RULES).as_posix()}" for path in files_below(RULES)}
     shipped = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert shipped == package | rules
+    manual = f"gpudoctor_cli-{gpudoctor.__version__}.data/data/share/man/man1/gpudoctor.1"
+    assert shipped == package | rules | {manual}
     assert {f"gpudoctor/_rules/{name}" for name in (
         "db.toml", "pages.json", "rules.json", "symptoms.json", "tables.jsonl", "words.json")} <= shipped
 
@@ -58,7 +59,8 @@ def test_wheel_installs_the_command_under_both_names(wheel: zipfile.ZipFile) -> 
     """`uvx gpudoctor-cli` looks for a command that is named like the distribution."""
     lines = wheel.read(dist_info("entry_points.txt")).decode().split("\n")
     assert [line for line in lines if line] == [
-        "[console_scripts]", "gpudoctor = gpudoctor.cli:main", "gpudoctor-cli = gpudoctor.cli:main"]
+        "[console_scripts]", "gpudoctor = gpudoctor.cli:main", "gpudoctor-cli = gpudoctor.cli:main",
+        "[pytest11]", "gpudoctor = gpudoctor.pytest_plugin"]
 
 
 def test_wheel_has_no_upper_bounds(wheel: zipfile.ZipFile) -> None:

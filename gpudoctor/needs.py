@@ -1,0 +1,113 @@
+"""What a test needs of a machine's GPUs, and why a machine does not meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from gpudoctor import derive, ruledb, versions
+from gpudoctor.derive import requirements
+from gpudoctor.derive.requirements import Requirement
+from gpudoctor.engine import Subject
+from gpudoctor.examine import Policy, every_finding, examine
+from gpudoctor.frozen import frozen
+from gpudoctor.model import Known, Report, RuleDatabase, Scope, Severity, Snapshot, Unknown
+
+_HOST = "host"
+_EACH = " x "  # between a card and a framework
+
+
+@frozen
+class Need:
+    """So many cards, each with `memory` and `capability`, and a framework that runs on them."""
+
+    count: int
+    memory: Requirement | None
+    capability: str | None
+    framework: Requirement | None
+
+
+def need(count: int = 1, *, memory: str | None = None, capability: str | float | None = None,
+         framework: str | None = None) -> Need:
+    """Return the need; raise ValueError or TypeError for what means nothing."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"count={count!r}: a number of GPUs, 1 or more")
+    if capability is not None and not _is_version(str(capability)):
+        raise ValueError(f"capability={capability!r}: a compute capability, such as \"8.0\"")
+    named = None if framework is None else _requirement(framework)
+    if framework is not None and (named is None or named.subject not in requirements.FRAMEWORKS):
+        known = ", ".join(requirements.FRAMEWORKS)
+        raise ValueError(f"framework={framework!r}: one of {known}, as in \"torch>=2.6\"")
+    size = None if memory is None else _requirement(f"gpu.memory>={memory}")
+    if memory is not None and size is None:
+        raise ValueError(f"memory={memory!r}: a size, such as \"40GiB\"")
+    return Need(count=count, memory=size, framework=named,
+                capability=None if capability is None else str(capability))
+
+
+def _requirement(text: str) -> Requirement | None:
+    try:
+        return requirements.parse(text)
+    except requirements.RequirementError:
+        return None
+
+
+def _is_version(text: str) -> bool:
+    try:
+        versions.parse(text)
+    except versions.Incomparable:
+        return False
+    return True
+
+
+def unmet(wanted: Need, snapshot: Snapshot) -> str:
+    """Return in one line why the machine does not meet the need, "" where it does."""
+    database = ruledb.load()
+    asked = () if wanted.framework is None else (wanted.framework,)
+    report = examine(snapshot, database, Policy(requirements=asked))
+    return next(_against(wanted, report, database), "")
+
+
+def _against(wanted: Need, report: Report, database: RuleDatabase) -> Iterator[str]:
+    """Yield what speaks against it, the cause of all before what is wrong with single cards."""
+    framework = wanted.framework.subject if wanted.framework else None
+    subjects = [_HOST, *([framework] if framework else [])]
+    yield from _wrong(report, subjects)
+    unfit = []
+    cards = derive.subjects(report.snapshot, database)[Scope.GPU]
+    for card in cards:
+        own = [card.name, *([f"{card.name}{_EACH}{framework}"] if framework else [])]
+        why = next(chain(_unfit(wanted, card), _wrong(report, own)), None)
+        unfit += [f"{card.name}: {why}"] if why else []
+    fit = len(cards) - len(unfit)
+    if fit < wanted.count:
+        yield "; ".join((f"of {wanted.count} wanted {fit} would do", *unfit))
+
+
+def _unfit(wanted: Need, card: Subject) -> Iterator[str]:
+    """Yield what a card lacks, or why that cannot be said."""
+    hidden, capability = card.fact("gpu.hidden"), card.fact("gpu.compute_capability")
+    if isinstance(hidden, Known) and hidden.value is True:
+        yield "CUDA_VISIBLE_DEVICES hides it"
+    if wanted.capability is not None:
+        if not isinstance(capability, Known):
+            yield "its compute capability could not be seen"
+        elif versions.parse(str(capability.value)) < versions.parse(wanted.capability):
+            yield f"compute capability {capability.value} is below {wanted.capability}"
+    if wanted.memory is not None:
+        verdict = requirements.card_within(wanted.memory.bound, card.facts)
+        if isinstance(verdict, Unknown):
+            yield f"its memory could not be seen ({verdict.reason})"
+        elif not verdict:
+            yield f"its memory is not {wanted.memory.bound}"
+
+
+def _wrong(report: Report, subjects: Sequence[str]) -> Iterator[str]:
+    """Yield the errors of the subjects, each by its cause, then what could not be judged of them."""
+    for finding in report.findings:
+        errors = [one for one in every_finding([finding]) if one.severity is Severity.ERROR]
+        if any(one.subject in subjects for one in errors):
+            yield f"{finding.message} ({finding.cause}, {finding.rule})"
+    for open_ in report.undecided:
+        if open_.subject in subjects and open_.severity is Severity.ERROR and open_.asked:
+            yield f"it could not be seen whether there is {open_.cause} ({open_.rule})"

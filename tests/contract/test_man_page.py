@@ -1,0 +1,48 @@
+"""The manual page is the help of the commands, and troff takes it; every command shows an example."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from gpudoctor.cli.app import application
+from tools.build_man_page import PAGE, render
+
+
+def commands(group: Any, path: str = "gpudoctor") -> Iterator[tuple[str, Any]]:
+    """Yield every command with the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+EVERY = dict(commands(typer.main.get_command(application([]))))
+
+
+def test_the_page_is_the_generated_one() -> None:
+    """`python -m tools.build_man_page` was run after the last change of an option."""
+    assert PAGE.read_text("utf-8") == render()
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")
+def test_troff_has_nothing_to_complain_of() -> None:
+    """And what it prints holds every command and option as they are typed."""
+    done = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-cbou", str(PAGE)], capture_output=True,
+                          text=True, timeout=60, check=True)
+    assert done.stderr == ""
+    assert [path for path in EVERY if f"{path} " not in done.stdout] == []
+    assert "--require WHAT" in done.stdout
+    assert "gpudoctor check --python .venv/bin/python" in done.stdout
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_every_command_shows_an_example(path: str) -> None:
+    """One that begins with the command itself."""
+    assert f"Example: {path}" in EVERY[path].help or f"$({path}" in EVERY[path].help
