@@ -31,7 +31,7 @@ def first(text: str) -> str:
     ("mamba create -n fit pytorch\n>>> torch.cuda.is_available()\nFalse", "conda-resolved-cpu-build"),
 ])
 def test_a_command_tells_what_was_asked_for(text: str, cause: str) -> None:
-    """Who started a container without a GPU need not look for a driver; who asked for one lacks another thing."""
+    """Who started a container without a GPU need not look for a driver; who did lacks another thing."""
     assert first(text) == cause
 
 
@@ -101,7 +101,7 @@ def test_what_is_said_besides_is_no_fault_by_itself(text: str) -> None:
 
 def test_a_cudnn_of_another_major_version_is_told_by_the_message_alone() -> None:
     """What was loaded and what was compiled with stand in one line."""
-    assert first("Loaded runtime CuDNN library: 6021 (compatibility version 6000) but source was compiled with "
-                 "7103 (compatibility version 7000).") == "cudnn-wrong-major"
-    assert first("Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN library needs"
+    assert first("Loaded runtime CuDNN library: 6021 (compatibility version 6000) but source was compiled "
+                 "with 7103 (compatibility version 7000).") == "cudnn-wrong-major"
+    assert first("Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN library"
                  ) == "cudnn-runtime-older-than-compiled"
