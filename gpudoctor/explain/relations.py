@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive import device_code
@@ -108,12 +108,14 @@ def _named(stated: Stated, column: str) -> Fact | None:
 
 
 def _build_cudnn(stated: Stated) -> Fact | None:
-    compiled = stated.text("text.cudnn_compiled")
-    if compiled is not None:
-        number = int(compiled) if compiled.isdecimal() and len(compiled) in (4, 5) else None
-        return _computed(compiled if number is None else versions.of_cudnn_number(number),
-                         "text.cudnn_compiled")
-    return _named(stated, "cudnn")
+    return _cudnn(stated, "text.cudnn_compiled") or _named(stated, "cudnn")
+
+
+def _cudnn(stated: Stated, name: str) -> Known | None:
+    """Return a cuDNN that a message names, as a version: 7605 is 7.6.5."""
+    said = stated.text(name) or ""
+    is_number = said.isdecimal() and len(said) in (4, 5)
+    return _computed(versions.of_cudnn_number(int(said)) if is_number else said, name) if said else None
 
 
 def _cuda_fits(stated: Stated) -> Fact | None:
@@ -131,11 +133,12 @@ def _same_cuda(one: str, other: str) -> bool:
 
 
 def _cudnn_fits(stated: Stated) -> Fact | None:
-    cudnn, build = stated.text("text.cudnn"), stated.text("text.build_cudnn")
+    loaded, build = _cudnn(stated, "text.cudnn_loaded"), stated.text("text.build_cudnn")
+    cudnn = str(loaded.value) if loaded else stated.text("text.cudnn")
     if cudnn is None or build is None:
         return None
     fits = versions.parse(cudnn).major == versions.parse(build).major
-    return _computed(fits, "text.cudnn", "text.build_cudnn")
+    return _computed(fits, "the cuDNN", "text.build_cudnn")
 
 
 def _other_version(stated: Stated) -> Fact | None:
@@ -255,7 +258,7 @@ def _by_code(row: Row, capability: str, by_toolkit: str | None) -> str:
     kind = device_code.coverage(code, capability).kind
     if kind in ("native", "partial"):
         return "fits"
-    listed = [item for record in code for key in ("sass", "ptx") for item in _list(record.get(key))]
+    listed = [item for record in code for key in ("sass", "ptx") for item in as_texts(record.get(key))]
     served = [versions.parse(item.partition("@")[0].rstrip("af")) for item in listed]
     newer = bool(served) and versions.parse(capability) > max(served)
     if kind == "ptx":
@@ -271,10 +274,6 @@ def _by_all(stated: Stated, capability: str) -> str | None:
     rows = [row for row in stated.rows_of(table) if "code" in row]
     is_too_old = bool(rows) and all(_by_code(row, capability, None) == "too-old" for row in rows)
     return "too-old" if is_too_old else None
-
-
-def _list(value: Value | None) -> Sequence[str]:
-    return [str(item) for item in value] if isinstance(value, tuple) else []
 
 
 def _by_toolkit(stated: Stated, capability: str) -> str | None:

@@ -27,7 +27,8 @@ def facts(said: Sequence[Said], stated: Facts, symptoms: Mapping[str, SymptomPat
     for line in said:
         symptom = symptoms[line.id]
         for library in _libraries(line, symptom):
-            lists["text.libraries"].setdefault(library, line.source)
+            if not library.isalpha() or family(library, tables):  # "could not load dynamic library error"
+                lists["text.libraries"].setdefault(library, line.source)
         for name, value in _given(line, symptom):
             if name in lists:
                 lists[name].setdefault(value, line.source)

@@ -24,6 +24,7 @@ _LONGEST_JOINED = 1000
 _LONGEST, _FIRST, _LAST = 300, 300, 100
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u00b4": "'", "*": " ", "_": " "})
 _QUOTES = str.maketrans("", "", "`'\"\u00b4\u2018\u2019\u201c\u201d")
+_HALVES = re.compile(r"\bcuda (?:driver|runtime|api) (?=error|failure)")
 _FILLERS = re.compile(r"\b(?:the|my|an?|our|your|any|this|that|just|still|also|simply|always|even)\b ?")
 _SPELLINGS = (
     (re.compile(r"\b(do|does|did|is|was|are|were|has|have|had|could|would|should) not\b"), r"\1n't"),
@@ -71,8 +72,11 @@ def retold(
 
 
 def folded(words: str) -> str:
-    """Return a message without capitals and quotation marks: Markdown and keyboards change both."""
-    return words.translate(_QUOTES).lower()
+    """Return a message without capitals and quotation marks: Markdown and keyboards change both.
+
+    Which half of CUDA an error is of is left out: its words are the same.
+    """
+    return _HALVES.sub("cuda ", words.translate(_QUOTES).lower())
 
 
 def plain(words: str) -> str:
