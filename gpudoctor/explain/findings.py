@@ -42,8 +42,10 @@ class Teller:
         asks = () if certain else asked(rule.ask, self.supposed, self.tables) or (LAST_RESORT,)
         fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(
             rule, self.supposed, self.tables)
+        # information about a machine is what keeps the program of a text from running
+        severity = Severity.WARNING if rule.severity is Severity.INFO else rule.severity
         return Finding(
-            rule=rule.id, cause=rule.cause, severity=rule.severity, subject=SUBJECT,
+            rule=rule.id, cause=rule.cause, severity=severity, subject=SUBJECT,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             message=_message(rule, candidate, self.subject), evidence=tuple(self._evidence(candidate)),
             fixes=fixes, asks=asks)
