@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor.model import Report, Severity, Snapshot
-from gpudoctor.render import closing, details, outline
+from gpudoctor.render import closing, outline
 from gpudoctor.render.outline import Entry, Item, Open
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
@@ -81,6 +81,8 @@ def _failed_probes(sheet: Sheet, snapshot: Snapshot) -> None:
 
 
 def _details(sheet: Sheet, snapshot: Snapshot) -> None:
+    from gpudoctor.render import details  # few ask for them
+
     for block in details.blocks(snapshot):
         sheet.line()
         sheet.line((block.title, "bold"))
