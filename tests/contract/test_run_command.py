@@ -273,7 +273,8 @@ def test_a_job_of_a_shell_can_be_stopped_and_continued() -> None:
 def test_a_new_size_of_the_window_reaches_the_command(tmp_path: Path) -> None:
     """The terminal told the command before its own terminal had the new size, and never again."""
     code = ("import os, signal, sys, time; "
-            "signal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size(1).columns, flush=True)); "
+            "say = lambda *_: os.write(1, b'%d\\n' % os.get_terminal_size(1).columns); "  # in one piece each
+            "signal.signal(signal.SIGWINCH, say); "
             "open(sys.argv[1], 'w').close(); time.sleep(2)")
     command = [*_GPUDOCTOR, sys.executable, "-c", code, str(tmp_path / "ready")]
     pid, terminal = pty.fork()
