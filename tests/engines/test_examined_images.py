@@ -21,7 +21,7 @@ from gpudoctor.transports import sandbox
 from gpudoctor.transports.engine import connect
 from tests.engines.toolkit import NOT_LOADED, TOO_OLD, Toolkit
 from tests.harness.engine import Engine, unavailable
-from tests.harness.interpreters import find_python
+from tests.harness.interpreters import need_python
 from tests.harness.nvidia import H100
 
 HEALTHY, FINDINGS, WRONG_USAGE = range(3)
@@ -170,9 +170,7 @@ def test_a_python_of_another_age(version: str, engine: Engine, tmp_path: Path) -
 
     It lies in the image where it was built to lie.
     """
-    interpreter = find_python(version)
-    if interpreter is None:
-        pytest.skip(f"Python {version} is not installed here")
+    interpreter = need_python(version)
     prefix, library = interpreter.resolve().parent.parent, f"lib/python{version}"
     shutil.copytree(prefix / library, tmp_path / library, symlinks=True, ignore=shutil.ignore_patterns(
         "test", "tests", "site-packages", "config-*", "__pycache__", "*.pyc", "idlelib", "ensurepip"))
