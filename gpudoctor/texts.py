@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 
 from gpudoctor.engine import show
-from gpudoctor.explain import Quoted, Reading, Said, explain
-from gpudoctor.explain.answers import answered
-from gpudoctor.explain.context import is_context
-from gpudoctor.explain.wording import joined, retold
+from gpudoctor.explanation import Quoted, Reading, Said, explain
+from gpudoctor.explanation.answers import answered
+from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
 from gpudoctor.sources import importers

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gpudoctor import versions
 from gpudoctor.derive import device_code
 from gpudoctor.derive.view import as_records, as_texts
-from gpudoctor.explain.shown import family
+from gpudoctor.explanation.shown import family
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
 
