@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
+from gpudoctor.assume.systems import glibc_of
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.image_notes import Row, noted, row_of
-from gpudoctor.model import Tables
+from gpudoctor.model import Fact, Tables, Unknown
 
 _DEFAULT_HOSTS = ("docker.io/", "index.docker.io/", "registry-1.docker.io/")
 _CUDA_IMAGE = "nvidia/cuda"
@@ -215,6 +216,21 @@ def _dotted(system: str) -> str:
 
 def ended(base: Base, tables: Tables) -> Row | None:
     """Return the row of the distribution or the Python in an image that gets no updates any more."""
+    rows = (system_row(system, version, tables) for system, version in _systems(base, tables))
+    return next((row for row in rows if row and "ended" in row), None)
+
+
+def glibc(base: Base, tables: Tables) -> Fact:
+    """Return the GNU C library in an image, as far as its name and tag say which system it is of."""
+    words = re.findall(r"[a-z]+", f"{base.name}:{base.tag}")
+    pairs = [*_systems(base, tables), *((word, "") for word in words)]
+    facts = (glibc_of(system, version, tables, base.reference) for system, version in pairs)
+    return next((fact for fact in facts if not isinstance(fact, Unknown)),
+                Unknown(reason="the files do not say which C library the image has", asked=False))
+
+
+def _systems(base: Base, tables: Tables) -> list[tuple[str, str]]:
+    """Return what the tag may name: distributions, and a Python, each with its version."""
     match = _CUDA_TAG.match(base.tag) if base.name == _CUDA_IMAGE else None
     pairs = [(match[4], match[5])] if match else []
     if base.name in _WITHOUT_CUDA:
@@ -225,6 +241,4 @@ def ended(base: Base, tables: Tables) -> Row | None:
     if base.name.startswith(_OF_NVIDIA):
         system, _, version = str(noted(base.name, base.tag, tables).get("os", "")).partition(" ")
         pairs.append((system.lower(), version))
-    rows = (system_row(system, version, tables) for system, version in pairs)
-    return next((row for row in rows if row and "ended" in row), None)
-
+    return pairs

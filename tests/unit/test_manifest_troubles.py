@@ -155,6 +155,9 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
     "a Python without wheel": (
         docker("FROM python:3.13", "RUN pip install tensorflow==2.15.1"), "python-version-unsupported",
         "tensorflow==2.15.1", docker("FROM python:3.11", "RUN pip install tensorflow==2.15.1"), ()),
+    "a system without the C library of the wheels": (
+        docker(GPU, "FROM python:3.12-alpine3.20", "RUN pip install torch==2.10.0"), "glibc-too-old",
+        "torch==2.10.0", docker(GPU, SLIM, "RUN pip install torch==2.10.0"), ()),
     "a Python of conda without wheel": (
         {"environment.yml": "dependencies:\n- python=3.13\n- pip:\n  - tensorflow==2.15.1\n"},
         "python-version-unsupported", "tensorflow==2.15.1",
