@@ -20,7 +20,9 @@ def with_own_parts(before: Snapshot, laid: Snapshot, facts: Mapping[str, Fact], 
         return laid
     name = str(_value(laid.host, _NAME))
     not_said = f"of {name} nothing else is assumed"
-    follows: dict[str, Fact] = dict.fromkeys((_VERSION, _LIKE), Unknown(reason=not_said)) if is_another else {}
+    follows: dict[str, Fact] = {}
+    if is_another:
+        follows = dict.fromkeys((_VERSION, _LIKE), Unknown(reason=not_said))
     version = _value(laid.host, _VERSION) if _VERSION in facts or not is_another else None
     follows[_GLIBC] = glibc_of(name, None if version is None else str(version), tables, source)
     if "glibc" in facts:

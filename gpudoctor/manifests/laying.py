@@ -185,14 +185,14 @@ def _system(environment: Environment, base: Base | None, place: str, tables: Tab
         facts["toolkit.installs"] = _not_said("whether a CUDA toolkit is in the image")
         return facts
     listed = tuple({"path": path, "soname": posixpath.basename(path), "machine": "", "error": "",
-                    "version": (base.cudnn or "") if "libcudnn" in path else ""} for path in base.libraries)
+                    "version": base.versions.get(path, "")} for path in base.libraries)
     cache = tuple({"soname": record["soname"], "path": record["path"]} for record in listed)
     facts.update({"loader.cache": Known(value=cache, source=place),
                   "loader.files": Known(value=_reached(listed, base), source=place),
                   "loader.library_path": Known(value=(), source=place)})
-    toolkit = ({"path": f"/usr/local/cuda-{_minor(base.cuda)}", "version": _minor(base.cuda)},)
-    facts["toolkit.installs"] = (Known(value=toolkit, source=place) if base.cuda and base.flavour == "devel"
-                                 else Known(value=(), source=place))
+    toolkits = tuple({"path": f"/usr/local/cuda-{_minor(one.cuda)}", "version": _minor(one.cuda)}
+                     for one in base.toolkits)
+    facts["toolkit.installs"] = Known(value=toolkits, source=place)
     return facts
 
 
