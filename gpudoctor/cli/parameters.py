@@ -24,7 +24,7 @@ class Format(str, Enum):
 
 
 class ReportFormat(str, Enum):
-    """For a person, a program, a merge request, the log of a job, a list of tests, a browser, a place for one line."""
+    """For a person, a program, a merge request, the log of a job, a list of tests, a browser, one line."""
 
     TEXT = "text"
     JSON = "json"

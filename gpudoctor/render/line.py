@@ -1,7 +1,7 @@
 """The report in one line, for places that have room for no more.
 
-The reason of a drained node, the condition of a Kubernetes node, the message of a container that ended: what was
-seen, and the command that tells the rest.
+The reason of a drained node, the condition of a Kubernetes node, the message of a container that ended: what
+was seen, and the command that tells the rest.
 """
 
 from __future__ import annotations

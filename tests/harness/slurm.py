@@ -2,8 +2,8 @@
 
     result = slurm.on(machine, "sleep 3; sinfo -R")
 
-The one node is the machine, with the machine's scripted driver. The script is run once the node has registered;
-what came of it all is read by `on`. Everything ends with the machine.
+The one node is the machine, with the machine's scripted driver. The script is run once the node has
+registered; what came of it all is read by `on`. Everything ends with the machine.
 """
 
 from __future__ import annotations
@@ -63,13 +63,12 @@ PartitionName=gpu Nodes={NODE} Default=YES State=UP
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What came of a script: its output, the node's state and reason, the system's log and slurmd's."""
+    """What came of a script: its output, the node's state and reason, the system's log."""
 
     output: str
     state: str
     reason: str
     system_log: str
-    slurmd_log: str
 
 
 def unavailable() -> str:
@@ -80,7 +79,8 @@ def unavailable() -> str:
     return f"not installed: {', '.join(missing)}" if missing else ""
 
 
-def on(machine: Machine, script: str, *, settings: str, configuration: Mapping[str, str] | None = None) -> Told:
+def on(machine: Machine, script: str, *, settings: str, configuration: Mapping[str, str] | None = None
+       ) -> Told:
     """Start Slurm on a machine with lines of slurm.conf, run a script, and say what came of it.
 
     `configuration` are variables of /etc/default/gpudoctor.
@@ -114,7 +114,8 @@ def main() -> None:
     key.write_bytes(os.urandom(1024))
     key.chmod(0o400)
     _start("munged", "--force", "--socket=/run/lab/munge.socket", f"--key-file={key}",
-           "--pid-file=/run/lab/munged.pid", "--log-file=/run/lab/munged.log", "--seed-file=/run/lab/munge.seed")
+           "--pid-file=/run/lab/munged.pid", "--log-file=/run/lab/munged.log",
+           "--seed-file=/run/lab/munge.seed")
     _start("slurmctld")
     _start("slurmd", "-N", NODE)
     until = time.monotonic() + _START_SECONDS
@@ -127,7 +128,7 @@ def main() -> None:
                          stderr=subprocess.STDOUT, text=True, check=False, timeout=100)
     node = _node()
     told = {"output": ran.stdout, "state": node.get("State", ""), "reason": node.get("Reason", ""),
-            "system_log": _read(system_log), "slurmd_log": (folder / "slurmd.log").read_text(errors="replace")}
+            "system_log": _read(system_log)}
     (folder / "told.json").write_text(json.dumps(told))
 
 

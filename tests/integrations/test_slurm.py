@@ -20,7 +20,8 @@ FOLDER = Path(__file__).parents[2] / "integrations" / "slurm"
 HEALTH_CHECK = f"HealthCheckProgram={slurm.INSTALLED}/healthcheck\nHealthCheckInterval=600\n"
 PROLOG = f"Prolog={slurm.INSTALLED}/prolog\nPrologFlags=Alloc\n"
 BY_HAND = f"SLURMD_NODENAME={slurm.NODE} {slurm.INSTALLED}/healthcheck; echo ended with $?"
-CAUSE = "driver-kernel-userspace-mismatch [host]: The loaded NVIDIA kernel module (570.86.15) and the driver's libraries"
+CAUSE = ("driver-kernel-userspace-mismatch [host]: "
+         "The loaded NVIDIA kernel module (570.86.15) and the driver's libraries")
 ADMIN = f"scontrol update NodeName={slurm.NODE} State=DRAIN Reason='a new fan'"
 
 
@@ -40,7 +41,7 @@ def crashing() -> Machine:
 
 
 def job(*options: str) -> str:
-    """Return a script that submits a job and prints, when it is over or held, whether it ran and why it waits."""
+    """Return a script that submits a job, and prints whether it ran, or why it is held."""
     return f"""
         id=$(sbatch --parsable --output=/dev/null {' '.join(options)} --wrap 'touch /run/lab/ran')
         for i in $(seq 200); do
@@ -53,8 +54,9 @@ def job(*options: str) -> str:
 
 def test_a_broken_node_is_drained_with_its_cause() -> None:
     """By slurmd's own run of the program; the report it rests on can be read again."""
-    told = slurm.on(broken(), "gpudoctor() { \"$GPUDOCTOR_PYTHON\" -m gpudoctor \"$@\"; }; . /etc/default/gpudoctor; "
-                    "gpudoctor check --from /run/gpudoctor-slurm.json; ls /run", settings=HEALTH_CHECK)
+    again = ". /etc/default/gpudoctor; $GPUDOCTOR_PYTHON -m gpudoctor check --from $GPUDOCTOR_REPORT; ls /run"
+    told = slurm.on(broken(), again, settings=HEALTH_CHECK,
+                    configuration={"GPUDOCTOR_REPORT": "/run/gpudoctor-slurm.json"})
     assert told.state == "IDLE+DRAIN"
     assert told.reason.startswith(f"gpudoctor: {CAUSE} refuse each other")
     assert "Next: gpudoctor rules show GPD2005 [root@" in told.reason

@@ -18,7 +18,9 @@ from gpudoctor import ruledb
 from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Ask, Evidence, Finding, Known, Remedy, Report, Severity, Undecided
-from gpudoctor.render import closing, github, html, junit, line, markdown
+from gpudoctor.render import closing, github, html, junit
+from gpudoctor.render import line as one_line
+from gpudoctor.render import markdown
 from gpudoctor.render.markup import block, code
 from gpudoctor.render.plain import printable
 
@@ -107,7 +109,7 @@ def test_the_first_test_is_the_verdict(code: int, kind: str | None) -> None:
 @settings(max_examples=60, deadline=None)
 def test_a_line_is_one_line(report: Report, fail_on: Severity, code: int) -> None:
     """It can be printed, it ends, and of a failure it begins with the name of one."""
-    said = line.render(replace(report, exit_code=code), Policy(fail_on=fail_on))
+    said = one_line.render(replace(report, exit_code=code), Policy(fail_on=fail_on))
     assert said.splitlines() == [said[:-1]]
     assert printable(said[:-1], 9999) == said[:-1]
     assert len(said) < 2500
