@@ -92,7 +92,8 @@ def test_a_place_that_cannot_be_written_changes_no_verdict(tmp_path: Path) -> No
         "this machine (1) from programs. Also: pip-nvidia-libs-not-found, wheel-file-collision. "
         "Next: gpudoctor rules show GPD1080\n")),
     (FULL, ("--allow-undecided", "--fail-on", "error"), 0,
-     "Undecided: something that matters could not be seen (1 warning, 2 questions not asked at this depth).\n"),
+     ("Undecided: something that matters could not be seen "
+      "(1 warning, 2 questions not asked at this depth).\n")),
 ])
 def test_where_there_is_room_for_one_line(tmp_path: Path, recorded: Path, options: tuple[str, ...], code: int,
                                           said: str) -> None:

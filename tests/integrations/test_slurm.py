@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +12,6 @@ from tests.harness.nvidia import H100
 from tests.machines import parts
 from tests.machines.catalogue import r580
 
-FOLDER = Path(__file__).parents[2] / "integrations" / "slurm"
 # the program is also run once before the node registers, which is what most of these tests look at
 HEALTH_CHECK = f"HealthCheckProgram={slurm.INSTALLED}/healthcheck\nHealthCheckInterval=600\n"
 PROLOG = f"Prolog={slurm.INSTALLED}/prolog\nPrologFlags=Alloc\n"
@@ -131,13 +127,3 @@ def test_a_drain_that_nobody_hears_is_a_failure() -> None:
     told = slurm.on(broken(), f"kill $(cat /run/lab/slurmctld.pid); sleep 1; {BY_HAND}", settings="")
     assert told.output.endswith("ended with 1\n")
     assert f"node gpu1 is broken and could not be drained: {CAUSE}" in told.system_log
-
-
-def test_shellcheck_says_nothing() -> None:
-    """They are plain POSIX shell."""
-    program = shutil.which("shellcheck")
-    if program is None:
-        pytest.skip("not installed: shellcheck")
-    ran = subprocess.run([program, "--shell=sh", str(FOLDER / "healthcheck"), str(FOLDER / "prolog")],
-                         capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout) == (0, "")
