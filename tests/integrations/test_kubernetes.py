@@ -68,7 +68,8 @@ def test_a_card_that_is_missing_is_a_problem() -> None:
     ({}, "could not look: the probe ended with signal: SIGSEGV."),
     ({"GPUDOCTOR_PYTHON": "/opt/not/there"}, "could not look: gpudoctor ended with 127: "),
     ({"GPUDOCTOR_PYTHON": "/opt/fails"}, "could not look: gpudoctor ended with 5: no memory. Next, "),
-    ({"GPUDOCTOR_PYTHON": "/opt/hangs", "GPUDOCTOR_SECONDS": "2"}, "could not look: gpudoctor did not end in 2"),
+    ({"GPUDOCTOR_PYTHON": "/opt/hangs", "GPUDOCTOR_SECONDS": "2"},
+     "could not look: gpudoctor did not end in 2 s. Next, on the node: gpudoctor check -vv"),
 ])
 def test_what_could_not_be_seen_is_unknown(variables: dict[str, str], said: str) -> None:
     """Neither broken nor well."""
