@@ -10,19 +10,36 @@ from pathlib import Path
 import pytest
 
 from tests.contract.checkout import ROOT
+from tests.integrations.services import document
 
 FOLDER = ROOT / "integrations"
 PROGRAMS = [path for path in sorted(FOLDER.glob("*/*")) if path.read_bytes().startswith(b"#!/bin/sh\n")]
+
+
+def shellcheck() -> str:
+    program = shutil.which("shellcheck")
+    if program is None:
+        pytest.skip("not installed: shellcheck")
+    return program
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)
 def test_shellcheck_says_nothing(path: Path) -> None:
     """They are POSIX shell, and can be run."""
     assert os.access(path, os.X_OK)
-    program = shutil.which("shellcheck")
-    if program is None:
-        pytest.skip("not installed: shellcheck")
-    ran = subprocess.run([program, "--shell=sh", str(path)], capture_output=True, text=True, check=False)
+    ran = subprocess.run([shellcheck(), "--shell=sh", str(path)], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(("shell", "program"), [
+    ("bash", document("integrations/github/action.yml")["runs"]["steps"][0]["run"]),
+    ("bash", document("integrations/github/action.yml")["runs"]["steps"][1]["run"]),
+    ("sh", "\n".join(document("integrations/gitlab/preflight.yml")[".gpudoctor-preflight"]["script"])),
+], ids=["github, install", "github, look", "gitlab"])
+def test_shellcheck_says_nothing_of_what_stands_in_yaml(shell: str, program: str) -> None:
+    """Variables that the service sets are known by their capitals."""
+    ran = subprocess.run([shellcheck(), f"--shell={shell}", "-"], input=program, capture_output=True,
+                         text=True, check=False)
     assert (ran.returncode, ran.stdout) == (0, "")
 
 
