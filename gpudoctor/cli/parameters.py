@@ -35,6 +35,15 @@ class ReportFormat(str, Enum):
     LINE = "line"
 
 
+class LintFormat(str, Enum):
+    """For a person, a program, the log of a job, a site that shows code."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
 class FailOn(str, Enum):
     """From which severity on a finding is a failure."""
 
