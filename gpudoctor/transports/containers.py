@@ -37,35 +37,44 @@ _OF_GPU = ("driver", "nvml", "cuda", "smoke")
 
 @frozen
 class Wish:
-    """What to examine and how: `python` is an interpreter's path inside; limits are in seconds."""
+    """What to examine and how: `python` is an interpreter's path inside; limits are in seconds.
+
+    `identity` is the image's id where `reference` is only what it is called in the report.
+    """
 
     reference: str
     depth: str
     timeout_seconds: float
     smoke_seconds: float
     python: str | None = None
+    identity: str = ""
 
 
 @frozen
 class Looked:
-    """The raw answers, and what the engine said when it was asked for a GPU and gave none."""
+    """The raw answers, and what the engine said when it was asked for a GPU, or to build, and did not."""
 
     raw: RawDocument
     refusals: tuple[str, ...] = ()
 
 
-def unreached(wish: Wish, trouble: Trouble, engine: Engine | None = None, *, running: bool = False) -> Looked:
-    """Return what is known where the engine or the image could not be reached: why, and nothing else."""
+def unreached(wish: Wish, trouble: Trouble, engine: Engine | None = None, *, running: bool = False,
+              said: tuple[str, ...] = ()) -> Looked:
+    """Return what is known where the engine or the image could not be reached: why, and nothing else.
+
+    `said` are more of the engine's words, of which the cause may be read.
+    """
     why = "no container of it could be looked into"
     silent = {name: ended("not-asked", 0.0, why) for name in ("system", "container", *_OF_PATIENT, *_OF_GPU)}
-    return Looked(raw={**silent, "image": _image(wish, engine, {}, trouble=trouble, running=running)})
+    return Looked(raw={**silent, "image": _image(wish, engine, {}, trouble=trouble, running=running)},
+                  refusals=said)
 
 
 def image(engine: Engine, wish: Wish) -> Looked:
     """Examine an image; raise `EngineTrouble` where it is not there."""
     limit = wish.timeout_seconds
     sandbox.sweep(engine, limit)
-    described = asked(lambda: engine.api.inspect_image(wish.reference), limit)
+    described = asked(lambda: engine.api.inspect_image(wish.identity or wish.reference), limit)
     variables = _variables(described)
     with sandbox.created(engine, described["Id"], _PLACEHOLDER, request=None,
                          timeout_seconds=limit) as container:
