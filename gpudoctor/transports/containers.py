@@ -18,14 +18,17 @@ from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
 from gpudoctor.patient import NoPatient
 from gpudoctor.probes import document
+from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import Answer, RawDocument, ended
 from gpudoctor.transports import sandbox
-from gpudoctor.transports.engine import Engine, EngineTrouble, Trouble, asked
+from gpudoctor.transports.engine import PODMAN, Engine, EngineTrouble, Trouble, asked
 from gpudoctor.transports.image_files import ContainerFiles
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 STARTER = Path(__file__).resolve().parent.parent / "payloads" / "in_memory.py"
 _PLACEHOLDER = ("/gpudoctor-never-started",)
+_UNTOLD = "the engine took the request for a GPU; whether it heeded it, a container without Python cannot tell"
+_DROPPED = "the engine took the request for a GPU, and started the container without one"
 _RELEASE_FILES = ("/etc/os-release", "/usr/lib/os-release")
 _LIBC_FILES = ("/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6", "/lib64/libc.so.6",
                "/usr/lib/libc.so.6")
@@ -121,9 +124,19 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
                 raise
             refusals.append(error.trouble.said)
             continue
-        raw = {**_read(done, interpreter), "image": _image(wish, engine, described, request=request)}
+        answers = _read(done, interpreter)
+        if request is not None and engine.name == PODMAN and not _has_nodes(answers):
+            refusals = [_DROPPED]
+            continue
+        raw = {**answers, "image": _image(wish, engine, described, request=request)}
         return Looked(raw=raw, refusals=() if request else tuple(refusals))
     raise AssertionError("the last request is none")
+
+
+def _has_nodes(answers: RawDocument) -> bool:
+    """Say whether NVIDIA's nodes are in a container: Podman may take a request and drop it in silence."""
+    nodes = mapping(mapping(answers["driver"].data).get("nodes")).get("nodes")
+    return isinstance(nodes, list) and bool(nodes)
 
 
 def _requests(engine: Engine) -> tuple[str, ...]:
@@ -191,6 +204,8 @@ def _handed_out(engine: Engine, wish: Wish,
             try:
                 sandbox.start(engine, container, wish.timeout_seconds)
             except EngineTrouble as error:
+                if _PLACEHOLDER[0] in error.trouble.said and engine.name == PODMAN:
+                    return None, (_UNTOLD,)
                 if _PLACEHOLDER[0] in error.trouble.said:
                     return request, ()
                 refusals.append(error.trouble.said)

@@ -11,6 +11,7 @@ from gpudoctor.host import Host, Kind, Missing, Refused
 from gpudoctor.transports import engine_words
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
+PODMAN = "podman"
 _PODMAN = "Podman Engine"  # as its answer to `version` names itself
 _UNIX = "unix://"
 _SAID_CHARACTERS = 2000
@@ -74,7 +75,7 @@ def _described(api: Any, address: str) -> Engine:
     podman = next((one for one in components if one.get("Name") == _PODMAN), None)
     is_here = address.startswith(_UNIX) and info.get("KernelVersion") == platform.release()
     return Engine(
-        api=api, address=address, name="podman" if podman else "docker",
+        api=api, address=address, name=PODMAN if podman else "docker",
         version=str((podman or version).get("Version", "")), is_here=is_here,
         knows_cdi=bool(podman or info.get("CDISpecDirs")), processors=int(info.get("NCPU") or 1))
 
