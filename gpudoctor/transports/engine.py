@@ -54,19 +54,30 @@ class Engine:
 def connect(environment: Mapping[str, str], timeout_seconds: float, files: Host | None = None) -> Engine:
     """Return the engine that a docker command here would speak to, else Podman's; raise `EngineTrouble`."""
     try:
-        import docker
+        from docker.utils import kwargs_from_env
     except ImportError as error:
         raise NoLibrary(str(error)) from None
     address = _address(environment, files or Host())
 
     def reach() -> Engine:
-        if environment.get("DOCKER_HOST"):
-            client = docker.from_env(environment=dict(environment), timeout=timeout_seconds)
-        else:
-            client = docker.DockerClient(base_url=address, timeout=timeout_seconds)
-        return _described(client.api, address)
+        named = kwargs_from_env(environment) if environment.get("DOCKER_HOST") else {"base_url": address}
+        return _described(_client(named, timeout_seconds), address)
 
     return asked(reach, timeout_seconds, address)
+
+
+def _client(named: Mapping[str, Any], timeout_seconds: float) -> Any:
+    """Return a client whose certificates are those of DOCKER_CERT_PATH, whatever REQUESTS_CA_BUNDLE says."""
+    from docker import APIClient
+
+    class Client(APIClient):  # type: ignore[misc]
+        def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any,
+                                       cert: Any) -> Any:
+            """Let the variable count only where no authority was named."""
+            own = self.verify if verify is None else verify
+            return super().merge_environment_settings(url, proxies, stream, own, cert)
+
+    return Client(**named, timeout=timeout_seconds)
 
 
 def _described(api: Any, address: str) -> Engine:

@@ -17,6 +17,7 @@ from typing import Any
 _NOT_FOUND, _UNAUTHORISED = 404, (401, 403)
 _NO_SPACE = "no space left on device"
 _NOT_ALLOWED = ("unauthorized", "denied", "no basic auth credentials")
+_ANSWER_CHARACTERS = 200
 _TIMED_OUT = "timed out"
 # what the package says of the user's own settings, and what they are called where he sets them
 _CERTIFICATES = ("TLS is asked for, and the folder that DOCKER_CERT_PATH names (else ~/.docker) lacks "
@@ -83,9 +84,10 @@ def _of_kind(error: BaseException) -> str:
     """Return what is told by the kind of an error alone, "" where its own words tell more."""
     if isinstance(error, ConnectionError | EOFError):
         return _HUNG_UP
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    if status is not None:
-        return f"what answers there is no container engine (status {status})"
+    response: Any = getattr(error, "response", None)
+    if response is not None:
+        said = f"status {response.status_code}", str(response.text).strip()[:_ANSWER_CHARACTERS]
+        return f"what answers there is no container engine ({': '.join(filter(None, said))})"
     if isinstance(error, json.JSONDecodeError | http.client.HTTPException | LookupError | TypeError):
         return "what answers there is no container engine"
     if isinstance(error, NameError):  # which the package raises for ssh:// where that is missing

@@ -40,15 +40,17 @@ def unavailable() -> str:
 class Engine:
     """An engine in a folder; `run` asks it. Its images lie in memory unless there are gigabytes of them.
 
-    `settings` are more of its daemon.json; `size` is that of the memory for its images.
+    `settings` are more of its daemon.json, `more` of its options; `size` is that of the memory for its images.
     """
 
     def __init__(self, folder: Path, *, in_memory: bool = True, programs: Path | None = None,
-                 settings: Mapping[str, object] | None = None, size: str = "3g") -> None:
+                 settings: Mapping[str, object] | None = None, size: str = "3g",
+                 more: Sequence[str] = ()) -> None:
         self._folder = folder
         self._in_memory = in_memory
         self._settings = {**_SETTINGS, **(settings or {})}
         self._size = size
+        self._more = more
         self._programs = programs  # a folder that comes first on its PATH, where it looks for the toolkit
         self._socket = f"unix://{folder}/docker.sock"
         self._pid_file = folder / "dockerd.pid"
@@ -64,7 +66,7 @@ class Engine:
             daemon = subprocess.Popen(
                 ["dockerd", "--host", self._socket, "--data-root", f"{self._folder}/data",
                  "--exec-root", f"{self._folder}/exec", "--pidfile", str(self._pid_file),
-                 "--config-file", f"{self._folder}/daemon.json"],
+                 "--config-file", f"{self._folder}/daemon.json", *self._more],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 env={**os.environ, "PATH": search})
         self._daemon = daemon
