@@ -27,7 +27,7 @@ from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 STARTER = Path(__file__).resolve().parent.parent / "payloads" / "in_memory.py"
 _PLACEHOLDER = ("/gpudoctor-never-started",)
-_UNTOLD = "the engine took the request for a GPU; whether it heeded it, a container without Python cannot tell"
+_UNTOLD = "the engine took the request for a GPU; whether it heeded it cannot be asked without a Python"
 _DROPPED = "the engine took the request for a GPU, and started the container without one"
 _RELEASE_FILES = ("/etc/os-release", "/usr/lib/os-release")
 _LIBC_FILES = ("/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6", "/lib64/libc.so.6",

@@ -71,7 +71,7 @@ def _reason(found: list[BaseException]) -> str:
         if isinstance(one, ssl.SSLError):
             return f"the connection by TLS fails ({_of_tls(one)})"
     for one in found:
-        if type(one).__name__ == "gaierror":
+        if isinstance(one, OSError) and type(one).__name__ == "gaierror":
             return f"its name leads to no address ({one.strerror})"
     for one in found:
         number = getattr(one, "errno", None)

@@ -1,4 +1,4 @@
-"""An engine behind TLS, as DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH name it: reached, and refused."""
+"""An engine by TLS, as DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH name it: reached, and refused."""
 
 from __future__ import annotations
 

@@ -50,7 +50,9 @@ class _Refusing(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    do_HEAD = do_GET
+    def do_HEAD(self) -> None:
+        """Refuse."""
+        self.do_GET()
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -1,4 +1,4 @@
-"""Podman's own socket: known by its answer, and what it does with a request for a GPU is seen, not believed."""
+"""Podman's own socket: known by its answer; what it does with a request for a GPU is seen, not believed."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def unavailable() -> str:
 class Engine:
     """An engine in a folder; `run` asks it. Its images lie in memory unless there are gigabytes of them.
 
-    `settings` are more of its daemon.json, `more` of its options; `size` is that of the memory for its images.
+    `settings` are more of its daemon.json, `more` of its options; `size` is that of the memory for images.
     """
 
     def __init__(self, folder: Path, *, in_memory: bool = True, programs: Path | None = None,
