@@ -18,13 +18,14 @@ from gpudoctor.assume.laying import AssumptionError, require_version
 from gpudoctor.assume.observed import seen_by_running, unobserved
 from gpudoctor.assume.releases import items, releases
 from gpudoctor.assume.supposed import require_cards, with_consequences
+from gpudoctor.assume.systems import with_own_parts
 from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.facts import CATALOGUE, LISTS, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Tables, Unknown, Value
 
 __all__ = ["ALIASES", "AssumptionError", "Place", "assumed", "blank", "lay", "parse_assumption",
-           "seen_by_running", "supposed", "unobserved"]
+           "seen_by_running", "supposed", "supposed_facts", "unobserved"]
 
 
 @frozen
@@ -147,7 +148,13 @@ def supposed(snapshot: Snapshot, pairs: Sequence[tuple[str, Value]], tables: Tab
     """Return the machine as `--assume` says, with what follows; raise `AssumptionError`."""
     facts = assumed(pairs)
     require_cards(snapshot, facts)
+    return supposed_facts(snapshot, facts, tables)
+
+
+def supposed_facts(snapshot: Snapshot, facts: Mapping[str, Fact], tables: Tables) -> Snapshot:
+    """Return the machine with assumed facts and what follows from them; raise `AssumptionError`."""
     laid = lay(unobserved(snapshot, facts, framework=None), facts, tables, source=ASSUMED)
+    laid = with_own_parts(snapshot, laid, facts, tables, ASSUMED)
     return with_consequences(laid, facts, ASSUMED)
 
 

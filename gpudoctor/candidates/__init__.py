@@ -15,7 +15,7 @@ from gpudoctor.candidates.sets import judged_sets, smallest_conflict
 from gpudoctor.candidates.wishes import Wish, WishError, parse
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Candidate, Change
+from gpudoctor.model import Absent, Candidate, Change
 from gpudoctor.model import Ground as GroundInWords
 from gpudoctor.model import Known, LastStack, Recommendation, RuleDatabase, Snapshot, Unserved
 from gpudoctor.versions import parse as parse_version
@@ -202,5 +202,6 @@ def _in_words(base: Ground) -> GroundInWords:
     return GroundInWords(
         platform=base.platform, python=base.place.python, cards=told.card_summaries(base),
         driver=f"{driver.value}{runs}" if isinstance(driver, Known) else "none that works",
-        glibc=str(glibc.value) if isinstance(glibc, Known) else "unknown", environment=base.place.in_words,
+        glibc=(str(glibc.value) if isinstance(glibc, Known) else
+               "none" if isinstance(glibc, Absent) else "unknown"), environment=base.place.in_words,
         faults=told.faults(base))

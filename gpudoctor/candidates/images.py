@@ -16,7 +16,7 @@ from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.stacks import Row, Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.image_notes import noted
-from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection
+from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Unknown
 
 _SOURCE = "an image"
 _PLATFORM = "linux_x86_64"  # of which the table of images speaks
@@ -127,7 +127,7 @@ def laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
         "loader.cache": _told(tuple(_library(name) for name in _libraries(stack, row))),
         "loader.files": _told(tuple(_cudnn_files(row))), "loader.library_path": _told(()),
         "toolkit.installs": Absent(source=_SOURCE),
-        "system.glibc": Absent(source=_SOURCE)}
+        "system.glibc": Unknown(reason="the image has the one that its release was built for", asked=False)}
     try:
         snapshot = lay(base.snapshot, facts, tables, source=_SOURCE)
     except AssumptionError as error:

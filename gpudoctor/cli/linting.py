@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import __version__, derive, host, versions
-from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
+from gpudoctor.assume import assumed, lay, parse_assumption, supposed_facts
 from gpudoctor.cli import showing, sources, visits
 from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED
@@ -153,7 +153,7 @@ def _host(asked: Asked, database: RuleDatabase) -> tuple[Snapshot, dict[str, str
         machine, kind = _here(asked, database)
     facts = assumed(pairs)
     if facts:
-        machine = lay(unobserved(machine, facts, framework=None), facts, database.tables, source="assumed")
+        machine = supposed_facts(machine, facts, database.tables)
     shown = derive.subjects(replace(machine, frameworks=()), database)[Scope.HOST][0]
     driver, ceiling = shown.fact("driver.version"), shown.fact("driver.cuda_ceiling")
     cards = () if isinstance(machine.gpus, Unknown) else machine.gpus

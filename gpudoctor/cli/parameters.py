@@ -24,7 +24,7 @@ class Format(str, Enum):
 
 
 class ReportFormat(str, Enum):
-    """For a person, a program, a merge request, the log of a job, a list of tests, a browser."""
+    """For a person, a program, a merge request, the log of a job, a list of tests, a browser, one line."""
 
     TEXT = "text"
     JSON = "json"
@@ -32,6 +32,7 @@ class ReportFormat(str, Enum):
     GITHUB = "github"
     JUNIT = "junit"
     HTML = "html"
+    LINE = "line"
 
 
 class LintFormat(str, Enum):

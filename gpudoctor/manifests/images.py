@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 
 from gpudoctor import versions
+from gpudoctor.assume.systems import glibc_of
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.image_notes import Row, noted, row_of
-from gpudoctor.model import Tables
+from gpudoctor.manifests.spans import Place
+from gpudoctor.model import Fact, Tables, Unknown
 
 _DEFAULT_HOSTS = ("docker.io/", "index.docker.io/", "registry-1.docker.io/")
 _CUDA_IMAGE = "nvidia/cuda"
@@ -31,11 +33,21 @@ _LISTED = 400  # tags that are looked through for the nearest ones
 
 
 @frozen
+class Toolkit:
+    """A CUDA with its compiler in an image, and who says so; `place` is None for the image itself."""
+
+    cuda: str
+    told_by: str
+    place: Place | None = None
+
+
+@frozen
 class Base:
     """What an image brings; None and empty where nothing is known.
 
     `why_gpu` says why it is one for a GPU. `libraries` are those of CUDA by their paths, None where nobody
-    knows which there are; `build` is "cuda" or "cpu" where `release` is in it.
+    knows which there are, with the `versions` of those that tell them; `build` is "cuda" or "cpu" where
+    `release` is in it.
     """
 
     reference: str
@@ -44,9 +56,9 @@ class Base:
     python: str | None = None
     why_gpu: str = ""
     cuda: str | None = None
-    flavour: str = ""
-    cudnn: str | None = None
     libraries: tuple[str, ...] | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    toolkits: tuple[Toolkit, ...] = ()
     release: tuple[str, str] | None = None
     build: str = ""
     least_driver: str | None = None
@@ -112,8 +124,10 @@ def _cuda(plain: Base, tables: Tables) -> Base:
                      in as_texts(one.get("drivers"))) if needs else ()
     cudnn = _cudnn(extra or "", as_texts(listed.get("cudnn")) if listed else ())
     system_of = system_row(system, number, tables)
-    return replace(plain, why_gpu=why, cuda=cuda, flavour=flavour, cudnn=cudnn, older_branches=branches,
-        libraries=tuple(_libraries(cuda, flavour, cudnn, tables)),
+    paths = tuple(_libraries(cuda, flavour, cudnn, tables))
+    toolkit = (Toolkit(cuda=cuda, told_by=plain.reference),) if flavour == "devel" else ()
+    return replace(plain, why_gpu=why, cuda=cuda, older_branches=branches, toolkits=toolkit,
+        libraries=paths, versions=_of_cudnn(paths, cudnn),
         python=str(system_of["python"]) if system_of and "python" in system_of else None,
         least_cuda=str(needs["least_cuda"]) if needs else None)
 
@@ -125,17 +139,26 @@ def _cudnn(extra: str, listed: Sequence[str]) -> str | None:
     return max(fitting, key=versions.parse, default=None) if extra.startswith("cudnn") else None
 
 
+def _of_cudnn(paths: Sequence[str], cudnn: str | None) -> dict[str, str]:
+    return {path: cudnn for path in paths if cudnn is not None and "libcudnn" in path}
+
+
 def _libraries(cuda: str, flavour: str, cudnn: str | None, tables: Tables) -> Iterator[str]:
     """Yield the CUDA libraries of an image by their paths; `base` has little more than the runtime."""
-    major = versions.parse(cuda).major
-    table = tables.get("nvidia_libraries")
-    names = {name for row in (table.rows if table else ()) if row.get("cuda_major") == major
-             and "cudnn" not in str(row["distribution"]) for name in as_texts(row["libraries"])}
+    names = cuda_libraries(cuda, tables)
     if flavour == "base":
-        names = {name for name in names if name.startswith("libcudart.")}
-    yield from (f"/usr/local/cuda/lib64/{name}" for name in sorted(names))
+        names = [name for name in names if name.startswith("libcudart.")]
+    yield from (f"/usr/local/cuda/lib64/{name}" for name in names)
     if cudnn is not None:
         yield f"/usr/lib/x86_64-linux-gnu/libcudnn.so.{cudnn.partition('.')[0]}"
+
+
+def cuda_libraries(cuda: str, tables: Tables) -> list[str]:
+    """Return the files of a CUDA's libraries, without cuDNN; none where the tables do not have them."""
+    major = versions.parse(cuda).major
+    table = tables.get("nvidia_libraries")
+    return sorted({name for row in (table.rows if table else ()) if row.get("cuda_major") == major
+                   and "cudnn" not in str(row["distribution"]) for name in as_texts(row["libraries"])})
 
 
 def _of_nvidia(plain: Base, tables: Tables) -> Base:
@@ -159,7 +182,7 @@ def _tensorflow(plain: Base, tables: Tables) -> Base:
     cuda = str(row["cuda"]) if row and "cuda" in row else None
     libraries = tuple(_libraries(cuda, "runtime", cudnn, tables)) if cuda and cudnn else None
     return replace(plain, why_gpu=why, release=("tensorflow", match[1]), build="cuda" if is_gpu else "cpu",
-                cuda=cuda, cudnn=cudnn, libraries=libraries)
+                cuda=cuda, libraries=libraries, versions=_of_cudnn(libraries or (), cudnn))
 
 
 # -- tags that there are not -------------------------------------------------------------------------------
@@ -215,6 +238,27 @@ def _dotted(system: str) -> str:
 
 def ended(base: Base, tables: Tables) -> Row | None:
     """Return the row of the distribution or the Python in an image that gets no updates any more."""
+    rows = (system_row(system, version, tables) for system, version in _systems(base, tables))
+    return next((row for row in rows if row and "ended" in row), None)
+
+
+def glibc(base: Base, tables: Tables) -> Fact:
+    """Return the GNU C library in an image, as far as its name and tag say which system it is of."""
+    words = re.findall(r"[a-z]+", f"{base.name}:{base.tag}")
+    pairs = [*_systems(base, tables), *((word, "") for word in words)]
+    facts = (glibc_of(system, version, tables, base.reference) for system, version in pairs)
+    return next((fact for fact in facts if not isinstance(fact, Unknown)),
+                Unknown(reason="the files do not say which C library the image has", asked=False))
+
+
+def is_of(base: Base, system: str, version: str, tables: Tables) -> bool:
+    """Return whether an image is of that release of a distribution, as far as its tag says."""
+    return any(row["system"] == system and row["version"] == version for pair in _systems(base, tables)
+               if (row := system_row(*pair, tables)) is not None)
+
+
+def _systems(base: Base, tables: Tables) -> list[tuple[str, str]]:
+    """Return what the tag may name: distributions, and a Python, each with its version."""
     match = _CUDA_TAG.match(base.tag) if base.name == _CUDA_IMAGE else None
     pairs = [(match[4], match[5])] if match else []
     if base.name in _WITHOUT_CUDA:
@@ -225,6 +269,4 @@ def ended(base: Base, tables: Tables) -> Row | None:
     if base.name.startswith(_OF_NVIDIA):
         system, _, version = str(noted(base.name, base.tag, tables).get("os", "")).partition(" ")
         pairs.append((system.lower(), version))
-    rows = (system_row(system, version, tables) for system, version in pairs)
-    return next((row for row in rows if row and "ended" in row), None)
-
+    return pairs

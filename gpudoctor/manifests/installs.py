@@ -72,7 +72,7 @@ def install_of(command: Command) -> Install | None:
     `lost` are the words whose bound the shell takes for a redirection, each with what was meant.
     """
     words = list(command.words)
-    first = _behind_wrappers(words)
+    first = behind_wrappers(words)
     if first == len(words) or not words[first].known:
         return None
     name = posixpath.basename(words[first].text)
@@ -128,7 +128,8 @@ def _project(name: str, words: Sequence[Word]) -> Install | None:
     return Install(tool=name, project=verb, groups=None if everything else groups)
 
 
-def _behind_wrappers(words: Sequence[Word]) -> int:
+def behind_wrappers(words: Sequence[Word]) -> int:
+    """Return how many words stand before a command that only set variables, or run it in another way."""
     first = 0
     while first < len(words):
         text = words[first].text

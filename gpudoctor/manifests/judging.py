@@ -11,7 +11,7 @@ from gpudoctor.candidates.ground import Ground, ground_of
 from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, left_open, releases, said
+from gpudoctor.manifests import images, left_open, releases, said, system_packages
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid, lay_over
 from gpudoctor.manifests.left_open import Note
@@ -81,7 +81,10 @@ class Linter:
     def _judge(self, environment: Environment, findings: list[Located],
                undecided: list[tuple[Place, Undecided]], notes: list[Note]) -> None:
         tables = self.database.tables
-        base = _base_of(environment, tables)
+        base, is_read = system_packages.added(
+            _base_of(environment, tables), environment.packages, tables)
+        if not is_read:
+            environment = replace(environment, alters_libraries=True)
         if environment.python is None and base is not None and not environment.alters_python:
             environment = replace(environment, python=base.python)
         begun = len(findings)
@@ -208,6 +211,7 @@ def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:
     found += [Wish(why=why, place=image.place) for image in environment.feeding
               if (written := image.reference or (image.name and f"{image.name}:{images.OPEN_TAG}"))
               and (why := images.base_of(written, tables).why_gpu)]
+    found += [Wish(why=f"{one.text} is installed", place=one.place) for one in environment.packages]
     found += [Wish(why=why, place=asked.place) for asked in environment.asked
               if (why := releases.wants_gpu(asked))]
     return tuple(found)

@@ -14,7 +14,7 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choices, releases, together
+from gpudoctor.manifests import choices, images, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.statements import Environment
@@ -81,7 +81,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
     if any(one.by_conda for one in own_stacks):
         facts["python.environment"] = Known(value="conda", source=place)
     if environment.in_container:
-        facts.update(_system(environment, base, place))
+        facts.update(_system(environment, base, place, ground.database.tables))
     elif not observed and any(one.needs_system for one in own_stacks):
         facts.update(dict.fromkeys(_SEARCHED, _not_said("which CUDA the machine has")))
     facts.update(_variables(environment))
@@ -176,22 +176,23 @@ def _release_in_image(base: Base | None, ground: Ground) -> str | None:
 # -- the system around it ----------------------------------------------------------------------------------
 
 
-def _system(environment: Environment, base: Base | None, place: str) -> dict[str, Fact]:
+def _system(environment: Environment, base: Base | None, place: str, tables: Tables) -> dict[str, Fact]:
     """Return the libraries of the image, in place of the host's."""
-    facts: dict[str, Fact] = {"system.glibc": _not_said("which C library the image has")}
+    facts: dict[str, Fact] = {"system.glibc": _not_said("which C library the image has") if base is None
+                              else images.glibc(base, tables)}
     if base is None or base.libraries is None or environment.alters_libraries:
         facts.update(dict.fromkeys(_SEARCHED, _not_said("which libraries are in the image")))
         facts["toolkit.installs"] = _not_said("whether a CUDA toolkit is in the image")
         return facts
     listed = tuple({"path": path, "soname": posixpath.basename(path), "machine": "", "error": "",
-                    "version": (base.cudnn or "") if "libcudnn" in path else ""} for path in base.libraries)
+                    "version": base.versions.get(path, "")} for path in base.libraries)
     cache = tuple({"soname": record["soname"], "path": record["path"]} for record in listed)
     facts.update({"loader.cache": Known(value=cache, source=place),
                   "loader.files": Known(value=_reached(listed, base), source=place),
                   "loader.library_path": Known(value=(), source=place)})
-    toolkit = ({"path": f"/usr/local/cuda-{_minor(base.cuda)}", "version": _minor(base.cuda)},)
-    facts["toolkit.installs"] = (Known(value=toolkit, source=place) if base.cuda and base.flavour == "devel"
-                                 else Known(value=(), source=place))
+    toolkits = tuple({"path": f"/usr/local/cuda-{_minor(one.cuda)}", "version": _minor(one.cuda)}
+                     for one in base.toolkits)
+    facts["toolkit.installs"] = Known(value=toolkits, source=place)
     return facts
 
 

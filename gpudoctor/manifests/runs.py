@@ -15,7 +15,8 @@ from gpudoctor.manifests.names import canonical
 from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
-from gpudoctor.manifests.statements import Asked, Lost, Unread
+from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
+from gpudoctor.manifests.system_packages import is_of_repository, packages_of
 
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
@@ -35,6 +36,7 @@ class Runs:
         """Take the Dockerfile and the doors to the files beside it."""
         self.source, self.find, self.reader = source, find, reader
         self.lost: list[Lost] = []
+        self._installs = 0  # commands so far that install something; in a loop one place has several
 
     def take(self, listed: Sequence[Command], stage: Stage, *, in_shell: bool, depth: int = 0,
              quotable: bool = True) -> None:
@@ -60,6 +62,10 @@ class Runs:
                 self._open(install, command, stage, "is installed under a condition that is not known here")
             elif install is not None:
                 self._install(install, command, stage, in_shell=in_shell, quotable=quotable)
+            elif (words := packages_of(command)) and not command.conditional and all(
+                    word.known for word in words):
+                stage.packages += [Package(text=word.text, place=self.source.of(word)) for word in words]
+                _look_at(command, stage, at_libraries=False)
             else:
                 _look_at(command, stage)
                 if command.words[0].text == "xargs" and install_of(_behind_xargs(command)) is not None:
@@ -81,8 +87,9 @@ class Runs:
     def _install(self, install: Install, command: Command, stage: Stage, *, in_shell: bool,
                  quotable: bool) -> None:
         place = self.source.of(command.words[0])
+        self._installs += 1
         if install.tool == "conda":
-            self._conda(install, stage, command.words[0].start)
+            self._conda(install, stage)
             return
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
@@ -109,8 +116,7 @@ class Runs:
         if install.project is not None:
             own += self._project(install, place, stage)
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
-        number = _ends(install)[0] or command.words[0].start
-        stage.asked += [replace(one, command=number) for one in requirements.bounded(own, bounds)]
+        stage.asked += [replace(one, command=self._installs) for one in requirements.bounded(own, bounds)]
 
     def _elsewhere(self, word: Word, stage: Stage) -> None:
         """Note a requirement that names no release."""
@@ -154,7 +160,7 @@ class Runs:
         else:
             yield from asked
 
-    def _conda(self, install: Install, stage: Stage, number: int) -> None:
+    def _conda(self, install: Install, stage: Stage) -> None:
         """Add conda's packages, and what its files list."""
         stage.alters_python = True
         stage.alters_libraries |= any(_CUDA.search(word.text) for word in install.requirements)
@@ -162,12 +168,12 @@ class Runs:
         for word in install.requirements:
             if not word.known:
                 self._elsewhere(word, stage)
-        stage.asked += [replace(one, command=number) for one in conda.asked_of(
+        stage.asked += [replace(one, command=self._installs) for one in conda.asked_of(
             listed, [word.text for word in install.extra_indexes])]
         for file in install.files:
             found = self._copied(file.text, stage) if file.known else None
             for one in conda.read(found, self.reader) if found is not None else ():
-                stage.asked += [replace(asked, command=number) for asked in one.asked]
+                stage.asked += [replace(asked, command=self._installs) for asked in one.asked]
                 stage.alters_libraries |= one.alters_libraries
                 stage.unread += one.unread
                 if one.python is not None and one.python_place is not None:
@@ -184,10 +190,11 @@ def _behind_xargs(command: Command) -> Command:
     return Command(words=command.words[first:])
 
 
-def _look_at(command: Command, stage: Stage) -> None:
+def _look_at(command: Command, stage: Stage, *, at_libraries: bool = True) -> None:
     """Note what a command that pip and conda have no part in may change."""
     texts = [word.text for word in command.words]
-    stage.alters_libraries |= any(_CUDA.search(text) for text in texts)
+    stage.alters_libraries |= at_libraries and any(
+        _CUDA.search(text) and not is_of_repository(text) for text in texts)
     stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
 
 

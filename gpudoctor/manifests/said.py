@@ -121,8 +121,8 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
-    if base is not None and base.name == "nvidia/cuda" and base.cuda and base.flavour == "devel":
-        brought.insert(0, (f"CUDA {base.cuda} ({base.reference})", base.cuda, place))
+    brought = [*((f"CUDA {one.cuda} ({one.told_by})", one.cuda, one.place or place)
+                 for one in (base.toolkits if base is not None else ())), *brought]
     majors = {versions.parse(cuda).major for _, cuda, _ in brought}
     if len(majors) > 1:
         yield Said(place=brought[-1][2], facts={

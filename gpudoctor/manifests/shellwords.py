@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.branches import RESERVED, Branches
+from gpudoctor.manifests.loops import Loops
 from gpudoctor.manifests.spans import Traced, Word
 
 Variables = Mapping[str, str | None]
@@ -59,12 +60,18 @@ class _Script:
     def __init__(self, text: Traced, variables: Variables, escape: str) -> None:
         self.variables = dict(variables)
         self.reader = _Reader(text, self.variables, escape)
-        self.branches = Branches()
+        self.branches, self.loops = Branches(), Loops(self.variables)
         self.found: list[Command] = []
         self.words: list[Word] = []
         self.redirections: list[Redirection] = []
 
     def commands(self) -> list[Command]:
+        self._read()
+        while not self.reader.is_done:  # the last word was the end of a loop that goes on
+            self._read()
+        return self.found
+
+    def _read(self) -> None:
         reader = self.reader
         while not reader.is_done:
             here = reader.here
@@ -79,7 +86,6 @@ class _Script:
             else:
                 self._word()
         self._end("")
-        return self.found
 
     def _word(self) -> None:
         begin = self.reader.at
@@ -96,8 +102,12 @@ class _Script:
         first = 0
         while first < len(self.words) and self.words[first].plain and self.words[first].text in RESERVED:
             first += 1
-        words = tuple(self.words[first:])
-        runs = self.branches.take([word.text for word in self.words[:first]], words, end)
+        words, reserved = tuple(self.words[first:]), [word.text for word in self.words[:first]]
+        again = self.loops.take(reserved, words, self.reader.at)
+        if again is not None:
+            self.reader.at, self.words, self.redirections = again, [], []
+            return
+        runs = self.branches.take(reserved, words, end)
         if words and runs is not False:
             self._assign(words, runs)
             self.found.append(Command(words=words, conditional=runs is None, redirections=tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Asked, Environment, Image, Lost, Setting, Unread, Wish
+from gpudoctor.manifests.statements import Asked, Environment, Image, Lost, Package, Setting, Unread, Wish
 
 _NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
 _OF_THE_DRIVER = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA")
@@ -20,6 +20,7 @@ class Stage:
         self.variables: dict[str, str | None] = dict(parent.variables) if parent else {}
         self.settings: dict[str, Setting] = dict(parent.settings) if parent else {}
         self.asked: list[Asked] = list(parent.asked) if parent else []
+        self.packages: list[Package] = list(parent.packages) if parent else []
         self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
         self.lost: list[Lost] = []
         self.unread: list[Unread] = list(parent.unread) if parent else []
@@ -38,6 +39,7 @@ class Stage:
         return Environment(
             name=self.name, place=self.place, image=self.image, images=tuple(images),
             feeding=tuple(self.feeding), asked=tuple(self.asked),
+            packages=tuple(self.packages),
             settings=self.settings, wishes=(*wishes, *own), lost=tuple(self.lost),
             unread=tuple(self.unread),
             python=self.python[0] if self.python else None,

@@ -50,6 +50,14 @@ class Asked:
 
 
 @frozen
+class Package:
+    """A package of CUDA that the system's own package manager installs, as written."""
+
+    text: str
+    place: Place
+
+
+@frozen
 class Setting:
     """An environment variable; None where its value is not known, `stated` is what of it is written."""
 
@@ -115,6 +123,7 @@ class Environment:
     unread: tuple[Unread, ...] = ()
     python: str | None = None
     python_place: Place | None = None
+    packages: tuple[Package, ...] = ()
     alters_libraries: bool = False
     alters_python: bool = False
     refuses_gpu: bool = False

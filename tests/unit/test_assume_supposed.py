@@ -118,3 +118,28 @@ def test_a_driver_alone_asks_for_a_card(database: RuleDatabase) -> None:
     with pytest.raises(AssumptionError, match=r"--assume cc=9\.0"):
         machine(database, "driver=570.86.15", on=bare)
     assert machine(database, "driver=none", on=bare).gpus == ()
+
+
+@pytest.mark.parametrize(("texts", "glibc"), [
+    (("system.distribution=alpine",), "absent"),
+    (("system.distribution=ubuntu", "system.distribution_version=22.04"), "2.35"),
+    (("system.distribution_version=13",), "unknown"),
+    (("system.distribution=ubuntu",), "unknown"),
+    (("system.distribution=alpine", "glibc=2.31"), "2.31"),
+    (("system.distribution=alpine", "system.glibc=2.31"), "2.31"),
+    (("system.distribution=debian",), "2.36"),
+])
+def test_an_assumed_distribution_brings_its_own_c_library(
+    database: RuleDatabase, texts: tuple[str, ...], glibc: str,
+) -> None:
+    """The machine of the cases is a Debian 12 with glibc 2.36: an assumed Alpine kept that."""
+    fact = machine(database, *texts).host["system.glibc"]
+    said = fact.value if isinstance(fact, Known) else "unknown" if isinstance(fact, Unknown) else "absent"
+    assert said == glibc
+
+
+def test_the_version_of_an_assumed_distribution_is_not_the_one_that_was_here(database: RuleDatabase) -> None:
+    """Debian's 12 stood behind the name of an assumed Fedora."""
+    host = machine(database, "system.distribution=fedora").host
+    assert isinstance(host["system.distribution_version"], Unknown)
+    assert isinstance(host["system.distribution_like"], Unknown)

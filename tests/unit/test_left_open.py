@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.test_manifest_troubles import CUDA_12, GPU, SLIM, Files, causes, docker, judged
+from tests.unit.test_manifest_troubles import CUDA_12, GPU, SLIM, TF_212, Files, causes, docker, judged
 
 CU118 = "--extra-index-url https://download.pytorch.org/whl/cu118"
 CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"
@@ -73,9 +73,15 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         [("Dockerfile:2:17", True, "torch-2.1.whl is no release of an index"),
          ("Dockerfile:2:49", False, "is no release of an index")]),
     "CUDA in other ways, and libraries that must come from there": (
-        docker(CUDA_12, "RUN apt-get install -y cuda-libraries-11-8", "RUN pip install tensorflow==2.12.0"),
+        docker(CUDA_12, "RUN sh cuda_11.8.0_520.61.05_linux.run", "RUN pip install tensorflow==2.12.0"),
         (),
         [("Dockerfile:3:17", True, "finds its libraries")]),
+    "packages of CUDA whose name no table has": (
+        docker(CUDA_12, "RUN apt-get install -y cuda-libraries-11-8 cuda-samples", TF_212), (),
+        [("Dockerfile:3:17", True, "finds its libraries")]),
+    "packages of CUDA in an image of which nothing is known": (
+        docker(GPU, "FROM base:1", "RUN apt-get install -y cuda-libraries-11-8", TF_212), (),
+        [("Dockerfile:4:17", True, "finds its libraries")]),
     "CUDA in other ways, which torch does not need": (
         docker(CUDA_12, "RUN apt-get install -y cuda-nvcc-12-4", "RUN pip install torch==2.10.0"), (), []),
     "what xargs hands over": (

@@ -94,7 +94,7 @@ def texts(files: Files) -> list[str]:
     ("pip install /w/torch-2.3.1+cu121-cp311-cp311-linux_x86_64.whl", ["torch==2.3.1+cu121"]),
     ("if [ \"$A\" = 1 ]; then pip install a; else pip install b; fi", ["a"]),
     ("case $A in 1) pip install a;; *) pip install b;; esac", ["a"]),
-    ("for x in 1 2; do pip install a; done", ["a"]), ("x && [ $A = 2 ] && pip install a", []),
+    ("for x in 1 2; do pip install a$x; done", ["a1", "a2"]), ("x && [ $A = 2 ] && pip install a", []),
     ("A=2; [ $A = 2 ] && pip install a", ["a"]), ("deps='a b==1' && pip install $deps", ["a", "b==1"]),
 ])
 def test_what_a_command_installs(run: str, expected: list[str]) -> None:

@@ -55,6 +55,12 @@ CUDA_11 = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
 CUDA_12 = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"
 SLIM = "FROM python:3.12-slim"
 FORGETS = "RUN pip install 'tensorflow[and-cuda]==2.21.0'"  # to search the folder of cuSOLVER
+SLIM_11 = "FROM python:3.11-slim"
+BOOKWORM = "FROM python:3.11-slim-bookworm"
+CUDA_APT = "RUN apt-get install -y cuda-libraries-12-4 libcudnn9-cuda-12="
+TF_212, TF_220 = "RUN pip install tensorflow==2.12.0", "RUN pip install tensorflow==2.20.0"
+REPOSITORY = ("RUN wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/"
+              "cuda-keyring_1.1-1_all.deb && dpkg -i cuda-keyring_1.1-1_all.deb && apt-get update")
 AND_CUDA = "RUN pip install 'tensorflow[and-cuda]==2.20.0'"
 LISTED = docker("# docker run --gpus all", SLIM, "COPY r.txt .", "RUN pip install -r r.txt")
 CPU_IMAGE = "tensorflow/tensorflow:2.17.0"
@@ -114,6 +120,31 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
     "image of NVIDIA on a system at its end": (
         docker("FROM nvcr.io/nvidia/tensorflow:21.06-tf2-py3"), "image-at-its-end",
         "nvcr.io/nvidia/tensorflow:21.06-tf2-py3", docker("FROM nvcr.io/nvidia/pytorch:24.01-py3"), ()),
+    "another CUDA from apt than the build's": (
+        docker(SLIM_11, REPOSITORY, "RUN apt-get install -y cuda-toolkit-12-4 libcudnn8", TF_212),
+        "cuda-version-mismatch", "tensorflow==2.12.0",
+        docker(SLIM_11, REPOSITORY, "RUN apt-get install -y cuda-toolkit-11-8 libcudnn8", TF_212), ()),
+    "CUDA from dnf without cuDNN": (
+        docker(SLIM_11, "RUN dnf install -y cuda-libraries-11-8.x86_64", TF_212), "cudnn-missing",
+        "tensorflow==2.12.0",
+        docker(SLIM_11, "RUN dnf install -y cuda-libraries-11-8 libcudnn8-8.9.7.29-1.cuda11.8", TF_212), ()),
+    "an old cuDNN from apt": (
+        docker(SLIM_11, f"{CUDA_APT}9.1.0.70-1", TF_220),
+        "cudnn-runtime-older-than-compiled", "tensorflow==2.20.0",
+        docker(SLIM_11, f"{CUDA_APT}9.3.0.75-1", TF_220), ()),
+    "Debian's own CUDA": (
+        docker(BOOKWORM, "RUN apt-get install -y nvidia-cuda-toolkit", TF_220),
+        "pip-nvidia-libs-not-installed", "tensorflow==2.20.0",
+        docker(BOOKWORM, "RUN apt-get install -y nvidia-cuda-toolkit libcudnn8", TF_212),
+        ()),
+    "a toolkit from apt for another CUDA than the wheels": (
+        docker(SLIM_11, "RUN apt-get install -y cuda-nvcc-11-8", "RUN pip install torch==2.10.0"),
+        "cuda-versions-differ", "torch==2.10.0",
+        docker(SLIM_11, "RUN apt-get install -y cuda-nvcc-12-8", "RUN pip install torch==2.10.0"), ()),
+    "a release that a loop names": (
+        docker(GPU, SLIM, "RUN for p in six tensorflow==2.20.0; do pip install $p || exit 1; done"),
+        "pip-nvidia-libs-not-installed", "$p",
+        docker(GPU, SLIM, "RUN for v in 2.18.0 2.20.0; do pip install tensorflow[and-cuda]==$v; done"), ()),
     "card without code": (
         docker(GPU, SLIM, "RUN pip install torch==2.15.0"), "gpu-too-old-for-build", "torch==2.15.0",
         docker(GPU, SLIM, "RUN pip install torch==2.6.0"), ("driver=580.95.05", "cc=6.1")),
@@ -155,6 +186,9 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
     "a Python without wheel": (
         docker("FROM python:3.13", "RUN pip install tensorflow==2.15.1"), "python-version-unsupported",
         "tensorflow==2.15.1", docker("FROM python:3.11", "RUN pip install tensorflow==2.15.1"), ()),
+    "a system without the C library of the wheels": (
+        docker(GPU, "FROM python:3.12-alpine3.20", "RUN pip install torch==2.10.0"), "glibc-too-old",
+        "torch==2.10.0", docker(GPU, SLIM, "RUN pip install torch==2.10.0"), ()),
     "a Python of conda without wheel": (
         {"environment.yml": "dependencies:\n- python=3.13\n- pip:\n  - tensorflow==2.15.1\n"},
         "python-version-unsupported", "tensorflow==2.15.1",
@@ -229,7 +263,12 @@ def test_what_can_be_put_right_is_sound_afterwards_and_stays_as_it_is(name: str)
            "RUN pip install tensorflow==2.20.0"),
     docker(CUDA_12, "ENV CUDA_VISIBLE_DEVICES=", "RUN pip install tensorflow-cpu==2.20.0"),
     docker("FROM myregistry.example/base:1", "ENV NVIDIA_VISIBLE_DEVICES=all", "RUN pip install tensorflow"),
-    docker(CUDA_12, "RUN apt-get install -y cuda-toolkit-11-8", "RUN pip install tensorflow==2.12.0"),
+    docker(CUDA_12, "RUN apt-get install -y cuda-toolkit", "RUN pip install tensorflow==2.12.0"),
+    docker("FROM ubuntu:22.04", "RUN apt-get install -y nvidia-cuda-toolkit", TF_212),
+    docker(GPU, SLIM_11, "RUN if [ $X ]; then apt-get install -y cuda-toolkit-12-4; fi", TF_212),
+    docker(GPU, SLIM_11, "RUN apt-get install -y cuda-toolkit-$V", TF_212),
+    docker(GPU, SLIM_11, "RUN for p in $LISTED; do pip install $p; done"),
+    docker(GPU, SLIM_11, "ENV p=tensorflow==2.12.0", "RUN for p in *.whl; do pip install $p; done"),
     docker("ARG BASE", "FROM $BASE", "RUN pip install tensorflow==2.12.0"),
     docker(CUDA_12, "RUN if [ $X ]; then pip install tensorflow-cpu; else pip install 'tensorflow'; fi"),
     {"requirements.txt": "tensorflow==2.20.0\ntorch ; python_version < '3.9'\n--index-url https://mine/x\n"},

@@ -69,9 +69,32 @@ def test_a_word_stands_where_it_says() -> None:
     assert [text[word.start:word.end] for word in command.words] == ["pip", "$LONG", "$LONG", "'a b'", "c"]
 
 
+@pytest.mark.parametrize(("text", "expected"), [
+    ("for p in a 'b c'; do e $p; done; f $p", "e a|e b c|f b c"),
+    ("for p in a b\ndo\n  e \"$p\"\ndone", "e a|e b"),
+    ("for p in 1 2; do for q in x y; do e $p$q; done; done", "e 1x|e 1y|e 2x|e 2y"),
+    ("for p in 1 2; do while t; do e $p; done; done", "t|e 1|t|e 2"),
+    ("for p in $L; do e $p; done", "e one|e two"),
+    ("for p in *.whl; do e $p; done", "e []"), ("for p in $(ls); do e $p; done", "e []"),
+    ("for p in a $U; do e $p; done", "e []"), ("for p; do e $p; done", "e []"),
+    ("for p in a b; do e $p", "e a"), ("done; e", "e"), ("for", ""),
+    (f"for p in {' '.join('abcdefghij' * 6)}; do e $p; done", "e []"),
+])
+def test_the_body_of_a_loop_is_read_for_each_of_its_words(text: str, expected: str) -> None:
+    """What is listed by a command, by files or without an end leaves its variable unknown."""
+    found = said(text, L="one two", p="before")
+    assert "|".join(" ".join(words) for words in found) == expected
+
+
+def test_loops_within_loops_end() -> None:
+    """Each level would multiply what is read."""
+    text = "".join(f"for v{n} in a b c d e f; do " for n in range(30)) + "x; " + "done; " * 30
+    assert len(commands(traced(text, 0), {})) < 60
+
+
 @pytest.mark.parametrize(("text", "sure", "open_"), [
     ("a; if b; then c; fi; d; while x; do e; done; f", "a b d x f", "c e"),
-    ("for x in y z; do e; done; for x in $(y); do g; done", "e", "g"),
+    ("for x in y z; do e; done; for x in $(y); do g; done", "e e", "g"),
     ("if [ 1 = 1 ]; then a; else b; fi; if [ 1 != 1 ]; then c; elif [ 2 ]; then d; else e; fi",
      "[ a [ [ d", ""),
     ('if [ -z "$U" ]; then a; elif [ "$K" = 1 ]; then b; else c; fi', "[", "a [ b"),

@@ -1,0 +1,118 @@
+"""CUDA and cuDNN that apt, dnf or zypper install in an image, by what the tables say of their names."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpudoctor.derive.view import as_texts
+from gpudoctor.image_notes import Row
+from gpudoctor.manifests import images
+from gpudoctor.manifests.images import Base, Toolkit
+from gpudoctor.manifests.installs import behind_wrappers
+from gpudoctor.manifests.shellwords import Command
+from gpudoctor.manifests.spans import Word
+from gpudoctor.manifests.statements import Package
+from gpudoctor.model import Tables
+
+_MANAGERS = frozenset({"apt-get", "apt", "aptitude", "dnf", "microdnf", "tdnf", "yum", "zypper"})
+_VERBS = frozenset({"install", "in"})
+_VALUED = frozenset({"-o", "--option", "-t", "--target-release", "-c", "--config-file", "--repo"})
+_OF_CUDA = re.compile(
+    r"cuda|cudnn|libnccl|libcublas|libcu(?:fft|rand|solver|sparse)|libnvjitlink", re.IGNORECASE)
+# only names a repository, or makes it trusted: nothing is installed by it
+_REPOSITORY = re.compile(
+    r"keyring|/repos/|(?:cuda|cudnn)(?:-local)?-repo-|/sources\.list\.d/|/yum\.repos\.d/", re.IGNORECASE)
+_HOLES = {"cuda": r"\d+-\d+", "cuda_major": r"\d+", "cudnn": r"\d+"}
+_HOLE = re.compile(r"\{([a-z_]+)\}")
+# behind a name: the architecture, and the version as apt (=8.9.7.29-1+cuda12.2) or dnf (-8.9.7.29-1) have it
+_BEHIND = r"(?::amd64|\.x86_64)?(?:(?:=|-)(?P<pin>\d+\.[\w.+*~-]*))?\Z"
+_NUMBER = re.compile(r"\d+(?:\.\d+){2,3}(?=[-+~]|\Z)")
+
+
+def packages_of(command: Command) -> tuple[Word, ...] | None:
+    """Return the packages with CUDA that the system is to install; None for any other command."""
+    first = behind_wrappers(command.words)
+    rest = command.words[first + 1:]
+    if not rest or posixpath.basename(command.words[first].text) not in _MANAGERS:
+        return None
+    verb = next((at for at, word in enumerate(rest) if word.text in _VERBS), None)
+    if verb is None:
+        return None
+    valued = {at + 1 for at, word in enumerate(rest) if word.text in _VALUED}
+    return tuple(word for at, word in enumerate(rest) if at > verb and at not in valued
+                 and not word.text.startswith("-") and (_OF_CUDA.search(word.text) or not word.known))
+
+
+def is_of_repository(text: str) -> bool:
+    """Return whether a word that speaks of CUDA only says where its packages come from."""
+    return _REPOSITORY.search(text) is not None
+
+
+def added(base: Base | None, packages: Sequence[Package], tables: Tables) -> tuple[Base | None, bool]:
+    """Return the image with what packages bring, and whether all of them could be read."""
+    if not packages:
+        return base, True
+    if base is None or base.libraries is None:
+        return base, False
+    for package in packages:
+        extended = _with_one(base, package, tables)
+        if extended is None:
+            return base, False
+        base = extended
+    return base, True
+
+
+def _with_one(base: Base, package: Package, tables: Tables) -> Base | None:
+    found = next(_rows(package.text, base, tables), None)
+    if found is None:
+        return None
+    row, named = found
+    brings = str(row["brings"])
+    if brings == "cudnn":
+        return _with_cudnn(base, named)
+    cuda = str(row["cuda"]) if "cuda" in row else (named["cuda"] or "").replace("-", ".")
+    names = tuple(images.cuda_libraries(cuda, tables))
+    if not names:
+        return None  # of a CUDA that the tables do not reach back to
+    beginnings = as_texts(row.get("libraries"))
+    if beginnings:
+        names = tuple(name for name in names if name.startswith(beginnings))
+    is_own = "system" in row
+    folder = ("/usr/lib/x86_64-linux-gnu" if is_own else
+              "/usr/local/cuda/lib64" if base.cuda in (None, cuda) else f"/usr/local/cuda-{cuda}/lib64")
+    paths = () if brings == "compiler" else tuple(f"{folder}/{name}" for name in names)
+    made = (Toolkit(cuda=cuda, told_by=package.text, place=package.place),)
+    return replace(base, cuda=base.cuda or cuda, libraries=_joined(base, paths),
+                   toolkits=base.toolkits + (made if brings in ("toolkit", "compiler") else ()))
+
+
+def _with_cudnn(base: Base, named: dict[str, str | None]) -> Base:
+    path = f"/usr/lib/x86_64-linux-gnu/libcudnn.so.{named['cudnn']}"
+    pinned = _NUMBER.match(named["pin"] or "")
+    known = {path: pinned[0]} if pinned else {}
+    versions_of = {name: version for name, version in base.versions.items() if name != path}
+    return replace(base, libraries=_joined(base, (path,)), versions={**versions_of, **known})
+
+
+def _joined(base: Base, paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*(base.libraries or ()), *paths)))
+
+
+def _rows(text: str, base: Base, tables: Tables) -> Iterator[tuple[Row, dict[str, str | None]]]:
+    """Yield the row that says what a package is, with what its name says."""
+    table = tables.get("system_cuda_packages")
+    for row in table.rows if table else ():
+        match = _pattern(str(row["name"])).match(text)
+        if match is not None and ("system" not in row or images.is_of(
+                base, str(row["system"]), str(row["system_version"]), tables)):
+            yield row, {name: match.groupdict().get(name) for name in (*_HOLES, "pin")}
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    parts = _HOLE.split(name)
+    written = [f"(?P<{part}>{_HOLES[part]})" if number % 2 else re.escape(part)
+               for number, part in enumerate(parts)]
+    return re.compile("".join(written) + _BEHIND)
