@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from gpudoctor import ruledb
@@ -18,6 +17,7 @@ from tools.site_rules import FACTS, causes_page, facts_page, rule_page
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "site-pages"  # as mkdocs.yml names it
 TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/README.md", "tests/gpu/README.md")
+FOLDERS = ("docs", "integrations")
 
 
 def pages(root: Path = ROOT) -> dict[str, str]:
@@ -25,16 +25,13 @@ def pages(root: Path = ROOT) -> dict[str, str]:
     database = ruledb.load_shipped("whole")
     rules = sorted(database.rules, key=lambda rule: rule.id)
     found = {**{path: (root / path).read_text("utf-8") for path in TEXTS},
-             **{path.relative_to(root).as_posix(): path.read_text("utf-8") for path in _below(root / "docs")},
+             **{path.relative_to(root).as_posix(): path.read_text("utf-8")
+                for folder in FOLDERS for path in sorted((root / folder).rglob("*.md"))},
              **{f"rules/{rule.path}": rule_page(rule, database) for rule in rules},
              "rules/README.md": causes_page(rules), FACTS: facts_page()}
     found["docs/decisions/README.md"] = _decisions(found)
     links = Links(root=root, pages=frozenset(found), rules={rule.id: f"rules/{rule.path}" for rule in rules})
     return {path: links.in_page(text, path) for path, text in found.items()}
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    yield from sorted(folder.rglob("*.md"))
 
 
 def _decisions(found: dict[str, str]) -> str:
