@@ -5,7 +5,7 @@ WORKERS ?= 2
 export PYTHON
 RUN = .venv/bin/python
 
-.PHONY: help check test lint types rules rules-wheel mutants tables matrix benchmark benchmark-job constraints clean
+.PHONY: help check test lint types rules rules-wheel mutants tables matrix site benchmark benchmark-job constraints clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -40,6 +40,10 @@ tables: test-environment  ## write the generated tables again from the published
 matrix: test-environment  ## write docs/matrix again from the rules (minutes); ARGS=--check compares
 	@$(RUN) -m tools.sweep $(ARGS)
 
+site: test-environment  ## build the documentation site into site/; it needs no server to be read
+	@$(RUN) -m tools.site_pages
+	@$(RUN) -m mkdocs build --strict  # not --quiet: it would not count warnings
+
 benchmark: test-environment  ## measure the speed and hold it against what was committed and promised
 	@$(RUN) -m benchmarks --check $(ARGS)
 
@@ -52,7 +56,7 @@ constraints: test-environment  ## pin the newest versions of what development ne
 	 --output-file constraints/development.txt
 
 clean:  ## remove .venv and the caches of tools
-	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .PHONY: run-environment test-environment
 run-environment:

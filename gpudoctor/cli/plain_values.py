@@ -66,12 +66,24 @@ def _prepare(parameters: list[Any]) -> None:
             parameter.get_runtime_param = lambda converter=converter: converter
 
 
+def _no_type(ctx: Any) -> str:  # noqa: ARG001  (the name is typer's)
+    return ""
+
+
 class Command(typer.core.TyperCommand):
     """A command whose plain values cost nothing, and whose arguments stand without braces in its usage."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words behind the command's name; typer from 0.29 on has braces around a required one."""
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; typer from 0.29 on would write `FILE <list[str]>` in the help of one."""
+        parameters: list[Any] = super().get_params(ctx)
+        for parameter in parameters:
+            if parameter.param_type_name == "argument" and hasattr(parameter, "display_type_rich"):
+                parameter.display_type_rich = _no_type
+        return parameters
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, as typer does."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
-import struct
 import subprocess
-import zlib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,10 +15,9 @@ from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Known, ProbeRun, Report
 from gpudoctor.render import html
+from tests.browser.chromium import BROWSER, DARK, browse, first_pixel
 
-BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Debian's chromium-headless-shell")
-_DARK = "--blink-settings=preferredColorScheme=0"
 
 
 @cache
@@ -42,18 +38,6 @@ def report() -> Report:
     return replace(found, snapshot=replace(found.snapshot, frameworks=(traced,)))
 
 
-def browse(*options: str) -> str:
-    """Run the browser without a network and return what it prints."""
-    assert BROWSER is not None
-    ended = subprocess.run(
-        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-         "--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND", *options],
-        capture_output=True, text=True, timeout=120, check=True)
-    complaints = [line for line in ended.stderr.splitlines() if "CONSOLE" in line]
-    assert complaints == []
-    return ended.stdout
-
-
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     """Return the page as a file."""
@@ -62,21 +46,10 @@ def page(tmp_path: Path) -> Path:
     return file
 
 
-def first_pixel(image: Path) -> tuple[int, int, int]:
-    """Return red, green and blue of the upper left pixel: no filter of PNG changes that one."""
-    data, at, packed = image.read_bytes(), 8, b""
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += size + 12
-    red, green, blue = zlib.decompressobj().decompress(packed, 4)[1:4]
-    return red, green, blue
-
-
 def test_light_and_dark_as_the_reader_has_it(page: Path, tmp_path: Path) -> None:
     """The paper is white, and dark for who prefers that."""
     seen = {}
-    for name, options in (("light", ()), ("dark", (_DARK,))):
+    for name, options in (("light", ()), ("dark", (DARK,))):
         shot = tmp_path / f"{name}.png"
         browse(f"--screenshot={shot}", "--window-size=800,600", *options, page.as_uri())
         seen[name] = first_pixel(shot)

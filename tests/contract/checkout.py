@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "gpudoctor"
 RULES = ROOT / "rules"
-NOT_OURS = {".git", ".hypothesis", ".venv", "__pycache__", "build", "dist", "recordings"}
+NOT_OURS = {".git", ".hypothesis", ".venv", "__pycache__", "build", "dist", "recordings", "site"}
 # what a snapshot holds that no command can take, and what is said of it in one line
 UNREADABLE_SNAPSHOTS = (
     ('{"schema": "gpudoctor.snapshot/99"}', ("newer", "update gpudoctor")),

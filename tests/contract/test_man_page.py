@@ -46,3 +46,10 @@ def test_troff_has_nothing_to_complain_of() -> None:
 def test_every_command_shows_an_example(path: str) -> None:
     """One that begins with the command itself."""
     assert f"Example: {path}" in EVERY[path].help or f"$({path}" in EVERY[path].help
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_no_help_shows_a_type_of_python(path: str) -> None:
+    """Regression: an argument was told as `FILE <list[str]>`."""
+    said = EVERY[path].get_help(typer.Context(EVERY[path], info_name=path))
+    assert [word for word in ("<str>", "list[", "TEXT", "INTEGER", "FLOAT") if word in said] == []
