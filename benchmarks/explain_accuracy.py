@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks import accuracy_page
 from benchmarks.accuracy_rules import readable_rules
-from gpudoctor import explain, texts
+from gpudoctor import explanation, texts
 from gpudoctor.model import Finding, RuleDatabase, Severity
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,7 +83,7 @@ def is_held_out(case: dict[str, Any]) -> bool:
 
 def outcome(case: dict[str, Any], database: RuleDatabase) -> Outcome:
     """Return what a case is answered."""
-    told = explain.explain(texts.read_text(text_of(case), database), database)
+    told = explanation.explain(texts.read_text(text_of(case), database), database)
     faults = [finding for finding in told.findings if finding.severity in _FAULTS]
     harmless = [one for finding in told.findings for one in (finding, *finding.consequences)
                 if one.severity is Severity.BENIGN]
@@ -99,7 +99,7 @@ def _causes(findings: Iterable[Finding]) -> tuple[str, ...]:
 def explained(case: dict[str, Any], database: RuleDatabase) -> str:
     """Return how a case is answered, for those who write rules: candidates, their symptoms, facts."""
     reading = texts.read_text(text_of(case), database)
-    told = explain.explain(reading, database)
+    told = explanation.explain(reading, database)
     lines = [f"{f.severity.value:8} {f.certainty.value:8} {f.cause}: " + "; ".join(
         e.source.rpartition(", ")[2] if e.fact == "text.symptoms" else f"{e.fact}={e.saw}"
         for e in f.evidence) for f in told.findings]

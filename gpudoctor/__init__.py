@@ -3,6 +3,8 @@
     >>> import gpudoctor
     >>> report = gpudoctor.check(depth="static")
     >>> print(report.verdict, [finding.cause for finding in report.findings])
+    >>> report = gpudoctor.explain("CUDA driver version is insufficient for CUDA runtime version")
+    >>> print([(finding.cause, finding.certainty) for finding in report.findings])
 """
 
 __version__ = "0.1.0"
@@ -29,3 +31,14 @@ def check(python: "str | None" = None, *, depth: "Literal['static', 'import', 's
     from gpudoctor import api
 
     return api.check(python, depth, require, gpu, stages, fail_on, timeout_seconds, stage_seconds)
+
+
+def explain(text: "str | bytes", *, fail_on: "Literal['error', 'warning', 'info']" = "error") -> "Report":
+    """Name the causes of what stands in a text, as `gpudoctor explain` does.
+
+    The text is a log, a traceback, the output of a tool or a whole bug report, as it was printed or as the
+    bytes of its file (packed ones too). Raises ValueError, in one line, for what holds no text.
+    """
+    from gpudoctor import api
+
+    return api.explain(text, fail_on)

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Sequence
 from io import BytesIO
 
-from gpudoctor import explain as explanations
-from gpudoctor import texts
+from gpudoctor import explanation, texts
 from gpudoctor.cli import checking, sources
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.stopwatch import Stopwatch
@@ -25,9 +24,11 @@ def check(python: str | None, depth: str, require: Sequence[str], gpu: Sequence[
 
 
 def explain(text: str | bytes, fail_on: str) -> Report:
-    """Name the causes of what stands in a text."""
+    """Name the causes of what stands in a text; ValueError if none stands there."""
+    policy = Policy(fail_on=Severity(fail_on))
     data = text.encode("utf-8", "replace") if isinstance(text, str) else text
     database = sources.database(None, "told")
     reading = texts.read([Input(name="the text", stream=BytesIO(data))], database)
-    found = explanations.explain(reading, database, None)
-    return explanations.report(found, database, Policy(fail_on=Severity(fail_on)))
+    if not reading.has_text:
+        raise ValueError("; ".join(reading.notes))
+    return explanation.report(explanation.explain(reading, database), database, policy)

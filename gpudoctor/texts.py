@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 
-from gpudoctor import symptoms
 from gpudoctor.engine import show
-from gpudoctor.explain import Quoted, Reading, Said, explain
-from gpudoctor.explain.answers import answered
-from gpudoctor.explain.context import is_context
-from gpudoctor.explain.wording import joined, retold
+from gpudoctor.explanation import Quoted, Reading, Said, explain
+from gpudoctor.explanation.answers import answered
+from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
 from gpudoctor.sources import importers
 from gpudoctor.sources.importers import Stated
-from gpudoctor.sources.scan import Input, Seen, scan
+from gpudoctor.sources.scan import Input, Seen, scan, scan_text
 from gpudoctor.sources.suspicious import is_fault, is_warning
 from gpudoctor.symptoms import LINE_CHARACTERS
 
@@ -62,10 +61,12 @@ def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms that only several lines show together: a call and its answer, a line that was broken."""
     for kept in seen.kept:
         found = [*answered(kept.lines), *joined(kept.lines)]
-        for hit in symptoms.read([one.text for one in found], database.symptoms) if found else ():
-            one = found[hit.line - 1]
-            yield Said(id=hit.id, captures=hit.captures, text=_quoted(one.text),
-                       source=f"{kept.file}:{kept.numbers[one.line - 1]}")
+        together = scan_text("\n".join(one.text for one in found), database.symptoms)  # what finds them is there
+        for shown in together.shown.values():
+            for sighting in shown.sightings:
+                one = found[sighting.line - 1]
+                yield Said(id=shown.id, captures=sighting.captures, text=_quoted(one.text),
+                           source=f"{kept.file}:{kept.numbers[one.line - 1]}")
 
 
 def _retold(seen: Seen, database: RuleDatabase, *, of_people_alone: bool) -> Iterator[Said]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -24,6 +25,11 @@ ALLOWED_SKIPS = (
 # A busy machine is no failure; the same examples each time, so that a red run can be repeated.
 settings.register_profile("gpudoctor", deadline=None, derandomize=True)
 settings.load_profile("gpudoctor")
+
+
+# Started in the background, a run ignores Ctrl-C, and so would every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -57,6 +57,15 @@ need_engine() {
         install_packages docker-compose || say "the test of the file for Compose will be skipped"
 }
 
+# under what the programs of integrations/ are tried, and what reads them
+need_cluster() {
+    [ "$(id -u)" = 0 ] || return 0
+    { command -v slurmctld && command -v slurmd && command -v scontrol && command -v munged; } >/dev/null ||
+        install_packages slurmctld slurmd slurm-client munge || say "the tests under Slurm will be skipped"
+    command -v shellcheck >/dev/null ||
+        install_packages shellcheck || say "the test of shell programs by shellcheck will be skipped"
+}
+
 # what the manual page and the page of a report are looked at in
 need_readers() {
     command -v groff >/dev/null || install_packages groff-base || say "the test of the manual page will be skipped"
@@ -79,7 +88,7 @@ venv_is_ours() {
 }
 venv_is_ours 2>/dev/null || make_venv
 
-[ "$wanted" = run ] || { need_compiler && need_shells && need_engine && need_readers; }
+[ "$wanted" = run ] || { need_compiler && need_shells && need_engine && need_cluster && need_readers; }
 
 # Installing compiles the rules (hatch_build.py); afterwards they are compiled again when a page or a table has changed.
 compile_rules() {

@@ -8,7 +8,7 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-from gpudoctor import explain, host, texts
+from gpudoctor import explanation, host, texts
 from gpudoctor.child.crew import ending_signals_raised
 from gpudoctor.cli import sources
 from gpudoctor.cli.asked import Asked
@@ -93,5 +93,5 @@ def _with_refusals(report: Report, refusals: tuple[str, ...], judge: Judge, aske
     said = BytesIO("\n".join(refusals).encode("utf-8", "replace"))
     reading = texts.read([Input(name="what the engine says", stream=said)], judge.database)
     policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided)
-    return explain.report(explain.explain(reading, judge.database, report), judge.database, policy)
+    return explanation.report(explanation.explain(reading, judge.database, report), judge.database, policy)
 

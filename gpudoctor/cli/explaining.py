@@ -7,8 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 
-from gpudoctor import explain as explanations
-from gpudoctor import texts
+from gpudoctor import explanation, texts
 from gpudoctor.cli import inputs, showing, sources
 from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.nearest import did_you_mean
@@ -71,12 +70,12 @@ def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: P
     if refuses_nothing and not reading.has_text:
         raise InputError("; ".join(reading.notes))
     machine = _machine(wish) if wish.here else None
-    found = explanations.explain(reading, database, machine)
+    found = explanation.explain(reading, database, machine)
     notes = reading.notes if reading.has_text or wish.here else ()  # a command may say nothing at all
     for said in (*notes, *(f"the text and this machine differ: {other.fact} is {other.saw}"
                                    for other in found.contradictions)):
         sys.stderr.write(f"gpudoctor: {printable(said, 600)}\n")
-    return explanations.report(found, database, wish.policy, interrupted=reading.interrupted)
+    return explanation.report(found, database, wish.policy, interrupted=reading.interrupted)
 
 
 def _machine(wish: Wish) -> Report:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gpudoctor.cli import parameters
-from gpudoctor.cli.parameters import FailOn, Format
+from gpudoctor.cli.parameters import FailOn, LintFormat
 
 
 def lint(
@@ -30,7 +30,7 @@ def lint(
     build_arg: Annotated[list[str] | None, typer.Option(
         "--build-arg", metavar="NAME=VALUE",
         help="The value of an ARG of a Dockerfile, as docker build takes it (repeatable).")] = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TEXT,
+    format_: Annotated[LintFormat, typer.Option("--format", help="How to print it.")] = LintFormat.TEXT,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write it there instead of standard output.")] = None,
     fail_on: parameters.FailsOn = FailOn.ERROR,

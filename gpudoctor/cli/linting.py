@@ -52,8 +52,10 @@ def lint(asked: Asked) -> int:
     """Judge files, print what was found and return the exit code."""
     if asked.write and not asked.fix:
         raise UsageError("--write says what to do with the changes of --fix: give both")
+    if asked.fix and asked.format == "sarif":
+        raise UsageError("--format sarif has no place for the diff of --fix: give one of them")
     showing.refuse_lost_output(asked.output)
-    database = sources.announced_database(asked.rules, "judged")
+    database = sources.announced_database(asked.rules, "whole" if asked.format == "sarif" else "judged")
     pairs = [parse_assumption(text) for text in asked.assume]
     texts = {name: _read(name) for name in dict.fromkeys(asked.files)}
     python = next((str(value) for name, value in pairs if name == _PYTHON), None)
@@ -66,7 +68,7 @@ def lint(asked: Asked) -> int:
     report = _report(asked, texts, verdicts, database, in_words)
     if asked.fix:
         report = _fixed(asked, texts, report, linter, python, build)
-    sources.write(_rendered(report, asked), asked.output)
+    sources.write(_rendered(report, asked, database), asked.output)
     return report.exit_code
 
 
@@ -231,9 +233,18 @@ def _fixed(asked: Asked, texts: dict[str, str], report: LintReport, linter: Lint
     return replace(report, rewrites=changes, diff=rewrites.diff(texts, after))
 
 
-def _rendered(report: LintReport, asked: Asked) -> str:
-    if asked.format == "json":
-        return json.dumps(encode(report), indent=2) + "\n"
+def _rendered(report: LintReport, asked: Asked, database: RuleDatabase) -> str:
+    match asked.format:
+        case "json":
+            return json.dumps(encode(report), indent=2) + "\n"
+        case "github":
+            from gpudoctor.render import annotated
+
+            return annotated.render(report, os.getcwd(), written=asked.write)
+        case "sarif":
+            from gpudoctor.render import sarif
+
+            return sarif.render(report, database.rules, os.getcwd())
     from gpudoctor.render import manifests
 
     terminal = sys.stdout.isatty() and asked.output is None

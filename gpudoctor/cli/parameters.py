@@ -24,7 +24,7 @@ class Format(str, Enum):
 
 
 class ReportFormat(str, Enum):
-    """For a person, a program, a merge request, the log of a job, a list of tests, a browser."""
+    """For a person, a program, a merge request, the log of a job, a list of tests, a browser, one line."""
 
     TEXT = "text"
     JSON = "json"
@@ -32,6 +32,16 @@ class ReportFormat(str, Enum):
     GITHUB = "github"
     JUNIT = "junit"
     HTML = "html"
+    LINE = "line"
+
+
+class LintFormat(str, Enum):
+    """For a person, a program, the log of a job, a site that shows code."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
 
 
 class FailOn(str, Enum):

@@ -41,6 +41,10 @@ def rendered(report: Report, format_: str, output: str | None, *, verbose: bool,
             from gpudoctor.render import html
 
             return html.render(report)
+        case "line":
+            from gpudoctor.render import line
+
+            return line.render(report, policy)
     from gpudoctor.render import text
 
     terminal = sys.stdout.isatty() and output is None

@@ -14,7 +14,7 @@ from gpudoctor.model import Report, Severity
 from gpudoctor.render import outline, text
 from gpudoctor.render.outline import Item
 
-_KINDS: Mapping[Severity, str] = {
+KINDS: Mapping[Severity, str] = {
     Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _WIDTH = 100  # columns; the log of a job has no terminal to ask
 
@@ -39,7 +39,7 @@ def annotation(kind: str, message: str, properties: Mapping[str, str]) -> str:
 
 def _annotations(report: Report) -> Iterator[str]:
     for entry in outline.entries(report):
-        kind = _KINDS.get(entry.severity)
+        kind = KINDS.get(entry.severity)
         if kind is not None:
             likely = f"{entry.sureness}: " if entry.sureness else ""
             yield annotation(kind, "\n".join((likely + entry.message, *_cures(entry.items))),

@@ -23,7 +23,7 @@ g mib mb mac refresh workstation server passive sff sxm generation
 _NOISE_PATTERN = re.compile(
     r"[0-9]{1,6}(?:gb|mib|mb|gib|g)|sxm[0-9]|nvl[0-9]{0,3}|[0-9]{1,2}[qcab]|[0-9]{1,2}x")
 _GLUED = re.compile(
-    r"\b(rtx|gtx|gts|gt|titan|quadro|tesla|geforce)[ -]?([0-9]{3,4})(ti|super)?\b"
+    r"\b(rtx|gtx|gts|gt|titan|quadro|tesla|geforce|radeon|rx|vega|hd|uhd)[ -]?([0-9]{3,4})(ti|super|xtx?)?\b"
     r"|\b([0-9]{4})(super)\b|\b([0-9]{3,4})(ti)\b")
 _TOKEN = re.compile(r"[a-z0-9]+")
 _FAMILIES = frozenset({"geforce", "tesla", "quadro", "grid", "jetson", "drive", "tegra"})

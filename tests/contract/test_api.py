@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import doctest
+import gzip
 import json
 import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gpudoctor
 from gpudoctor.model import Report
+from tests.contract.checkout import run_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,11 +60,51 @@ def test_importing_it_imports_nothing_else() -> None:
     assert done.stdout.split() == ["gpudoctor"]
 
 
-def test_the_example_of_the_readme_works() -> None:
-    """It is run as it is printed."""
+def test_a_text_is_explained_as_the_command_explains_it() -> None:
+    """The same findings in the same order, with the same exit code; bytes as well, and packed."""
+    text = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    done = subprocess.run([sys.executable, "-m", "gpudoctor", "explain", "--format", "json", "-"], input=text,
+                          capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+    said = json.loads(done.stdout)
+    for given in (text, text.encode("utf-16"), gzip.compress(text.encode())):
+        report = gpudoctor.explain(given)
+        assert [(one.cause, one.certainty.value) for one in report.findings] == [
+            (one["cause"], one["certainty"]) for one in said["findings"]]
+        assert report.exit_code == done.returncode == 1
+
+
+def test_what_a_text_leaves_open_is_not_called_healthy() -> None:
+    """No known message is no proof that there is no fault."""
+    assert gpudoctor.explain("hello").exit_code == 3
+
+
+@pytest.mark.parametrize(("text", "fail_on"), [
+    ("", "error"), (" \n", "error"), (b"\0\1\2" * 99, "error"), ("x", "never")])
+def test_no_text_to_explain_is_a_value_error(text: str | bytes, fail_on: Any) -> None:
+    """In one line, as the command says it."""
+    with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
+        gpudoctor.explain(text, fail_on=fail_on)
+
+
+def test_the_command_that_explains_does_not_hide_the_function() -> None:
+    """Regression: the package that explains was called gpudoctor.explain, and hid it once it was imported."""
+    program = "import gpudoctor.cli.explaining, gpudoctor.texts; print(gpudoctor.explain('x').exit_code)"
+    assert run_python(program).stdout == "3\n"
+
+
+def test_the_examples_of_the_readme_work() -> None:
+    """They are run as they are printed, have three lines each, and name what they found."""
     readme = (ROOT / "README.md").read_text("utf-8")
     examples = re.findall(r"```python\n(import gpudoctor\n.*?)```", readme, re.DOTALL)
-    assert len(examples) == 1
-    done = subprocess.run([sys.executable, "-c", examples[0]], capture_output=True, text=True, timeout=60,
-                          check=True, cwd=ROOT)
-    assert done.stdout.startswith("Verdict.")
+    assert [len(example.splitlines()) for example in examples] == [3, 3]
+    checked, explained = map(run_python, examples)
+    assert checked.stdout.startswith("Verdict.")
+    assert explained.stdout.startswith("Verdict.FINDINGS [('driver-too-old', ")
+
+
+def test_the_example_of_the_package_works() -> None:
+    """What `help(gpudoctor)` shows is run as well."""
+    lines = [one.source for one in doctest.DocTestParser().get_examples(gpudoctor.__doc__ or "")]
+    done = run_python("".join(lines))
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"Verdict\.\w+ \[.*\]\n\[\('driver-too-old', .*\)\]\n", done.stdout)

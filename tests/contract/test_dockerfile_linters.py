@@ -14,13 +14,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from packaging.version import Version
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
 
 from tests.conftest import GOLDEN
 from tests.contract.checkout import run_gpudoctor
-from tests.harness.programs import HADOLINT, KUBERNETES, installed, yaml_as_json
+from tests.harness.programs import HADOLINT, installed, pod_schemas, yaml_as_json
 
 WRITTEN = sorted((GOLDEN / "dockerfile").glob("*.txt"))
 
@@ -81,16 +78,9 @@ def test_the_pod_looks_before_it_starts() -> None:
     assert spec["securityContext"]["runAsUser"] == 10001
 
 
-@pytest.fixture(scope="module", params=["oldest", "newest"])
+@pytest.fixture(scope="module", params=[0, 1], ids=["oldest", "newest"])
 def kubernetes(request: pytest.FixtureRequest) -> jsonschema.Draft202012Validator:
-    """Read the schema of a pod in the oldest and in the newest release that the package has."""
-    schemas = installed(KUBERNETES) / "kubernetes_validate" / "kubernetes-json-schema"
-    folders = sorted(schemas.glob("v*-local-strict"), key=lambda folder: Version(folder.name.split("-")[0]))
-    folder = folders[0 if request.param == "oldest" else -1]
-    definitions = json.loads((folder / "_definitions.json").read_text())
-    registry = Registry().with_resource("_definitions.json", DRAFT202012.create_resource(definitions))
-    pod = json.loads((folder / "pod-v1.json").read_text())
-    return jsonschema.Draft202012Validator(pod, registry=registry)
+    return pod_schemas()[request.param]
 
 
 def test_kubernetes_takes_the_pod(kubernetes: jsonschema.Draft202012Validator) -> None:

@@ -59,7 +59,7 @@ def producers(spec: FactSpec) -> frozenset[str]:
     """Return the names that the fact's own producers have in their code or, of a text, in the symptoms."""
     if spec.probe == TEXT:
         given = (name for symptom in database().symptoms for name in symptom.gives)
-        return frozenset(given) | named_in_code()["sources"] | named_in_code()["explain"]
+        return frozenset(given) | named_in_code()["sources"] | named_in_code()["explanation"]
     if spec.probe == FILE:
         return named_in_code()["manifests"]
     if spec.probe == "require":

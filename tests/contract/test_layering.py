@@ -18,7 +18,7 @@ PURE = (
     {"toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "image_notes", "pages", "require", "share",
      "symptoms", "unfamiliar"},
-    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explain", "fleet",
+    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explanation", "fleet",
      "lint", "manifests", "planning", "proven", "remedy", "skeleton"},
     {"dockerfiles", "render"},
 )

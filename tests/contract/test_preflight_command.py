@@ -83,3 +83,29 @@ def test_a_place_that_cannot_be_written_changes_no_verdict(tmp_path: Path) -> No
     done = preflight(tmp_path, "--from", str(HEALTHY), variables=place)
     assert done.returncode == 0
     assert done.stderr == f"gpudoctor: {summary}: cannot be written: No such file or directory\n"
+
+
+@pytest.mark.parametrize(("recorded", "options", "code", "said"), [
+    (HEALTHY, (), 0, "Healthy (2 questions not reached).\n"),
+    (MASKED, (), 1, (
+        "cuda-visible-devices [host]: CUDA_VISIBLE_DEVICES is set to \"\", which hides every CUDA device of "
+        "this machine (1) from programs. Also: pip-nvidia-libs-not-found, wheel-file-collision. "
+        "Next: gpudoctor rules show GPD1080\n")),
+    (FULL, ("--allow-undecided", "--fail-on", "error"), 0,
+     ("Undecided: something that matters could not be seen "
+      "(1 warning, 2 questions not asked at this depth).\n")),
+])
+def test_where_there_is_room_for_one_line(tmp_path: Path, recorded: Path, options: tuple[str, ...], code: int,
+                                          said: str) -> None:
+    """What was seen, what it means and the next command."""
+    done = preflight(tmp_path, "--from", str(recorded), "--format", "line", *options)
+    assert (done.returncode, done.stdout, done.stderr) == (code, said, "")
+
+
+def test_a_line_says_what_could_not_be_seen(tmp_path: Path) -> None:
+    """The reason first: the list of what hangs on it is long."""
+    done = preflight(tmp_path, "--from", str(FULL), "--format", "line", "--fail-on", "error")
+    assert done.returncode == 3
+    assert done.stdout.startswith(
+        "could not look: GPU 0 was left alone: no room on it: 199 MiB of its 143771 MiB are free, 1024 MiB "
+        "are needed. Open: ptx-jit-slow-start [torch], ")

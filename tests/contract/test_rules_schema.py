@@ -15,7 +15,7 @@ from gpudoctor import codec, compiled, ruledb, texts
 from gpudoctor.assume import lay
 from gpudoctor.compiled import NEWEST_SCHEMA, OLDEST_SCHEMA
 from gpudoctor.examine import Policy, examine
-from gpudoctor.explain import explain
+from gpudoctor.explanation import explain
 from gpudoctor.model import Known, Verdict
 from gpudoctor.rule_packages import objection
 from tests.contract.checkout import RULES, run_gpudoctor

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 import gpudoctor
 from tests.contract.checkout import ROOT
@@ -72,3 +73,14 @@ def test_with_a_card_it_is_healthy(engine: Engine, tmp_path: Path) -> None:
     for require, code in (("gpu>=1", HEALTHY), ("gpu>=8", FINDINGS)):
         ran = engine.run(*RUN, *handed_in(tmp_path, H100), IMAGE, "check", "--require", require, check=False)
         assert ran.returncode == code, ran.stdout
+
+
+def test_it_is_the_init_container_of_a_pod(engine: Engine, tmp_path: Path) -> None:
+    """With the arguments in integrations/kubernetes, a card lets the program start, and none does not."""
+    pod = yaml.safe_load((ROOT / "integrations" / "kubernetes" / "pod.yaml").read_text())
+    (look,) = pod["spec"]["initContainers"]
+    ran = engine.run(*RUN, *handed_in(tmp_path, H100), IMAGE, *look["args"], check=False)
+    assert ran.returncode == HEALTHY, ran.stdout + ran.stderr
+    ran = engine.run(*RUN, IMAGE, *look["args"], check=False)
+    assert ran.returncode == FINDINGS
+    assert ran.stdout.startswith("no-nvidia-gpu [host]: ")

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explain import Told, explain
+from gpudoctor.explanation import Told, explain
 from gpudoctor.model import RuleDatabase
 
 CRANE_RULES = Path(__file__).parent / "rules"

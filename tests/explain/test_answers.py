@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explain.answers import answered
+from gpudoctor.explanation.answers import answered
 
 
 @pytest.mark.parametrize(("text", "said"), [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpudoctor import ruledb, texts
 from gpudoctor.engine import placeholders
 from gpudoctor.examine import Policy, every_finding
-from gpudoctor.explain import explain, report
+from gpudoctor.explanation import explain, report
 from gpudoctor.model import RuleDatabase
 from gpudoctor.render import json, text
 

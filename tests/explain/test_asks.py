@@ -12,7 +12,7 @@ from gpudoctor import ruledb, texts
 from gpudoctor.courses import FRAMEWORKS
 from gpudoctor.editions import differences
 from gpudoctor.engine import PLACEHOLDER, Subject
-from gpudoctor.explain import explain, findings, subjects
+from gpudoctor.explanation import explain, findings, subjects
 from gpudoctor.lint.form import form_problems
 from gpudoctor.model import Ask, Condition, Known, Operand, Rule, RuleDatabase, Value
 from gpudoctor.remedy import asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.explain.entries import speaks_of_none
+from gpudoctor.explanation.entries import speaks_of_none
 
 
 @pytest.mark.parametrize("line", [

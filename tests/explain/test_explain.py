@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.examine import Policy
-from gpudoctor.explain import report
+from gpudoctor.explanation import report
 from gpudoctor.model import Certainty, Known, Severity, Verdict
 from gpudoctor.render.told import last_words
 from tests.explain.cranes import CUDNN, HOOK, MYSTERY, SQUEAK, STILL, TORN, causes, database, told

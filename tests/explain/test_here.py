@@ -8,8 +8,8 @@ from functools import cache
 from gpudoctor import ruledb, texts
 from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
-from gpudoctor.explain import Told, explain, findings, here
-from gpudoctor.explain.ranking import Candidate
+from gpudoctor.explanation import Told, explain, findings, here
+from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.model import Absent, Certainty, Known, Report, RuleDatabase, Severity, Undecided, Value
 
 NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explain import explain
+from gpudoctor.explanation import explain
 from gpudoctor.model import RuleDatabase, Severity
 from gpudoctor.unfamiliar.languages import Languages
 from gpudoctor.unfamiliar.words import LONGEST, words_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import derive, texts
-from gpudoctor.explain import findings, subjects
-from gpudoctor.explain.ranking import Candidate, ranked
+from gpudoctor.explanation import findings, subjects
+from gpudoctor.explanation.ranking import Candidate, ranked
 from tests.explain.cranes import CUDNN, HOOK, STILL, TORN, database
 
 

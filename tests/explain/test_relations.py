@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from gpudoctor import ruledb
-from gpudoctor.explain.relations import relations
-from gpudoctor.explain.shown import family
+from gpudoctor.explanation.relations import relations
+from gpudoctor.explanation.shown import family
 from gpudoctor.model import Known, Tables, Value
 
 

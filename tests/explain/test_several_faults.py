@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explain import Told, explain
+from gpudoctor.explanation import Told, explain
 
 TORCH_OF_THE_CPU = "AssertionError: Torch not compiled with CUDA enabled"
 TENSORFLOW_WITHOUT_CUDNN = (

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explain import explain
-from gpudoctor.explain.supposed import supposed
+from gpudoctor.explanation import explain
+from gpudoctor.explanation.supposed import supposed
 from gpudoctor.model import Known, RuleDatabase, Snapshot, Unknown
 
 CPU_BUILD = "AssertionError: Torch not compiled with CUDA enabled\n"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gpudoctor import ruledb, texts
 from gpudoctor.derive.view import as_texts
-from gpudoctor.explain import explain
-from gpudoctor.explain.reading import Quoted, Reading
-from gpudoctor.explain.unfamiliar import MOST_LINES, said_otherwise
-from gpudoctor.explain.wording import PEOPLE, plain
+from gpudoctor.explanation import explain
+from gpudoctor.explanation.reading import Quoted, Reading
+from gpudoctor.explanation.unfamiliar import MOST_LINES, said_otherwise
+from gpudoctor.explanation.wording import PEOPLE, plain
 from gpudoctor.model import Certainty, RuleDatabase, Severity
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.phrases import Phrases

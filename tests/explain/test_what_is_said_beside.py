@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explain import Told, explain
+from gpudoctor.explanation import Told, explain
 
 NO_DRIVER = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
 

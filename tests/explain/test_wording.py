@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explain.wording import joined, plain
+from gpudoctor.explanation.wording import joined, plain
 
 
 def symptoms_of(text: str) -> set[str]:

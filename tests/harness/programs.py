@@ -5,13 +5,18 @@ from __future__ import annotations
 import fcntl
 import functools
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
+from packaging.version import Version
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 from tests.shim.build import cache_folder
 
@@ -39,6 +44,20 @@ def installed(requirement: str) -> Path:
                 pytest.skip(f"{requirement} cannot be installed: {ran.stderr[-400:]}")
             (target / _COMPLETE).touch()
     return target
+
+
+def pod_schemas() -> tuple[jsonschema.Draft202012Validator, ...]:
+    """Return the schema of a pod in the oldest and in the newest release that the package has."""
+    schemas = installed(KUBERNETES) / "kubernetes_validate" / "kubernetes-json-schema"
+    folders = sorted(schemas.glob("v*-local-strict"), key=lambda folder: Version(folder.name.split("-")[0]))
+    return tuple(_pod_schema(folder) for folder in (folders[0], folders[-1]))
+
+
+def _pod_schema(folder: Path) -> jsonschema.Draft202012Validator:
+    definitions = json.loads((folder / "_definitions.json").read_text())
+    registry = Registry().with_resource("_definitions.json", DRAFT202012.create_resource(definitions))
+    pod = json.loads((folder / "pod-v1.json").read_text())
+    return jsonschema.Draft202012Validator(pod, registry=registry)
 
 
 def yaml_as_json(text: str) -> str:

@@ -96,7 +96,6 @@ def test_interrupt_in_whose_wake_something_fails() -> None:
     """Where tidying up after Ctrl-C fails, on whichever line it fell, it is still no fault of ours."""
     script = (
         "import signal, sys, gpudoctor.cli\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a run in the background ignores it
         "def interrupt(frame, event, _):\n"
         "    if event == 'call' and frame.f_code.co_name == 'read_check':\n"
         "        sys.setprofile(None)\n"
@@ -114,8 +113,7 @@ def test_terminal_is_as_it_was() -> None:
     """Ctrl-C typed on a terminal: its settings are unchanged, and no escape sequence is left behind."""
     controller, terminal = pty.openpty()
     before = termios.tcgetattr(terminal)
-    begin = ("import fcntl, termios, os, signal; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-             "signal.signal(signal.SIGINT, signal.SIG_DFL)")  # a run in the background ignores it
+    begin = "import fcntl, termios, os; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
     script = f"{begin}; os.execv({COMMAND[0]!r}, {CHECK!r})"
     process = subprocess.Popen(
         [COMMAND[0], "-c", script],

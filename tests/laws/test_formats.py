@@ -18,7 +18,9 @@ from gpudoctor import ruledb
 from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Ask, Evidence, Finding, Known, Remedy, Report, Severity, Undecided
-from gpudoctor.render import closing, github, html, junit, markdown
+from gpudoctor.render import closing, github, html, junit
+from gpudoctor.render import line as one_line
+from gpudoctor.render import markdown
 from gpudoctor.render.markup import block, code
 from gpudoctor.render.plain import printable
 
@@ -98,6 +100,25 @@ def test_the_first_test_is_the_verdict(code: int, kind: str | None) -> None:
     assert first is not None
     assert [child.tag for child in first] == [*([kind] if kind else []), "system-out"]
     assert "driver-too-old" in (first.findtext("system-out") or "")
+
+
+# -- one line ----------------------------------------------------------------------------------------------
+
+
+@given(reports(), st.sampled_from(Severity), st.sampled_from([0, 1, 3]))
+@settings(max_examples=60, deadline=None)
+def test_a_line_is_one_line(report: Report, fail_on: Severity, code: int) -> None:
+    """It can be printed, it ends, and of a failure it begins with the name of one."""
+    said = one_line.render(replace(report, exit_code=code), Policy(fail_on=fail_on))
+    assert said.splitlines() == [said[:-1]]
+    assert printable(said[:-1], 9999) == said[:-1]
+    assert len(said) < 2500
+    failing = [one.cause for one in report.findings if one.severity.rank <= fail_on.rank]
+    if code == 1 and failing:
+        assert said.startswith(f"{failing[0]} [")
+        assert "Next: gpudoctor rules show GPD" in said
+    assert ("could not look" in said) == (
+        code == 3 and report.undecided[0].severity.rank <= min(fail_on.rank, Severity.WARNING.rank))
 
 
 # -- GitHub ------------------------------------------------------------------------------------------------

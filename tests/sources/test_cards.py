@@ -64,6 +64,8 @@ def test_compute_capability(name: str, capability: str | None) -> None:
         ("Tesla something", True),
         ("A100", True),
         ("AMD Radeon RX 6800", False),
+        ("RX570", False),
+        ("rx6700xt", False),
         ("Intel(R) UHD Graphics 620", False),
         ("Apple M1 Max", False),
         ("MI250", False),

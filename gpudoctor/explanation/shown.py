@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpudoctor.explain.reading import Said
+from gpudoctor.explanation.reading import Said
 from gpudoctor.facts import CATALOGUE, LISTS
 from gpudoctor.model import Absent, Fact, Facts, Known, SymptomPattern, Tables, Value
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gpudoctor.explain.ranking import Candidate
-from gpudoctor.explain.reading import Reading, Said
+from gpudoctor.explanation.ranking import Candidate
+from gpudoctor.explanation.reading import Reading, Said
 from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecided
 
 UNKNOWN_MESSAGE = "unknown-message"

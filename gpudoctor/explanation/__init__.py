@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from gpudoctor import __version__, derive
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, Policy, every_finding
-from gpudoctor.explain import entries, findings, here, subjects
-from gpudoctor.explain.choosing import INFORMS, Choice, choose, raised
-from gpudoctor.explain.context import is_context
-from gpudoctor.explain.ranking import Candidate, ranked, without_words
-from gpudoctor.explain.reading import Quoted, Reading, Said
-from gpudoctor.explain.stated_findings import completed, joined, stated_findings
-from gpudoctor.explain.undecided import NO_FAULT, UNKNOWN_MESSAGE, unexplained
-from gpudoctor.explain.wording import PEOPLE
+from gpudoctor.explanation import entries, findings, here, subjects
+from gpudoctor.explanation.choosing import INFORMS, Choice, choose, raised
+from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.ranking import Candidate, ranked, without_words
+from gpudoctor.explanation.reading import Quoted, Reading, Said
+from gpudoctor.explanation.stated_findings import completed, joined, stated_findings
+from gpudoctor.explanation.undecided import NO_FAULT, UNKNOWN_MESSAGE, unexplained
+from gpudoctor.explanation.wording import PEOPLE
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern, Undecided,
@@ -52,7 +52,7 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     told = _told(reading, database, machine)
     if not (told.is_unexplained or _is_complaint(reading, database)):
         return told
-    from gpudoctor.explain.unfamiliar import said_otherwise  # most texts need none of it
+    from gpudoctor.explanation.unfamiliar import said_otherwise  # most texts need none of it
 
     said = said_otherwise(reading, database)
     if not said:

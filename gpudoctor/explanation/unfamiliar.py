@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 
-from gpudoctor.explain import entries
-from gpudoctor.explain.context import is_context
-from gpudoctor.explain.reading import Quoted, Reading, Said
-from gpudoctor.explain.wording import PEOPLE
+from gpudoctor.explanation import entries
+from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.reading import Quoted, Reading, Said
+from gpudoctor.explanation.wording import PEOPLE
 from gpudoctor.model import RuleDatabase
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.languages import Languages

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gpudoctor import versions
 from gpudoctor.derive import device_code
 from gpudoctor.derive.view import as_records, as_texts
-from gpudoctor.explain.shown import family
+from gpudoctor.explanation.shown import family
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
 
@@ -173,8 +173,7 @@ def _names_version(number: str, stated: str, *, of_cudnn: bool, library: str) ->
             version.major >= _FLEXIBLE_MAJOR or int(number) % 10 == version.minor)
     if int(number) != version.major:
         return False
-    return version.major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == version.minor or (
-        (version.major, version.minor, int(minor[1])) == (10, 1, 0))  # some libraries of 10.1 bear 10 alone
+    return version.major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == version.minor
 
 
 def _driver_runs(stated: Stated) -> Fact | None:

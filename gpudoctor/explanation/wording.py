@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor import symptoms as patterns
-from gpudoctor.explain.answers import Answered
+from gpudoctor.explanation.answers import Answered
 from gpudoctor.model import SymptomPattern
 from gpudoctor.symptoms import Hit
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.engine import show_fact
 from gpudoctor.examine import every_finding
-from gpudoctor.explain.ranking import Candidate
+from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
     Absent, Evidence, Fact, Facts, Finding, Known, Report, Rule, Scope, Severity, Snapshot, Unknown,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gpudoctor.explain.reading import Quoted
+from gpudoctor.explanation.reading import Quoted
 
 # A label and its value alone in a line, as nvidia-smi -q, its XML, lscpu and collect_env print them.
 _ENTRY = re.compile(r"<?(?P<label>[A-Za-z][\w ()/.,-]{0,60}?) ?[:=>] ?(?P<value>[^:=<>]{1,60})(?:</\w+>)?")

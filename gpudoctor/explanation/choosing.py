@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from gpudoctor.explain.ranking import Candidate
-from gpudoctor.explain.reading import Said
+from gpudoctor.explanation.ranking import Candidate
+from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rule, Severity
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpudoctor.engine import Subjects, evaluate
-from gpudoctor.explain.ranking import Candidate
+from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.model import Certainty, Finding, Rule, RuleDatabase, Severity, Suspect
 
 STATED = "what is stated"  # stands among the symptoms of a candidate

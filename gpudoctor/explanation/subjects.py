@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from gpudoctor import derive
 from gpudoctor.engine import Subject, Subjects
-from gpudoctor.explain import relations, shown
-from gpudoctor.explain.reading import Reading
-from gpudoctor.explain.supposed import supposed
+from gpudoctor.explanation import relations, shown
+from gpudoctor.explanation.reading import Reading
+from gpudoctor.explanation.supposed import supposed
 from gpudoctor.model import Fact, RuleDatabase, Scope, Snapshot, SymptomPattern, Unknown
 
 _NOT_SAID = Unknown(reason="the text does not say it", asked=False)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.engine import Subject, Truth, holds
-from gpudoctor.explain.reading import Said
+from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rule, Scope, Suspect, SymptomPattern, Tables
 

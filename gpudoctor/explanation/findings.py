@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, show_fact
-from gpudoctor.explain.ranking import Candidate
-from gpudoctor.explain.reading import Said
+from gpudoctor.explanation.ranking import Candidate
+from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, Tables
 from gpudoctor.remedy import asked, concretise

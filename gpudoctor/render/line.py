@@ -1,0 +1,55 @@
+"""The report in one line, for places that have room for no more.
+
+The reason of a drained node, the condition of a Kubernetes node, the message of a container that ended: what
+was seen, and the command that tells the rest.
+"""
+
+from __future__ import annotations
+
+from gpudoctor.examine import EXIT_FINDINGS, EXIT_UNDECIDED, Policy
+from gpudoctor.model import Report
+from gpudoctor.render import closing, outline
+from gpudoctor.render.outline import Entry, Item, Open
+from gpudoctor.render.plain import counted_words, printable
+
+_LONGEST = 300  # characters of each part; what matters most stands first, for places that cut the end off
+
+
+def render(report: Report, policy: Policy) -> str:
+    """Return one line and its end; it tells what the exit code is about."""
+    failing = [one for one in outline.entries(report) if one.severity.rank <= policy.fail_on.rank]
+    questions = [one for one in outline.open_questions(report) if one.severity.rank <= policy.fail_on.rank]
+    if report.exit_code == EXIT_FINDINGS and failing:
+        said = _faults(failing)
+    elif report.exit_code == EXIT_UNDECIDED and questions:
+        said = _could_not_look(questions)
+    else:
+        said = printable(closing.words(report), _LONGEST)
+    return f"{said}\n"
+
+
+def _faults(failing: list[Entry]) -> str:
+    """Return the gravest failure, the names of the others, and where its page is."""
+    first = failing[0]
+    likely = f" ({first.sureness})" if first.sureness else ""
+    names = ", ".join(dict.fromkeys(one.cause for one in failing if one.cause != first.cause))
+    also = f" Also: {printable(names, _LONGEST)}." if names else ""
+    more = ", ".join(item.said for item in first.items if item.label == "more")
+    return (f"{first.cause} [{first.subject}]{likely}: {_sentence(printable(first.message, _LONGEST))}{also}"
+            f" Next: {more}")
+
+
+def _could_not_look(questions: list[Open]) -> str:
+    """Return why the first question is open, and which it is."""
+    first, *others = questions
+    more = f" (And {counted_words(len(others), 'reason')} more.)" if others else ""
+    return (f"could not look: {_sentence(printable(_why(first.items), _LONGEST))}{more}"
+            f" Open: {_sentence(printable(first.said, _LONGEST))} Next: gpudoctor check")
+
+
+def _why(items: tuple[Item, ...]) -> str:
+    return "; ".join(item.said for item in items)
+
+
+def _sentence(said: str) -> str:
+    return said if said.endswith(".") else f"{said}."
