@@ -6,8 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from packaging.utils import canonicalize_name
-
+from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.host import Host, Names
 from gpudoctor.model import Facts, Known
@@ -26,7 +25,7 @@ def installed(facts: Facts) -> dict[str, str]:
         for name in listed.names if isinstance(listed, Names) else ():
             match = _FOLDER.match(name)
             if match is not None:
-                found.setdefault(canonicalize_name(match[1]), match[2])
+                found.setdefault(versions.distribution_name(match[1]), match[2])
     return found
 
 

@@ -110,7 +110,7 @@ def _of_board(snapshot: Snapshot, database: RuleDatabase) -> tuple[Rejection, ..
     if not isinstance(board, Known):
         return ()
     said = told.board(derive.subjects(snapshot, database)[Scope.HOST][0], database.tables)
-    why = f"this is a {said}; which image hands a container the board's GPU is in no table, either"
+    why = f"this is a {said}, and no image for it either; next: gpudoctor explain jetson-wrong-wheel"
     return (Rejection(rule=rule_of("jetson-wrong-wheel", database), message=why),)
 
 

@@ -116,7 +116,8 @@ def _others(page: Sheet, name: str, candidates: Sequence[Candidate]) -> None:
     more = list(dict.fromkeys(one.name for one in candidates
                               if one.offered and one.kind == "pip" and one.name not in told))
     if more:
-        _row(page, "also", f"{_list(more, name)} {'fit' if len(more) > 1 else 'fits'} as well")
+        how = "by pip " if any(one.kind == "image" for one in _best(candidates)) else ""
+        _row(page, "also", f"{how}{_list(more, name)} {'fit' if len(more) > 1 else 'fits'} as well")
 
 
 def _list(names: Sequence[str], framework: str) -> str:

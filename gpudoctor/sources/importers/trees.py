@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from packaging.utils import canonicalize_name
-
+from gpudoctor import versions
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.importers.libraries import note_package
 from gpudoctor.sources.lines import Text
@@ -40,7 +39,7 @@ def read(text: Text, found: Found) -> None:
             found.package(row[1], row[2], text.source(index))
     for index in text.having(" @ "):
         row = _WHEEL.fullmatch(text.lines[index].strip()[:800])
-        if row and canonicalize_name(row[1]) == canonicalize_name(row[2]):
+        if row and versions.distribution_name(row[1]) == versions.distribution_name(row[2]):
             found.package(row[1], unquote(row[3]), text.source(index))
     _dnf(text, found)
     _poetry(text, found)
