@@ -10,7 +10,6 @@ import pytest
 from gpudoctor.assume import assumed, lay, parse_assumption
 from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.model import Absent, Candidate, Fit, Known, Recommendation, RuleDatabase, Value
-from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
 
@@ -191,15 +190,6 @@ def test_an_old_glibc_rejects(database: RuleDatabase) -> None:
     assert "GPD6080" in [one.rule for one in of_version(said, "2.9.1").rejected_by]
 
 
-def test_without_glibc_no_wheel_is_offered_but_images_are(database: RuleDatabase) -> None:
-    """Alpine: a container brings its own C library."""
-    said = asked(host(database, "cc=8.9", "driver=580.95.05", system__glibc=None), database, "torch")
-    assert offered(said) == []
-    assert "GPD6082" in [one.rule for one in of_version(said, "2.9.1").rejected_by]
-    assert any(one.offered for one in said.candidates if one.kind == "image")
-    assert said.ground.glibc == "none"
-
-
 def test_prereleases_only_when_wanted(database: RuleDatabase) -> None:
     snapshot = host(database, "cc=8.9", "driver=550.54.14")
     assert "2.22.0rc0" not in offered(asked(snapshot, database, "tensorflow"))
@@ -272,26 +262,6 @@ def test_free_threaded_python_is_not_guessed_at(database: RuleDatabase) -> None:
 
 
 # -- sets, changes, reasons, images --------------------------------------------------------------------------
-
-
-def test_a_jetson_is_told_by_its_own_reason(database: RuleDatabase) -> None:
-    """It was told of a driver for CUDA 13 first, and to take the last torch with code for its card."""
-    board = {"system__architecture": "aarch64", "system__jetson": "36.4.3"}
-    said = asked(host(database, "cc=8.7", "driver=540.4.0", **board), database, "torch")
-    assert said.exit_code == 1
-    assert said.ground.board.startswith("Jetson board (L4T 36.4.3, JetPack 6.2")
-    assert "NVIDIA builds for its JetPack" in said.ground.board
-    assert [hint.command for hint in said.hints] == ["gpudoctor explain jetson-wrong-wheel"]
-    assert said.last == ()
-    page = recommendation.render(said, width=100, colour=False)
-    assert page.count("GPD6025") == 1
-    assert "GPD2010" not in page
-    thor = {**board, "system__jetson": "38.4.0"}
-    newer = asked(host(database, "cc=11.0", "driver=580.95.05", **thor), database, "torch")
-    assert newer.exit_code == 0
-    assert newer.ground.board.endswith("it takes wheels built for servers")
-    unknown = {**board, "system__jetson": "45.1.0"}
-    assert "not known" in asked(host(database, "cc=8.7", "driver=540.4.0", **unknown), database).ground.board
 
 
 def test_a_set_is_one_environment(database: RuleDatabase) -> None:
