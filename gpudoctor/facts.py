@@ -166,7 +166,7 @@ image.engine | text | image | | the engine that was asked: docker or podman
 image.engine_version | package_version | image | | its version
 image.gpu_request | text | image | | how it was asked for the GPU that the container got: nvidia or cdi; absent when it gave none
 image.least_cuda | cuda_version | image | | the CUDA that the driver must run by the image's NVIDIA_REQUIRE_CUDA
-image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, refused
+image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, base-absent, not-built, refused
 image.trouble_said | text | image | | the engine's own words for that
 require.wanted | texts | require | | what --require asks for, as written
 rules.refused | texts | rules | | packages of newer rules that were found and not used, and why

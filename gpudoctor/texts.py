@@ -61,7 +61,8 @@ def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms that only several lines show together: a call and its answer, a line that was broken."""
     for kept in seen.kept:
         found = [*answered(kept.lines), *joined(kept.lines)]
-        together = scan_text("\n".join(one.text for one in found), database.symptoms)  # what finds them is there
+        # what finds them is there already
+        together = scan_text("\n".join(one.text for one in found), database.symptoms)
         for shown in together.shown.values():
             for sighting in shown.sightings:
                 one = found[sighting.line - 1]

@@ -25,7 +25,7 @@ def check(asked: Asked) -> int:
     visits.refuse(asked.given, asked.depth, asked.output)
     watch = Stopwatch()
     judge, report = look(asked, watch)
-    _print(report, judge.policy, asked, watch)
+    show(report, judge.policy, asked, watch)
     return report.exit_code
 
 
@@ -75,7 +75,8 @@ def _look_at_recorded(asked: Asked, watch: Stopwatch) -> tuple[Judge, Report]:
     return judge, judge.examined(sources.read_snapshot(str(asked.recorded)))
 
 
-def _print(report: Report, policy: Policy, asked: Asked, watch: Stopwatch) -> None:
+def show(report: Report, policy: Policy, asked: Asked, watch: Stopwatch) -> None:
+    """Print a report as it was asked for."""
     from gpudoctor.cli import sources
 
     watch.begin("rendering")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from io import BytesIO
 from typing import Any
@@ -21,25 +22,32 @@ from gpudoctor.probes import snapshot as snapshots
 from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
 from gpudoctor.transports import containers, engine, local
+from gpudoctor.transports.building import NotBuilt
 from gpudoctor.transports.containers import Looked, Wish
 from gpudoctor.transports.engine import Engine, EngineTrouble
 
 _LINE_CHARACTERS = 100
 
 
-def look(asked: Asked, watch: Stopwatch) -> tuple[Judge, Report]:
-    """Return the report on an image or a running container, and who judged it."""
+Made = Callable[[Engine], AbstractContextManager[str]]
+
+
+def look(asked: Asked, watch: Stopwatch, made: Made | None = None) -> tuple[Judge, Report]:
+    """Return the report on an image or a running container, and who judged it.
+
+    `made` makes the image first: it is given the engine, and its context yields the image's id.
+    """
     watch.begin("reading the rules")
     judge = Judge(asked, watch)
     judge.database = sources.database(asked.rules, "told")  # what an engine says is read as a text is
     watch.begin("asking the engine")
     with ending_signals_raised():
-        looked = _looked(asked)
+        looked = _looked(asked, made)
     report = judge.examined(snapshots.read(looked.raw))
     return judge, _with_refusals(report, looked.refusals, judge, asked)
 
 
-def _looked(asked: Asked) -> Looked:
+def _looked(asked: Asked, made: Made | None) -> Looked:
     wish = Wish(reference=str(asked.container or asked.image), depth=asked.depth, python=asked.python,
                 timeout_seconds=asked.timeout, smoke_seconds=asked.smoke_timeout)
     running = asked.container is not None
@@ -50,12 +58,15 @@ def _looked(asked: Asked) -> Looked:
         reached = engine.connect(host.environment(), asked.timeout)
         if asked.pull:
             _pull(reached, wish)
-        looked = (containers.container if running else containers.image)(reached, wish)
+        with made(reached) if made is not None else nullcontext("") as identity:
+            wish = replace(wish, identity=identity)
+            looked = (containers.container if running else containers.image)(reached, wish)
     except engine.NoLibrary:
         raise InputError("asking a container engine takes the Python package docker, which is not installed "
                          "here: pip install 'gpudoctor-cli[docker]'") from None
     except EngineTrouble as error:
-        return containers.unreached(wish, error.trouble, reached, running=running)
+        said = error.lines if isinstance(error, NotBuilt) else ()
+        return containers.unreached(wish, error.trouble, reached, running=running, said=said)
     if running or _is_seen_inside(looked):
         return looked
     if not reached.is_here:

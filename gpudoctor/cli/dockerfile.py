@@ -55,6 +55,9 @@ def dockerfile(
                                   "judged.")] = False,
     buildkit: Annotated[bool, typer.Option(
         "--buildkit", help="Use BuildKit's own syntax: a cache for pip.")] = False,
+    verify: parameters.Verify = False,
+    build_arg: parameters.BuildArguments = None,
+    build_timeout: parameters.BuildTimeout = 3600.0,
     timeout: Annotated[float, typer.Option(
         metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe.")] = 20.0,
     rules: Annotated[str | None, typer.Option(
@@ -62,7 +65,7 @@ def dockerfile(
 ) -> None:
     """Write the Dockerfile for this machine: what recommend offers, and a look at the GPU before it starts.
 
-    Exit code 0 if it is written, 1 if nothing fits.
+    Exit code 0 if it is written, 1 if nothing fits; with --verify that of the check.
 
     Example: gpudoctor dockerfile --framework tensorflow -o Dockerfile
     """
@@ -72,5 +75,6 @@ def dockerfile(
         frameworks=tuple(framework or ()), base=base.value, require=tuple(require_ or ()), python=python,
         pre=pre, recorded=from_, assume=tuple(assume or ()), output=output, compose=compose,
         kubernetes=kubernetes, force=force, tag=tag, wheel=gpudoctor, buildkit=buildkit,
-        allow_undecided=allow_undecided, timeout=timeout, rules=rules)
+        allow_undecided=allow_undecided, verify=verify, build_arguments=tuple(build_arg or ()),
+        build_seconds=build_timeout, timeout=timeout, rules=rules)
     raise typer.Exit(dockerfiles.dockerfile(wish))

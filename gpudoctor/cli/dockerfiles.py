@@ -9,12 +9,15 @@ from dataclasses import replace
 
 from gpudoctor.candidates import EXIT_NOTHING, EXIT_SOMETHING
 from gpudoctor.cli import showing, sources
+from gpudoctor.cli.asked import Asked
+from gpudoctor.cli.builds import Build
 from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.hosts import Host as Machine
+from gpudoctor.cli.hosts import is_python
 from gpudoctor.derive import requirements
 from gpudoctor.dockerfiles import BaseName, Chosen, Nothing, Options, Wanted, checked, choose, compose
 from gpudoctor.dockerfiles import dockerfile as text_of
-from gpudoctor.dockerfiles import has_preflight, kubernetes
+from gpudoctor.dockerfiles import has_preflight, image_name, kubernetes
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Data, Entry, Host, Kind, Missing
 from gpudoctor.model import RuleDatabase
@@ -44,6 +47,9 @@ class Wish:
     wheel: str | None = None
     buildkit: bool = False
     allow_undecided: bool = False
+    verify: bool = False
+    build_arguments: tuple[str, ...] = ()
+    build_seconds: float = 3600.0
     timeout: float = 20.0
     rules: str | None = None
 
@@ -68,7 +74,32 @@ def dockerfile(wish: Wish) -> int:
     if wish.wheel is None and has_preflight(chosen):
         sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
                          "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
-    return EXIT_SOMETHING
+    return _verified(chosen, wanted, wish, options, database) if wish.verify else EXIT_SOMETHING
+
+
+def _verified(chosen: Chosen, wanted: Wanted, wish: Wish, options: Options, database: RuleDatabase) -> int:
+    from gpudoctor.cli import verifying
+
+    asked = Asked(given=frozenset({"--image"}), image=image_name(chosen, options), timeout=wish.timeout,
+                  assume=tuple(text for text in wish.assume if not is_python(text)),
+                  require=(*wish.require, *_promised(chosen)),
+                  allow_undecided=wish.allow_undecided, rules=wish.rules)
+    text = text_of(chosen, wanted.of_cards, options, database)
+    return verifying.verify(text, chosen.image, _build(wish), asked)
+
+
+def _promised(chosen: Chosen) -> tuple[str, ...]:
+    """Return the requirements that what was written is there; what an image brings has own versions."""
+    one = chosen.candidate
+    if one.kind == "image":
+        return (one.framework, *(member.framework for member in one.beside))
+    return (f"{one.framework}=={one.version}",
+            *(f"{member.framework}=={member.version}" for member in one.beside))
+
+
+def _build(wish: Wish) -> Build:
+    return Build(arguments=wish.build_arguments, limit_seconds=wish.build_seconds, tag=wish.tag,
+                 folder=os.path.dirname(os.path.abspath(wish.output or "")), wheel=wish.wheel)
 
 
 def _options(wish: Wish) -> Options:
@@ -84,8 +115,25 @@ def _options(wish: Wish) -> Options:
     options = Options(name=wish.tag, file=file if file != "-" else "Dockerfile", wheel=wish.wheel,
                       buildkit=wish.buildkit, allow_undecided=wish.allow_undecided)
     options.checked()
+    _refuse_unverifiable(wish)
     _refuse_absent_wheel(wish)
     return options
+
+
+def _refuse_unverifiable(wish: Wish) -> None:
+    """Raise `UsageError` for what cannot be built here, or would not be what was written."""
+    if not wish.verify:
+        if wish.build_arguments:
+            raise UsageError("--build-arg is for the build of --verify")
+        return
+    if wish.output in (None, "-"):
+        raise UsageError("--verify prints a report: say with -o FILE where the Dockerfile goes")
+    if wish.recorded is not None:
+        raise UsageError("--from and --verify exclude one another: the image is checked on this machine")
+    if wish.buildkit:
+        raise UsageError("--buildkit and --verify exclude one another: the engine's own API, by which it is "
+                         "built, does not read BuildKit's syntax")
+    _build(wish).parsed()
 
 
 def _refuse_absent_wheel(wish: Wish) -> None:

@@ -25,8 +25,7 @@ class Host:
 
     def wanted_python(self) -> tuple[str | None, str | None]:
         """Return the interpreter to examine and the version that is wanted; each may be left open."""
-        assumed_versions = [text.partition("=")[2].strip() for text in self.assume
-                            if text.partition("=")[0].strip() == _PYTHON]
+        assumed_versions = [text.partition("=")[2].strip() for text in self.assume if is_python(text)]
         said = list(dict.fromkeys([*([f"--python {self.python}"] if self.python is not None else []),
                                    *(f"--assume python={version}" for version in assumed_versions)]))
         if len({text.replace("=", " ").split()[-1] for text in said}) > 1:
@@ -53,3 +52,8 @@ class Host:
 
             snapshot = snapshots.read(local.collect(visits.visit_here(interpreter, "static", self.timeout)))
         return supposed(snapshot, [pair for pair in pairs if pair[0] != _PYTHON], database.tables)
+
+
+def is_python(assumption: str) -> bool:
+    """Say whether an assumption is of the Python: it chooses among releases and is no fact of a machine."""
+    return assumption.partition("=")[0].strip() == _PYTHON

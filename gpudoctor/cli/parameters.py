@@ -93,6 +93,14 @@ Assume = Annotated[list[str] | None, typer.Option(
          "glibc=2.31 or any fact (repeatable).")]
 Rules = Annotated[str | None, typer.Option(
     metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")]
+Verify = Annotated[bool, typer.Option(
+    "--verify", help="Build it on the container engine and check the image as check --image does (with -o); "
+                     "the image is removed afterwards unless --tag names it.")]
+BuildArguments = Annotated[list[str] | None, typer.Option(
+    "--build-arg", metavar="NAME=VALUE",
+    help="Build with this argument, such as BASE=MIRROR/IMAGE (repeatable; with --verify).")]
+BuildTimeout = Annotated[float, typer.Option(
+    metavar="SECONDS", min=1, max=86400, help="Limit of that build.")]
 
 
 def given(context: typer.Context) -> frozenset[str]:

@@ -2,8 +2,8 @@
 
 from gpudoctor.dockerfiles.beside import compose, kubernetes
 from gpudoctor.dockerfiles.choice import BaseName, Chosen, Nothing, Wanted, checked, choose
-from gpudoctor.dockerfiles.content import Options, dockerfile, has_preflight
+from gpudoctor.dockerfiles.content import Options, dockerfile, has_preflight, image_name
 from gpudoctor.dockerfiles.lines import UnwritableError
 
 __all__ = ["BaseName", "Chosen", "Nothing", "Options", "UnwritableError", "Wanted", "checked", "choose",
-           "compose", "dockerfile", "has_preflight", "kubernetes"]
+           "compose", "dockerfile", "has_preflight", "image_name", "kubernetes"]

@@ -18,14 +18,17 @@ from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
 from gpudoctor.patient import NoPatient
 from gpudoctor.probes import document
+from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import Answer, RawDocument, ended
 from gpudoctor.transports import sandbox
-from gpudoctor.transports.engine import Engine, EngineTrouble, Trouble, asked
+from gpudoctor.transports.engine import PODMAN, Engine, EngineTrouble, Trouble, asked
 from gpudoctor.transports.image_files import ContainerFiles
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 STARTER = Path(__file__).resolve().parent.parent / "payloads" / "in_memory.py"
 _PLACEHOLDER = ("/gpudoctor-never-started",)
+_UNTOLD = "the engine took the request for a GPU; whether it heeded it cannot be asked without a Python"
+_DROPPED = "the engine took the request for a GPU, and started the container without one"
 _RELEASE_FILES = ("/etc/os-release", "/usr/lib/os-release")
 _LIBC_FILES = ("/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6", "/lib64/libc.so.6",
                "/usr/lib/libc.so.6")
@@ -37,35 +40,44 @@ _OF_GPU = ("driver", "nvml", "cuda", "smoke")
 
 @frozen
 class Wish:
-    """What to examine and how: `python` is an interpreter's path inside; limits are in seconds."""
+    """What to examine and how: `python` is an interpreter's path inside; limits are in seconds.
+
+    `identity` is the image's id where `reference` is only what it is called in the report.
+    """
 
     reference: str
     depth: str
     timeout_seconds: float
     smoke_seconds: float
     python: str | None = None
+    identity: str = ""
 
 
 @frozen
 class Looked:
-    """The raw answers, and what the engine said when it was asked for a GPU and gave none."""
+    """The raw answers, and what the engine said when it was asked for a GPU, or to build, and did not."""
 
     raw: RawDocument
     refusals: tuple[str, ...] = ()
 
 
-def unreached(wish: Wish, trouble: Trouble, engine: Engine | None = None, *, running: bool = False) -> Looked:
-    """Return what is known where the engine or the image could not be reached: why, and nothing else."""
+def unreached(wish: Wish, trouble: Trouble, engine: Engine | None = None, *, running: bool = False,
+              said: tuple[str, ...] = ()) -> Looked:
+    """Return what is known where the engine or the image could not be reached: why, and nothing else.
+
+    `said` are more of the engine's words, of which the cause may be read.
+    """
     why = "no container of it could be looked into"
     silent = {name: ended("not-asked", 0.0, why) for name in ("system", "container", *_OF_PATIENT, *_OF_GPU)}
-    return Looked(raw={**silent, "image": _image(wish, engine, {}, trouble=trouble, running=running)})
+    return Looked(raw={**silent, "image": _image(wish, engine, {}, trouble=trouble, running=running)},
+                  refusals=said)
 
 
 def image(engine: Engine, wish: Wish) -> Looked:
     """Examine an image; raise `EngineTrouble` where it is not there."""
     limit = wish.timeout_seconds
     sandbox.sweep(engine, limit)
-    described = asked(lambda: engine.api.inspect_image(wish.reference), limit)
+    described = asked(lambda: engine.api.inspect_image(wish.identity or wish.reference), limit)
     variables = _variables(described)
     with sandbox.created(engine, described["Id"], _PLACEHOLDER, request=None,
                          timeout_seconds=limit) as container:
@@ -112,9 +124,19 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
                 raise
             refusals.append(error.trouble.said)
             continue
-        raw = {**_read(done, interpreter), "image": _image(wish, engine, described, request=request)}
+        answers = _read(done, interpreter)
+        if request is not None and engine.name == PODMAN and not _has_nodes(answers):
+            refusals = [_DROPPED]
+            continue
+        raw = {**answers, "image": _image(wish, engine, described, request=request)}
         return Looked(raw=raw, refusals=() if request else tuple(refusals))
     raise AssertionError("the last request is none")
+
+
+def _has_nodes(answers: RawDocument) -> bool:
+    """Say whether NVIDIA's nodes are in a container: Podman may take a request and drop it in silence."""
+    nodes = mapping(mapping(answers["driver"].data).get("nodes")).get("nodes")
+    return isinstance(nodes, list) and bool(nodes)
 
 
 def _requests(engine: Engine) -> tuple[str, ...]:
@@ -182,6 +204,8 @@ def _handed_out(engine: Engine, wish: Wish,
             try:
                 sandbox.start(engine, container, wish.timeout_seconds)
             except EngineTrouble as error:
+                if _PLACEHOLDER[0] in error.trouble.said and engine.name == PODMAN:
+                    return None, (_UNTOLD,)
                 if _PLACEHOLDER[0] in error.trouble.said:
                     return request, ()
                 refusals.append(error.trouble.said)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Kind, Missing, Refused
+from gpudoctor.transports import engine_words
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
+PODMAN = "podman"
 _PODMAN = "Podman Engine"  # as its answer to `version` names itself
 _UNIX = "unix://"
-_UNAUTHORISED = (401, 403)
 _SAID_CHARACTERS = 2000
 _T = TypeVar("_T")
 
@@ -54,19 +54,30 @@ class Engine:
 def connect(environment: Mapping[str, str], timeout_seconds: float, files: Host | None = None) -> Engine:
     """Return the engine that a docker command here would speak to, else Podman's; raise `EngineTrouble`."""
     try:
-        import docker
+        from docker.utils import kwargs_from_env
     except ImportError as error:
         raise NoLibrary(str(error)) from None
     address = _address(environment, files or Host())
 
     def reach() -> Engine:
-        if environment.get("DOCKER_HOST"):
-            client = docker.from_env(environment=dict(environment), timeout=timeout_seconds)
-        else:
-            client = docker.DockerClient(base_url=address, timeout=timeout_seconds)
-        return _described(client.api, address)
+        named = kwargs_from_env(environment) if environment.get("DOCKER_HOST") else {"base_url": address}
+        return _described(_client(named, timeout_seconds), address)
 
-    return asked(reach, timeout_seconds)
+    return asked(reach, timeout_seconds, address)
+
+
+def _client(named: Mapping[str, Any], timeout_seconds: float) -> Any:
+    """Return a client whose certificates are those of DOCKER_CERT_PATH, whatever REQUESTS_CA_BUNDLE says."""
+    from docker import APIClient
+
+    class Client(APIClient):  # type: ignore[misc]
+        def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any,
+                                       cert: Any) -> Any:
+            """Let the variable count only where no authority was named."""
+            own = self.verify if verify is None else verify
+            return super().merge_environment_settings(url, proxies, stream, own, cert)
+
+    return Client(**named, timeout=timeout_seconds)
 
 
 def _described(api: Any, address: str) -> Engine:
@@ -75,7 +86,7 @@ def _described(api: Any, address: str) -> Engine:
     podman = next((one for one in components if one.get("Name") == _PODMAN), None)
     is_here = address.startswith(_UNIX) and info.get("KernelVersion") == platform.release()
     return Engine(
-        api=api, address=address, name="podman" if podman else "docker",
+        api=api, address=address, name=PODMAN if podman else "docker",
         version=str((podman or version).get("Version", "")), is_here=is_here,
         knows_cdi=bool(podman or info.get("CDISpecDirs")), processors=int(info.get("NCPU") or 1))
 
@@ -113,55 +124,18 @@ def _is_socket(path: str, files: Host) -> bool:
     return not isinstance(entry, Missing) and entry.kind is Kind.SOCKET
 
 
-def asked(question: Callable[[], _T], timeout_seconds: float) -> _T:
+def asked(question: Callable[[], _T], timeout_seconds: float, address: str = "") -> _T:
     """Return the engine's answer; every failure of it, and of the way to it, is an `EngineTrouble`."""
-    from docker.errors import APIError, NotFound
+    from docker.errors import APIError
 
     try:
         return question()
     except EngineTrouble:
         raise
-    except NotFound as error:
-        raise EngineTrouble("not-found", _words(error)) from None
     except APIError as error:
-        raise EngineTrouble(_kind_of_answer(error), _words(error)) from None
+        raise EngineTrouble(*engine_words.of_answer(error)) from None
     except Exception as error:  # noqa: BLE001 - of four packages, whose errors have no base in common
-        raise EngineTrouble(*_kind_of_failure(error, timeout_seconds)) from None
-
-
-def _words(error: Any) -> str:
-    return str(error.explanation or error)
-
-
-def _kind_of_answer(error: Any) -> str:
-    status = getattr(error.response, "status_code", None)
-    if "no space left on device" in _words(error):
-        return "no-space"
-    return "unauthorised" if status in _UNAUTHORISED else "refused"
-
-
-def _kind_of_failure(error: BaseException, timeout_seconds: float) -> tuple[str, str]:
-    """Return the kind of a failure on the way to the engine, by the system's own error within it."""
-    for one in _within(error):
-        number = getattr(one, "errno", None)
-        if isinstance(one, PermissionError) or number == errno.EACCES:
-            return "denied", str(one)
-        if isinstance(one, TimeoutError) or "timed out" in str(one).lower():
-            return "silent", f"no answer within {timeout_seconds:g} s"
-    return "unreachable", str(error)
-
-
-def _within(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that it was made of, each once."""
-    pending, seen = [error], set[int]()
-    while pending:
-        one = pending.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        pending += [inner for inner in (one.__cause__, one.__context__, *one.args)
-                    if isinstance(inner, BaseException)]
+        raise EngineTrouble(*engine_words.of_failure(error, address, timeout_seconds)) from None
 
 
 def pull(engine: Engine, reference: str, told: Callable[[Mapping[str, Any]], None] | None) -> None:
@@ -173,15 +147,15 @@ def pull(engine: Engine, reference: str, told: Callable[[Mapping[str, Any]], Non
     def fetch() -> None:
         for line in engine.api.pull(name, tag=tag or "latest", stream=True, decode=True):
             if "error" in line:
-                raise EngineTrouble(_kind_of_pull(str(line["error"])), str(line["error"]))
+                said = str(line["error"])
+                raise EngineTrouble("no-space" if engine_words.is_no_space(said) else "refused", said)
             if told is not None:
                 told(line)
 
-    asked(fetch, engine.api.timeout)
-
-
-def _kind_of_pull(said: str) -> str:
-    """Return the kind of what a pull says in its middle, where no status tells it."""
-    if "no space left on device" in said:
-        return "no-space"
-    return "unauthorised" if "unauthorized" in said or "denied" in said else "refused"
+    try:
+        asked(fetch, engine.api.timeout)
+    except EngineTrouble as error:  # registries refuse with words, and engines pass them on with any status
+        said = error.trouble.said
+        if error.trouble.kind in ("refused", "not-found") and engine_words.is_unauthorised(said):
+            raise EngineTrouble("unauthorised", said) from None
+        raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.child import framed
@@ -56,7 +56,7 @@ def created(engine: Engine, image: str, command: Sequence[str], *, request: str 
         yield identity[0]
     finally:
         if identity:
-            _remove(engine, identity[0], timeout_seconds)
+            remove(engine, identity[0], timeout_seconds)
 
 
 def _options(engine: Engine, request: str | None) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def execute(engine: Engine, container: str, command: Sequence[str], given: bytes
     return Ended(said=said, status=status)
 
 
-def _remove(engine: Engine, container: str, timeout_seconds: float) -> None:
+def remove(engine: Engine, container: str, timeout_seconds: float) -> None:
     """Kill and remove it; one that is gone already is fine, and what is left the next look sweeps away."""
     with contextlib.suppress(EngineTrouble):
         asked(lambda: engine.api.remove_container(container, force=True, v=True), timeout_seconds)
@@ -139,19 +139,26 @@ def _place(files: Host) -> tuple[str, str]:
 
 def sweep(engine: Engine, timeout_seconds: float, files: Host | None = None) -> None:
     """Remove containers of looks whose gpudoctor has ended without it, and those older than any look."""
-    here = _place(files or Host())
     with contextlib.suppress(EngineTrouble):
-        now = _engine_time(asked(engine.api.info, timeout_seconds))
+        is_left = left_behind(engine, LABEL, timeout_seconds, files)
         for one in asked(lambda: engine.api.containers(all=True, filters={"label": LABEL}), timeout_seconds):
-            if _is_left(one, here, now):
-                _remove(engine, one["Id"], timeout_seconds)
+            if is_left(one):
+                remove(engine, one["Id"], timeout_seconds)
 
 
-def _is_left(container: Mapping[str, Any], here: tuple[str, str], now: float | None) -> bool:
-    words = str(container.get("Labels", {}).get(LABEL, "")).split()
-    if len(words) == 4 and (words[0], words[1]) == here and words[2].isdigit():
-        return str(start_ticks(int(words[2]))) != words[3]
-    return now is not None and now - float(container.get("Created", now)) > _OLD_SECONDS
+def left_behind(engine: Engine, label: str, timeout_seconds: float,
+                files: Host | None = None) -> Callable[[Mapping[str, Any]], bool]:
+    """Return what says of a labelled container or image whether its gpudoctor has ended without it."""
+    here = _place(files or Host())
+    now = _engine_time(asked(engine.api.info, timeout_seconds))
+
+    def is_left(one: Mapping[str, Any]) -> bool:
+        words = str((one.get("Labels") or {}).get(label, "")).split()
+        if len(words) == 4 and (words[0], words[1]) == here and words[2].isdigit():
+            return str(start_ticks(int(words[2]))) != words[3]
+        return now is not None and now - float(one.get("Created", now)) > _OLD_SECONDS
+
+    return is_left
 
 
 def _engine_time(info: Mapping[str, Any]) -> float | None:

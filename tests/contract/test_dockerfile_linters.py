@@ -80,7 +80,8 @@ def test_the_pod_looks_before_it_starts() -> None:
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["oldest", "newest"])
 def kubernetes(request: pytest.FixtureRequest) -> jsonschema.Draft202012Validator:
-    return pod_schemas()[request.param]
+    position: int = request.param
+    return pod_schemas()[position]
 
 
 def test_kubernetes_takes_the_pod(kubernetes: jsonschema.Draft202012Validator) -> None:

@@ -38,27 +38,35 @@ def unavailable() -> str:
 
 
 class Engine:
-    """An engine in a folder; `run` asks it. Its images lie in memory unless there are gigabytes of them."""
+    """An engine in a folder; `run` asks it. Its images lie in memory unless there are gigabytes of them.
 
-    def __init__(self, folder: Path, *, in_memory: bool = True, programs: Path | None = None) -> None:
+    `settings` are more of its daemon.json, `more` of its options; `size` is that of the memory for images.
+    """
+
+    def __init__(self, folder: Path, *, in_memory: bool = True, programs: Path | None = None,
+                 settings: Mapping[str, object] | None = None, size: str = "3g",
+                 more: Sequence[str] = ()) -> None:
         self._folder = folder
         self._in_memory = in_memory
+        self._settings = {**_SETTINGS, **(settings or {})}
+        self._size = size
+        self._more = more
         self._programs = programs  # a folder that comes first on its PATH, where it looks for the toolkit
         self._socket = f"unix://{folder}/docker.sock"
         self._pid_file = folder / "dockerd.pid"
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        mount = ["-t", "tmpfs", "-o", "size=3g", "gpudoctor-engine"] if self._in_memory else [
+        mount = ["-t", "tmpfs", "-o", f"size={self._size}", "gpudoctor-engine"] if self._in_memory else [
             "--bind", str(self._folder)]  # onto itself: what is mounted below goes with it
         _quietly(["mount", *mount, str(self._folder)])
         search = os.environ["PATH"] if self._programs is None else f"{self._programs}:{os.environ['PATH']}"
-        (self._folder / "daemon.json").write_text(json.dumps(_SETTINGS))
+        (self._folder / "daemon.json").write_text(json.dumps(self._settings))
         with (self._folder / "dockerd.log").open("wb") as log:
             daemon = subprocess.Popen(
                 ["dockerd", "--host", self._socket, "--data-root", f"{self._folder}/data",
                  "--exec-root", f"{self._folder}/exec", "--pidfile", str(self._pid_file),
-                 "--config-file", f"{self._folder}/daemon.json"],
+                 "--config-file", f"{self._folder}/daemon.json", *self._more],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 env={**os.environ, "PATH": search})
         self._daemon = daemon

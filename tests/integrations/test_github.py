@@ -96,6 +96,6 @@ def test_an_old_python_is_named(tmp_path: Path) -> None:
                          check=False)
     assert ran.returncode == 4
     assert ran.stdout.startswith(
-        "::error::gpudoctor did not look: it needs python3 3.10 or newer on PATH, and Python 3.8.10 is there. "
-        "Next: a step with actions/setup-python")
+        "::error::gpudoctor did not look: it needs python3 3.10 or newer on PATH, and Python 3.8.10 is "
+        "there. Next: a step with actions/setup-python")
     assert [path.name for path in tmp_path.iterdir()] == ["python3"]

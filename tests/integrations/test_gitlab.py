@@ -28,21 +28,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     checkout = copied(tmp_path_factory.mktemp("checkout"))
     command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder)]
-    ran = subprocess.run([*command, str(checkout)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
-                         check=False)
+    ran = subprocess.run([*command, str(checkout)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         timeout=300, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return next(folder.glob("*.whl"))
 
 
 def run(machine: Machine, **variables: str) -> Completed:
-    """Run the script in a folder of a machine as a runner does: in one shell that ends at the first failure."""
+    """Run the script in a folder of a machine as a runner does: in one shell, until it fails."""
     given = {**of_pip(), "GITLAB_CI": "true", **JOB["variables"], **variables}
     script = "\n".join(["set -e", "mkdir /tmp/job && cd /tmp/job", *JOB["script"], "echo went on"])
     return machine.run(["sh", "-c", script], environment=given, collect=[TESTS], timeout=240)
 
 
 def test_gitlab_takes_the_file() -> None:
-    """By its own schema, with a job that extends the template; it would not take an unknown report."""
+    """By its own schema, with a job that extends the template; it would refuse an unknown report."""
     whole = {**TEMPLATE, "gpu": {"extends": ".gpudoctor-preflight", "stage": ".pre", "tags": ["gpu"]}}
     assert complaints("gitlab-ci", whole) == []
     wrong = {"job": {**JOB, "artifacts": {"reports": {"jnit": "x"}}}}

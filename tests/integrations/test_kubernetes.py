@@ -108,7 +108,8 @@ def test_the_monitor_obeys_what_node_problem_detector_validates() -> None:
 
 @pytest.fixture(params=[0, 1], ids=["oldest", "newest"])
 def schema(request: pytest.FixtureRequest) -> jsonschema.Draft202012Validator:
-    return pod_schemas()[request.param]
+    position: int = request.param
+    return pod_schemas()[position]
 
 
 def test_kubernetes_takes_the_pod(schema: jsonschema.Draft202012Validator) -> None:

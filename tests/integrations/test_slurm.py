@@ -75,6 +75,16 @@ def test_a_node_that_could_not_be_seen_is_logged_and_left_alone() -> None:
     assert told.system_log.count(said) == 2  # by the health check and by the prolog
 
 
+def test_a_node_that_breaks_later_is_drained_by_the_next_look() -> None:
+    """A card falls off the bus between two looks."""
+    falls = ("{ echo gpu.0.handle_rc=15; cat /run/gpudoctor-shim.cfg; } >/run/next && "
+             "sinfo --noheader --format %T; mv /run/next /run/gpudoctor-shim.cfg; for i in $(seq 300); do "
+             f"case $(scontrol show node {slurm.NODE}) in *+DRAIN*) break ;; esac; sleep 0.1; done")
+    told = slurm.on(healthy(), falls, settings=HEALTH_CHECK.replace("600", "2"))
+    assert (told.output, told.state) == ("idle\n", "IDLE+DRAIN")
+    assert told.reason.startswith("gpudoctor: gpu-fell-off-bus [GPU 0]: The driver has lost this card")
+
+
 def test_cards_that_are_missing_are_a_fault() -> None:
     """Where the node must have eight."""
     told = slurm.on(healthy(), "true", settings=HEALTH_CHECK, configuration={"GPUDOCTOR_REQUIRE": "gpu>=8"})

@@ -1,0 +1,60 @@
+"""Podman's own socket: known by its answer; what it does with a request for a GPU is seen, not believed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import versions
+from tests.engines.test_examined_images import FINDINGS, PLAIN, check
+from tests.harness.podman import Podman, unavailable
+
+HEEDS_REQUESTS = "5.4.0"
+
+
+@pytest.fixture(scope="module")
+def podman() -> Iterator[Podman]:
+    reason = unavailable()
+    if reason:
+        pytest.skip(reason)
+    started = Podman(Path(tempfile.mkdtemp(prefix="gpudoctor-")))
+    started.start()
+    try:
+        started.load_system(PLAIN)
+        yield started
+    finally:
+        started.stop()
+
+
+def test_a_dropped_request_is_not_taken_for_a_gpu(podman: Podman) -> None:
+    """The container starts without a word; what is inside shows that no GPU came, and the page says why.
+
+    It was called a container with `--gpus all`, and its lack of a driver the machine's.
+    """
+    seen = check(podman.address, "--image", PLAIN, "--assume", "driver=580.95.05", "--assume", "cc=9.0")
+    assert seen.fact("image.engine") == "podman"
+    assert seen.fact("python.version") == "3.11.2"
+    assert seen.fact("image.gpu_request") is None
+    if versions.parse(seen.fact("image.engine_version")) < versions.parse(HEEDS_REQUESTS):
+        assert seen.code == FINDINGS
+        assert "podman-drops-gpu-request" in seen.causes
+    assert podman.run("ps", "--all", "--quiet") == ""
+
+
+def test_an_image_that_is_not_there(podman: Podman) -> None:
+    seen = check(podman.address, "--image", "gpudoctor-test/absent:1")
+    assert (seen.code, seen.causes) == (FINDINGS, ["container-image-absent"])
+
+
+def test_a_running_container(podman: Podman) -> None:
+    """It is examined, and goes on."""
+    podman.run("run", "--detach", "--network", "none", "--name", "mine", PLAIN, "sleep", "600")
+    try:
+        seen = check(podman.address, "--container", "mine")
+        assert (seen.fact("python.version"), seen.fact("image.is_running")) == ("3.11.2", True)
+        assert podman.run("ps", "--quiet", "--filter", "name=mine") != ""
+    finally:
+        podman.run("rm", "--force", "--time", "0", "mine")
