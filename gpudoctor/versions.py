@@ -60,3 +60,10 @@ def of_cudnn_number(number: int) -> str:
     """Return 8.9.2 of 8902 and 9.1.0 of 90100, which is how cuDNN counts its own version."""
     thousand = 10_000 if number >= 90_000 else 1000
     return f"{number // thousand}.{number % thousand // 100}.{number % 100}"
+
+
+def distribution_name(name: str) -> str:
+    """Return a distribution's name as indexes compare it."""
+    from packaging.utils import canonicalize_name  # with its tags of wheels: seldom needed
+
+    return canonicalize_name(name)

@@ -170,7 +170,7 @@ def recommendation_schema() -> dict[str, Any]:
         "exit_code": {"enum": [0, 1]}, "assumed": TEXTS, "asked": TEXTS,
         "host": _object({
             "platform": TEXT, "driver": TEXT, "python": TEXT, "glibc": TEXT, "environment": TEXT,
-            "faults": rejections, "cards": {"type": "array", "items": card}}),
+            "board": text_or_null, "faults": rejections, "cards": {"type": "array", "items": card}}),
         "candidates": {"type": "array", "items": candidate},
         "changes": {"type": "array", "items": _object({"change": TEXT, "gains": TEXTS})},
         "conflict": {**TEXTS, "description": "the smallest set of what was asked for that nothing fits"},

@@ -17,7 +17,7 @@ from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Candidate, Change
 from gpudoctor.model import Ground as GroundInWords
-from gpudoctor.model import Known, LastStack, Recommendation, RuleDatabase, Snapshot, Unserved
+from gpudoctor.model import Known, LastStack, Recommendation, RuleDatabase, Scope, Snapshot, Unserved
 from gpudoctor.versions import parse as parse_version
 
 __all__ = ["EXIT_NOTHING", "EXIT_SOMETHING", "Asked", "WishError", "recommend", "refuse"]
@@ -92,7 +92,8 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
         changes=_changes(snapshot, database, asked, judge, alone if not explained or asked.may_change else
                          _refused(explained), is_set=is_set, is_lost=not offered),
         conflict=() if offered or not wishes or asked.image else _conflict(wishes, fitting, alone, judge),
-        last=tuple(_last(helpless, judge.base)), unserved=tuple(_unserved(helpless, judge.base)),
+        last=tuple(_last(helpless, judge.base)) if judge.base.takes_server_wheels else (),
+        unserved=tuple(_unserved(helpless, judge.base)),
         hints=() if offered else tuple(elsewhere.hints([wish.framework for wish in wanted], judge.base)))
 
 
@@ -204,4 +205,4 @@ def _in_words(base: Ground) -> GroundInWords:
         driver=f"{driver.value}{runs}" if isinstance(driver, Known) else "none that works",
         glibc=(str(glibc.value) if isinstance(glibc, Known) else
                "none" if isinstance(glibc, Absent) else "unknown"), environment=base.place.in_words,
-        faults=told.faults(base))
+        faults=told.faults(base), board=told.board(base.subjects[Scope.HOST][0], base.database.tables))

@@ -34,7 +34,8 @@ def encode(said: Recommendation) -> dict[str, Any]:
 def _host(ground: Ground) -> dict[str, Any]:
     return {
         "platform": ground.platform, "driver": ground.driver, "python": ground.python, "glibc": ground.glibc,
-        "environment": ground.environment, "faults": _rejections(ground.faults),
+        "environment": ground.environment, "board": ground.board or None,
+        "faults": _rejections(ground.faults),
         "cards": [{"subject": card.subject, "name": card.name, "data_types": list(card.data_types),
                    "compute_capability": card.compute_capability} for card in ground.cards],
     }

@@ -1,4 +1,4 @@
-"""What to do next on a machine without a card of NVIDIA: ask for another one, or compute on what there is."""
+"""What to do next where nothing is known to fit: without NVIDIA's card, or on a board with its own builds."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Hint, Known, Tables
 
 _ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise
+_OF_BOARD = "jetson-wrong-wheel"  # the page
 _CARD = "RTX 5090"  # as `check --help` writes it
 
 
 def hints(names: Sequence[str], base: Ground) -> Iterator[Hint]:
-    """Yield the next steps for these frameworks; nothing where there are cards, or none could be listed."""
+    """Yield the next steps for these frameworks; nothing where cards are there, or could not be listed."""
+    if not base.takes_server_wheels:
+        yield Hint(words="Where NVIDIA has them, and what does not work there:",
+                   command=f"gpudoctor explain {_OF_BOARD}")
     if base.snapshot.gpus != ():
         return
     wanted = "".join(f" --framework {name}" for name in names) if len(names) < len(FRAMEWORKS) else ""

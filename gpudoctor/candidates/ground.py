@@ -73,6 +73,12 @@ class Ground:
         """Return the driver's version, None where there is none."""
         return version_of(self.fact("driver.version"))
 
+    @property
+    def takes_server_wheels(self) -> bool:
+        """Return whether the builds that tables know may be for this machine: not for an older Jetson."""
+        fact = self.fact("system.takes_server_wheels")
+        return not (isinstance(fact, Known) and fact.value is False)
+
     def fact(self, name: str) -> Fact:
         """Return a fact of the host."""
         return self.subjects[Scope.HOST][0].fact(name)

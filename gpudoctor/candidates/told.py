@@ -10,6 +10,7 @@ from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive import jetson
 from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.engine import Subject, Subjects, show_fact
 from gpudoctor.model import (
@@ -174,6 +175,14 @@ def _card(card: Facts, position: int, tables: Tables) -> CardSummary:
         subject=f"GPU {index.value if isinstance(index, Known) else position}",
         name=str(name.value) if isinstance(name, Known) else "NVIDIA GPU",
         compute_capability=known or "unknown", data_types=types)
+
+
+def board(host: Subject, tables: Tables) -> str:
+    """Return what a Jetson board is and takes, "" for any other machine."""
+    release, takes = host.fact("system.jetson"), host.fact("system.takes_server_wheels")
+    if not isinstance(release, Known):
+        return ""
+    return jetson.in_words(str(release.value), takes, tables)
 
 
 def faults(base: Ground) -> tuple[Rejection, ...]:

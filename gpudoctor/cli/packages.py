@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.host import Host, Names
 from gpudoctor.model import Facts, Known
@@ -24,7 +25,7 @@ def installed(facts: Facts) -> dict[str, str]:
         for name in listed.names if isinstance(listed, Names) else ():
             match = _FOLDER.match(name)
             if match is not None:
-                found.setdefault(re.sub(r"[-_.]+", "-", match[1]).lower(), match[2])
+                found.setdefault(versions.distribution_name(match[1]), match[2])
     return found
 
 

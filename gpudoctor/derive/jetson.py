@@ -22,6 +22,20 @@ def cuda_ceiling(release: str, tables: Tables) -> Fact:
     return Known(value=row["cuda"], source=f"rules/tables/jetpack.toml for JetPack {row['jetpack']}")
 
 
+def in_words(release: str, takes_servers: Fact, tables: Tables) -> str:
+    """Return which board it is and what it takes, for a person."""
+    row = _row(release, tables)
+    jetpack = f", JetPack {row['jetpack']}" if row is not None else ""
+    if not isinstance(takes_servers, Known):
+        takes = "which wheels it takes is not known to these rules"
+    elif takes_servers.value is True:
+        takes = "it takes wheels built for servers"
+    else:
+        takes = ("it takes the wheels that NVIDIA builds for its JetPack, or a container of NVIDIA's L4T or "
+                 "iGPU family, and none of the package indexes'; which these are is in no table here")
+    return f"Jetson board (L4T {release}{jetpack}): {takes}"
+
+
 def _row(release: str, tables: Tables) -> Row | None:
     """Return the row of a release, else of the newest known one before it with the same major number."""
     table, wanted = tables.get(_TABLE), versions.parse(release)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from gpudoctor import derive
-from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse
+from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse, told
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.derive.requirements import Requirement
 from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
@@ -18,7 +18,7 @@ from gpudoctor.dockerfiles.inside import ENVIRONMENT, System, inside
 from gpudoctor.engine import evaluate
 from gpudoctor.examine import Policy, with_wishes
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Candidate, Known, Recommendation, Rejection, RuleDatabase, Snapshot, Tables
+from gpudoctor.model import Candidate, Known, Recommendation, Rejection, RuleDatabase, Scope, Snapshot, Tables
 
 DEFAULT_FRAMEWORK = "tensorflow"
 _REQUIREMENT = "requirement-not-met"
@@ -109,8 +109,8 @@ def _of_board(snapshot: Snapshot, database: RuleDatabase) -> tuple[Rejection, ..
     board = snapshot.host.get("system.jetson")
     if not isinstance(board, Known):
         return ()
-    why = (f"this is a Jetson board (L4T {board.value}): it takes NVIDIA's own builds for its JetPack, and "
-           "no table says which wheel or image that is")
+    said = told.board(derive.subjects(snapshot, database)[Scope.HOST][0], database.tables)
+    why = f"this is a {said}, and no image for it either; next: gpudoctor explain jetson-wrong-wheel"
     return (Rejection(rule=rule_of("jetson-wrong-wheel", database), message=why),)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor import versions
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.frozen import frozen
@@ -73,7 +75,7 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables) -
     requirement = requirement_of(asked)
     if requirement is None or asked.no_dependencies:
         return None
-    name = requirement.name.lower().replace("_", "-")
+    name = str(canonicalize_name(requirement.name))
     framework = _FRAMEWORK_OF.get(name)
     if framework is None or not applies(requirement, python):
         return None

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, Place, lay
 from gpudoctor.candidates.ground import Ground
@@ -74,7 +76,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         else Known(value=planned_ones, source=place))
     shared = colliding(planned_ones, ground.database.tables)
     own_words = [str(asked.place) for asked in environment.asked
-                 if any(canonical(one.name) in shared for one in planned.parse((asked.text,)))]
+                 if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
     facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
     if environment.python is None and not (base and base.python):
         facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")
@@ -145,18 +147,15 @@ def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, .
 def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
     """Return those of NVIDIA's distributions that would write the same files as another of them."""
     table = tables.get("nvidia_shared_files")
-    asked = {canonical(one.name): one.specifier for one in planned.parse(requirements)}
+    asked = {canonicalize_name(one.name): one.specifier for one in planned.parse(requirements)}
     found: dict[str, None] = {}
     for row in table.rows if table else ():
-        owners = [canonical(one.name) for one in planned.parse(as_texts(row["distributions"]))
-                  if canonical(one.name) in asked and _overlap(one.specifier, asked[canonical(one.name)])]
+        shared = {canonicalize_name(one.name): one.specifier
+                  for one in planned.parse(as_texts(row["distributions"]))}
+        owners = [name for name, specifier in shared.items()
+                  if name in asked and _overlap(specifier, asked[name])]
         found.update(dict.fromkeys(owners if len(owners) > 1 else ()))
     return tuple(found)
-
-
-def canonical(name: str) -> str:
-    """Return a distribution's name as the tables spell it."""
-    return name.lower().replace("_", "-")
 
 
 def _overlap(shared: SpecifierSet, asked: SpecifierSet) -> bool:

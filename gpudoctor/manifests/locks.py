@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor.derive import planned
-from gpudoctor.manifests.names import canonical
 from gpudoctor.manifests.pyproject import one_python, parsed, table, tables
 from gpudoctor.manifests.requirements import FRAMEWORK
 from gpudoctor.manifests.spans import Place, Source
@@ -31,7 +32,8 @@ def of_lock(source: Source) -> Environment:
               for at, one in enumerate(packages)]
     versions: dict[str, set[str]] = {}
     for one in packages:
-        versions.setdefault(canonical(str(one.get("name", ""))), set()).add(str(one.get("version", "")))
+        name = canonicalize_name(str(one.get("name", "")))
+        versions.setdefault(name, set()).add(str(one.get("version", "")))
     split = {name for name, some in versions.items() if len(some) > 1}
     stated = document.get("requires-python") or table(document.get("metadata")).get("python-versions")
     return Environment(
@@ -44,9 +46,9 @@ def _asked(placed: Sequence[tuple[Mapping[str, Any], Place]], split: set[str],
            extras: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
     for one, place in placed:
         name, version = str(one.get("name", "")), str(one.get("version", ""))
-        if canonical(name) in split or not _is_of_index(one):
+        if canonicalize_name(name) in split or not _is_of_index(one):
             continue
-        wanted = ",".join(extras.get(canonical(name), ()))
+        wanted = ",".join(extras.get(canonicalize_name(name), ()))
         text = f"{name}{f'[{wanted}]' if wanted else ''}=={version}"
         if any(True for _ in planned.parse((text,))):
             source = one.get("source")
@@ -73,8 +75,8 @@ def _extras(packages: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
         for name, each in pairs:
             extra = each.get("extra") or each.get("extras")
             for word in extra if isinstance(extra, list) else ():
-                if str(word) not in found.setdefault(canonical(name), []):
-                    found[canonical(name)].append(str(word))
+                if str(word) not in found.setdefault(canonicalize_name(name), []):
+                    found[canonicalize_name(name)].append(str(word))
     return found
 
 
@@ -83,10 +85,10 @@ def _unread(placed: Sequence[tuple[Mapping[str, Any], Place]], split: set[str]) 
     for one, place in placed:
         name = str(one.get("name", ""))
         is_framework = FRAMEWORK.match(name) is not None
-        if canonical(name) in split and canonical(name) not in told:
-            told.add(canonical(name))
+        if canonicalize_name(name) in split and canonicalize_name(name) not in told:
+            told.add(canonicalize_name(name))
             yield Unread(why=f"{name} is locked in several versions: which one a machine gets depends on "
                              "markers, which were not judged", place=place, of_framework=is_framework)
-        elif canonical(name) not in split and not _is_of_index(one) and is_framework:
+        elif canonicalize_name(name) not in split and not _is_of_index(one) and is_framework:
             yield Unread(why=f"{name} is no release of an index, so what it is was not judged", place=place,
                          of_framework=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Set as AbstractSet
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables
@@ -32,14 +34,9 @@ class Misnamed:
     nearest: tuple[str, ...]
 
 
-def canonical(name: str) -> str:
-    """Return a distribution's name as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def misnamed(name: str, others: AbstractSet[str], tables: Tables) -> Misnamed | None:
     """Return what is wrong with the name of a requirement beside `others`, None where nothing is."""
-    written = canonical(name)
+    written = canonicalize_name(name)
     table = tables.get("misnamed_distributions")
     row = next((row for row in (table.rows if table else ()) if row["distribution"] == written), None)
     if row is not None:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor.compatible import tomllib
 from gpudoctor.derive import planned
 from gpudoctor.manifests.requirements import is_elsewhere
@@ -103,10 +105,10 @@ class _Project:
         addresses = {str(one.get("name")): str(one.get("url")) for one in (
             *tables(self.uv.get("index")), *tables(self.poetry.get("source")),
             *tables(self.document.get("source")))}
-        pinned = {name.lower().replace("_", "-"): str(one["index"]) for name, some in (
+        pinned = {canonicalize_name(name): str(one["index"]) for name, some in (
             table(self.uv.get("sources"))).items() for one in tables(some) if "index" in one}
         return tuple(replace(one, tool="uv", index=addresses[name], build="") if (name := next(
-            (pinned.get(requirement.name.lower().replace("_", "-"), "") or one.build
+            (pinned.get(canonicalize_name(requirement.name), "") or one.build
              for requirement in planned.parse((one.text,))), "")) in addresses else replace(one, build="")
             for one in listed)
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
@@ -41,7 +43,7 @@ def wants_gpu(asked: Asked) -> str:
     requirement = requirement_of(asked)
     if requirement is None:
         return ""
-    name = requirement.name.lower().replace("_", "-")
+    name = str(canonicalize_name(requirement.name))
     if any(extra.startswith(("cuda", "and-cuda", "gpu")) for extra in requirement.extras):
         return f"{asked.text} asks for CUDA"
     if _OF_GPU.match(name):

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.shellwords import words_of
@@ -61,14 +63,10 @@ def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
     by_name: dict[str, list[str]] = {}
     for one in bounds:
         for requirement in planned.parse((one.text,)):
-            by_name.setdefault(_canonical(requirement.name), []).append(str(requirement.specifier))
-    return [replace(one, bounds=(*one.bounds, *by_name[name])) if (name := next(
-        (_canonical(requirement.name) for requirement in planned.parse((one.text,))), "")) in by_name else one
-        for one in asked]
-
-
-def _canonical(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")
+            by_name.setdefault(canonicalize_name(requirement.name), []).append(str(requirement.specifier))
+    names = [next(iter(planned.names((one.text,))), "") for one in asked]
+    return [replace(one, bounds=(*one.bounds, *by_name[name])) if name in by_name else one
+            for one, name in zip(asked, names, strict=True)]
 
 
 class _Reading:

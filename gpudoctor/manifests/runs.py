@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor.derive import planned
 from gpudoctor.manifests import conda, pyproject, requirements
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
-from gpudoctor.manifests.names import canonical
 from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
@@ -52,9 +53,9 @@ class Runs:
                 free = depth == 0 and places is not None and self.source.text[script.start] != "'"
                 self.take(nested, stage, in_shell=free, depth=depth + 1, quotable=free)
             elif install is not None and install.tool == UNINSTALL:
-                gone = {canonical(word.text) for word in install.requirements}
+                gone = {canonicalize_name(word.text) for word in install.requirements}
                 stage.asked = [one for one in stage.asked if command.conditional or not any(
-                    canonical(each.name) in gone for each in planned.parse((one.text,)))]
+                    canonicalize_name(each.name) in gone for each in planned.parse((one.text,)))]
             elif install is not None and command.conditional:  # which branch is taken only the build knows
                 self.lost += _losses(install, self.source, quotable=quotable)
                 stage.alters_libraries |= any(_BRINGS.match(word.text) for word in install.requirements)

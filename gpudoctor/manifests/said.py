@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor import versions
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
@@ -58,15 +60,17 @@ def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
     """Yield the requirements that a release meets which is there only to say that the package has ended."""
     for one in environment.asked:
         requirement = releases.requirement_of(one)
-        version = releases.placeholder_of(names.canonical(requirement.name), tables) if requirement else None
-        if requirement and version and releases.applies(requirement, environment.python) and (
+        if requirement is None:
+            continue
+        version = releases.placeholder_of(canonicalize_name(requirement.name), tables)
+        if version and releases.applies(requirement, environment.python) and (
                 releases.admits(requirement, version)):
             yield Said(place=one.place, facts={"file.placeholder_requirement": one.text.strip()})
 
 
 def _misnamed(environment: Environment, tables: Tables) -> Iterator[Said]:
     """Yield the requirements on packages that are not what their name sounds like."""
-    every = {names.canonical(requirement.name) for one in environment.asked
+    every = {canonicalize_name(requirement.name) for one in environment.asked
              if (requirement := releases.requirement_of(one)) is not None}
     for one in environment.asked:
         requirement = releases.requirement_of(one)

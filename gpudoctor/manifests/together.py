@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import combinations
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
 from gpudoctor.manifests.choices import Chosen
-from gpudoctor.manifests.names import canonical
 
 
 def settled(chosen: Sequence[Chosen]) -> tuple[Chosen, ...]:
@@ -36,9 +36,9 @@ def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
     """Return what two frameworks of one command need that excludes one another, None where nothing does."""
     if one.asked.command != other.asked.command or one.asked.place.file != other.asked.place.file:
         return None
-    theirs = {canonical(need.name): need for need in planned.parse(_needs(other))}
+    theirs = {canonicalize_name(need.name): need for need in planned.parse(_needs(other))}
     for need in planned.parse(_needs(one)):
-        its = theirs.get(canonical(need.name))
+        its = theirs.get(canonicalize_name(need.name))
         if its is not None and not _meet(need.specifier, its.specifier):
             return f"{need.name}{need.specifier}", f"{its.name}{its.specifier}"
     return None

@@ -121,7 +121,10 @@ class CardSummary:
 
 @frozen
 class Ground:
-    """What stays as it is, in words: the machine that the candidates were laid over."""
+    """What stays as it is, in words: the machine that the candidates were laid over.
+
+    `board` says of a Jetson what it is and what it takes; it is "" on any other machine.
+    """
 
     platform: str
     driver: str
@@ -130,6 +133,7 @@ class Ground:
     cards: tuple[CardSummary, ...]
     environment: str
     faults: tuple[Rejection, ...]
+    board: str = ""
 
 
 @frozen
@@ -144,7 +148,7 @@ class Hint:
 class Recommendation:
     """What `gpudoctor recommend` says, complete. `conflict` is the smallest set that nothing fits.
 
-    `hints` are next steps where there is no card.
+    `hints` are next steps where there is no card, or a board that takes builds of its own.
     """
 
     tool_version: str

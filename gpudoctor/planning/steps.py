@@ -117,10 +117,10 @@ def _by_hand(fix: Remedy, commands: Sequence[str], unset: Sequence[str], host: H
     """Return why a person has to do it, "" where a program can."""
     if fix.kind in _ELSEWHERE:
         return _ELSEWHERE[fix.kind]
-    if fix.by_hand:
-        return "its commands are not all that is to be done, or belong to another place"
     if not commands and not fix.env and not unset:
         return "no command does it"
+    if fix.by_hand:
+        return "its commands are not all that is to be done, or belong to another place"
     if not all(command.isprintable() and len(command) <= _LONGEST_SHOWN for command in commands):
         return "a command cannot be shown as it is, and nothing is run unseen"
     if host.refuses_pip and any(command.startswith(host.pip_commands) for command in commands):

@@ -9,6 +9,7 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Known, Remedy, Snapshot, Unknown
+from gpudoctor.versions import distribution_name
 
 PLANNED = "python.planned_distributions"
 RESTART = "a restart has nothing to undo"
@@ -118,19 +119,14 @@ def _would_be_seen(name: str, before: Snapshot) -> bool:
 def installed(before: Snapshot) -> dict[str, str]:
     """Return name -> version of what is known to be installed."""
     fact = before.host.get("python.nvidia_distributions")
-    found = {_canonical(text_in(record, "name")): text_in(record, "version")
+    found: dict[str, str] = {distribution_name(text_in(record, "name")): text_in(record, "version")
              for record in as_records(fact.value if isinstance(fact, Known) else None)}
     for name in ("numpy", "protobuf"):
         version = before.host.get(f"python.{name}")
         if isinstance(version, Known):
-            found[_canonical(name)] = str(version.value)
+            found[distribution_name(name)] = str(version.value)
     for facts in () if isinstance(before.frameworks, Unknown) else before.frameworks:
         provided, version = facts.get("framework.distribution"), facts.get("framework.version")
         if isinstance(provided, Known) and isinstance(version, Known):
-            found[_canonical(str(provided.value))] = str(version.value)
+            found[distribution_name(str(provided.value))] = str(version.value)
     return found
-
-
-def _canonical(name: str) -> str:
-    """Return a distribution's name as the index compares it."""
-    return next(iter(planned.names((name,))), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
@@ -52,6 +53,8 @@ def _machine(said: Recommendation) -> Iterator[tuple[str, str]]:
     ground = said.ground
     if said.assumptions:
         yield "ASSUMED", f"{', '.join(said.assumptions)} (so what follows is not this machine as it is)"
+    if ground.board:
+        yield "board", ground.board
     yield "driver", ground.driver
     yield "cards", "; ".join(map(_card, ground.cards)) or "no NVIDIA GPU"
     yield "python", f"{ground.python}, glibc {ground.glibc}, {ground.platform}"
@@ -113,7 +116,8 @@ def _others(page: Sheet, name: str, candidates: Sequence[Candidate]) -> None:
     more = list(dict.fromkeys(one.name for one in candidates
                               if one.offered and one.kind == "pip" and one.name not in told))
     if more:
-        _row(page, "also", f"{_list(more, name)} {'fit' if len(more) > 1 else 'fits'} as well")
+        how = "by pip " if any(one.kind == "image" for one in _best(candidates)) else ""
+        _row(page, "also", f"{how}{_list(more, name)} {'fit' if len(more) > 1 else 'fits'} as well")
 
 
 def _list(names: Sequence[str], framework: str) -> str:
@@ -129,16 +133,18 @@ def _list(names: Sequence[str], framework: str) -> str:
 
 def _rejected(page: Sheet, said: Recommendation) -> None:
     """Write by which rule newer releases than those that fit are kept away; all, where none fits."""
-    groups: dict[tuple[str, str], list[Candidate]] = {}
+    groups: dict[tuple[str, str], list[tuple[Candidate, str]]] = {}
     faulty: dict[str, list[Candidate]] = {}
     faults = {fault.rule for fault in said.ground.faults}
     for name, candidates in _by_framework(said.candidates).items():
-        for one in _newer(candidates):
-            rule = one.rejected_by[0].rule
-            if rule in faults:
+        newer = _newer(candidates)
+        widest = _widest(newer)
+        for one in newer:
+            reason = min(one.rejected_by, key=lambda each: each.rule != widest)
+            if one.rejected_by[0].rule in faults:
                 faulty.setdefault(name, []).append(one)
             else:
-                groups.setdefault((name, rule), []).append(one)
+                groups.setdefault((name, reason.rule), []).append((one, reason.message))
     if groups or faulty:
         page.line()
         page.line(("NOT OFFERED", "bold"))
@@ -146,9 +152,16 @@ def _rejected(page: Sheet, said: Recommendation) -> None:
     if faulty and said.exit_code != 0:  # nothing else matters before that is cured
         groups = {key: some for key, some in groups.items() if key[0] not in faulty}
     for (name, rule), some in groups.items():
-        shown = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one in some))
+        shown = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one, _ in some))
         _said(page, ("" if _JOINT in name else f"{name} ") + _list(shown, name), indent=2)
-        _row(page, rule, some[0].rejected_by[0].message)
+        _row(page, rule, some[0][1])
+
+
+def _widest(rejected: Sequence[Candidate]) -> str | None:
+    """Return the rule that keeps most of them away: what some suffer from besides explains less."""
+    counted = Counter(rule for one in rejected
+                      for rule in dict.fromkeys(each.rule for each in one.rejected_by))
+    return next((rule for rule, _ in counted.most_common(1)), None)
 
 
 def _faulty(page: Sheet, faulty: dict[str, list[Candidate]]) -> None:

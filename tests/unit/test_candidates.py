@@ -190,15 +190,6 @@ def test_an_old_glibc_rejects(database: RuleDatabase) -> None:
     assert "GPD6080" in [one.rule for one in of_version(said, "2.9.1").rejected_by]
 
 
-def test_without_glibc_no_wheel_is_offered_but_images_are(database: RuleDatabase) -> None:
-    """Alpine: a container brings its own C library."""
-    said = asked(host(database, "cc=8.9", "driver=580.95.05", system__glibc=None), database, "torch")
-    assert offered(said) == []
-    assert "GPD6082" in [one.rule for one in of_version(said, "2.9.1").rejected_by]
-    assert any(one.offered for one in said.candidates if one.kind == "image")
-    assert said.ground.glibc == "none"
-
-
 def test_prereleases_only_when_wanted(database: RuleDatabase) -> None:
     snapshot = host(database, "cc=8.9", "driver=550.54.14")
     assert "2.22.0rc0" not in offered(asked(snapshot, database, "tensorflow"))

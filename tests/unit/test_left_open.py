@@ -81,7 +81,7 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         [("Dockerfile:3:17", True, "finds its libraries")]),
     "packages of CUDA in an image of which nothing is known": (
         docker(GPU, "FROM base:1", "RUN apt-get install -y cuda-libraries-11-8", TF_212), (),
-        [("Dockerfile:4:17", True, "finds its libraries")]),
+        [("Dockerfile:5:17", True, "finds its libraries")]),
     "CUDA in other ways, which torch does not need": (
         docker(CUDA_12, "RUN apt-get install -y cuda-nvcc-12-4", "RUN pip install torch==2.10.0"), (), []),
     "what xargs hands over": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from gpudoctor import versions
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.importers.libraries import note_package
 from gpudoctor.sources.lines import Text
@@ -38,14 +39,10 @@ def read(text: Text, found: Found) -> None:
             found.package(row[1], row[2], text.source(index))
     for index in text.having(" @ "):
         row = _WHEEL.fullmatch(text.lines[index].strip()[:800])
-        if row and _normal(row[1]) == _normal(row[2]):
+        if row and versions.distribution_name(row[1]) == versions.distribution_name(row[2]):
             found.package(row[1], unquote(row[3]), text.source(index))
     _dnf(text, found)
     _poetry(text, found)
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _dnf(text: Text, found: Found) -> None:
