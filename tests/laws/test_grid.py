@@ -56,8 +56,8 @@ WORKING = (
 )
 # Of these a machine can be without, and the reason is no fault.
 WITHOUT = (
-    "system.secure_boot", "system.gpu_modules", "system.pci_nvidia", "system.distribution", "system.glibc",
-    "system.kernel", "nvml.library", "nvml.init_code", "nvml.driver_version", "driver.module_kernels",
+    "system.secure_boot", "system.gpu_modules", "system.pci_nvidia", "system.distribution", "system.kernel",
+    "nvml.library", "nvml.init_code", "nvml.driver_version", "driver.module_kernels",
     "driver.kernel_version", "driver.kernel_flavour", "driver.libcuda_files", "driver.libcuda_file_version",
     "driver.proc_gpus",
     "python.pip_version", "loader.files", "container.cgroup_version",
