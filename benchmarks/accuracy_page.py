@@ -77,10 +77,12 @@ What to expect of a text that nobody here has seen, as measured on 2026-11-20 be
   fifth that was kept aside and the 253 had been looked at, top-1 83.3 %, top-3 90.8 %, 2 false alarms, 5
   misses; after all of that was learnt from, 85.0 %, 90.8 %, 1 and 5; none certain and wrong; of 24 that
   cannot be decided all 24 had the cause among the candidates. So wordings that are learnt one by one carry
-  over to one text in sixty. Of 95 of them the wrong ones have been looked at since.
+  over to one text in sixty. A reader who was given the same texts by number, and no labels, named the cause
+  first in 98.3 % and among three in 99.2 %, with one false alarm: more can be read out of the texts than is.
 
-What these showed has been learnt from since, but for the last 120. So all figures below are of cases that the
-rules know: they say that nothing was lost, and no more. The next figure that counts needs new cases.
+What these showed has been learnt from since, though of the last 120 only a little. So all figures below are
+of cases that the rules know: they say that nothing was lost, and no more. The next figure that counts needs
+new cases.
 """
 
 
