@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeAlias
 from gpudoctor import codec
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import (
-    Ask, Case, Certainty, Condition, Detect, Effect, Fix, Operand, Rule, RuleDatabase, Scope, Severity,
-    Source, Suspect, SymptomExample, SymptomPattern, Table, Value, WordIndex,
+    Ask, Case, Certainty, Comparison, Condition, Detect, Effect, Fix, Operand, Rule, RuleDatabase, Scope,
+    Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Value, WordIndex,
 )
 
 OLDEST_SCHEMA = NEWEST_SCHEMA = 1  # a database of any schema between them is read
@@ -288,6 +288,7 @@ def _symptom(raw: Mapping[str, Any]) -> SymptomPattern:
     return SymptomPattern(
         id=raw["id"], program=raw["program"], patterns=tuple(raw["patterns"]), meaning=raw.get("meaning", ""),
         benign=raw["benign"], versions=tuple(raw.get("versions", ())), captures=raw.get("captures", {}),
+        holds=tuple(Comparison(**one) for one in raw.get("holds", ())),
         examples=tuple(SymptomExample(**example) for example in raw.get("examples", ())),
         also=tuple(raw.get("also", ())), suspects=Lazy(lambda: _suspects(suspects)) if suspects else (),
         against=tuple(raw.get("against", ())), gives=raw.get("gives", {}), framework=raw.get("framework"),

@@ -213,7 +213,8 @@ def _symptom(old: SymptomPattern, new: SymptomPattern) -> Iterator[str]:
     yield from _listed("suspect", tuple(old.suspects), tuple(new.suspects), _suspect_words)
     yield from _listed("evidence against", old.against, new.against, str)
     yield from _listed("fact given", tuple(old.gives.items()), tuple(new.gives.items()), " from ".join)
-    rest = ("program", "versions", "captures", "examples", "also", "framework", "source", "accessed", "path")
+    rest = ("program", "versions", "captures", "holds", "examples", "also", "framework", "source", "accessed",
+            "path")
     for said in rest:
         if getattr(old, said) != getattr(new, said):
             yield f"{said} changed"

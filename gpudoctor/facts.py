@@ -143,6 +143,8 @@ python.version | python_version | python | | its version
 python.abi | text | python | | its extension-module tag (cp313, cp313t)
 python.prefix | path | python | private | its prefix
 python.environment | text | python | | venv, conda, system or base
+python.conda_tool | text | python | | which of conda, mamba and micromamba changed the environment last; absent outside them
+python.conda_revision | integer | python | | the number that this tool gives the environment's present state
 python.chosen_because | text | python | private | why this interpreter is the patient
 python.pip_version | package_version | python | | version of pip in the patient; absent without pip
 python.numpy | package_version | python | | version of NumPy in the patient; absent without it

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from gpudoctor.frozen import frozen
 from gpudoctor.model import SymptomPattern
+from gpudoctor.quantities import all_hold
 
 LINE_CHARACTERS = 4096
 # A line that repeats the beginning of a pattern over and over is tried at so many places and no more.
@@ -145,6 +146,13 @@ def holes(pattern: str) -> tuple[str, ...]:
 
 def _type(hole: str, captures: Mapping[str, str]) -> HoleType:
     return HOLE_TYPES[captures.get(hole, hole)]
+
+
+def shown(pattern: str, line: str, symptom: SymptomPattern, *, begin: int = 0, end: int | None = None
+          ) -> Mapping[str, str] | None:
+    """Return what one of a symptom's patterns takes out of the line, None where it does not show it."""
+    found = match(pattern, line, symptom.captures, begin=begin, end=end)
+    return None if found is None or not all_hold(symptom.holds, found) else found
 
 
 def _match_at(pieces: Parts, line: str, start: int, captures: Mapping[str, str]) -> dict[str, str] | None:
@@ -278,7 +286,7 @@ def _hits(line: str, number: int, index: _Index) -> Iterator[Hit]:
     for wanted in sorted(near, key=lambda wanted: wanted.place):
         if wanted.symptom.id in seen or wanted.anchor not in line:
             continue
-        captures = match(wanted.pattern, line, wanted.symptom.captures)
+        captures = shown(wanted.pattern, line, wanted.symptom)
         if captures is not None:
             seen.add(wanted.symptom.id)
             yield Hit(id=wanted.symptom.id, line=number, captures=captures)

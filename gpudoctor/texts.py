@@ -8,7 +8,12 @@ from io import BytesIO
 from gpudoctor.engine import show
 from gpudoctor.explanation import Quoted, Reading, Said, explain
 from gpudoctor.explanation.answers import answered
+from gpudoctor.explanation.containers import started
 from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.hidden import hidden
+from gpudoctor.explanation.nodes import without_gpus
+from gpudoctor.explanation.numbered import named
+from gpudoctor.explanation.scripts import unused_devices
 from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
@@ -58,9 +63,11 @@ def _said(seen: Seen) -> Iterator[Said]:
 
 
 def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
-    """Yield symptoms that only several lines show together: a call and its answer, a line that was broken."""
+    """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
-        found = [*answered(kept.lines), *joined(kept.lines)]
+        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus)
+                 for one in understood(kept.lines)]
+        found += named(kept.lines, database.tables)
         # what finds them is there already
         together = scan_text("\n".join(one.text for one in found), database.symptoms)
         for shown in together.shown.values():

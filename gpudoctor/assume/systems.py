@@ -37,8 +37,9 @@ def glibc_of(system: str, version: str | None, tables: Tables, source: str) -> F
     if other is not None:
         return Absent(source=f"{source}: {system} has {other['library']} in place of glibc")
     known = tables.get("image_systems")
+    spellings = (version, str(version).partition(".")[0])  # the table has RHEL 9, os-release says 9.4
     row = next((row for row in (known.rows if known else ()) if row["system"] == system
-                and version in as_texts(row["names"])), None)
+                and not set(spellings).isdisjoint(as_texts(row["names"]))), None)
     if row is not None and "glibc" in row:
         return Known(value=row["glibc"], source=f"{source}: {system} {version}")
     which = f"{system} {version}" if version else f"{system}, of which no version is assumed,"

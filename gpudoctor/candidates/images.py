@@ -172,13 +172,12 @@ def _stated(row: Row, base: Ground) -> Iterator[Rejection]:
         unsaid.append(_not_judged("the driver here is not known", _DRIVER, base))
     if not here:
         unsaid.append(_not_judged("the cards here are not known", _TOO_OLD, base))
-    yield from unsaid
-    if not unsaid and driver is not None:
-        yield from _against(row, driver, here, base)
+    against = [] if driver is None else [*_against(row, driver, here, base)]
+    yield from against or unsaid  # what speaks against it counts, whatever else is not said
 
 
 def _against(row: Row, driver: str, here: Sequence[str], base: Ground) -> Iterator[Rejection]:
-    if versions.parse(driver) < versions.parse(str(row["driver"])):
+    if "driver" in row and versions.parse(driver) < versions.parse(str(row["driver"])):
         older = f" ({row['driver_data_center']})" if "driver_data_center" in row else ""
         yield Rejection(rule=together.rule_of(_DRIVER, base.database),
                         message=f"it asks for driver {row['driver']} or newer{older}, here is {driver}")
@@ -186,11 +185,13 @@ def _against(row: Row, driver: str, here: Sequence[str], base: Ground) -> Iterat
     first = {str(r["compute_capability"]): r.get("first_cuda", "0") for r in
              (architectures.rows if architectures else ())}
     for capability in here:
-        if versions.parse(capability) < versions.parse(str(row["oldest_card"])):
+        if "oldest_card" in row and (
+                versions.parse(capability) < versions.parse(str(row["oldest_card"]))):
             yield Rejection(rule=together.rule_of(_TOO_OLD, base.database),
                             message=f"it is for compute capability {row['oldest_card']} and newer, here is "
                                     f"{capability}")
-        elif versions.parse(str(first.get(capability, "9999"))) > versions.parse(str(row["cuda"])):
+        elif "cuda" in row and (
+                versions.parse(str(first.get(capability, "9999"))) > versions.parse(str(row["cuda"]))):
             yield Rejection(rule=together.rule_of(_TOO_NEW, base.database),
                             message=f"its CUDA {row['cuda']} does not compile for compute capability "
                                     f"{capability}")

@@ -58,6 +58,7 @@ def dockerfile(
     verify: parameters.Verify = False,
     build_arg: parameters.BuildArguments = None,
     build_timeout: parameters.BuildTimeout = 3600.0,
+    format_: parameters.VerifyFormat = None,
     timeout: Annotated[float, typer.Option(
         metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe.")] = 20.0,
     rules: Annotated[str | None, typer.Option(
@@ -76,5 +77,5 @@ def dockerfile(
         pre=pre, recorded=from_, assume=tuple(assume or ()), output=output, compose=compose,
         kubernetes=kubernetes, force=force, tag=tag, wheel=gpudoctor, buildkit=buildkit,
         allow_undecided=allow_undecided, verify=verify, build_arguments=tuple(build_arg or ()),
-        build_seconds=build_timeout, timeout=timeout, rules=rules)
+        build_seconds=build_timeout, format=format_.value if format_ else None, timeout=timeout, rules=rules)
     raise typer.Exit(dockerfiles.dockerfile(wish))

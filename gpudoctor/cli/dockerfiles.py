@@ -50,6 +50,7 @@ class Wish:
     verify: bool = False
     build_arguments: tuple[str, ...] = ()
     build_seconds: float = 3600.0
+    format: str | None = None
     timeout: float = 20.0
     rules: str | None = None
 
@@ -82,7 +83,7 @@ def _verified(chosen: Chosen, wanted: Wanted, wish: Wish, options: Options, data
 
     asked = Asked(given=frozenset({"--image"}), image=image_name(chosen, options), timeout=wish.timeout,
                   assume=tuple(text for text in wish.assume if not is_python(text)),
-                  require=(*wish.require, *_promised(chosen)),
+                  require=(*wish.require, *_promised(chosen)), format=wish.format or "text",
                   allow_undecided=wish.allow_undecided, rules=wish.rules)
     text = text_of(chosen, wanted.of_cards, options, database)
     return verifying.verify(text, chosen.image, _build(wish), asked)
@@ -125,6 +126,8 @@ def _refuse_unverifiable(wish: Wish) -> None:
     if not wish.verify:
         if wish.build_arguments:
             raise UsageError("--build-arg is for the build of --verify")
+        if wish.format is not None:
+            raise UsageError("--format is for the report of --verify")
         return
     if wish.output in (None, "-"):
         raise UsageError("--verify prints a report: say with -o FILE where the Dockerfile goes")

@@ -13,8 +13,8 @@ from gpudoctor.cli.parameters import FailOn, LintFormat
 def lint(
     files: Annotated[list[str], typer.Argument(
         metavar="FILE",
-        help="Dockerfile, requirements*.txt, pyproject.toml, Pipfile, environment.yml, compose.yaml or "
-             "a pod.")],
+        help="Dockerfile, requirements*.txt, pyproject.toml, pixi.toml, Pipfile, a lock, environment.yml, "
+             "compose.yaml or a pod.")],
     gpu: Annotated[bool, typer.Option(
         "--gpu", help="Take every environment for one that is to use a GPU, whether its files show it or "
                       "not.")] = False,

@@ -22,11 +22,12 @@ from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment
 from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Value, Verdict
 
-_MAX_BYTES = 1 << 20
+_MAX_BYTES, _MAX_BYTES_OF_LOCK = 1 << 20, 1 << 23
 _PYTHON = "python"
 _OBSERVED = ("this machine", "as recorded")  # so begins what is said of a machine that was looked at
 _HOST = ("cc", "card", "gpu", "driver")  # assumptions that say which machine it is to be
 _NONE = ("none", "0")
+_WITHOUT_DIFF = ("sarif", "junit")
 
 
 @frozen
@@ -52,8 +53,8 @@ def lint(asked: Asked) -> int:
     """Judge files, print what was found and return the exit code."""
     if asked.write and not asked.fix:
         raise UsageError("--write says what to do with the changes of --fix: give both")
-    if asked.fix and asked.format == "sarif":
-        raise UsageError("--format sarif has no place for the diff of --fix: give one of them")
+    if asked.fix and asked.format in _WITHOUT_DIFF:
+        raise UsageError(f"--format {asked.format} has no place for the diff of --fix: give one of them")
     showing.refuse_lost_output(asked.output)
     database = sources.announced_database(asked.rules, "whole" if asked.format == "sarif" else "judged")
     pairs = [parse_assumption(text) for text in asked.assume]
@@ -76,9 +77,10 @@ def lint(asked: Asked) -> int:
 
 
 def _read(name: str) -> str:
-    match Host().read_bytes(os.path.abspath(name), limit_bytes=_MAX_BYTES):
+    limit = _MAX_BYTES_OF_LOCK if name.endswith(".lock") else _MAX_BYTES
+    match Host().read_bytes(os.path.abspath(name), limit_bytes=limit):
         case host.Data(truncated=True):
-            raise InputError(f"{name}: larger than {_MAX_BYTES >> 20} MiB, which no such file is")
+            raise InputError(f"{name}: larger than {limit >> 20} MiB, which no such file is")
         case host.Data(data=data):
             try:
                 return data.decode("utf-8")
@@ -245,6 +247,14 @@ def _rendered(report: LintReport, asked: Asked, database: RuleDatabase) -> str:
             from gpudoctor.render import sarif
 
             return sarif.render(report, database.rules, os.getcwd())
+        case "markdown" | "html" | "junit" as name:
+            from gpudoctor.render import manifest_formats
+
+            if name == "junit":
+                return manifest_formats.tests(report, Severity(asked.fail_on),
+                                              strict=not asked.allow_undecided)
+            render = manifest_formats.markdown if name == "markdown" else manifest_formats.page
+            return render(report, written=asked.write)
     from gpudoctor.render import manifests
 
     terminal = sys.stdout.isatty() and asked.output is None

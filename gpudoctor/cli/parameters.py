@@ -36,12 +36,15 @@ class ReportFormat(str, Enum):
 
 
 class LintFormat(str, Enum):
-    """For a person, a program, the log of a job, a site that shows code."""
+    """For a person, a program, a merge request, a job's log, a list of tests, a site of code, a browser."""
 
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
     GITHUB = "github"
+    JUNIT = "junit"
     SARIF = "sarif"
+    HTML = "html"
 
 
 class FailOn(str, Enum):
@@ -99,6 +102,9 @@ Verify = Annotated[bool, typer.Option(
 BuildArguments = Annotated[list[str] | None, typer.Option(
     "--build-arg", metavar="NAME=VALUE",
     help="Build with this argument, such as BASE=MIRROR/IMAGE (repeatable; with --verify).")]
+VerifyFormat = Annotated[ReportFormat | None, typer.Option(
+    "--format", help="How to print the report of --verify.")]
+
 BuildTimeout = Annotated[float, typer.Option(
     metavar="SECONDS", min=1, max=86400, help="Limit of that build.")]
 

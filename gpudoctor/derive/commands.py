@@ -25,9 +25,14 @@ def pip_uninstall_command(view: View) -> Fact:
 
 
 def conda_command(view: View) -> Fact:
-    """Return how to have conda install something for the patient, whichever environment is active."""
+    """Return how to have conda install something for the patient, whichever environment is active.
+
+    An environment of mamba or micromamba is theirs: who has one of these may have no conda.
+    """
+    told = view.value("python.conda_tool")
+    tool = "conda" if told is None else str(told)
     prefix = view.value("python.prefix")
     if prefix is None:
-        return Known(value="conda install", source="the environment of the patient is not known")
+        return Known(value=f"{tool} install", source="the environment of the patient is not known")
     into = f"--prefix {shlex.quote(str(prefix))}"
-    return Known(value=f"conda install {into}", source="the patient's environment")
+    return Known(value=f"{tool} install {into}", source="the patient's environment")

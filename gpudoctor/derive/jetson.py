@@ -29,7 +29,8 @@ def in_words(release: str, takes_servers: Fact, tables: Tables) -> str:
     if not isinstance(takes_servers, Known):
         takes = "which wheels it takes is not known to these rules"
     elif takes_servers.value is True:
-        takes = "it takes wheels built for servers"
+        takes = ("it takes wheels built for servers; a container is started there with --runtime nvidia, not "
+                 "with --gpus")
     else:
         takes = ("it takes the wheels that NVIDIA builds for its JetPack, or a container of NVIDIA's L4T or "
                  "iGPU family, and none of the package indexes'; which these are is in no table here")

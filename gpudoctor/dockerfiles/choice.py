@@ -109,8 +109,12 @@ def _of_board(snapshot: Snapshot, database: RuleDatabase) -> tuple[Rejection, ..
     board = snapshot.host.get("system.jetson")
     if not isinstance(board, Known):
         return ()
-    said = told.board(derive.subjects(snapshot, database)[Scope.HOST][0], database.tables)
+    host = derive.subjects(snapshot, database)[Scope.HOST][0]
+    said, takes = told.board(host, database.tables), host.fact("system.takes_server_wheels")
     why = f"this is a {said}, and no image for it either; next: gpudoctor explain jetson-wrong-wheel"
+    if isinstance(takes, Known) and takes.value is True:
+        why = (f"this is a {said}; what is written here is started with --gpus, so for a Jetson nothing is "
+               "written; next: gpudoctor recommend, which names what to install on it")
     return (Rejection(rule=rule_of("jetson-wrong-wheel", database), message=why),)
 
 

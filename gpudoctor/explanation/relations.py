@@ -182,8 +182,8 @@ def _driver_runs(stated: Stated) -> Fact | None:
     if cuda is None:
         return None
     wanted = versions.parse(cuda)
-    if ceiling is not None:
-        newest = versions.parse(ceiling)
+    newest = versions.parse(ceiling or "0")
+    if newest.major:  # a driver that runs CUDA 0.0 is none
         enough = newest >= wanted or (newest.major == wanted.major and wanted.major >= _FLEXIBLE_MAJOR)
         return _computed(enough, "text.driver_ceiling", "the CUDA it has to run")
     minimum = _minimum_driver(cuda, stated)

@@ -8,6 +8,7 @@ breaks a long line wherever its window ends.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -72,11 +73,18 @@ def retold(
 
 
 def folded(words: str) -> str:
-    """Return a message without capitals and quotation marks: Markdown and keyboards change both.
+    """Return a message without capitals, quotation marks and accents: Markdown and keyboards change them.
 
     Which half of CUDA an error is of is left out: its words are the same.
     """
-    return _HALVES.sub("cuda ", words.translate(_QUOTES).lower())
+    found = _HALVES.sub("cuda ", words.translate(_QUOTES).lower())
+    return found if found.isascii() else _without_accents(found)
+
+
+def _without_accents(words: str) -> str:
+    apart = unicodedata.normalize("NFD", words)
+    kept = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", kept)
 
 
 def plain(words: str) -> str:

@@ -10,6 +10,7 @@ from gpudoctor import symptoms, versions
 from gpudoctor.facts import CATALOGUE, TEXT
 from gpudoctor.lint.form import DATED, PINNED, condition_problems
 from gpudoctor.model import RuleDatabase, Scope, Severity, SymptomPattern
+from gpudoctor.quantities import OPERATORS
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 # a program of a stated version that was run, the day, and what was done
@@ -64,6 +65,11 @@ def _suspects(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[str]:
         yield from (f"suspects {suspect.cause} without a condition, and has no pattern"
                     for suspect in symptom.suspects if not suspect.when)
     used = {hole for pattern in symptom.patterns for hole in symptoms.holes(pattern)}
+    for one in symptom.holds:
+        if one.op not in OPERATORS:
+            yield f"compares {one.left} by {one.op!r}: it is {' or '.join(sorted(OPERATORS))}"
+        yield from (f"compares {{{name}}}, which not every pattern has" for name in (one.left, one.right)
+                    if any(name not in symptoms.holes(pattern) for pattern in symptom.patterns))
     for name, hole in symptom.gives.items():
         if name not in CATALOGUE or CATALOGUE[name].probe != TEXT:
             yield f"gives {name}, which is no fact of a text"
@@ -107,7 +113,7 @@ def _examples(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[str]:
         if captured != dict(example.captures):
             yield f"{said} gives {captured}, not {dict(example.captures)}"
         used |= {pattern for pattern in symptom.patterns
-                 if symptoms.match(pattern, symptoms.clean(example.line), symptom.captures) is not None}
+                 if symptoms.shown(pattern, symptoms.clean(example.line), symptom) is not None}
         others |= set(hits)
         yield from (f"{said} shows {other} as well, which also does not name"
                     for other in hits if other not in symptom.also)

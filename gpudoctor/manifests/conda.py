@@ -11,25 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import requirements, yaml_files
+from gpudoctor.manifests import conda_specs, requirements, yaml_files
 from gpudoctor.manifests.requirements import Reader, is_elsewhere
-from gpudoctor.manifests.spans import Place, Source
-from gpudoctor.manifests.statements import Asked, Environment, Unread, Wish
+from gpudoctor.manifests.spans import Source
+from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.yaml_files import Node
 
-_PYTHON = re.compile(r"python\s*={1,2}\s*(3\.\d+)(?:\.[\d*]+)?(?:=\S*)?\Z")
-_GPU = re.compile(
-    r"(?:[\w.-]+::)?(?:cudatoolkit|pytorch-cuda|cuda(?:-[\w-]+)?|cudnn|[\w-]+-gpu)\b|[^=]*=[^=]*=\*?cuda")
-_CUDA = re.compile(r"(?:[\w.-]+::)?(?:cudatoolkit|pytorch-cuda|cuda(?:-[\w-]+)?|cudnn)\b")
 _INDEX = re.compile(r"--(index-url|extra-index-url|find-links)[= ]\s*(\S+)")
-# a package of conda: channel, name, bounds, build
-_SPEC = re.compile(r"(?:(?P<channel>[\w./:-]{1,200})::)?(?P<name>[A-Za-z0-9_.-]+?)"
-                   r"(?:\s*(?P<bounds>(?:[=<>!~]=?|\s(?=\d))[^=\s]*(?:,[^=\s]*)?))?(?:=(?P<build>[^=]*))?\Z")
-_FRAMEWORKS = {"pytorch": "torch", "pytorch-gpu": "torch", "torch": "torch", "tensorflow": "tensorflow",
-               "tensorflow-gpu": "tensorflow", "jax": "jax"}
-_LONGEST = 300  # characters of one package
-_OF_CUDA = frozenset({"pytorch-cuda", "cuda-version", "cudatoolkit"})
-_CPU_BUILD, _CUDA_BUILD = re.compile(r"\*?(?:cpu|mkl|eigen)|.*_cpu"), re.compile(r"\*?(?:cuda|gpu)|.*_?cuda")
 
 
 def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
@@ -38,17 +26,16 @@ def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
     named, items = document.get("channels"), listed.items if listed else ()
     channels = [one.text for one in named.texts() if one.text] if named else []
     packages = [(item.text, item.place) for item in items if item.text is not None]
-    python: tuple[str, Place] | None = None
-    for text, place in packages:
-        match = _PYTHON.match(text)
-        python = (match[1], place) if match else python
-    wishes = [Wish(why=f"{text} is for GPUs", place=place) for text, place in packages if _GPU.match(text)]
+    specs = conda_specs.specs_of(packages)
+    python = conda_specs.python_of(specs)
+    wishes = conda_specs.wishes_of(specs)
     pip = [one for item in items if (inner := item.get("pip")) is not None for one in inner.texts()]
     asked, unread = _of_pip(pip, source, reader)
     return Environment(
-        name="conda environment", place=document.place, asked=(*asked_of(packages, channels), *asked),
-        wishes=tuple(wishes), unread=tuple(unread), in_container=bool(wishes),
-        alters_libraries=any(_CUDA.match(text) for text, _ in packages),
+        name="conda environment", place=document.place,
+        asked=(*conda_specs.asked_of(specs, channels), *asked), wishes=wishes,
+        unread=(*conda_specs.unread_of(specs), *unread), in_container=bool(wishes),
+        alters_libraries=any(spec.is_cuda for spec in specs),
         python=python[0] if python else None, python_place=python[1] if python else None)
 
 
@@ -57,37 +44,6 @@ def read(source: Source, reader: Reader) -> Iterator[Environment]:
     for document in yaml_files.documents(source):
         if document.get("dependencies") is not None:
             yield of_conda(document, source, reader)
-
-
-def asked_of(packages: Sequence[tuple[str, Place]], channels: Sequence[str]) -> Iterator[Asked]:
-    """Yield the frameworks among conda's packages, with what these say of their build and their CUDA."""
-    specs = [(match, place) for text, place in packages
-             if len(text) < _LONGEST and (match := _SPEC.match(text.strip())) is not None]
-    cuda = next((version[0] for match, _ in specs if match["name"] in _OF_CUDA
-                 and (version := re.search(r"\d+\.\d+", match["bounds"] or "")) is not None), None)
-    only_cpu = any(match["name"] == "cpuonly" for match, _ in specs)
-    for match, place in specs:
-        framework = _FRAMEWORKS.get(match["name"])
-        if framework is None:
-            continue
-        build = match["build"] or ""
-        kind = "cpu" if only_cpu or _CPU_BUILD.match(build) else ""
-        if not kind and (cuda or _CUDA_BUILD.match(build) or match["name"].endswith("-gpu")):
-            kind = "cuda"
-        text = f"{framework}{_bounds(match['bounds'] or '')}"
-        if any(True for _ in planned.parse((text,))):
-            yield Asked(text=text, place=place, tool="conda", rewritable=False, build=kind, cuda=cuda,
-                        extra_indexes=tuple(channels))
-
-
-def _bounds(written: str) -> str:
-    """Return conda's bounds as pip has them: =2.5 is 2.5 and its patches."""
-    bare = written.strip()
-    if not bare:
-        return ""
-    if bare[0] == "=" and bare[:2] != "==":
-        return f"=={bare[1:].rstrip('.*')}.*"
-    return bare if bare[0] in "<>=!~" else f"=={bare}"
 
 
 def _of_pip(listed: Sequence[Node], source: Source, reader: Reader

@@ -13,10 +13,11 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests.pyproject import one_python, parsed, table, tables
+from gpudoctor.manifests.pyproject import one_python
 from gpudoctor.manifests.requirements import FRAMEWORK
 from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
+from gpudoctor.manifests.toml_tables import parsed, table, tables
 
 LOCKS = re.compile(r"(?:uv|poetry)\.lock|pylock(?:\.[^.]+)?\.toml")
 _HEADER = re.compile(r"(?m)^\[\[packages?\]\][ \t]*(?:#.*)?$")

@@ -14,17 +14,16 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from gpudoctor.compatible import tomllib
 from gpudoctor.derive import planned
+from gpudoctor.manifests import pixi
 from gpudoctor.manifests.requirements import is_elsewhere
-from gpudoctor.manifests.spans import ManifestError, Place, Source
+from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
+from gpudoctor.manifests.toml_tables import Places, parsed, table, tables
 
-_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 _ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.\d+)\.\*|~=?\s*(3\.\d+)(?:\.\d+)?)\s*\Z")
 _KEY = re.compile(
     r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
-_OF_PIXI = ("dependencies", "pypi-dependencies", "feature", "target")
 _DEFAULT_GROUPS = ("dev", "main", "packages", "default")
 
 
@@ -33,10 +32,12 @@ def of_pyproject(source: Source) -> list[Environment]:
     project = _Project(source)
     groups = project.groups()
     common = project.common
-    found = [("dependencies", common)] if common or not groups else []
+    of_pixi = project.of_pixi(source)
+    found = [("dependencies", common)] if common or not (groups or of_pixi) else []
     found += [(f"group {name}", (*common, *listed)) for name, listed in groups.items()]
-    return [Environment(name=name, place=source.place(0), asked=asked, in_container=False,
-                        python=project.python, unread=tuple(project.unread())) for name, asked in found]
+    of_pip = [Environment(name=name, place=source.place(0), asked=asked, in_container=False,
+                          python=project.python, unread=tuple(project.unread())) for name, asked in found]
+    return [*of_pip, *of_pixi]
 
 
 def of_groups(source: Source, names: tuple[str, ...] | None) -> tuple[Asked, ...]:
@@ -70,14 +71,14 @@ class _Project:
         if isinstance(dynamic, list) and "dependencies" in dynamic:
             yield Unread(why="the dependencies are dynamic: they stand elsewhere, and were not judged",
                          place=self.finder.key("dynamic"), of_framework=True)
-        tools = table(self.document.get("tool"))
-        is_pixi = not tools and ("workspace" in self.document or "channels" in self.project)  # pixi.toml
-        for prefix, some in (("tool.pixi.", table(tools.get("pixi"))),
-                             ("", self.document if is_pixi else {})):
-            for part in _OF_PIXI:
-                if part in some:
-                    yield Unread(why=f"what {prefix}{part} asks for was not judged",
-                                 place=self.finder.key(part), of_framework=True)
+
+    def of_pixi(self, source: Source) -> list[Environment]:
+        """Return the environments of pixi, whose default feature installs the project's own dependencies."""
+        places, own = Places(source), table(table(self.document.get("tool")).get("pixi"))
+        if own:
+            return pixi.environments(own, places, ("tool", "pixi"), self.common)
+        is_pixis = "workspace" in self.document or "channels" in self.project  # pixi.toml
+        return pixi.environments(self.document, places) if is_pixis and "tool" not in self.document else []
 
     def groups(self) -> dict[str, tuple[Asked, ...]]:
         """Return each extra and each group, with those that it takes in."""
@@ -122,32 +123,10 @@ def _with_included(name: str, groups: Mapping[str, Any], own: Mapping[str, tuple
                           for asked in _with_included(other, groups, own, seen)))
 
 
-def parsed(source: Source) -> Mapping[str, Any]:
-    """Return the document of a file of TOML; raise `ManifestError`."""
-    try:
-        return tomllib.loads(source.text.removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        at = _AT.search(str(error))
-        place = f":{at[1]}:{at[2]}" if at else ""
-        said = _AT.sub("", str(error)).strip() if at else "nested too deeply, or cut off"
-        raise ManifestError(f"{source.file}{place}: is no TOML: {said}") from None
-
-
-def table(value: object) -> Mapping[str, Any]:
-    """Return a table, an empty one for what is none."""
-    return value if isinstance(value, dict) else {}
-
-
 def one_python(stated: str) -> str | None:
     """Return the minor release of Python that bounds leave, None where they leave several."""
     match = _ONE_PYTHON.match(stated) or re.match(r"()(3\.\d+)\Z", stated)
     return (match[1] or match[2]) if match else None
-
-
-def tables(value: object) -> list[Mapping[str, Any]]:
-    """Return the tables of a list, or the one that stands in its place."""
-    listed = value if isinstance(value, list) else [value]
-    return [one for one in listed if isinstance(one, dict)]
 
 
 class _Finder:

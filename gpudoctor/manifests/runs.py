@@ -11,7 +11,7 @@ from itertools import pairwise
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import conda, pyproject, requirements
+from gpudoctor.manifests import conda, conda_specs, pyproject, requirements
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
@@ -22,6 +22,7 @@ from gpudoctor.manifests.system_packages import is_of_repository, packages_of
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
+_OF_PIXI = ("install", "i", "add", "a", "run", "r", "shell", "s", "shell-hook", "global", "reinstall")
 _INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
 _PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
 _INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
@@ -69,6 +70,9 @@ class Runs:
                 _look_at(command, stage, at_libraries=False)
             else:
                 _look_at(command, stage)
+                if _has_pixi_install(command):
+                    stage.unread.append(Unread(why="what pixi installs was not judged here: lint pixi.lock",
+                                               place=self.source.of(command.words[0]), of_framework=True))
                 if command.words[0].text == "xargs" and install_of(_behind_xargs(command)) is not None:
                     stage.unread.append(Unread(why="what xargs gives to an installer was not judged",
                                                place=self.source.of(command.words[0]), of_framework=True))
@@ -169,8 +173,10 @@ class Runs:
         for word in install.requirements:
             if not word.known:
                 self._elsewhere(word, stage)
-        stage.asked += [replace(one, command=self._installs) for one in conda.asked_of(
-            listed, [word.text for word in install.extra_indexes])]
+        specs = conda_specs.specs_of(listed)
+        stage.unread += conda_specs.unread_of(specs)
+        stage.asked += [replace(one, command=self._installs) for one in conda_specs.asked_of(
+            specs, [word.text for word in install.extra_indexes])]
         for file in install.files:
             found = self._copied(file.text, stage) if file.known else None
             for one in conda.read(found, self.reader) if found is not None else ():
@@ -197,6 +203,13 @@ def _look_at(command: Command, stage: Stage, *, at_libraries: bool = True) -> No
     stage.alters_libraries |= at_libraries and any(
         _CUDA.search(text) and not is_of_repository(text) for text in texts)
     stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
+
+
+def _has_pixi_install(command: Command) -> bool:
+    """Return whether a command has pixi install an environment."""
+    name, *words = (word.text for word in command.words)
+    verb = next((word for word in words if not word.startswith("-")), "")
+    return posixpath.basename(name) == "pixi" and verb in _OF_PIXI
 
 
 def _script_of(command: Command) -> Word | None:

@@ -9,7 +9,7 @@ from gpudoctor.model.recommendation import (
 )
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
-    Ask, Case, Certainty, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
+    Ask, Case, Certainty, Comparison, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
     RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Tables, WordIndex,
 )
 from gpudoctor.model.snapshot import (
@@ -17,10 +17,10 @@ from gpudoctor.model.snapshot import (
 )
 
 __all__ = [
-    "Absent", "Ask", "Candidate", "CardSummary", "Case", "Certainty", "Change", "Condition", "Course",
-    "Detect", "Effect", "Evidence", "Fact", "Facts", "Finding", "Fit", "Fix", "FixKind", "Ground", "Hint",
-    "Judgement", "Known", "LastStack", "Member", "Operand", "Operator", "ProbeRun", "Recommendation",
-    "Record", "Rejection", "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar", "Scope", "Severity",
-    "Skip", "Snapshot", "Source", "Suspect", "SymptomExample", "SymptomPattern", "Table", "Tables",
-    "Undecided", "Unknown", "Unserved", "Value", "Verdict", "WordIndex",
+    "Absent", "Ask", "Candidate", "CardSummary", "Case", "Certainty", "Change", "Comparison", "Condition",
+    "Course", "Detect", "Effect", "Evidence", "Fact", "Facts", "Finding", "Fit", "Fix", "FixKind", "Ground",
+    "Hint", "Judgement", "Known", "LastStack", "Member", "Operand", "Operator", "ProbeRun",
+    "Recommendation", "Record", "Rejection", "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar",
+    "Scope", "Severity", "Skip", "Snapshot", "Source", "Suspect", "SymptomExample", "SymptomPattern",
+    "Table", "Tables", "Undecided", "Unknown", "Unserved", "Value", "Verdict", "WordIndex",
 ]

@@ -206,6 +206,19 @@ class SymptomExample:
 
 
 @frozen
+class Comparison:
+    """What must hold between two numbers that a pattern takes out of a line, for it to show the symptom.
+
+    `op` is below or above. With `times` both are sizes, and the right one counts so often; without, versions.
+    """
+
+    left: str
+    op: str
+    right: str
+    times: float | None = None
+
+
+@frozen
 class Suspect:
     """A cause that a symptom may have: of a hundred texts that show it and fulfil `when`, `weight` have it.
 
@@ -226,10 +239,11 @@ class SymptomPattern:
 
     `patterns` are alternatives: the program's own words with `{holes}`. One without any says what stated
     facts alone are a reason for; each of its suspects has conditions. `captures` gives the type of a hole
-    that is not called by its type. `also` names the symptoms that its examples show besides. It speaks
-    `against` causes that it cannot appear with. `gives` names facts that it shows, each with the hole that
-    holds the value, or the value itself in single quotes; `framework` is the one whose program it is. Who
-    reads texts reads it without what only its proof needs: meaning, versions, examples, also, source.
+    that is not called by its type, and all of `holds` must be true of the numbers in holes. `also` names the
+    symptoms that its examples show besides. It speaks `against` causes that it cannot appear with. `gives`
+    names facts that it shows, each with the hole that holds the value, or the value itself in single quotes;
+    `framework` is the one whose program it is. Who reads texts reads it without what only its proof needs:
+    meaning, versions, examples, also, source.
     """
 
     id: str
@@ -239,6 +253,7 @@ class SymptomPattern:
     benign: bool
     versions: tuple[str, ...]
     captures: Mapping[str, str] = field(default_factory=dict)
+    holds: tuple[Comparison, ...] = ()
     examples: tuple[SymptomExample, ...]
     also: tuple[str, ...] = ()
     suspects: Sequence[Suspect] = ()

@@ -5,7 +5,7 @@ import os
 import site
 import sys
 
-from . import files, kernel
+from . import conda_history, files, kernel
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ PATH_LIMIT = 100000  # beyond it nothing is said of any folder
 def describe() -> "Dict[str, Any]":
     """Return plain facts about this interpreter; nothing of the environment is imported."""
     prefix = sys.prefix
-    conda = files.list_folder(os.path.join(prefix, "conda-meta"), CONDA_PACKAGES_LIMIT)
+    kept = os.path.join(prefix, "conda-meta")
+    conda = files.list_folder(kept, CONDA_PACKAGES_LIMIT)
     library = os.path.dirname(os.path.abspath(os.__file__))
     return {
         "version": "%d.%d.%d" % sys.version_info[:3],
@@ -33,6 +34,7 @@ def describe() -> "Dict[str, Any]":
         "conda_packages": [n[:-5] for n in conda["names"] if n.endswith(".json")]
         if "names" in conda
         else None,
+        "conda_history": conda_history.describe(os.path.join(kept, "history")),
         "externally_managed": os.path.exists(os.path.join(library, "EXTERNALLY-MANAGED")),
         "user_site_enabled": bool(site.ENABLE_USER_SITE),
         "user_site": getattr(site, "USER_SITE", None),

@@ -19,7 +19,10 @@ _PIP = ("what pip takes along is not known beforehand: `gpudoctor fix --apply` n
 _AGAIN = "the same versions are laid down again: there is nothing to undo"
 _NOT_KNOWN = "no command is known that undoes it"
 _IN_WINDOWS = "it is undone where it was done: in Windows"
-_CONDA = "conda keeps each state: `{look}` numbers them, and `{take} --revision NUMBER` brings one back"
+_REVISION = ("revision {number} is the environment as it is now: what {tool} changes from here on, in other "
+             "steps too, is taken back; what pip installs there stays")
+_CONDA = ("{tool} keeps each state: `{look} --revisions` numbers them, and `{take} --revision NUMBER` brings "
+          "one back")
 _NOTES = {
     "driver": "no single command undoes it: have the package manager remove what it installed, or bring back "
               "the version from before (its own history names both), then restart",
@@ -53,8 +56,7 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> tup
     if fix.undo:
         return (*variables, fix.undo), note if fix.kind == "pip" else ""
     if any(command.startswith(host.conda_command) for command in fix.commands):
-        look = host.conda_command.replace(" install", " list", 1)
-        return variables, _CONDA.format(look=f"{look} --revisions", take=host.conda_command)
+        return _revision(before, variables, host.conda_command)
     if fix.kind == "pip" and len(host.pip_commands) == 2:
         if lays_down_again(before, fix):
             return variables, _AGAIN
@@ -62,6 +64,15 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> tup
     if fix.kind == "system" and fix.risk == "restart":
         return variables, RESTART
     return variables, note
+
+
+def _revision(before: Snapshot, variables: tuple[str, ...], install: str) -> tuple[tuple[str, ...], str]:
+    """Return how conda brings the present state back: by its number, where the history told it."""
+    tool, number = install.partition(" ")[0], before.host.get("python.conda_revision")
+    if isinstance(number, Known):
+        note = _REVISION.format(number=number.value, tool=tool)
+        return (*variables, f"{install} --revision {number.value}"), note
+    return variables, _CONDA.format(tool=tool, look=install.replace(" install", " list", 1), take=install)
 
 
 def _variables(before: Snapshot, names: Sequence[str]) -> Iterator[str]:

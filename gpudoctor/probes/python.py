@@ -9,7 +9,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from gpudoctor.model import Absent, Fact, Known, Record, Unknown
-from gpudoctor.probes import calls
+from gpudoctor.probes import calls, conda
 from gpudoctor.probes.calls import mapping, objects
 from gpudoctor.probes.raw import Answer, known
 from gpudoctor.probes.shapes import Data, Reader, printable, read_all, some, texts
@@ -221,6 +221,8 @@ _READERS: Mapping[str, Reader] = {
     "python.abi": _of_python("extension_suffix", _abi),
     "python.prefix": _path("prefix", "sys.prefix"),
     "python.environment": _of_python("prefix", _environment),
+    "python.conda_tool": _of_python("conda_history", conda.tool),
+    "python.conda_revision": _of_python("conda_history", conda.revision),
     "python.chosen_because": _because,
     "python.pip_version": _version_of("pip"),
     "python.numpy": _version_of("numpy"),

@@ -24,7 +24,11 @@ _WIDTH = 100  # columns; a report of tests has no terminal to ask
 def render(report: Report, policy: Policy) -> str:
     """Return the document; what the policy calls a failure is a test that failed."""
     cases = [_verdict(report), *_findings(report, policy), *_questions(report, policy)]
-    seconds = sum(probe.seconds for probe in report.snapshot.probes)
+    return document(cases, sum(probe.seconds for probe in report.snapshot.probes))
+
+
+def document(cases: list[ET.Element], seconds: float) -> str:
+    """Return the document of these tests, which took so long."""
     suite = ET.Element("testsuite", {
         "name": _SUITE, "tests": str(len(cases)), "failures": _count(cases, "failure"),
         "errors": _count(cases, "error"), "skipped": _count(cases, "skipped"), "time": f"{seconds:.3f}"})
@@ -39,24 +43,25 @@ def _count(cases: list[ET.Element], kind: str) -> str:
     return str(sum(case.find(kind) is not None for case in cases))
 
 
-def _case(group: str, name: str) -> ET.Element:
+def case_of(group: str, name: str) -> ET.Element:
+    """Return a test that has passed so far."""
     return ET.Element("testcase", {"classname": xml(f"{_SUITE}.{group}"), "name": xml(name)})
 
 
 def _verdict(report: Report) -> ET.Element:
-    case = _case("verdict", "the machine")
+    case = case_of("verdict", "the machine")
     if report.exit_code != EXIT_HEALTHY:
         kind = "failure" if report.exit_code == EXIT_FINDINGS else "error"
-        _told(case, kind, closing.words(report), report.verdict.value, "")
+        tell(case, kind, closing.words(report), report.verdict.value, "")
     ET.SubElement(case, "system-out").text = xml(text.render(report, width=_WIDTH, colour=False))
     return case
 
 
 def _findings(report: Report, policy: Policy) -> Iterator[ET.Element]:
     for entry in outline.entries(report):
-        case = _case(entry.subject.replace(".", "_"), f"{entry.cause} [{entry.rule}]")
+        case = case_of(entry.subject.replace(".", "_"), f"{entry.cause} [{entry.rule}]")
         if entry.severity.rank <= policy.fail_on.rank:
-            _told(case, "failure", entry.message, entry.label, _words(entry))
+            tell(case, "failure", entry.message, entry.label, _words(entry))
         else:
             ET.SubElement(case, "system-out").text = xml(f"{entry.label}\n{_words(entry)}")
         yield case
@@ -65,13 +70,14 @@ def _findings(report: Report, policy: Policy) -> Iterator[ET.Element]:
 def _questions(report: Report, policy: Policy) -> Iterator[ET.Element]:
     """Yield what could not be judged: no test has passed that could not look."""
     for question in outline.open_questions(report):
-        case = _case("undecided", question.said)
+        case = case_of("undecided", question.said)
         matters = question.severity.rank <= policy.fail_on.rank and not policy.allow_undecided
-        _told(case, "error" if matters else "skipped", "could not be judged", "undecided", _words(question))
+        tell(case, "error" if matters else "skipped", "could not be judged", "undecided", _words(question))
         yield case
 
 
-def _told(case: ET.Element, kind: str, message: str, type_: str, words: str) -> None:
+def tell(case: ET.Element, kind: str, message: str, type_: str, words: str) -> None:
+    """Say of a test that it is a failure, an error or was skipped, and why."""
     told = ET.SubElement(case, kind, {"message": xml(message), "type": xml(type_)})
     told.text = xml(words)
 

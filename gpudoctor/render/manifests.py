@@ -21,7 +21,7 @@ def render(report: LintReport, *, width: int, colour: bool, written: bool) -> st
     page = Sheet(width=width, colour=colour)
     page.line((f"gpudoctor {report.tool_version}, rules {report.rules_version}", ""))
     page.line()
-    for label, said in _host(report):
+    for label, said in host(report):
         page.row(label, printable(said, _MOST_WORDS), 2, LABEL_WIDTH)
     for one in report.findings:
         _finding(page, one)
@@ -36,23 +36,24 @@ def render(report: LintReport, *, width: int, colour: bool, written: bool) -> st
         page.line((f"{printable(str(note.place))}: ", "bold"), ("not judged" if note.matters else "note", ""))
         page.paragraph(printable(note.said, _MOST_WORDS), 4)
     page.line()
-    page.paragraph(_sum(report), 0)
+    page.paragraph(closing(report), 0)
     if report.diff:
         page.line()
-        page.paragraph("Changed:" if written else "What can be put right safely (--fix --write does it):", 0)
+        page.paragraph(of_diff(written=written), 0)
         page.line()
         for line in report.diff.splitlines():
             page.line((printable(line, 4000), _style(line)))
     return page.text()
 
 
-def _host(report: LintReport) -> Iterator[tuple[str, str]]:
-    host = report.host
+def host(report: LintReport) -> Iterator[tuple[str, str]]:
+    """Yield for which machine it was judged."""
+    words = report.host
     if report.assumptions:
         yield "ASSUMED", ", ".join(report.assumptions)
-    yield "host", host["kind"]
-    yield "driver", f"{host['driver']}, runs CUDA up to {host['cuda_ceiling']}"
-    yield "cards", f"compute capability {host['cards']}"
+    yield "host", words["kind"]
+    yield "driver", f"{words['driver']}, runs CUDA up to {words['cuda_ceiling']}"
+    yield "cards", f"compute capability {words['cards']}"
 
 
 def _finding(page: Sheet, one: Located) -> None:
@@ -71,7 +72,13 @@ def _titles(finding: Finding) -> list[str]:
     return [fix.title for fix in finding.fixes]
 
 
-def _sum(report: LintReport) -> str:
+def of_diff(*, written: bool) -> str:
+    """Return what stands above the changes."""
+    return "Changed:" if written else "What can be put right safely (--fix --write does it):"
+
+
+def closing(report: LintReport) -> str:
+    """Return the verdict in a sentence."""
     counts = [(severity.value, sum(one.finding.severity is severity for one in report.findings))
               for severity in Severity]
     said = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts if count)

@@ -20,7 +20,7 @@ from gpudoctor.sources.reading import Block, Reader
 from gpudoctor.sources.seen import Input, Note, Seen, Shown, Sighting
 from gpudoctor.sources.suspicious import Suspicious
 from gpudoctor.sources.unwrap import unwrapped
-from gpudoctor.symptoms import LINE_CHARACTERS, anchor_of, match, printable
+from gpudoctor.symptoms import LINE_CHARACTERS, anchor_of, printable, shown
 
 __all__ = ["Input", "Note", "Seen", "Shown", "Sighting", "Stretch", "Suspicious", "scan", "scan_text"]
 
@@ -225,7 +225,7 @@ class _Pass:
             for each in wanted:
                 if each.symptom.id in seen:
                     continue
-                captures = match(each.pattern, piece, each.symptom.captures, begin=low, end=high)
+                captures = shown(each.pattern, piece, each.symptom, begin=low, end=high)
                 if captures is not None:
                     seen.add(each.symptom.id)
                     self._count(each, number, piece, captures)

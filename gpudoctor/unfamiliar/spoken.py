@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor.frozen import frozen
 from gpudoctor.model import SymptomPattern, Tables, Value
 from gpudoctor.unfamiliar.phrases import Named, Phrases
+from gpudoctor.unfamiliar.required import MET, OTHER, held_against
 from gpudoctor.unfamiliar.words import words_of
 
 FARTHEST = 6  # words between a thing and what is said of it
@@ -19,6 +20,8 @@ _BEFORE_NUMBER = frozenset({"error", "code", "returned", "result", "rc", "failed
 _OF_PROCESSES = frozenset({"exit", "exited", "return", "command"})
 _ASKS, _DENIALS = "why", frozenset({"not", "cannot"})
 _OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
+_OF_THIS_KIND = frozenset({_OF_GPUS, "framework"})  # beside them, words of any hardware are of this one
+_CUDA, _CUDA_VERSION = "the start of CUDA", "CUDA version"
 _DIGITS = 6
 _LEAST_NUMBER, _MOST_NUMBER = 2, 1000  # a 1 is any program's; none of the interfaces counts farther
 
@@ -53,12 +56,22 @@ class Speech:
         """Return what a line may mean, the likeliest first; none where it names no thing, or no trouble."""
         words = self._as_statement(words)
         things = list(self._things.named(words))
-        if not any(thing.name == _OF_GPUS for thing in things):
+        if _OF_THIS_KIND.isdisjoint(thing.name for thing in things):
             things = [thing for thing in things if thing.name not in self._of_anything]
         if not things:
             return ()
         by_number = self._by_number(words, things)
-        return (by_number,) if by_number else self._by_words(things, _whole([*self._troubles.named(words)]))
+        if by_number:
+            return (by_number,)
+        troubles = _whole([*self._troubles.named(words)])
+        if asked := held_against(words):  # the words around both versions say no more than these
+            if asked.name == MET:
+                return ()
+            if any(thing.name == _CUDA and thing.end <= asked.end for thing in things):
+                asked = asked._replace(name=OTHER)  # whose CUDA it is, the driver's or a toolkit's, is open
+                things = [thing._replace(name=_CUDA_VERSION) for thing in things if thing.name == _CUDA]
+            troubles = [asked]
+        return self._by_words(things, troubles)
 
     def _as_statement(self, words: Sequence[str]) -> Sequence[str]:
         """Return a question as it would be told: "why cannot PyTorch see" parts the verb from its denial."""

@@ -92,10 +92,10 @@ def test_the_command_that_explains_does_not_hide_the_function() -> None:
     assert run_python(program).stdout == "3\n"
 
 
-def test_the_examples_of_the_readme_work() -> None:
+def test_the_examples_of_the_guide_work() -> None:
     """They are run as they are printed, have three lines each, and name what they found."""
-    readme = (ROOT / "README.md").read_text("utf-8")
-    examples = re.findall(r"```python\n(import gpudoctor\n.*?)```", readme, re.DOTALL)
+    page = (ROOT / "docs" / "guide" / "python.md").read_text("utf-8")
+    examples = re.findall(r"```python\n(import gpudoctor\n.*?)```", page, re.DOTALL)
     assert [len(example.splitlines()) for example in examples] == [3, 3]
     checked, explained = map(run_python, examples)
     assert checked.stdout.startswith("Verdict.")

@@ -145,7 +145,7 @@ def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy:
     (("--tag", f"a:1@sha256:{'0' * 64}"), USAGE, ("is no name for an image",)),
     (("-o", "a\nb"), INPUT, ("the name of the file 'a\\\\nb' holds",)),
     (("--gpudoctor", "../x.whl"), USAGE, ("gpudoctor_cli-",)),
-    (("--compose",), USAGE, ("-o FILE",)),
+    (("--compose",), USAGE, ("-o FILE",)), (("--format", "json"), USAGE, ("the report of --verify",)),
     (("--kubernetes", "-o", "pod.yaml"), USAGE, ("pod.yaml",)),
     (("--assume", "driver=abc"), USAGE, ("driver=abc",)),
     (("-o", "/nowhere/there/Dockerfile"), INPUT, ("no such folder",)),

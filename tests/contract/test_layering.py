@@ -15,7 +15,7 @@ PURE = (
     {"frozen"},
     {"compatible", "exhaustive", "lazily", "model", "schema", "variables"},
     {"facts"},
-    {"toml_lines", "versions"},
+    {"quantities", "toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "image_notes", "pages", "require", "share",
      "symptoms", "unfamiliar"},
     {"candidates", "compare", "consequences", "courses", "editions", "examine", "explanation", "fleet",

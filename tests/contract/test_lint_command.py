@@ -14,7 +14,7 @@ import pytest
 from gpudoctor import codec, ruledb
 from gpudoctor.assume import assumed, lay
 from tests.contract.checkout import run_gpudoctor
-from tests.harness.readme import ROOT
+from tests.harness.pages import ROOT
 from tools.build_schemas import render
 
 Run = subprocess.CompletedProcess[str]

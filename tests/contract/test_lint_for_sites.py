@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 import jsonschema
+import pytest
 
 from tests.contract.checkout import run_python
 from tests.contract.test_lint_command import ANY, BROKEN, FINDINGS, UNDECIDED, USAGE
@@ -48,10 +49,25 @@ def test_what_was_not_judged_is_in_sarif_as_open(tmp_path: Path) -> None:
     assert (one["kind"], one["level"]) == ("open", "none")
 
 
-def test_2_sarif_has_no_place_for_a_diff(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["sarif", "junit"])
+def test_2_a_format_without_a_place_for_a_diff(tmp_path: Path, name: str) -> None:
     (tmp_path / "Dockerfile").write_text(BROKEN)
-    run = lint_below(tmp_path, "Dockerfile", "--format", "sarif", "--fix", "--write")
+    run = lint_below(tmp_path, "Dockerfile", "--format", name, "--fix", "--write")
     assert (run.returncode, (tmp_path / "Dockerfile").read_text()) == (USAGE, BROKEN)
+
+
+@pytest.mark.parametrize(("name", "start"), [
+    ("markdown", "## gpudoctor: 1 error found"), ("html", "<!doctype html>"), ("junit", "<?xml version")])
+def test_the_formats_of_check_are_those_of_lint(tmp_path: Path, name: str, start: str) -> None:
+    """With the exit code of the text; the diff of --fix stands in those that are read by a person."""
+    (tmp_path / "Dockerfile").write_text(BROKEN)
+    fix = () if name == "junit" else ("--fix",)
+    run = lint_below(tmp_path, "Dockerfile", "--format", name, *fix, "-o", "report")
+    said = (tmp_path / "report").read_text()
+    assert (run.returncode, run.stdout, run.stderr) == (FINDINGS, "", "")
+    assert said.startswith(start)
+    assert "pip-nvidia-libs-not-installed [GPD4010]" in said
+    assert ("+++ b/Dockerfile" in said) == (name != "junit")
 
 
 def test_a_job_on_github_is_told_file_and_line(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ import pytest
 
 from tests.contract.checkout import run_gpudoctor
 from tests.harness.fleet import OTHER, USUAL, encoded, machine, report, with_host, write_rack
-from tests.harness.readme import assert_shows
+from tests.harness.pages import assert_shows
 from tools.build_schemas import render
 
 RECORDED = Path(__file__).parents[1] / "gpu" / "recorded"
@@ -73,9 +73,9 @@ def test_the_text(rack: Path, what: str, columns: str, golden: Callable[[str, st
     golden(f"report/{what}-{columns}.txt", done.stdout.replace(str(folder), f"{what}"))
 
 
-def test_the_readme_shows_what_is_printed(rack: Path, monkeypatch: pytest.MonkeyPatch,
+def test_the_guide_shows_what_is_printed(rack: Path, monkeypatch: pytest.MonkeyPatch,
                                           request: pytest.FixtureRequest) -> None:
-    """The example in README.md is this rack."""
+    """The example in the guide is this rack."""
     monkeypatch.setenv("COLUMNS", "100")
     done = run_gpudoctor("report", str(rack)).stdout.replace(str(rack), "reports")
     assert_shows("summary", f"```text\n$ gpudoctor report reports/\n{done}```\n", request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -97,6 +98,16 @@ def test_it_is_built_and_what_is_in_it_is_checked(engine: Engine, folder: Path) 
     assert "/opt/venv/bin/python" in said.report
     assert "gpudoctor: Step 1/" in said.errors
     assert there(engine) == before
+
+
+def test_the_report_in_json(engine: Engine, folder: Path) -> None:
+    """The document of check alone stands on standard output."""
+    ran = subprocess.run(words(folder, "--build-arg", f"BASE={BASE}", "--format", "json"), check=False,
+                         timeout=300, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         env={**os.environ, "DOCKER_HOST": engine.address})
+    document = json.loads(ran.stdout)
+    assert (document["schema"], document["exit_code"], ran.returncode) == (
+        "gpudoctor.report/1", UNDECIDED, UNDECIDED)
 
 
 def test_with_a_name_it_stays(engine: Engine, folder: Path) -> None:

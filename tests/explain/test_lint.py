@@ -9,7 +9,7 @@ import pytest
 from gpudoctor.lint.form import form_problems
 from gpudoctor.lint.logs import log_problems
 from gpudoctor.lint.said import symptom_problems
-from gpudoctor.model import Case, Condition, Fix, Operand, RuleDatabase, Suspect, SymptomPattern
+from gpudoctor.model import Case, Comparison, Condition, Fix, Operand, RuleDatabase, Suspect, SymptomPattern
 from tests.explain.cranes import HOOK, SQUEAK, causes, database
 
 _CASES = (Case(name="torn", expect="match", log="the rope"),
@@ -44,6 +44,8 @@ def test_the_crane_proves_itself() -> None:
     (suspecting(Suspect(cause="hook-missing", weight=5, when=(Condition(
         fact="text.cuda", op="contains", right=Operand(value="11")),))), "is no list"),
     (hook(against=("nothing-known",)), "is against 'nothing-known'"),
+    (hook(holds=(Comparison(left="metre", op="near", right="library"),)), "compares metre by 'near'"),
+    (hook(holds=(Comparison(left="metre", op="below", right="library"),)), "compares {metre}, which not"),
     (hook(gives={"system.os": "library"}), "which is no fact of a text"),
     (hook(gives={"text.os": "metre"}), "neither a hole of a pattern nor"),
     (hook(benign=True, suspects=(Suspect(cause="hook-missing", weight=5),)), "suspects no benign cause"),

@@ -85,6 +85,10 @@ def test_a_phrase_with_a_star_takes_any_ending() -> None:
     ("the NVIDIA driver is gone behind the reboot", "nvml-driver-not-loaded"),
     ("conda moved TensorFlow from GPU to MKL", "people-cpu-build-installed"),
     ("we suspect a failure of SELinux with our GPU", "selinux-refuses-in-words"),
+    ("we are unable to install TensorFlow there", "people-cannot-install"),
+    ("that requirement overwrote nvidia-nccl-cu12", "people-libraries-replaced"),
+    ("the setup is uninstalling my tensorflow-gpu", "people-other-tensorflow-came"),
+    ("this wheel and my JetPack are incompatible", "people-jetpack-does-not-fit"),
 ])
 def test_a_line_is_read_by_what_it_names_and_says_of_it(line: str, symptom: str) -> None:
     """The words are the tables'; the symptom's own wordings are others."""
@@ -103,6 +107,33 @@ def test_other_hardware_is_not_taken_for_a_gpu() -> None:
     """Printers have drivers and cameras are devices."""
     assert read_as("printer driver not found") == []
     assert read_as("camera device is busy") == []
+
+
+@pytest.mark.parametrize(("line", "symptoms"), [
+    ("the engine requires CUDA 12.4 but found 11.8", ["torch-extension-other-cuda"]),
+    ("this program needs CUDA 11.8, you have CUDA 12.4", ["torch-extension-other-cuda"]),
+    ("solver: expected cuDNN 9.1, got 8.9.7", ["tf-cudnn-older-than-build"]),
+    ("solver: expected cuDNN 8.9.7, got 9.1", ["cudnn-version-mismatch"]),
+])
+def test_two_versions_in_a_line_are_compared(line: str, symptoms: list[str]) -> None:
+    """Which one is asked for, and whether the other is older, is what the line says."""
+    assert [one.symptom for one in speech().meanings(words_of(line))] == symptoms
+
+
+@pytest.mark.parametrize("line", [
+    "the engine requires CUDA 12.4 and has CUDA 12.4.1", "it requires 3 files but found 2",
+    "the player requires FFmpeg 6.1 but found 4.4",
+])
+def test_versions_that_agree_or_are_of_other_programs_say_nothing(line: str) -> None:
+    """As far as both are written out."""
+    assert speech().meanings(words_of(line)) == ()
+
+
+def test_what_stands_beside_a_framework_is_of_a_gpu_too() -> None:
+    """Other programs lack instructions of the processor as well: what a framework says is meant."""
+    assert read_as("jaxlib wants AVX2, and this processor does not support it") == [
+        "tf-cpu-lacks-instructions"]
+    assert read_as("the player wants AVX2, and this processor does not support it") == []
 
 
 @pytest.mark.parametrize("line", UNRELATED)

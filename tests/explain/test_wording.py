@@ -51,6 +51,8 @@ def test_a_broken_message_is_found() -> None:
 @pytest.mark.parametrize(("line", "symptom"), [
     ("the error `illegal instruction (core dumped)` comes at once", "process-illegal-instruction-signal"),
     ("Pytorch: No CUDA GPUS are available", "torch-no-gpus"),
+    ("DLL: Error en una rutina de inicializacion de biblioteca de vinculos dinamicos (DLL)",
+     "windows-initialization-failed"),
     ("Why is the GPU not detected by it?", "people-wants-gpu"),
     ("it works fine with Sudo", "people-works-as-root"),
 ])

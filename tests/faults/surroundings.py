@@ -35,6 +35,8 @@ CHANGED_WITH = {
         "container.shared_memory_bytes", "driver.device_nodes", "driver.gpu_nodes", "driver.uvm_node"}),
     "/etc": frozenset({"loader.cache", "loader.files"}),
 }
+# What a run of ours needs of /run: what else a machine keeps there may not fit into the folder that hides it.
+KEEP_SCENE, RESTORE_SCENE = "cp /run/*.cfg /dev/shm/", "cp /dev/shm/*.cfg /run/"
 ADDRESSES = "system.address_space_limit_bytes"
 EPERM, ENOSYS = 1, 38
 OFTEN_UNKNOWN = 14  # so many of the first are also tried as an old kernel has it, which does not know them
@@ -112,8 +114,8 @@ def resources() -> Iterator[Fault]:
               machine=lambda: doctor_machine().adding(files={FAULT_FILE: "toolkit crash 0\n"}),
               lost=PROBES["toolkit"].lost, says="SIGSEGV")
     for place in ("/tmp", "/var", "/run"):
-        back = "cp -a /dev/shm/. /run/ &&" if place == "/run" else ""
-        script = (f"cp -a /run/. /dev/shm/ && mount -t tmpfs -o size=64k full {place} && {back} "
+        kept, back = (KEEP_SCENE, f"{RESTORE_SCENE} &&") if place == "/run" else ("true", "")
+        script = (f"{kept} && mount -t tmpfs -o size=64k full {place} && {back} "
                   f"(cat /dev/zero > {place}/filling 2>/dev/null; true)")
         yield row("too little", "disk space", f"{place} is full", machine=partial(elsewhere, place),
                   before=in_shell(script))
@@ -154,7 +156,7 @@ def places() -> Iterator[Fault]:
     yield row(group, "/tmp", "is read-only", machine=partial(elsewhere, "/tmp"),
               before=in_shell("mount -t tmpfs -o ro none /tmp"))
     yield row(group, "/run", "is empty", before=in_shell(
-        "cp /run/*.cfg /dev/shm/ && mount -t tmpfs none /run && cp /dev/shm/*.cfg /run/"))
+        f"{KEEP_SCENE} && mount -t tmpfs none /run && {RESTORE_SCENE}"))
     yield row(group, "the current folder", "was removed", before=in_shell(
         "mkdir /tmp/gone && cd /tmp/gone && rmdir /tmp/gone"))
     yield row(group, "the current folder", "is full of modules of Python's names", before=in_shell(

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.harness.readme import ROOT
+from tests.harness.pages import ROOT
 
 
 def gather(folder: Path) -> None:

@@ -49,9 +49,10 @@ def test_there_are_programs() -> None:
 
 @pytest.mark.parametrize("folder", sorted(path for path in FOLDER.iterdir() if path.is_dir()),
                          ids=lambda path: path.name)
-def test_each_folder_has_a_page_that_the_readme_names(folder: Path) -> None:
+def test_each_folder_has_a_page_that_the_guide_names(folder: Path) -> None:
     """And the page names every file beside it."""
-    assert f"(integrations/{folder.name}/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guide" / "preflight.md").read_text(encoding="utf-8")
+    assert f"(../../integrations/{folder.name}/README.md)" in guide
     page = (folder / "README.md").read_text(encoding="utf-8")
     files = {path.name for path in folder.iterdir()} - {"README.md"}
     assert [name for name in sorted(files) if name not in page] == []

@@ -123,7 +123,10 @@ def test_a_driver_alone_asks_for_a_card(database: RuleDatabase) -> None:
 @pytest.mark.parametrize(("texts", "glibc"), [
     (("system.distribution=alpine",), "absent"),
     (("system.distribution=ubuntu", "system.distribution_version=22.04"), "2.35"),
-    (("system.distribution_version=13",), "unknown"),
+    (("system.distribution_version=13",), "2.41"),
+    (("system.distribution_version=14",), "unknown"),
+    (("system.distribution=rhel", "system.distribution_version=9.4"), "2.34"),
+    (("system.distribution=ubuntu", "system.distribution_version=22.10"), "unknown"),
     (("system.distribution=ubuntu",), "unknown"),
     (("system.distribution=alpine", "glibc=2.31"), "2.31"),
     (("system.distribution=alpine", "system.glibc=2.31"), "2.31"),

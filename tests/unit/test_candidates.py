@@ -332,6 +332,14 @@ def test_an_image_asks_for_its_driver(database: RuleDatabase) -> None:
     assert (one.rejected_by[0].rule, "525" in one.rejected_by[0].message) == ("GPD2010", True)
 
 
+def test_what_speaks_against_an_image_is_said_whatever_is_not_known_of_it(database: RuleDatabase) -> None:
+    """Of 26.04 nobody says for which cards it is; that it asks for driver 595 is enough."""
+    said = asked(host(database, "cc=8.6", "driver=550.54.14"), database, "torch", image=True)
+    [one] = [one for one in said.candidates if one.image == "nvcr.io/nvidia/pytorch:26.04-py3"]
+    assert [reason.message for reason in one.rejected_by] == [
+        "it asks for driver 595 or newer, here is 550.54.14"]
+
+
 def test_what_no_table_says_of_an_image_is_told_by_the_rule_that_would_judge_it(
         database: RuleDatabase) -> None:
     """And not by the rule about old drivers, whatever it is that is not known."""

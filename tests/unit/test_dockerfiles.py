@@ -109,6 +109,18 @@ def test_for_a_jetson_board_nothing_is_written(base: str, database: RuleDatabase
     assert nothing.unmet[0].message.startswith("this is a Jetson board (L4T 36.4.3, JetPack 6.2")
 
 
+def test_for_jetpack_7_recommend_and_dockerfile_do_not_contradict_one_another(database: RuleDatabase) -> None:
+    """It was refused as having no image, while recommend offered the wheels of servers."""
+    thor = host(database, "cc=11.0", "driver=580.95.05", system__jetson="38.4.0",
+                system__architecture="aarch64")
+    nothing = choose(thor, database, Wanted(frameworks=("torch",)))
+    assert isinstance(nothing, Nothing)
+    [why] = [one.message for one in nothing.unmet]
+    assert "it takes wheels built for servers; a container is started there with --runtime nvidia" in why
+    assert why.endswith("next: gpudoctor recommend, which names what to install on it")
+    assert "no image" not in why
+
+
 @pytest.mark.parametrize("base", ["python-slim", "cuda"])
 def test_why_nothing_is_for_another_architecture(base: str, database: RuleDatabase) -> None:
     """On an ARM server; --base cuda gave no reason at all."""

@@ -32,7 +32,7 @@ def test_months_and_images_agree(tables: Tables) -> None:
 
 
 def test_a_month_asks_for_no_driver_that_its_cuda_does_not_run_on(tables: Tables) -> None:
-    """The notes of 25.08 name 575 for CUDA 13.0."""
+    """The notes of 25.08 name 575 for CUDA 13.0: that one is not taken."""
     least = {int(str(row["cuda"]).partition(".")[0]): str(row["driver"])
              for row in reversed(tables["driver_branches"].rows)}
     wrong = [row["release"] for row in tables["ngc_releases"].rows if "driver" in row
@@ -51,6 +51,18 @@ def test_a_month_is_enough(tables: Tables) -> None:
     found = noted(f"{OWN}pytorch", "24.10-py3", tables)
     assert (found["cuda"], found["driver"], found["oldest_card"]) == ("12.6.2", "560", "6.0")
     assert "python" not in found
+
+
+def test_a_month_without_notes_asks_for_the_driver_of_its_cuda(tables: Tables) -> None:
+    """Of 26.04 nobody names the driver of PyTorch's image; the list of Triton's images has one."""
+    found = noted(f"{OWN}pytorch", "26.04-py3", tables)
+    assert (found["framework"], found["cuda"], found["driver"]) == ("2.12.0a0", "13.2", "595")
+    assert found["read_from"] == f"{OWN}cuda-dl-base and {OWN}tritonserver"
+
+
+def test_a_month_of_which_two_sources_differ_says_nothing(tables: Tables) -> None:
+    """The notes of MXNet 24.06 name CUDA 12.4.1, the list of Triton's images 12.5.0."""
+    assert noted(f"{OWN}pytorch", "24.06-py3", tables) == {}
 
 
 def test_the_image_counts_where_both_speak(tables: Tables) -> None:

@@ -122,14 +122,6 @@ def test_environments_of_hatch() -> None:
         ("group hatch gpu", ["torch==2.6.0", "jax"]), ("group hatch docs", [])]
 
 
-@pytest.mark.parametrize("text", ["[workspace]\n[dependencies]\npytorch = '*'\n",
-                                  "[project]\nchannels = ['conda-forge']\n[pypi-dependencies]\ntorch = '*'\n",
-                                  "[tool.pixi.feature.gpu.dependencies]\npytorch = '*'\n"])
-def test_what_pixi_is_asked_for_is_open_and_not_fine(text: str) -> None:
-    """A pixi.toml was read as a pyproject.toml without dependencies, and found sound."""
-    assert [one.of_framework for one in only("pixi.toml", text).unread] == [True]
-
-
 @pytest.mark.parametrize("text", [
     "FROM a\n", "# x\n\nARG A=1\n  FROM --platform=linux/amd64 a:1 AS b\n", "\ufefffrom ${A}\r\nRUN x\n",
     "# x\r\n\r\nFROM a@sha256:0"])

@@ -115,7 +115,7 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         ("driver=550.54.14", "cc=8.6")),
     "image of NVIDIA of a month for a newer driver": (
         docker("FROM nvcr.io/nvidia/pytorch:24.10-py3"), "image-asks-newer-driver",
-        "nvcr.io/nvidia/pytorch:24.10-py3", docker("FROM nvcr.io/nvidia/pytorch:24.06-py3"),
+        "nvcr.io/nvidia/pytorch:24.10-py3", docker("FROM nvcr.io/nvidia/pytorch:24.05-py3"),
         ("driver=550.54.14", "cc=8.6")),
     "image of NVIDIA on a system at its end": (
         docker("FROM nvcr.io/nvidia/tensorflow:21.06-tf2-py3"), "image-at-its-end",
@@ -198,6 +198,11 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         "nvidia/cuda:12.4.1-cudnn9-runtime-ubuntu22.04", docker(CUDA_12), ()),
     "a tag at its end": (
         docker("FROM python:3.8-slim"), "image-at-its-end", "python:3.8-slim", docker(SLIM), ()),
+    "a Python that has ended this year": (
+        docker("FROM python:3.10-slim"), "image-at-its-end", "python:3.10-slim", docker(SLIM), ()),
+    "a CUDA on a distribution at its end": (
+        docker("FROM nvidia/cuda:11.8.0-base-centos7"), "image-at-its-end",
+        "nvidia/cuda:11.8.0-base-centos7", docker("FROM nvidia/cuda:11.8.0-base-rockylinux8"), ()),
     "a release that does not exist": (
         {"pyproject.toml": '[project]\ndependencies = [\n  "torch==2.4.7",\n]\n'}, "release-not-published",
         "torch==2.4.7", {"pyproject.toml": '[project]\ndependencies = [\n  "torch==2.4.1",\n]\n'}, ()),

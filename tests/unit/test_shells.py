@@ -7,6 +7,8 @@ language (about_Quoting_Rules: in single quotes everything stands for itself, tw
 tokenizer takes four other characters for the same quote). On 2026-11-23 the grammar of pypi:tree-sitter-
 powershell==0.26.4 read each value below, and 3000 put together of them, as one such string and nothing
 beside it. What Docker makes of a line is held against the rules of its reference.
+On 2026-11-24 pypi:jupyter-client started a kernel (pypi:ipykernel) with a kernel.json of these lines: it had
+each hostile value below, and not the variable to be unset.
 """
 
 from __future__ import annotations
@@ -97,6 +99,20 @@ def test_reading_twice_is_reading_once(shell: str, tmp_path: Path) -> None:
     """Lines name whole values, never what was there before."""
     text = lines({"GPUDOCTOR_A": "/a:/b", "GPUDOCTOR_B": None}, "fish" if shell == "fish" else "sh")
     assert asked(shell, text + text, tmp_path) == ["/a:/b", ""]
+
+
+@pytest.mark.parametrize("words", [["dash"], ["bash"], ["bash", "--posix"], ["zsh", "-f"]])
+@pytest.mark.parametrize("target", ["sh", "conda"])
+def test_a_script_that_ends_at_a_mistake_reads_them(words: list[str], target: str, tmp_path: Path) -> None:
+    """`set -eu`, a file that is sourced (as conda does it), and what was never set is unset, too."""
+    variables: dict[str, str | None] = {f"GPUDOCTOR_{at}": value for at, value in enumerate(HOSTILE)}
+    text = lines({**variables, "GPUDOCTOR_GONE": None, "GPUDOCTOR_NEVER": None}, target)
+    (tmp_path / "lines").write_bytes(text.encode())
+    run = subprocess.run([need(words[0]), *words[1:], "-c", "set -eu\n. ./lines\nexec env -0"], cwd=tmp_path,
+                         env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "GPUDOCTOR_GONE": "x"},
+                         check=True, capture_output=True, timeout=60)
+    found = dict(entry.split("=", 1) for entry in run.stdout.decode().split("\0") if "=" in entry)
+    assert {name: value for name, value in found.items() if name.startswith("GPUDOCTOR_")} == variables
 
 
 def test_unset_is_no_empty_value(tmp_path: Path) -> None:

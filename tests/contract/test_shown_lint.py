@@ -1,4 +1,4 @@
-"""README.md shows what is found in a Dockerfile, in the words that the command prints today."""
+"""The guide shows what is found in a Dockerfile, in the words that the command prints today."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.readme import ROOT, assert_shows
+from tests.harness.pages import ROOT, assert_shows
 
 DOCKERFILE = """\
 FROM nvidia/cuda:12.4.1-cudnn9-runtime-ubuntu22.04
@@ -28,6 +28,6 @@ def printed(folder: Path) -> str:
     return f"```text\n$ gpudoctor {' '.join(WORDS)}\n{run.stdout}```\n"
 
 
-def test_the_readme_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_guide_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """`--update-golden` writes it anew."""
     assert_shows("lint", printed(tmp_path), request)

@@ -1,4 +1,4 @@
-"""The help texts that README.md shows are those that the command prints."""
+"""The help texts that the guide shows are those that the command prints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from tests.contract.checkout import ROOT, run_gpudoctor
+from tests.contract.checkout import run_gpudoctor
+from tests.harness.pages import PAGES
 
 COLUMNS = 80
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -36,18 +37,17 @@ def lines_of(text: str) -> list[str]:
 
 
 def help_texts() -> list[Shown]:
-    """Return the calls of `gpudoctor ... --help` in README.md; none if there is no README.md."""
-    readme = ROOT / "README.md"
-    page = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-    return [shown for shown in shown_commands(page) if re.fullmatch(r"gpudoctor( .*)? --help", shown.command)]
+    """Return the calls of `gpudoctor ... --help` in README.md and the guide."""
+    shown = [one for page in PAGES for one in shown_commands(page.read_text("utf-8"))]
+    return [one for one in shown if re.fullmatch(r"gpudoctor( .*)? --help", one.command)]
 
 
-def test_readme_shows_the_help_text_of_check() -> None:
+def test_the_guide_shows_the_help_text_of_check() -> None:
     """Without one there would be nothing to hold against the command."""
     assert "gpudoctor check --help" in {shown.command for shown in help_texts()}
 
 
-def test_help_texts_in_the_readme_are_the_real_ones() -> None:
+def test_help_texts_in_the_guide_are_the_real_ones() -> None:
     """Line by line, at 80 columns, without colour."""
     plain = {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb"}
     for shown in help_texts():

@@ -1,4 +1,4 @@
-"""README.md shows a recommendation and a Dockerfile, in the words that the commands print today."""
+"""The guide shows a recommendation and a Dockerfile, in the words that the commands print today."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from gpudoctor import codec, ruledb
 from gpudoctor.assume import assumed, lay, parse_assumption
-from tests.harness.readme import ROOT, assert_shows
+from tests.harness.pages import ROOT, assert_shows
 
 MACHINE = ("cc=8.9", "driver=535.104.05", "gpu.name=NVIDIA L4")
 RECORDED = ("--from", "machine.json")
@@ -30,13 +30,13 @@ def printed(folder: Path, language: str, *words: str) -> str:
     return f"```{language}\n{prompt} gpudoctor {' '.join(words)}\n{run.stdout}```\n"
 
 
-def test_the_readme_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_guide_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """`--update-golden` writes it anew."""
     words = ("recommend", *RECORDED, "--framework", "torch", "--may-change", "driver")
     assert_shows("recommendation", printed(tmp_path, "text", *words), request)
 
 
-def test_the_readme_shows_what_is_written(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_guide_shows_what_is_written(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """`--update-golden` writes it anew."""
     words = ("dockerfile", *RECORDED, "--framework", "tensorflow")
     assert_shows("dockerfile", printed(tmp_path, "dockerfile", *words), request)

@@ -1,4 +1,4 @@
-"""README.md shows an explanation, in the words that the command prints today."""
+"""The guide shows an explanation, in the words that the command prints today."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.readme import ROOT, assert_shows
+from tests.harness.pages import ROOT, assert_shows
 
 LOG = """\
 NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.
@@ -26,6 +26,6 @@ def printed(folder: Path) -> str:
     return f"```text\n$ tail -3 train.log\n{LOG}$ gpudoctor explain train.log\n{run.stdout}```\n"
 
 
-def test_the_readme_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_guide_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """`--update-golden` writes it anew."""
     assert_shows("explanation", printed(tmp_path), request)

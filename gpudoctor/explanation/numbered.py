@@ -1,0 +1,35 @@
+"""Numbers of CUDA's errors, in whatever words a program puts around them, become the errors' names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpudoctor.explanation.answers import Answered
+from gpudoctor.model import Tables
+
+_OF_CUDA = re.compile(r"cuda|\bcu[A-Z]\w{3,40}\b")
+_NUMBER = re.compile(
+    r"(?<!exit )(?<!return )\b(?:error|err|code|failure|failed|returned|status|result)\b"
+    r"[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}"
+    r"(?P<number>\d{2,3})(?![\d.%]|,\d| ?[KMGT]i?B)", re.IGNORECASE)
+_LONGEST, _MOST = 2000, 20
+
+
+def named(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
+    """Yield a line with the name of each error of CUDA that a line gives by its number."""
+    names = _names(tables)
+    found: set[str] = set()
+    for number, line in enumerate(lines, start=1):
+        if not _OF_CUDA.search(line[:_LONGEST]) and "CUDA" not in line[:_LONGEST]:
+            continue
+        for error in _NUMBER.finditer(line[:_LONGEST]):
+            name = names.get(int(error["number"]))
+            if name is not None and name not in found and len(found) < _MOST:
+                found.add(name)
+                yield Answered(text=name, line=number)
+
+
+def _names(tables: Tables) -> Mapping[int, str]:
+    rows = tables["cuda_errors"].rows if "cuda_errors" in tables else ()
+    return {code: str(row["name"]) for row in reversed(rows) if isinstance(code := row["code"], int)}
