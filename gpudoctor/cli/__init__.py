@@ -12,7 +12,7 @@ import sys
 from typing import NoReturn
 
 from gpudoctor import __version__
-from gpudoctor.cli.memory import NO_MEMORY, is_out_of_memory, say_nothing_of_memory
+from gpudoctor.cli.memory import NO_MEMORY, hold_back_what_is_ignored, is_out_of_memory, say_what_was_ignored
 from gpudoctor.cli.streams import Closed, forget_output
 
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
@@ -29,7 +29,7 @@ def main() -> NoReturn:
     back at once. Both together took a fifth of the time of a check.
     """
     gc.disable()
-    sys.unraisablehook = say_nothing_of_memory
+    hold_back_what_is_ignored()
     try:
         code = run()
     except KeyboardInterrupt:  # also while something else is being described
@@ -39,6 +39,7 @@ def main() -> NoReturn:
         _spare_memory.clear()
         print(f"gpudoctor: {NO_MEMORY}", file=sys.stderr)
         code = EXIT_BUG
+    say_what_was_ignored()
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 NO_MEMORY = ("was given too little memory; raise its limit (ulimit -v, ulimit -d, the container's), "
              "or end what takes it")
 _ENOUGH_BYTES = 16 << 20
+_held_back: deque[UnraisableHookArgs] = deque(maxlen=8)  # each keeps its frames alive
 
 
 def is_out_of_memory() -> bool:
@@ -21,7 +23,18 @@ def is_out_of_memory() -> bool:
         return True
 
 
-def say_nothing_of_memory(unraisable: UnraisableHookArgs) -> None:
-    """Leave out that tidying up wanted memory too: the one line that follows says it."""
-    if unraisable.exc_type is not MemoryError:
-        sys.__unraisablehook__(unraisable)
+def hold_back_what_is_ignored() -> None:
+    """Keep what Python would say of errors it ignores: without memory that would come before our one line.
+
+    The hook is a method written in C, since one written in Python wants memory for its own call.
+    """
+    sys.unraisablehook = _held_back.append
+
+
+def say_what_was_ignored() -> None:
+    """Say what was held back, except that tidying up wanted memory too."""
+    sys.unraisablehook = sys.__unraisablehook__
+    while _held_back:
+        ignored = _held_back.popleft()
+        if not issubclass(ignored.exc_type, MemoryError):
+            sys.__unraisablehook__(ignored)

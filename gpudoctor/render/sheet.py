@@ -78,7 +78,7 @@ def wrap(text: str, width: int) -> list[str]:
             lines.append(word)
         else:
             lines.extend(_chopped(word, width))
-    return [line.rstrip() for line in lines if line]
+    return [line for line in map(str.rstrip, lines) if line]
 
 
 def _cells(text: str) -> int:

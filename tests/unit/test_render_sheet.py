@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
@@ -15,6 +15,7 @@ TEXTS = st.text(LETTERS, max_size=200)
 
 
 @given(TEXTS.map(printable), st.integers(2, 60))
+@example("000000 ", 2)
 def test_lines_break_where_rich_breaks_them(text: str, width: int) -> None:
     """For any text that can be printed, scripts with wide characters included."""
     console = Console(width=width)
