@@ -40,7 +40,7 @@ tables: test-environment  ## write the generated tables again from the published
 matrix: test-environment  ## write docs/matrix again from the rules (minutes); ARGS=--check compares
 	@$(RUN) -m tools.sweep $(ARGS)
 
-site: test-environment  ## build the documentation site into site/; it needs no server to be read
+site: test-environment  ## build the documentation site into site/; to search it: python3 -m http.server -d site
 	@$(RUN) -m tools.site_pages
 	@$(RUN) -m mkdocs build --strict  # not --quiet: it would not count warnings
 

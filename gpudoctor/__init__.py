@@ -9,12 +9,15 @@
 
 __version__ = "0.1.0"
 
+__all__ = ["Certainty", "Evidence", "Finding", "Remedy", "Report", "Severity", "Undecided", "Verdict",
+           "__version__", "check", "explain"]
+
 TYPE_CHECKING = False  # as in `typing`, which would take long to import
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
-    from gpudoctor.model import Report
+    from gpudoctor.model import Certainty, Evidence, Finding, Remedy, Report, Severity, Undecided, Verdict
 
 
 def check(python: "str | None" = None, *, depth: "Literal['static', 'import', 'smoke']" = "smoke",
@@ -42,3 +45,17 @@ def explain(text: "str | bytes", *, fail_on: "Literal['error', 'warning', 'info'
     from gpudoctor import api
 
     return api.explain(text, fail_on)
+
+
+def __getattr__(name: str) -> object:
+    """Import a type of a report when it is first asked for: `import gpudoctor` alone stays cheap."""
+    if name not in __all__:
+        raise AttributeError(f"module 'gpudoctor' has no attribute '{name}'")
+    from gpudoctor import model
+
+    return getattr(model, name)
+
+
+def __dir__() -> "list[str]":
+    """Name what is public, whether it was imported yet or not."""
+    return [*__all__, *(name for name in globals() if name not in __all__)]

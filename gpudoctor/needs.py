@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from gpudoctor import derive, ruledb, versions
@@ -13,6 +13,7 @@ from gpudoctor.examine import Policy, every_finding, examine
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Known, Report, RuleDatabase, Scope, Severity, Snapshot, Unknown
 
+KEYWORDS = ("count", "memory", "capability", "framework")
 _HOST = "host"
 _EACH = " x "  # between a card and a framework
 
@@ -27,9 +28,19 @@ class Need:
     framework: Requirement | None
 
 
+def as_written(arguments: Sequence[object], keywords: Mapping[str, object]) -> Need:
+    """Return the need that a call's arguments state; raise ValueError for what means nothing."""
+    unknown = [name for name in keywords if name not in KEYWORDS]
+    if unknown:
+        raise ValueError(f"{unknown[0]}: it takes {', '.join(KEYWORDS)}")
+    if len(arguments) > 1 or arguments and "count" in keywords:
+        raise ValueError("only the count can stand without its name")
+    return need(*arguments, **keywords)  # type: ignore[arg-type]  # need() looks at each value itself
+
+
 def need(count: int = 1, *, memory: str | None = None, capability: str | float | None = None,
          framework: str | None = None) -> Need:
-    """Return the need; raise ValueError or TypeError for what means nothing."""
+    """Return the need; raise ValueError for what means nothing."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ValueError(f"count={count!r}: a number of GPUs, 1 or more")
     if capability is not None and not _is_version(str(capability)):
@@ -40,7 +51,7 @@ def need(count: int = 1, *, memory: str | None = None, capability: str | float |
         raise ValueError(f"framework={framework!r}: one of {known}, as in \"torch>=2.6\"")
     size = None if memory is None else _requirement(f"gpu.memory>={memory}")
     if memory is not None and size is None:
-        raise ValueError(f"memory={memory!r}: a size, such as \"40GiB\"")
+        raise ValueError(f"memory={memory!r}: a size with its unit, such as \"40GiB\"")
     return Need(count=count, memory=size, framework=named,
                 capability=None if capability is None else str(capability))
 

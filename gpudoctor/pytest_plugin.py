@@ -68,8 +68,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         why = _refused(marker) or _unmet(marker, item.config)
         if why and (item.config.getoption("--require-gpu") or why.startswith(_WRONG)):
             pytest.fail(why, pytrace=False)
-        if why:
-            pytest.skip(why)
+        if why:  # pytest's own mark, which skips next, names the test as the place, where this would name itself
+            item.add_marker(pytest.mark.skip(reason=why))
+            return
 
 
 def _refused(marker: pytest.Mark) -> str:
@@ -77,8 +78,8 @@ def _refused(marker: pytest.Mark) -> str:
     from gpudoctor import needs
 
     try:
-        needs.need(*marker.args, **marker.kwargs)
-    except (TypeError, ValueError) as error:
+        needs.as_written(marker.args, marker.kwargs)
+    except ValueError as error:
         return f"{_WRONG}{error}"
     return ""
 
@@ -87,7 +88,7 @@ def _unmet(marker: pytest.Mark, config: pytest.Config) -> str:
     """Return why the machine does not serve the test, "" where it does."""
     from gpudoctor import needs
 
-    why = needs.unmet(needs.need(*marker.args, **marker.kwargs), _machine(config))
+    why = needs.unmet(needs.as_written(marker.args, marker.kwargs), _machine(config))
     return f"needs a GPU: {why}" if why else ""
 
 

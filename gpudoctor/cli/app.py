@@ -25,6 +25,9 @@ _COMMANDS: Mapping[str, Callable[..., None]] = {
     "recommend": recommend.recommend, "dockerfile": dockerfile.dockerfile, "lint": lint.lint,
     "fix": fix.fix, "env": env.env, "report": report.report,
 }
+_PURPOSE = "Find out why a framework does not use the GPU, and what to do about it."
+_CODES = ("Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 undecided, 4 an input cannot be used, "
+          "5 gpudoctor failed. Each command has --help with an example.")
 # what stands behind the command to run belongs to that command
 _SETTINGS: Mapping[str, dict[str, bool]] = {"run": {"allow_interspersed_args": False}}
 
@@ -34,7 +37,7 @@ def application(words: Sequence[str]) -> typer.Typer:
     app = typer.Typer(
         name="gpudoctor", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False,
         rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
-        help="Find out why a framework does not use the GPU, and what to do about it.")
+        help=f"{_PURPOSE}\n\nExample: gpudoctor check", epilog=_CODES)
     app.callback()(options)
     first = words[0] if words else ""
     for name, function in _COMMANDS.items():

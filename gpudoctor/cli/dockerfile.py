@@ -64,7 +64,9 @@ def dockerfile(
     rules: Annotated[str | None, typer.Option(
         metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
 ) -> None:
-    """Write the Dockerfile for this machine: what recommend offers, and a look at the GPU before it starts.
+    """Write the Dockerfile that will run on this machine.
+
+    It holds what recommend offers, and a look at the GPU before the program starts.
 
     Exit code 0 if it is written, 1 if nothing fits; with --verify that of the check.
 

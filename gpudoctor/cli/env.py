@@ -46,7 +46,9 @@ def env(
     assume: parameters.Assume = None,
     rules: parameters.Rules = None,
 ) -> None:
-    """Print the export lines alone that repair this shell; what they do not cure is said on standard error.
+    """Print the export lines alone that repair this shell.
+
+    What they do not cure is said on standard error.
 
     Example: eval "$(gpudoctor env)"
     """

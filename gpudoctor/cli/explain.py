@@ -26,7 +26,9 @@ def explain(
     rules: Annotated[str | None, typer.Option(
         metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
 ) -> None:
-    """Name the cause of an error message, a log or a bug report, and print fixes.
+    """Name the cause of a message, a log or a bug report.
+
+    With what to do about it and, where the text alone cannot decide, the command that does.
 
     Example: gpudoctor explain train.log
     """

@@ -39,12 +39,12 @@ def lint(
         metavar="SECONDS", min=0.1, max=3600, help="Limit of each probe of this machine.")] = 20.0,
     rules: parameters.Rules = None,
 ) -> None:
-    """Find what in files would keep a framework off the GPU, before anything is built.
+    """Find what keeps a Dockerfile or requirements off the GPU.
 
-    They are judged for this machine where its GPU works, else for one that runs everything. (The rules
+    Before anything is built. They are judged for this machine where its GPU works, else for one that runs everything. (The rules
     themselves are proven by `gpudoctor rules lint`.)
 
-    Example: gpudoctor lint Dockerfile requirements.txt --assume driver=550.54.14
+    Example: gpudoctor lint Dockerfile --assume driver=550.54.14
     """
     from gpudoctor.cli import linting
 

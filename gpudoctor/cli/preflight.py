@@ -31,7 +31,7 @@ def preflight(
     assume: parameters.Assume = None,
     rules: parameters.Rules = None,
 ) -> None:
-    """Check before a job starts: run every framework, and fail on warnings too.
+    """Check before a job: run every framework, fail on warnings too.
 
     Printed for where it runs: on GitHub annotations and the job's summary; on GitLab and Jenkins text, and
     gpudoctor-preflight.xml in JUnit's form in the current folder; elsewhere text. --format or --output print

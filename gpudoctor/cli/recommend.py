@@ -35,9 +35,9 @@ def recommend(
     rules: Annotated[str | None, typer.Option(
         metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
 ) -> None:
-    """Say what to install here: the newest releases that fit, and why others do not.
+    """Say what to install here, and why nothing newer.
 
-    Exit code 0 if something fits, 1 if nothing does.
+    The newest releases that no rule objects to, as commands to copy. Exit code 0 if something fits, 1 if nothing does.
 
     Example: gpudoctor recommend --framework tensorflow
     """

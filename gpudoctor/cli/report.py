@@ -36,9 +36,9 @@ def report(
     allow_undecided: parameters.AllowUndecided = False,
     rules: parameters.Rules = None,
 ) -> None:
-    """Add up many machines: verdicts, causes by number, and what sets some apart from their peers.
+    """Add up many machines, and name the odd ones.
 
-    A machine is called by its file. Peers are machines with the same models of cards.
+    Verdicts, causes by number, and what sets some apart. A machine is called by its file. Peers are machines with the same models of cards.
 
     Example: gpudoctor report reports/
     """

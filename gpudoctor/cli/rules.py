@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gpudoctor.model import Rule, RuleDatabase
 
 app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None,
-                  help="List, show, compare, extend and prove the rules.")
+                  help="List, show, compare, extend and prove the rules.\n\n"
+                       "Example: gpudoctor rules show GPD2010")
 Folder = Annotated[str | None, typer.Option(
     "--rules", metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")]
 
@@ -96,7 +97,7 @@ def table(name: Annotated[str, typer.Argument(help="A table's name; without a ma
           format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
     """Print a reference table, or some of its rows.
 
-    Example: gpudoctor rules table torch --where cc=7.0 --where platform=linux_x86_64
+    Example: gpudoctor rules table torch --where cc=7.0 --format json
     """
     from gpudoctor.cli import rows
 
@@ -115,7 +116,9 @@ def new(family: Annotated[str, typer.Argument(help="The folder of pages it belon
         slug: Annotated[str, typer.Argument(help="What the cause is called: driver-too-old.")],
         rules: Annotated[str, typer.Option(
             "--rules", metavar="DIR", help="The folder of rule pages that gets it.")] = "rules") -> None:
-    """Begin a rule page: the family's next free id, and all that the linter asks for, to be filled in.
+    """Begin a rule page with the family's next free id.
+
+    It holds all that the linter asks for, to be filled in.
 
     Example: gpudoctor rules new driver driver-too-old --rules rules/
     """

@@ -15,9 +15,9 @@ def run(
     rules: Annotated[str | None, typer.Option(
         metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")] = None,
 ) -> None:
-    """Run a command and, if it failed or fell back to the CPU, explain why on standard error.
+    """Run a command, and explain it if it failed or used the CPU.
 
-    The exit code is that of the command.
+    The explanation stands on standard error. The exit code is that of the command.
 
     Example: gpudoctor run -- python train.py
     """

@@ -17,8 +17,9 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _FORM = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.-]*)\s*((?:>=|<=|==|!=|~=|>|<).+)?\s*\Z")
-_SIZE = re.compile(r"(>=|<=|==|>|<)\s*(\d+(?:\.\d+)?)\s*(GiB|GB|MiB|MB)?\Z")
+_BOUND = re.compile(r"(>=|<=|==|>|<)\s*(\d+(?:\.\d+)?)\s*(GiB|GB|MiB|MB)?\Z")
 _UNITS = {"GiB": 1 << 30, "GB": 10**9, "MiB": 1 << 20, "MB": 10**6, None: 1}
+_CARDS, _MEMORY = "gpu", "gpu.memory"
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
 _AT_LEAST_ONE = ">=1"
@@ -42,14 +43,22 @@ def parse(text: str) -> Requirement:
     """Return the requirement in `text`; raise `RequirementError`."""
     match = _FORM.match(text)
     subject, bound = (match[1], (match[2] or "").strip()) if match else ("", "")
-    if subject.startswith("gpu"):
-        sound = subject in ("gpu", "gpu.memory") and bool(_SIZE.match(bound or _AT_LEAST_ONE))
+    if subject == _CARDS:
+        sound = _unit(bound or _AT_LEAST_ONE) == ""
+    elif subject == _MEMORY:
+        sound = bool(_unit(bound))  # a size without one would be bytes, which every card has
     else:
         sound = subject in FRAMEWORKS and _is_specifier(bound)
     if not sound:
         raise RequirementError(f"--require {text!r}: write gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 "
                                f"({', '.join(FRAMEWORKS)})")
     return Requirement(text=text.strip(), subject=subject, bound=bound)
+
+
+def _unit(bound: str) -> str | None:
+    """Return the unit of a bound on a number, "" where it has none, and None for what is no bound."""
+    match = _BOUND.match(bound)
+    return None if match is None else match[3] or ""
 
 
 def _is_specifier(bound: str) -> bool:
@@ -78,7 +87,7 @@ def together(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
 
 def _in_common(*bounds: str) -> bool:
     """Say whether a whole number of 0 or more is within all bounds; at one next to a bound it would be."""
-    sizes = [float(match[2]) * _UNITS[match[3]] for match in map(_SIZE.match, bounds) if match is not None]
+    sizes = [float(match[2]) * _UNITS[match[3]] for match in map(_BOUND.match, bounds) if match is not None]
     near = {int(size) + step for size in sizes for step in (-1, 0, 1)}
     return any(number >= 0 and all(_within_bound(bound, Known(value=number, source=_SOURCE)) is True
                                    for bound in bounds) for number in near)
@@ -145,10 +154,10 @@ def _unmet(view: View, snapshot: Snapshot) -> Fact:
 
 
 def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | Unknown:
-    if requirement.subject == "gpu":
+    if requirement.subject == _CARDS:
         return _within_bound(requirement.bound or _AT_LEAST_ONE, _gpu_count(view))
-    if requirement.subject == "gpu.memory":
-        return _every_card(requirement.bound or _AT_LEAST_ONE, view, snapshot)
+    if requirement.subject == _MEMORY:
+        return _every_card(requirement.bound, view, snapshot)
     if isinstance(snapshot.frameworks, Unknown):
         return snapshot.frameworks
     for framework in snapshot.frameworks:
@@ -170,7 +179,7 @@ def _gpu_count(view: View) -> Fact:
 
 
 def _within_bound(bound: str, fact: Fact) -> bool | Unknown:
-    match = _SIZE.match(bound)
+    match = _BOUND.match(bound)
     assert match is not None
     if isinstance(fact, Absent):
         return False

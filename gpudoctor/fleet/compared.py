@@ -52,6 +52,15 @@ COMPARED: Mapping[Scope, tuple[str, ...]] = {
     for scope in (Scope.HOST, Scope.GPU, Scope.FRAMEWORK)}
 
 
+_ORDER = {name: place for place, name in enumerate((
+    "cards", "frameworks", *COMPARED[Scope.HOST], *COMPARED[Scope.GPU], *COMPARED[Scope.FRAMEWORK]))}
+
+
+def place(fact: str) -> tuple[int, str]:
+    """Return where a fact stands in the order of the catalogue: a driver before what follows from it."""
+    return _ORDER.get(fact.rpartition(": ")[2], len(_ORDER)), fact
+
+
 def held(snapshot: Snapshot) -> dict[str, Held]:
     """Return what is known of a machine and compared, by what it is called in a summary."""
     found = dict(_facts(snapshot.host, COMPARED[Scope.HOST]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from gpudoctor.fleet.compared import NOT_THERE, Held
+from gpudoctor.fleet.compared import NOT_THERE, Held, place
 from gpudoctor.fleet.machine import CARDS_UNKNOWN, NO_MACHINE
 from gpudoctor.fleet.summary import Peers
 from gpudoctor.fleet.tally import Count, Tally
@@ -58,7 +58,8 @@ def compared(key: str, peers: Peers) -> Compared:
     usual: dict[str, tuple[Held, Count]] = {}
     divided: list[tuple[str, Tally[Held]]] = []
     varied: list[str] = []
-    for fact, tally in sorted(peers.facts.items()) if key not in NO_PEERS else ():
+    for fact in sorted(peers.facts, key=place) if key not in NO_PEERS else ():
+        tally = peers.facts[fact]
         value, most = tally.ranked()[0] if tally.counts else (NOT_THERE, Count())
         if tally.total < LEAST_PEERS:
             continue
@@ -82,7 +83,7 @@ def _apart(peers: Peers, usual: Mapping[str, tuple[Held, Count]]) -> list[Apart]
                     fact=fact, value=other, usual=value, usual_number=most.number, of=tally.total))
     usually = Counter(name for _, most in usual.values() for name in most.names)
     apart = [Apart(number=count.number, names=count.names, typical=_typical(differences, usual, usually),
-                   differences=sorted(differences, key=lambda one: (-one.usual_number, one.fact)))
+                   differences=sorted(differences, key=lambda one: (-one.usual_number, place(one.fact))))
              for count, differences in together.values()]
     return sorted(apart, key=lambda one: (one.number, -len(one.differences), *one.names))
 

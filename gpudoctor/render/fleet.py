@@ -108,8 +108,10 @@ def sections(summary: Summary, folder: str = "") -> Iterator[Section]:
     questions = _together(summary.open, short)
     if questions:
         yield _section("COULD NOT BE JUDGED", questions)
-    for key, peers in sorted(summary.peers.items(), key=lambda item: (-item[1].all.number, item[0])):
+    kinds = sorted(summary.peers.items(), key=lambda item: (-item[1].all.number, item[0]))
+    for key, peers in kinds:
         yield from _peers(key, peers, short)
+    yield from _few(kinds, short)
     if summary.peers_beyond:
         yield Section(title="FURTHER CARDS", lines=(), note=(
             f"{counted_words(summary.peers_beyond, 'machine')} with yet other cards were not compared"))
@@ -150,6 +152,16 @@ def _peers(key: str, peers: Peers, short: Callable[[str], str]) -> Iterator[Sect
             (str(count.number), printable(f"{words(value)}  ({_named(count, short)})", _VALUE_CHARACTERS))
             for value, count in tally.ranked()[:_MOST_DIFFERENCES])) for fact, tally in found.divided]
         yield _section(f"DIVIDED {among}", divided)
+
+
+def _few(kinds: Sequence[tuple[str, Peers]], short: Callable[[str], str]) -> Iterator[Section]:
+    """Yield the machines with cards that hardly any other has, where the others have peers."""
+    few = [(key, peers) for key, peers in kinds
+           if key not in NO_PEERS and peers.all.number < LEAST_PEERS]
+    if few and len(few) < len(kinds):
+        yield _section("WITH OTHER CARDS THAN MOST", [
+            Line(machines=peers.all.number, what=printable(_cards(key, peers), 160),
+                 names=_named(peers.all, short)) for key, peers in few])
 
 
 def _varied(facts: Sequence[str]) -> str:

@@ -119,7 +119,6 @@ def tests(report: LintReport, fail_on: Severity, *, strict: bool) -> str:
 
 def _test(one: _Said, fail_on: Severity, *, strict: bool) -> ET.Element:
     case = junit.case_of("lint", f"{one.where} {one.cause or one.label}")
-    case.set("file", markup.xml(printable(one.place.file, _MOST)))
     words = "\n".join((one.message, *(f"{label}: {said}" for label, said in one.items)))
     counts = one.severity is not None and one.severity.rank <= fail_on.rank
     if one.is_open:

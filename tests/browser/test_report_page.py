@@ -79,6 +79,17 @@ def test_nothing_hangs_over_the_edge(page: Path, width: int) -> None:
     assert (int(window), int(over) <= 0) == (width, True)
 
 
+@pytest.mark.parametrize("width", [360, 800])
+def test_a_label_stands_in_one_line(page: Path, width: int) -> None:
+    """Regression: the name of a framework was broken into "tensorflo" and "w"."""
+    broken = measured(page, width, (
+        "[...document.querySelectorAll('main > table th, article th')].filter(label => {"
+        " const text = document.createRange(); text.selectNodeContents(label);"
+        " return new Set([...text.getClientRects()].map(line => line.top)).size > 1;"
+        "}).map(label => label.textContent).join(', ')"))
+    assert broken == ""
+
+
 def test_the_picture_shows_the_trace(page: Path) -> None:
     """Each library is drawn with its folder, and the one that is found nowhere stands out."""
     drawn = measured(page, 1200, (

@@ -63,6 +63,18 @@ def test_a_page_loads_all_that_it_asks_for(site: Site, page: str) -> None:
     assert {f"/{page}", "/css/base.css", "/css/site.css", "/search/main.js"} <= paths
 
 
+def test_a_search_that_cannot_work_is_not_offered(site: Site) -> None:
+    """Regression: of a page that was opened as a file the search did nothing. Where it is served it is there."""
+    script = ("<script>onload = () => { document.body.dataset.shown = [...document.querySelectorAll("
+              "\"[data-bs-target='#mkdocs_search_modal']\")].map(one => one.offsetParent !== null); }</script></body>")
+    copy = site.folder / "searched.html"
+    copy.write_text((site.folder / PAGES[0]).read_text("utf-8").replace("</body>", script), encoding="utf-8")
+    shown = {address: re.search(r"data-shown=\"(\w+)\"", browse(
+        "--dump-dom", "--window-size=1200,900", ALONE, address)) for address in (
+            copy.as_uri(), f"{site.address}/{copy.name}")}
+    assert [found and found[1] for found in shown.values()] == ["false", "true"]
+
+
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("page", PAGES)
 def test_nothing_hangs_over_the_edge(site: Site, page: str, width: int) -> None:

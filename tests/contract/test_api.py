@@ -108,3 +108,22 @@ def test_the_example_of_the_package_works() -> None:
     done = run_python("".join(lines))
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"Verdict\.\w+ \[.*\]\n\[\('driver-too-old', .*\)\]\n", done.stdout)
+
+
+def test_what_a_report_is_made_of_has_a_public_name() -> None:
+    """Regression: `gpudoctor.Report` could be returned, and not be named by who received it."""
+    assert [name for name in gpudoctor.__all__ if not hasattr(gpudoctor, name)] == []
+    assert gpudoctor.Report is Report
+    assert set(gpudoctor.__all__) <= set(dir(gpudoctor))
+    with pytest.raises(AttributeError, match="no attribute 'Rapport'"):
+        gpudoctor.Rapport  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_type_checker_knows_the_public_names(tmp_path: Path) -> None:
+    """In strict mode, in which what is not named as public is not there."""
+    program = tmp_path / "program.py"
+    program.write_text("import gpudoctor\n\nreport: gpudoctor.Report = gpudoctor.check(depth=\"static\")\n"
+                       "first: gpudoctor.Finding = report.findings[0]\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(program)],
+                          capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
+    assert (done.stdout, done.returncode) == ("", 0)

@@ -206,7 +206,8 @@ def test_2_what_cannot_be_assumed(assumption: str, healthy: Path) -> None:
     assert len(run.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("requirement", ["", "gpu>=many", "numpy>=2", "gpu.memory>=40 bananas", "torch>="])
+@pytest.mark.parametrize("requirement", ["", "gpu>=many", "numpy>=2", "gpu.memory>=40 bananas", "torch>=",
+                                         "gpu.memory>=40", "gpu.memory", "gpu>=2GiB"])
 def test_2_what_cannot_be_required(requirement: str, healthy: Path) -> None:
     """The message says what can be."""
     assert_refused(judge(healthy, "--require", requirement), USAGE, "tensorflow>=2.15")

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from gpudoctor.cli.app import application
+from tests.contract.checkout import run_gpudoctor
 from tools.build_man_page import PAGE, render
 
 
@@ -46,6 +47,22 @@ def test_troff_has_nothing_to_complain_of() -> None:
 def test_every_command_shows_an_example(path: str) -> None:
     """One that begins with the command itself."""
     assert f"Example: {path}" in EVERY[path].help or f"$({path}" in EVERY[path].help
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_an_example_can_be_copied(path: str) -> None:
+    """Regression: of one that was broken over two lines the second would be run as a command of its own."""
+    [example] = [line.strip() for line in EVERY[path].help.splitlines() if "Example: " in line]
+    said = EVERY[path].get_help(typer.Context(EVERY[path], info_name=path, terminal_width=80))
+    assert example in [line.strip() for line in said.splitlines()]
+
+
+@pytest.mark.parametrize("words", [(), ("rules",)])
+def test_a_group_names_what_to_type_and_says_each_command_whole(words: tuple[str, ...]) -> None:
+    """Regression: eight descriptions ended in "..." however wide the terminal was."""
+    said = run_gpudoctor(*words, "--help", environment={"COLUMNS": "80"}).stdout
+    assert f"Example: gpudoctor {' '.join(words)}" in said
+    assert "..." not in said.replace("COMMAND [ARGS]...", "")
 
 
 @pytest.mark.parametrize("path", EVERY)

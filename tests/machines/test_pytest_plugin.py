@@ -48,7 +48,8 @@ import json
 
 def pytest_runtest_logreport(report):
     if report.when == "call" or report.outcome != "passed":
-        why = report.longrepr[2] if report.skipped else str(report.longrepr or "")
+        where, line, why = report.longrepr if report.skipped else ("", 0, str(report.longrepr or ""))
+        assert not report.skipped or where.endswith("test_suite.py"), where
         print("\\nOUTCOME " + json.dumps([report.nodeid.split("::")[-1], report.outcome + " " + why]))
 """
 
@@ -103,10 +104,12 @@ def test_a_gate_fails_in_place_of_skipping(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("written", "said"), [
     ("count=0", "count=0: a number of GPUs, 1 or more"),
-    ("memory='much'", "memory='much': a size, such as \"40GiB\""),
+    ("memory='much'", "memory='much': a size with its unit, such as \"40GiB\""),
+    ("memory=40", "memory=40: a size with its unit, such as \"40GiB\""),
     ("capability='new'", "capability='new': a compute capability, such as \"8.0\""),
     ("framework='numpy'", "framework='numpy': one of tensorflow, torch, jax, paddle, as in \"torch>=2.6\""),
-    ("cards=2", "need() got an unexpected keyword argument 'cards'"),
+    ("cards=2", "cards: it takes count, memory, capability, framework"),
+    ("2, '40GiB'", "only the count can stand without its name"),
 ])
 def test_a_marker_that_means_nothing_fails(pytester: pytest.Pytester, written: str, said: str) -> None:
     """Whatever the machine is: a test that can never be run is no skip."""
