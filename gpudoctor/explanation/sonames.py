@@ -1,0 +1,62 @@
+"""What the file name of a library says of its version: few of CUDA's names hold that of their toolkit."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor import versions
+from gpudoctor.model import Tables
+
+_NUMBER = re.compile(r"(?:\.so\.|64_)(\d+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
+_FLEXIBLE_MAJOR = 11  # from this CUDA on, libraries bear its major version alone
+_BEARING_IT = ("libcudart", "libcublas", "cudart", "cublas")
+
+
+def is_of(library: str, stated: str, tables: Tables, *, of_cudnn: bool = False) -> bool | None:
+    """Say whether a library of this name belongs to the stated CUDA, or cuDNN; None without a number.
+
+    The table `cuda_sonames` knows which toolkits bring a name. cuDNN and the libraries of CUDA 11 and later
+    bear a major version; earlier ones bear major and minor: libcublas.so.10.0, cudart64_101.dll.
+    """
+    number = _NUMBER.search(library)
+    if number is None:
+        return None
+    version = versions.parse(stated)
+    if of_cudnn:
+        return int(number[1]) == version.major
+    listed = _is_listed_for(library, version, tables)
+    return _bears(library, number[1], version) if listed is None else listed
+
+
+def _is_listed_for(library: str, cuda: versions.Version, tables: Tables) -> bool | None:
+    """Say whether the table has this CUDA for the name, None where it does not have the name.
+
+    A CUDA that is stated without its minor version may be any of them.
+    """
+    name = library.lower()
+    for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
+        own = str(row["library"]).lower()
+        if name != str(row.get("dll", "")).lower() and name != own and not name.startswith(f"{own}."):
+            continue
+        first = versions.parse(str(row["first_cuda"]))
+        last = versions.parse(str(row["last_cuda"])) if "last_cuda" in row else None
+        parts = 2 if len(cuda.release) > 1 else 1
+        stated = tuple(cuda.release[:parts])
+        return tuple(first.release[:parts]) <= stated and (
+            last is None or stated <= tuple(last.release[:parts]))
+    return None
+
+
+def _bears(library: str, number: str, version: versions.Version) -> bool:
+    """Say whether the number in the name stands for the version; names that say nothing stand for any."""
+    if not library.lower().startswith(_BEARING_IT):
+        minor = re.search(rf"\.so\.{number}\.(\d+)$", library)
+        own = minor is not None and int(number) < _FLEXIBLE_MAJOR  # libcusolver.so.10.0
+        return not own or minor is None or (int(number), int(minor[1])) == (version.major, version.minor)
+    minor = re.search(rf"\.so\.{number}\.(\d+)", library)
+    if ".so." not in library and int(number) >= 80:  # of a DLL: 101 is 10.1, 110 stands for all of 11
+        return int(number) // 10 == version.major and (
+            version.major >= _FLEXIBLE_MAJOR or int(number) % 10 == version.minor)
+    if int(number) != version.major:
+        return False
+    return version.major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == version.minor
