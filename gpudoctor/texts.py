@@ -12,6 +12,7 @@ from gpudoctor.explanation.changes import other_versions
 from gpudoctor.explanation.containers import started
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.hidden import hidden
+from gpudoctor.explanation.listings import listed
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import named
 from gpudoctor.explanation.scripts import unused_devices
@@ -67,7 +68,7 @@ def _said(seen: Seen) -> Iterator[Said]:
 def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
-        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus,
+        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus, listed,
                                            other_versions, slow_starts)
                  for one in understood(kept.lines)]
         found += named(kept.lines, database.tables)

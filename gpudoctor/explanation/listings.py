@@ -1,0 +1,62 @@
+"""What lists show only as wholes: no card of NVIDIA's among the cards, two TensorFlows, two halves of a driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.explanation.answers import Answered
+
+OTHER_CARDS = "lspci lists graphics of other makers only"
+NO_CARD = "lspci finds nothing of NVIDIA's"
+TWO_TENSORFLOWS, TWO_RELEASES = "two TensorFlows are listed", "two TensorFlows of different releases are listed"
+TWO_DRIVERS = "the kernel module and the libraries are listed with different versions"
+_CONTROLLER = re.compile(r"(?:VGA compatible|3D|Display) controller")
+_ASKED = re.compile(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?lspci\b[^|]{0,40}\| ?e?grep\b.{0,40}nvidia[\"' ]{0,2}$",
+                    re.IGNORECASE)
+_PROMPT = re.compile(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
+_TENSORFLOW = re.compile(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|tf-nightly-gpu|intel-tensorflow)"
+                         r"(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
+_MODULE = re.compile(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+_LIBRARY = re.compile(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|nvidia-libopencl1)[\w:-]*\s+"
+                      r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+_LONGEST = 400
+
+
+def listed(lines: Sequence[str]) -> Iterator[Answered]:
+    """Yield a line for each list that shows such a thing."""
+    yield from _cards(lines)
+    yield from _tensorflows(lines)
+    yield from _drivers(lines)
+
+
+def _cards(lines: Sequence[str]) -> Iterator[Answered]:
+    rows = [number for number, line in enumerate(lines, start=1) if _CONTROLLER.search(line[:_LONGEST])]
+    if rows and not any("nvidia" in lines[number - 1].lower() for number in rows):
+        yield Answered(text=OTHER_CARDS, line=rows[0])
+    for number, line in enumerate(lines[:-1], start=1):
+        if "lspci" in line and _ASKED.search(line.strip()[:_LONGEST]) and _PROMPT.search(lines[number].strip()):
+            yield Answered(text=NO_CARD, line=number)
+            return
+
+
+def _tensorflows(lines: Sequence[str]) -> Iterator[Answered]:
+    found: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate(lines, start=1):
+        row = _TENSORFLOW.match(line[:_LONGEST].lower()) if "ensor" in line or "tf-" in line else None
+        if row is not None:
+            found.setdefault(row[1], (row[2], number))
+    if len(found) > 1:
+        releases = {release for release, _ in found.values()}
+        text = TWO_TENSORFLOWS if len(releases) == 1 else TWO_RELEASES
+        yield Answered(text=text, line=max(number for _, number in found.values()))
+
+
+def _drivers(lines: Sequence[str]) -> Iterator[Answered]:
+    module = next((found[1] for line in lines if (found := _MODULE.search(line[:_LONGEST]))), None)
+    if module is None:
+        return
+    libraries = [(found[1] or found[2], number) for number, line in enumerate(lines, start=1)
+                 if (found := _LIBRARY.search(line[:_LONGEST]))]
+    if libraries and all(version != module for version, _ in libraries):
+        yield Answered(text=TWO_DRIVERS, line=libraries[0][1])
