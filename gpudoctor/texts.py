@@ -28,6 +28,7 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
+_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, listed, other_versions, slow_starts)
 Progress = Callable[[str, int], None]
 
 
@@ -68,9 +69,7 @@ def _said(seen: Seen) -> Iterator[Said]:
 def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
-        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus, listed,
-                                           other_versions, slow_starts)
-                 for one in understood(kept.lines)]
+        found = [one for understood in _READERS for one in understood(kept.lines)]
         found += named(kept.lines, database.tables)
         # what finds them is there already
         together = scan_text("\n".join(one.text for one in found), database.symptoms)

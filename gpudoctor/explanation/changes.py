@@ -24,10 +24,10 @@ _WORKS = re.compile(
     r"|problem is gone)\b")
 _FAILS = re.compile(
     r"\b(?:broken?|breaks?|fail\w*|crash\w*|segfault\w*|hangs?|hung|freez\w*|garbage|wrong|die[sd]?|errors?|raises?|"
-    r"no longer|stopped|black screen|cpu only|only (?:the )?cpu|nan|regression|page fault|unable|tdr|"
+    r"no longer|stopped|black screen|cpu only|only (?:the )?cpu|nan|regression|page fault|xid \d+|unable|tdr|"
     r"(?:does|do|is|did|has|can)(?:n't| not)|cannot|not)\b")
 _DENIED = re.compile(r"(?:\bnot|n't|\bno longer|\bnever|\bnothing)\b[^.,;]{0,24}$")
-_NUMBER = re.compile(r"(?<![\w.:/])(?<![rg]t[x ] )(?:[a-z-]+-)?v?(\d{1,4}(?:\.\d{1,5}){1,3}|[3-6]\d{2})(?![\w:/%])")
+_NUMBER = re.compile(r"(?<![\w.:/])(?<![rg]t[x ] )(?:[a-z-]+-)?v?(\d{1,4}(?:\.\d{1,5}){1,3}|[3-6]\d{2})(?![\w/%]|:\d)")
 _CLAUSES = re.compile(r"[.;,!](?:\s+|$)| but | and | while | whereas | - ")
 _OF_DRIVER, _OF_KERNEL = re.compile(r"\bdrivers?\b|\bnvidia-\d{3}"), re.compile(r"\bkernels?\b(?! launch)|\blinux \d")
 _DRIVERS_OWN = re.compile(r"[3-6]\d{2}(?:\.\d{2,3}){0,2}")

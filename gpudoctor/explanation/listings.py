@@ -20,6 +20,9 @@ _TENSORFLOW = re.compile(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-
 _MODULE = re.compile(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 _LIBRARY = re.compile(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|nvidia-libopencl1)[\w:-]*\s+"
                       r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+OTHER_PROCESSOR = "the processor is no x86"
+_PROCESSOR = re.compile(r"\buname -(?:m|a|p|i)\b.{0,200}\b(?:aarch64|arm64|ppc64le)\b|"
+                        r"^\W{0,4}Architecture:\s+(?:aarch64|arm64|ppc64le)\b|^(?:aarch64|ppc64le)$")
 _LONGEST = 400
 
 
@@ -28,6 +31,7 @@ def listed(lines: Sequence[str]) -> Iterator[Answered]:
     yield from _cards(lines)
     yield from _tensorflows(lines)
     yield from _drivers(lines)
+    yield from (Answered(text=OTHER_PROCESSOR, line=number) for number in _other_processors(lines))
 
 
 def _cards(lines: Sequence[str]) -> Iterator[Answered]:
@@ -60,3 +64,11 @@ def _drivers(lines: Sequence[str]) -> Iterator[Answered]:
                  if (found := _LIBRARY.search(line[:_LONGEST]))]
     if libraries and all(version != module for version, _ in libraries):
         yield Answered(text=TWO_DRIVERS, line=libraries[0][1])
+
+
+def _other_processors(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the first line that says so: an answer of uname, or lscpu's; not that of a Mac."""
+    for number, line in enumerate(lines, start=1):
+        if ("64" in line and _PROCESSOR.search(line.strip()[:_LONGEST])) and "Darwin" not in line:
+            yield number
+            return

@@ -51,8 +51,10 @@ def _bears(library: str, number: str, version: versions.Version) -> bool:
     """Say whether the number in the name stands for the version; names that say nothing stand for any."""
     if not library.lower().startswith(_BEARING_IT):
         minor = re.search(rf"\.so\.{number}\.(\d+)$", library)
-        own = minor is not None and int(number) < _FLEXIBLE_MAJOR  # libcusolver.so.10.0
-        return not own or minor is None or (int(number), int(minor[1])) == (version.major, version.minor)
+        # libcusolver.so.10.0; nvrtc bore it until 11.1
+        bears_both = int(number) < _FLEXIBLE_MAJOR or library.startswith("libnvrtc")
+        return minor is None or not bears_both or (
+            (int(number), int(minor[1])) == (version.major, version.minor))
     minor = re.search(rf"\.so\.{number}\.(\d+)", library)
     if ".so." not in library and int(number) >= 80:  # of a DLL: 101 is 10.1, 110 stands for all of 11
         return int(number) // 10 == version.major and (

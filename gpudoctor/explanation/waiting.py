@@ -20,7 +20,7 @@ _QUICK = re.compile(r"\b(?:fast|quick\w*|instant\w*|immediate\w*|normal\w*|smoot
                     r"seconds|no delay)\b")
 # What takes minutes anywhere, or is no wait.
 _OTHERWISE = re.compile(r"\b(?:download\w*|install\w*|pip|conda|pull\w*|upload\w*|epochs?|boot\w*|compil(?:e|ing) from|"
-                        r"build\w*|crash\w*|die[sd]?|killed|timeouts?|timed out|disk|nfs|import\w*|error)\b")
+                        r"building|crash\w*|die[sd]?|killed|timeouts?|timed out|disk|nfs|error)\b")
 _OF_GPUS = re.compile(r"cuda|gpu|nvidia|torch|tensorflow|\bjax|\bsess(?:ion)?\b|\brtx|\bgtx", re.IGNORECASE)
 _LONGEST, _NEAR = 400, 3
 
