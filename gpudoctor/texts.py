@@ -28,7 +28,8 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
-_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, listed, other_versions, slow_starts)
+_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, listed, other_versions,
+            slow_starts)
 Progress = Callable[[str, int], None]
 
 

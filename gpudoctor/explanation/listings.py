@@ -1,4 +1,4 @@
-"""What lists show only as wholes: no card of NVIDIA's among the cards, two TensorFlows, two halves of a driver."""
+"""What lists show as wholes: no card of NVIDIA's among the cards, two TensorFlows, two halves of a driver."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from gpudoctor.explanation.answers import Answered
 
 OTHER_CARDS = "lspci lists graphics of other makers only"
 NO_CARD = "lspci finds nothing of NVIDIA's"
-TWO_TENSORFLOWS, TWO_RELEASES = "two TensorFlows are listed", "two TensorFlows of different releases are listed"
+TWO_TENSORFLOWS = "two TensorFlows are listed"
+TWO_RELEASES = "two TensorFlows of different releases are listed"
 TWO_DRIVERS = "the kernel module and the libraries are listed with different versions"
 _CONTROLLER = re.compile(r"(?:VGA compatible|3D|Display) controller")
-_ASKED = re.compile(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?lspci\b[^|]{0,40}\| ?e?grep\b.{0,40}nvidia[\"' ]{0,2}$",
+_ASKED = re.compile(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
+                    r"lspci\b[^|]{0,40}\| ?e?grep\b.{0,40}nvidia[\"' ]{0,2}$",
                     re.IGNORECASE)
-_PROMPT = re.compile(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
-_TENSORFLOW = re.compile(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|tf-nightly-gpu|intel-tensorflow)"
+_PROMPT = re.compile(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|"
+                     r"\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
+_TENSORFLOW = re.compile(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|"
+                         r"tf-nightly|tf-nightly-gpu|intel-tensorflow)"
                          r"(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
 _MODULE = re.compile(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 _LIBRARY = re.compile(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|nvidia-libopencl1)[\w:-]*\s+"
-                      r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+                      r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|"
+                      r"nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 OTHER_PROCESSOR = "the processor is no x86"
 _PROCESSOR = re.compile(r"\buname -(?:m|a|p|i)\b.{0,200}\b(?:aarch64|arm64|ppc64le)\b|"
                         r"^\W{0,4}Architecture:\s+(?:aarch64|arm64|ppc64le)\b|^(?:aarch64|ppc64le)$")
@@ -39,7 +44,8 @@ def _cards(lines: Sequence[str]) -> Iterator[Answered]:
     if rows and not any("nvidia" in lines[number - 1].lower() for number in rows):
         yield Answered(text=OTHER_CARDS, line=rows[0])
     for number, line in enumerate(lines[:-1], start=1):
-        if "lspci" in line and _ASKED.search(line.strip()[:_LONGEST]) and _PROMPT.search(lines[number].strip()):
+        is_asked = "lspci" in line and _ASKED.search(line.strip()[:_LONGEST])
+        if is_asked and _PROMPT.search(lines[number].strip()):
             yield Answered(text=NO_CARD, line=number)
             return
 

@@ -214,7 +214,8 @@ def _wheel_fit(stated: Stated) -> Fact | None:
     if wheel is None:
         return None
     words = " ".join(filter(None, (stated.text("text.os"), stated.text("system.architecture"))))
-    found = wheels.fit(wheel, python=stated.text("text.python"), words=words, places=stated.texts("text.places"))
+    found = wheels.fit(wheel, python=stated.text("text.python"), words=words,
+                       places=stated.texts("text.places"))
     return _computed(found, "text.wheel", "what is stated of the machine") if found else None
 
 

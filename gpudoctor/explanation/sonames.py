@@ -36,7 +36,8 @@ def _is_listed_for(library: str, cuda: versions.Version, tables: Tables) -> bool
     name = library.lower()
     for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
         own = str(row["library"]).lower()
-        if name != str(row.get("dll", "")).lower() and name != own and not name.startswith(f"{own}."):
+        is_whole = name.startswith(f"{own}.") and name.count(".") > own.count(".") + 1  # .so.11.4.1.48
+        if not is_whole and name not in (own, str(row.get("dll", "")).lower()):
             continue
         first = versions.parse(str(row["first_cuda"]))
         last = versions.parse(str(row["last_cuda"])) if "last_cuda" in row else None

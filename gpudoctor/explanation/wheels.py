@@ -1,4 +1,4 @@
-"""What a wheel's file name asks of a machine (Python, system, processor), held against what is stated of it."""
+"""What a wheel's file name asks of a machine: its Python, system and processor, against the stated ones."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator
 from gpudoctor import versions
 
 PROCESSOR, SYSTEM, PYTHON, FITS = "processor", "system", "python", "fits"
-# NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM.whl
-_TAGS = re.compile(r"(?P<python>[a-z0-9.]{2,40})-(?P<abi>[a-z0-9_.]{2,40})-(?P<platform>[a-z0-9_.]{3,120})\.whl$")
+# What stands behind name, version and build.
+_TAGS = re.compile(r"(?P<python>[a-z0-9.]{2,40})-(?P<abi>[a-z0-9_.]{2,40})-"
+                   r"(?P<platform>[a-z0-9_.]{3,120})\.whl$")
 _CPYTHON = re.compile(r"cp(\d)(\d{1,2})")
 _PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64",
                "ppc64le": "ppc64le", "armv7l": "armv7l", "s390x": "s390x"}

@@ -24,7 +24,7 @@ def tables() -> Tables:
 
 @pytest.mark.parametrize(("line", "said"), [
     ("CUDA dies with driver 572.16, rolled back to 566.36 and it is stable again", "an older driver"),
-    ("llama.cpp prints garbage with driver 580.65.06. With 575.64.05 the output is correct.", "an older driver"),
+    ("llama.cpp prints garbage with driver 580.65.06. With 575.64.05 it is correct.", "an older driver"),
     ("updating the nvidia driver to 536 fixed it", "a newer driver"),
     ("cuda hangs on kernel 6.5.0-25, the older kernel 6.5.0-21 is fine", "an older kernel"),
     ("ollama 0.5.7 uses the gpu, 0.5.8 runs on cpu only", "an older release"),
@@ -63,7 +63,8 @@ def test_a_start_is_said_to_take_minutes(line: str, said: str | None) -> None:
     ("tensorflow==2.4.1\ntensorflow-estimator==2.4.0", []),
     ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03\nii  nvidia-utils-535  535.154.05-0ubuntu0",
      [TWO_DRIVERS]),
-    ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03\nii  nvidia-utils-535  535.129.03-0ubuntu0", []),
+    ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03\nii  nvidia-utils-535  535.129.03-0",
+     []),
     ("$ uname -m\naarch64", [OTHER_PROCESSOR]),
     ("uname -a: Darwin mac 23.1.0 arm64", []),
 ])
@@ -73,9 +74,11 @@ def test_lists_show_as_wholes(text: str, said: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("library", "cuda", "belongs"), [
-    ("libcusolver.so.11", "11.0", False), ("libcusolver.so.11", "11.1", True), ("libcusolver.so.11", "12.4", True),
+    ("libcusolver.so.11", "11.0", False), ("libcusolver.so.11", "11.1", True),
+    ("libcusolver.so.11", "12.4", True),
     ("libcusolver.so.11", "11", True), ("libcusolver.so.10", "11.0", True), ("libcufft.so.10", "12.2", False),
-    ("libcusparse.so.11", "10.2", False), ("cusolver64_11.dll", "11.0", False), ("libcurand.so.10", "13.0", True),
+    ("libcusparse.so.11", "10.2", False), ("cusolver64_11.dll", "11.0", False),
+    ("libcurand.so.10", "13.0", True),
     ("libcusolver.so.10.0", "10.1", False), ("libcudart.so.10.1", "10.1", True), ("libcudart", "10.1", None),
 ])
 def test_a_librarys_name_belongs_to_toolkits(library: str, cuda: str, belongs: bool | None) -> None:
@@ -85,7 +88,7 @@ def test_a_librarys_name_belongs_to_toolkits(library: str, cuda: str, belongs: b
 
 @pytest.mark.parametrize(("wheel", "python", "words", "places", "fit"), [
     ("h2o4gpu-0.3.2-cp36-cp36m-linux_x86_64.whl", "3.6", "", ["jetson", "linux"], wheels.PROCESSOR),
-    ("tensorflow-2.4.0-cp38-cp38-manylinux2010_x86_64.whl", "3.8", "Ubuntu aarch64", ["linux"], wheels.PROCESSOR),
+    ("tensorflow-2.4.0-cp38-cp38-manylinux2010_x86_64.whl", "3.8", "aarch64", ["linux"], wheels.PROCESSOR),
     ("torch-1.9.0+cu111-cp39-cp39-win_amd64.whl", "3.10", "", ["windows"], wheels.PYTHON),
     ("torch-1.9.0+cu111-cp39-cp39-win_amd64.whl", "3.9", "", ["linux"], wheels.SYSTEM),
     ("tool-1.0-cp37-abi3-linux_x86_64.whl", "3.10", "x86_64", ["linux"], wheels.FITS),
