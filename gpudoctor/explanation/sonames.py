@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from packaging.version import Version
+
 from gpudoctor import versions
 from gpudoctor.model import Tables
 
@@ -28,7 +30,7 @@ def is_of(library: str, stated: str, tables: Tables, *, of_cudnn: bool = False) 
     return _bears(library, number[1], version) if listed is None else listed
 
 
-def _is_listed_for(library: str, cuda: versions.Version, tables: Tables) -> bool | None:
+def _is_listed_for(library: str, cuda: Version, tables: Tables) -> bool | None:
     """Say whether the table has this CUDA for the name, None where it does not have the name.
 
     A CUDA that is stated without its minor version may be any of them.
@@ -48,7 +50,7 @@ def _is_listed_for(library: str, cuda: versions.Version, tables: Tables) -> bool
     return None
 
 
-def _bears(library: str, number: str, version: versions.Version) -> bool:
+def _bears(library: str, number: str, version: Version) -> bool:
     """Say whether the number in the name stands for the version; names that say nothing stand for any."""
     if not library.lower().startswith(_BEARING_IT):
         minor = re.search(rf"\.so\.{number}\.(\d+)$", library)
