@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from packaging.version import Version
-
 from gpudoctor import versions
 from gpudoctor.model import Tables
 
@@ -23,14 +21,14 @@ def is_of(library: str, stated: str, tables: Tables, *, of_cudnn: bool = False) 
     number = _NUMBER.search(library)
     if number is None:
         return None
-    version = versions.parse(stated)
+    parts = (*versions.parse(stated).release, 0)
     if of_cudnn:
-        return int(number[1]) == version.major
-    listed = _is_listed_for(library, version, tables)
-    return _bears(library, number[1], version) if listed is None else listed
+        return int(number[1]) == parts[0]
+    listed = _is_listed_for(library, parts[:-1], tables)
+    return _bears(library, number[1], parts[0], parts[1]) if listed is None else listed
 
 
-def _is_listed_for(library: str, cuda: Version, tables: Tables) -> bool | None:
+def _is_listed_for(library: str, cuda: tuple[int, ...], tables: Tables) -> bool | None:
     """Say whether the table has this CUDA for the name, None where it does not have the name.
 
     A CUDA that is stated without its minor version may be any of them.
@@ -41,27 +39,25 @@ def _is_listed_for(library: str, cuda: Version, tables: Tables) -> bool | None:
         is_whole = name.startswith(f"{own}.") and name.count(".") > own.count(".") + 1  # .so.11.4.1.48
         if not is_whole and name not in (own, str(row.get("dll", "")).lower()):
             continue
-        first = versions.parse(str(row["first_cuda"]))
-        last = versions.parse(str(row["last_cuda"])) if "last_cuda" in row else None
-        parts = 2 if len(cuda.release) > 1 else 1
-        stated = tuple(cuda.release[:parts])
-        return tuple(first.release[:parts]) <= stated and (
-            last is None or stated <= tuple(last.release[:parts]))
+        stated = cuda[:2]
+        first = versions.parse(str(row["first_cuda"])).release[:len(stated)]
+        last = versions.parse(str(row.get("last_cuda", "9999.9"))).release[:len(stated)]
+        return bool(first <= stated <= last)
     return None
 
 
-def _bears(library: str, number: str, version: Version) -> bool:
+def _bears(library: str, number: str, major: int, own_minor: int) -> bool:
     """Say whether the number in the name stands for the version; names that say nothing stand for any."""
     if not library.lower().startswith(_BEARING_IT):
         minor = re.search(rf"\.so\.{number}\.(\d+)$", library)
         # libcusolver.so.10.0; nvrtc bore it until 11.1
         bears_both = int(number) < _FLEXIBLE_MAJOR or library.startswith("libnvrtc")
         return minor is None or not bears_both or (
-            (int(number), int(minor[1])) == (version.major, version.minor))
+            (int(number), int(minor[1])) == (major, own_minor))
     minor = re.search(rf"\.so\.{number}\.(\d+)", library)
     if ".so." not in library and int(number) >= 80:  # of a DLL: 101 is 10.1, 110 stands for all of 11
-        return int(number) // 10 == version.major and (
-            version.major >= _FLEXIBLE_MAJOR or int(number) % 10 == version.minor)
-    if int(number) != version.major:
+        return int(number) // 10 == major and (
+            major >= _FLEXIBLE_MAJOR or int(number) % 10 == own_minor)
+    if int(number) != major:
         return False
-    return version.major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == version.minor
+    return major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == own_minor
