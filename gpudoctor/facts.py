@@ -442,6 +442,8 @@ text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major
 text.library_other_version_stated | flag | text | | whether a version of a missing library's family is stated that is not the missing one
 text.driver_runs_cuda | flag | text | | whether the stated driver runs the CUDA of the build, or else the stated CUDA
 text.python_has_wheel | flag | text | | whether a wheel of that release exists for the stated Python
+text.wheel | text | text | | file name of a wheel that an installer refused
+text.wheel_fit | text | text | | what of the stated machine such a wheel is not for: processor, system, python; or fits
 text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx or too-new
 text.memory_elsewhere | flag | text | | whether others than the process that ran out of memory hold much of the card's
 text.nvidia_card | flag | text | | whether a stated card is NVIDIA's

@@ -8,12 +8,15 @@ from io import BytesIO
 from gpudoctor.engine import show
 from gpudoctor.explanation import Quoted, Reading, Said, explain
 from gpudoctor.explanation.answers import answered
+from gpudoctor.explanation.changes import other_versions
 from gpudoctor.explanation.containers import started
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.hidden import hidden
+from gpudoctor.explanation.listings import listed
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import named
 from gpudoctor.explanation.scripts import unused_devices
+from gpudoctor.explanation.waiting import slow_starts
 from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
@@ -25,6 +28,8 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
+_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, listed, other_versions,
+            slow_starts)
 Progress = Callable[[str, int], None]
 
 
@@ -65,8 +70,7 @@ def _said(seen: Seen) -> Iterator[Said]:
 def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
-        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus)
-                 for one in understood(kept.lines)]
+        found = [one for understood in _READERS for one in understood(kept.lines)]
         found += named(kept.lines, database.tables)
         # what finds them is there already
         together = scan_text("\n".join(one.text for one in found), database.symptoms)

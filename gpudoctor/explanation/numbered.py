@@ -10,7 +10,7 @@ from gpudoctor.model import Tables
 
 _OF_CUDA = re.compile(r"cuda|\bcu[A-Z]\w{3,40}\b")
 _NUMBER = re.compile(
-    r"(?<!exit )(?<!return )\b(?:error|err|code|failure|failed|returned|status|result)\b"
+    r"(?<!exit )(?<!return )\b(?:error|err|code|failure|failed|return(?:s|ed)|status|result)\b"
     r"[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}"
     r"(?P<number>\d{2,3})(?![\d.%]|,\d| ?[KMGT]i?B)", re.IGNORECASE)
 _LONGEST, _MOST = 2000, 20

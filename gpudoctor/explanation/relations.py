@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gpudoctor import versions
 from gpudoctor.derive import device_code
 from gpudoctor.derive.view import as_records, as_texts
+from gpudoctor.explanation import sonames, wheels
 from gpudoctor.explanation.shown import family
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
@@ -15,7 +16,6 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
 Row = Mapping[str, Value]
 _TABLES = {"pytorch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
-_SONAME = re.compile(r"(?:\.so\.|64_)(\d+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 _FLEXIBLE_MAJOR = 11  # from this CUDA on, minor releases of a major one stand in for another
 
@@ -145,35 +145,14 @@ def _other_version(stated: Stated) -> Fact | None:
     """Say whether a version of a missing library's family is stated that is not the missing one."""
     compared: list[bool] = []
     for library in stated.texts("text.libraries"):
-        number = _SONAME.search(library)
         kind = family(library, stated.tables)
         own = stated.text("text.cudnn" if kind == "cudnn" else "text.cuda")
-        if number is None or own is None or kind in (None, "cuda", "nvml", "nvinfer", "zlib", "msvc", "nccl"):
+        if own is None or kind in (None, "cuda", "nvml", "nvinfer", "zlib", "msvc", "nccl"):
             continue
-        compared.append(not _names_version(number[1], own, of_cudnn=kind == "cudnn", library=library))
+        fits = sonames.is_of(library, own, stated.tables, of_cudnn=kind == "cudnn")
+        if fits is not None:
+            compared.append(not fits)
     return _computed(any(compared), "text.libraries", "the stated versions") if compared else None
-
-
-def _names_version(number: str, stated: str, *, of_cudnn: bool, library: str) -> bool:
-    """Say whether the number in a file name stands for the stated version.
-
-    cuDNN and the libraries of CUDA 11 and later bear their major version (cufft and its like one of their
-    own, which says nothing); earlier ones bear major and minor: libcublas.so.10.0, cudart64_101.dll.
-    """
-    version = versions.parse(stated)
-    if of_cudnn:
-        return int(number) == version.major
-    if library.startswith("libnvrtc.so.11."):  # those of 11.2 to 11.8 all bear 11.2
-        return version.major == _FLEXIBLE_MAJOR and library.endswith(f".{min(version.minor, 2)}")
-    if not library.lower().startswith(("libcudart", "libcublas", "cudart", "cublas")):
-        return True
-    minor = re.search(rf"\.so\.{number}\.(\d+)", library)
-    if ".so." not in library and int(number) >= 80:  # of a DLL: 101 is 10.1, 110 stands for all of 11
-        return int(number) // 10 == version.major and (
-            version.major >= _FLEXIBLE_MAJOR or int(number) % 10 == version.minor)
-    if int(number) != version.major:
-        return False
-    return version.major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == version.minor
 
 
 def _driver_runs(stated: Stated) -> Fact | None:
@@ -228,6 +207,16 @@ def _python_has_wheel(stated: Stated) -> Fact | None:
     minor = ".".join(python.split(".")[:2])
     has = any(minor in as_texts(row.get("python")) for row in stated.rows)
     return _computed(has, "text.python", "text.framework_version")
+
+
+def _wheel_fit(stated: Stated) -> Fact | None:
+    wheel = stated.text("text.wheel")
+    if wheel is None:
+        return None
+    words = " ".join(filter(None, (stated.text("text.os"), stated.text("system.architecture"))))
+    found = wheels.fit(wheel, python=stated.text("text.python"), words=words,
+                       places=stated.texts("text.places"))
+    return _computed(found, "text.wheel", "what is stated of the machine") if found else None
 
 
 def _card_fit(stated: Stated) -> Fact | None:
@@ -294,5 +283,5 @@ _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
     "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,
     "text.python_has_wheel": _python_has_wheel,
-    "text.card_fit": _card_fit,
+    "text.wheel_fit": _wheel_fit, "text.card_fit": _card_fit,
 }

@@ -24,7 +24,7 @@ def by_id(database: RuleDatabase) -> dict[str, SymptomPattern]:
 def text_facts(reading: Reading, database: RuleDatabase) -> dict[str, Fact]:
     """Return every `text.*` fact of a reading."""
     found = shown.facts(reading.said, reading.text, by_id(database), database.tables)
-    return {**found, **relations.relations(found, database.tables)}
+    return {**found, **relations.relations({**reading.host, **found}, database.tables)}
 
 
 def told_snapshot(reading: Reading, facts: Mapping[str, Fact], machine: Snapshot | None) -> Snapshot:

@@ -1,0 +1,63 @@
+"""What the file name of a library says of its version: few of CUDA's names hold that of their toolkit."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor import versions
+from gpudoctor.model import Tables
+
+_NUMBER = re.compile(r"(?:\.so\.|64_)(\d+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
+_FLEXIBLE_MAJOR = 11  # from this CUDA on, libraries bear its major version alone
+_BEARING_IT = ("libcudart", "libcublas", "cudart", "cublas")
+
+
+def is_of(library: str, stated: str, tables: Tables, *, of_cudnn: bool = False) -> bool | None:
+    """Say whether a library of this name belongs to the stated CUDA, or cuDNN; None without a number.
+
+    The table `cuda_sonames` knows which toolkits bring a name. cuDNN and the libraries of CUDA 11 and later
+    bear a major version; earlier ones bear major and minor: libcublas.so.10.0, cudart64_101.dll.
+    """
+    number = _NUMBER.search(library)
+    if number is None:
+        return None
+    parts = (*versions.parse(stated).release, 0)
+    if of_cudnn:
+        return int(number[1]) == parts[0]
+    listed = _is_listed_for(library, parts[:-1], tables)
+    return _bears(library, number[1], parts[0], parts[1]) if listed is None else listed
+
+
+def _is_listed_for(library: str, cuda: tuple[int, ...], tables: Tables) -> bool | None:
+    """Say whether the table has this CUDA for the name, None where it does not have the name.
+
+    A CUDA that is stated without its minor version may be any of them.
+    """
+    name = library.lower()
+    for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
+        own = str(row["library"]).lower()
+        is_whole = name.startswith(f"{own}.") and name.count(".") > own.count(".") + 1  # .so.11.4.1.48
+        if not is_whole and name not in (own, str(row.get("dll", "")).lower()):
+            continue
+        stated = cuda[:2]
+        first = versions.parse(str(row["first_cuda"])).release[:len(stated)]
+        last = versions.parse(str(row.get("last_cuda", "9999.9"))).release[:len(stated)]
+        return bool(first <= stated <= last)
+    return None
+
+
+def _bears(library: str, number: str, major: int, own_minor: int) -> bool:
+    """Say whether the number in the name stands for the version; names that say nothing stand for any."""
+    if not library.lower().startswith(_BEARING_IT):
+        minor = re.search(rf"\.so\.{number}\.(\d+)$", library)
+        # libcusolver.so.10.0; nvrtc bore it until 11.1
+        bears_both = int(number) < _FLEXIBLE_MAJOR or library.startswith("libnvrtc")
+        return minor is None or not bears_both or (
+            (int(number), int(minor[1])) == (major, own_minor))
+    minor = re.search(rf"\.so\.{number}\.(\d+)", library)
+    if ".so." not in library and int(number) >= 80:  # of a DLL: 101 is 10.1, 110 stands for all of 11
+        return int(number) // 10 == major and (
+            major >= _FLEXIBLE_MAJOR or int(number) % 10 == own_minor)
+    if int(number) != major:
+        return False
+    return major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == own_minor
