@@ -8,8 +8,10 @@ from io import BytesIO
 from gpudoctor.engine import show
 from gpudoctor.explanation import Quoted, Reading, Said, explain
 from gpudoctor.explanation.answers import answered
+from gpudoctor.explanation.collisions import told
 from gpudoctor.explanation.containers import started
 from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.ended import asked_for
 from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import named
@@ -67,7 +69,8 @@ def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     for kept in seen.kept:
         found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus)
                  for one in understood(kept.lines)]
-        found += named(kept.lines, database.tables)
+        found += [one for understood in (named, asked_for, told)
+                  for one in understood(kept.lines, database.tables)]
         # what finds them is there already
         together = scan_text("\n".join(one.text for one in found), database.symptoms)
         for shown in together.shown.values():
