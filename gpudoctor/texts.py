@@ -16,6 +16,7 @@ from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import named
 from gpudoctor.explanation.scripts import unused_devices
+from gpudoctor.explanation.shadowed import hidden_modules
 from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
@@ -67,8 +68,8 @@ def _said(seen: Seen) -> Iterator[Said]:
 def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
-        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus)
-                 for one in understood(kept.lines)]
+        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus,
+                                        hidden_modules) for one in understood(kept.lines)]
         found += [one for understood in (named, asked_for, told)
                   for one in understood(kept.lines, database.tables)]
         # what finds them is there already

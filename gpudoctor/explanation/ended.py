@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from gpudoctor import versions
 from gpudoctor.explanation.answers import Answered
@@ -30,16 +31,22 @@ def asked_for(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
     found: set[tuple[str, str]] = set()
     for number, line in enumerate(lines, start=1):
         folded = line[:_LONGEST].lower()
+        if folded.lstrip().startswith(_FORM) or not any(written in folded for written in marks):
+            continue
         for written, name in marks.items():
-            position = folded.find(written)
-            if position < 0 or folded.lstrip().startswith(_FORM) or _CONDA.search(folded):
-                continue
-            if _WHOLE.match(folded[position - 1:position]) and not folded[:position].endswith("project/"):
-                continue
-            kind = _kind(folded[position + len(written):], ends[name])
-            if kind is not None and (name, kind) not in found and len(found) < _MOST:
-                found.add((name, kind))
-                yield Answered(text=f"{name} is asked for in {kind}", line=number)
+            for after in () if _CONDA.search(folded) else _after(folded, written):
+                kind = _kind(after, ends[name])
+                if kind is not None and (name, kind) not in found and len(found) < _MOST:
+                    found.add((name, kind))
+                    yield Answered(text=f"{name} is asked for in {kind}", line=number)
+
+
+def _after(line: str, name: str) -> Iterator[str]:
+    """Yield what follows each mention of a name that is no part of another, or of a path."""
+    parts = line.split(name)
+    for before, after in pairwise(parts):
+        if not _WHOLE.match(before[-1:]) or before.endswith("project/"):
+            yield after
 
 
 def _rows(tables: Tables) -> Sequence[dict[str, object]]:
