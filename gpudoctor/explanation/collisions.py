@@ -15,8 +15,8 @@ BESIDE = "one package that owns the folder {folder} is beside another"
 _REMOVES = re.compile(
     r"\b(?:un-?install\w*|remov\w+|autoremov\w+|delet\w+|purg\w+|clean(?:ed|ing) up)\b", re.IGNORECASE)
 _SHARES = re.compile(
-    r"\bshar(?:e|es|ed|ing)\b|\bboth (?:list|own|hold|contain|install|ship|put|write)|\bown(?:s|ed)\b|\bclobber"
-    r"|\boverw(?:rit|rote)|\bsame (?:file|folder|path|director)|\bcolli[ds]", re.IGNORECASE)
+    r"\bshar(?:e|es|ed|ing)\b|\bboth (?:list|own|hold|contain|install|ship|put|write)|\bown(?:s|ed)\b"
+    r"|\bclobber|\boverw(?:rit|rote)|\bsame (?:file|folder|path|director)|\bcolli[ds]", re.IGNORECASE)
 _BESIDE = re.compile(
     r"\bboth\b|\b(?:next to|besides?|over|on top of|along with|together with|and also)\b|\*and\*"
     r"|\bsame env|\bpip list\b|\bpulled\b", re.IGNORECASE)

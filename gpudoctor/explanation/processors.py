@@ -28,8 +28,7 @@ class _Stated(Protocol):
 def lacks_builds(stated: _Stated) -> Known | None:
     """Say whether the index has no build with CUDA for the processor; None where no processor is named.
 
-    Of a release that is not stated, or that no table has, none is: TensorFlow has none at all, PyTorch only
-    since 2.11, and all of them but few for POWER.
+    For a release that is not stated, or that no table has, it has none as far as anybody knows.
     """
     processor = stated.text("text.processor")
     if processor is None or not _OWN_BUILDS.isdisjoint(stated.texts("text.places")):

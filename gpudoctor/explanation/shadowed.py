@@ -1,4 +1,4 @@
-"""A module that a file of the user's own hides: it lacks what it should have, and lies outside the libraries."""
+"""A module that a file of one's own hides: it lacks what it should have, and lies outside the libraries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from gpudoctor.explanation.answers import Answered
 
 HIDDEN = "is hidden by a file that bears its name"
 _PACKAGES = frozenset({
-    "tensorflow", "torch", "keras", "jax", "numpy", "cupy", "paddle", "transformers", "onnxruntime", "tokenizers",
+    "tensorflow", "torch", "keras", "jax", "numpy", "cupy", "paddle", "transformers", "onnxruntime",
+    "tokenizers",
 })
 # The module that lacks something, as Python says it.
 _LACKING = re.compile(

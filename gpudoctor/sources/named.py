@@ -1,4 +1,4 @@
-"""What a text names in passing and nothing states: its framework, its pip, and that there is no card."""
+"""What a text names in passing and nothing states: the framework it is about, and that there is no card."""
 
 from __future__ import annotations
 
@@ -21,19 +21,10 @@ _ITEM = re.compile(r"\s{0,8}[-*\u2022]\s{1,4}(?:no (?:nvidia |dedicated |discret
                    r"\s{0,4}[.!]?\s{0,4}")
 _MARKS = ("no gpu", "no nvidia", "no dedicated", "no discrete", "no graphics", "cpu only", "cpu-only",
           "without")
-_PIP = re.compile(
-    r"(?<![\w./<>=-])pip3?(?: version| is at)?[ :=-]{1,2}(?:v\.? ?)?"
-    r"(\d{1,2}(?:\.\d{1,2}){1,2}|[12]\d)(?![\w.]*\w)")
-# Of the pip that is wanted, or that worked, such a word stands before it.
-_OTHER_PIP = re.compile(
-    r"(?:need\w*|requir\w*|with|to|using|use|than|after|newer|upgrad\w*|updat\w*|install|latest|works?)\s{1,2}$")
-_BEFORE = 16
 
 
 def read(text: Text, found: Found) -> None:
     """Read what no other importer found."""
-    if not any(one.fact == "python.pip_version" for one in found.statements):
-        _pip(text, found)
     if not any(one.fact == "text.framework" for one in found.statements):
         _framework(text, found)
     for mark in _MARKS:
@@ -41,14 +32,6 @@ def read(text: Text, found: Found) -> None:
             index = text.index_at(position)
             if _ITEM.fullmatch(text.lines[index].lower()[:80]):
                 found.no_cards = found.no_cards or text.source(index)
-
-
-def _pip(text: Text, found: Found) -> None:
-    """Note the version of pip that a sentence names as the one that is there."""
-    for position in text.places("pip", folded=True):
-        named = _PIP.match(text.folded, position)
-        if named and not _OTHER_PIP.search(text.folded[max(position - _BEFORE, 0):position]):
-            found.say("python.pip_version", named[1], text.source(text.index_at(position)), Rank.SAID)
 
 
 def _framework(text: Text, found: Found) -> None:
