@@ -430,6 +430,8 @@ text.driver | driver_version | text | | the driver that it states
 text.driver_ceiling | cuda_version | text | | the newest CUDA of that driver, as nvidia-smi's heading says
 text.python | python_version | text | | the Python that it states
 text.os | text | text | | the operating system that it states
+text.processor | text | text | | architecture of the processor that it states or names: x86_64, aarch64, ppc64le
+text.processor_lacks_builds | flag | text | | whether no index has the stated framework with CUDA for that processor; of a Jetson or a Mac it says nothing
 text.cards | texts | text | | names of cards that it states
 text.capabilities | compute_capabilities | text | | compute capabilities stated, or looked up for these cards
 text.libraries | texts | text | | libraries that could not be loaded or found, as it says

@@ -9,13 +9,16 @@ from gpudoctor.engine import show
 from gpudoctor.explanation import Quoted, Reading, Said, explain
 from gpudoctor.explanation.answers import answered
 from gpudoctor.explanation.changes import other_versions
+from gpudoctor.explanation.collisions import told
 from gpudoctor.explanation.containers import started
 from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.ended import asked_for
 from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.listings import listed
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import named
 from gpudoctor.explanation.scripts import unused_devices
+from gpudoctor.explanation.shadowed import hidden_modules
 from gpudoctor.explanation.waiting import slow_starts
 from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
@@ -28,8 +31,8 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
-_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, listed, other_versions,
-            slow_starts)
+_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, listed,
+            other_versions, slow_starts)
 Progress = Callable[[str, int], None]
 
 
@@ -71,7 +74,8 @@ def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
         found = [one for understood in _READERS for one in understood(kept.lines)]
-        found += named(kept.lines, database.tables)
+        found += [one for understood in (named, asked_for, told)
+                  for one in understood(kept.lines, database.tables)]
         # what finds them is there already
         together = scan_text("\n".join(one.text for one in found), database.symptoms)
         for shown in together.shown.values():

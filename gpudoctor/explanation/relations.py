@@ -9,6 +9,7 @@ from gpudoctor import versions
 from gpudoctor.derive import device_code
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.explanation import sonames, wheels
+from gpudoctor.explanation.processors import lacks_builds
 from gpudoctor.explanation.shown import family
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
@@ -283,5 +284,5 @@ _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
     "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,
     "text.python_has_wheel": _python_has_wheel,
-    "text.wheel_fit": _wheel_fit, "text.card_fit": _card_fit,
+    "text.wheel_fit": _wheel_fit, "text.card_fit": _card_fit, "text.processor_lacks_builds": lacks_builds,
 }

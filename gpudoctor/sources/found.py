@@ -37,10 +37,14 @@ def _fits(fact: str, value: Value) -> bool:
 
 
 class Found:
-    """Statements, lists and cards, each with the line that says them; `known` are the cards of the table."""
+    """Statements, lists and cards, each with the line that says them.
 
-    def __init__(self, known: Mapping[str, frozenset[str]]) -> None:
+    `known` are the cards of the table, `machines` the processors of machines that people name.
+    """
+
+    def __init__(self, known: Mapping[str, frozenset[str]], machines: Mapping[str, str]) -> None:
         self.known = known
+        self.machines = machines
         self.statements: list[Statement] = []
         self.mentions: dict[str, dict[str, str]] = {}
         self.absences: dict[str, str] = {}

@@ -20,6 +20,7 @@ linux       /usr/lib | /usr/local/ | /home/ | ubuntu | debian | centos | fedora 
 windows     c:\ | d:\ | e:\ | windows 10 | windows 11 | windows 8 | windows 7 | win32 | windows-10 |
             cudart64_ | nvcuda.dll | cudnn64_ | error loading " | powershell | winerror | windows server
             | appdata\
+windows?    on windows | in windows | (windows) | windows pc | windows machine | windows laptop
 macos       macos | mac os x | darwin | .dylib | apple m1 | apple m2 | apple silicon
 wsl2        wsl2 | wsl 2 | /usr/lib/wsl | microsoft-standard | /dev/dxg | dxcore
 wsl1        wsl1 | wsl 1 | -microsoft␣
@@ -46,7 +47,8 @@ conda       miniconda | anaconda | conda install | conda activate | conda create
             mamba update | from conda | with conda | via conda | using conda | environment.yml
 colab       google colab | colab | google.colab | /content/drive
 kaggle      /kaggle/ | kaggle
-jetson      jetson | tegra | jetpack | l4t | nvgpu | nvmap | /etc/nv_tegra_release
+jetson      jetson | tegra | jetpack | l4t | nvgpu | nvmap | /etc/nv_tegra_release | agx orin | orin nx |
+            orin nano | on orin | agx xavier | xavier nx
 cloud-vm    ec2 | -aws␣ | -azure␣ | -gcp␣ | google cloud | gcp | azure vm | aws␣ | sagemaker | runpod |
             vast.ai | lambda labs | paperspace | gce␣ | compute engine | ip-172- | ip-10- | deep
             learning ami | gcloud␣ | databricks | azure ml | vertex ai
@@ -69,6 +71,7 @@ def _cues() -> dict[str, tuple[str, ...]]:
 
 
 _CUES = _cues()
+_SPOKEN_OF = "windows?"
 _LINUX_WITH = ("docker", "podman", "lxc", "singularity", "kubernetes", "slurm", "colab", "kaggle", "jetson",
                "wsl1", "wsl2", "nixos")
 
@@ -85,8 +88,12 @@ def settled(places: dict[str, str]) -> dict[str, str]:
     """Return the places without those that another one explains.
 
     In WSL the paths and products of Windows are around, and what runs in it is Linux; "WSL" alone is WSL 2.
+    Who speaks of Windows in a sentence may compare: it counts where nothing of Linux is around.
     """
     kept = dict(places)
+    spoken_of = kept.pop(_SPOKEN_OF, None)
+    if spoken_of is not None and kept.keys().isdisjoint(("linux", "wsl", "wsl1", "wsl2", *_LINUX_WITH)):
+        kept.setdefault("windows", spoken_of)
     unnumbered = kept.pop("wsl", None)
     if unnumbered is not None and "wsl1" not in kept:
         kept.setdefault("wsl2", unnumbered)

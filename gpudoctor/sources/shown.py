@@ -51,7 +51,8 @@ _SAID: tuple[tuple[str, str, str], ...] = (
     ("cudnn", rf"cudnn{_NUMBER}([0-9]{{1,2}}(?:\.[0-9]{{1,2}}){{1,3}})(?![0-9])", "text.cudnn"),
     ("driver", rf"drivers?{_NUMBER}({_DRIVER})(?![0-9])", "driver.version"),
     ("nvidia-driver-", r"nvidia-driver-([1-9][0-9]{2})(?![0-9])", "driver.version"),
-    ("pip", rf"pip{_NUMBER}([0-9]{{1,2}}\.[0-9]{{1,2}}(?:\.[0-9]{{1,2}})?)(?!{_MORE})", "python.pip_version"),
+    ("pip", rf"pip{_NUMBER}([0-9]{{1,2}}\.[0-9]{{1,2}}(?:\.[0-9]{{1,2}})?|1[89]|2[0-9])(?!{_MORE})",
+     "python.pip_version"),
     ("python", rf"python{_NUMBER}([23]\.[0-9]{{1,2}}(?:\.[0-9]{{1,2}})?)(?!{_MORE})", "python.version"),
 )
 _RELEASE = (r"([0-9]\.[0-9]{1,2}(?:\.[0-9]{1,2})?(?:\.?dev[0-9]{1,8}|rc[0-9])?(?:\+[a-z0-9.]{2,12})?)"

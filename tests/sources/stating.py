@@ -17,9 +17,9 @@ SAMPLES = Path(__file__).resolve().parent / "samples"
 
 @cache
 def tables() -> Mapping[str, Table]:
-    """Return the table of products, out of its source file."""
-    path = ROOT / "rules" / "tables" / "gpu_products.toml"
-    return {"gpu_products": parse_table(path.read_text(encoding="utf-8"), "gpu_products", path.name)}
+    """Return the tables of products and of processors, out of their source files."""
+    paths = [ROOT / "rules" / "tables" / f"{name}.toml" for name in ("gpu_products", "processors")]
+    return {path.stem: parse_table(path.read_text(encoding="utf-8"), path.stem, path.name) for path in paths}
 
 
 def stated(text: str, name: str = "a.txt") -> Stated:

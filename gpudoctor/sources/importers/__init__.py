@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 
 from gpudoctor.model import Tables
-from gpudoctor.sources import named, places, shown, statements
+from gpudoctor.sources import named, places, processors, shown, statements
 from gpudoctor.sources.cards import index
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.importers import libraries, packages, system
@@ -45,7 +45,7 @@ MARKS: dict[str, tuple[str, ...]] = {
 }
 _ALWAYS: tuple[Importer, ...] = (
     system.read, libraries.read, packages.read, statements.read, shown.read, named.read,
-    places.read)
+    places.read, processors.read)
 
 
 def read(text: str, name: str, *, tables: Tables, numbers: Sequence[int] | None = None) -> Stated:
@@ -59,7 +59,9 @@ def read(text: str, name: str, *, tables: Tables, numbers: Sequence[int] | None 
 
 def read_all(texts: Iterable[Text], *, tables: Tables) -> Stated:
     """Return what several texts state together: the beginning and the end of one log, or several files."""
-    found = Found(index(tables.get("gpu_products")))
+    machines = tables["processors"].rows if "processors" in tables else ()
+    found = Found(index(tables.get("gpu_products")),
+                  {str(row["machine"]): str(row["processor"]) for row in machines})
     for text in texts:
         for importer in _wanted(text):
             importer(text, found)

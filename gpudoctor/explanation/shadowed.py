@@ -1,0 +1,50 @@
+"""A module that a file of one's own hides: it lacks what it should have, and lies outside the libraries."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.explanation.answers import Answered
+
+HIDDEN = "is hidden by a file that bears its name"
+_PACKAGES = frozenset({
+    "tensorflow", "torch", "keras", "jax", "numpy", "cupy", "paddle", "transformers", "onnxruntime",
+    "tokenizers",
+})
+# The module that lacks something, as Python says it.
+_LACKING = re.compile(
+    r"(?:cannot import name '?[\w.]{1,80}'? from (?:partially initialized module )?|module )"
+    r"'(?P<module>\w{2,40})'(?: has no attribute|(?= \()|$| \(most)")
+_NAME = re.compile(r"(?<![\w-])[a-z]\w{1,39}$")
+_ENDING, _PATH = ".py", 200
+_LIBRARIES = re.compile(r"(?:site|dist)-packages|[/\\][Ll]ib(?:64)?[/\\](?:python)?|python\d|\.zip|<frozen")
+_LONGEST, _MOST = 1000, 3
+
+
+def hidden_modules(lines: Sequence[str]) -> Iterator[Answered]:
+    """Yield a line for each module of Python's or of a framework that such a file hides."""
+    lacking: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if "'" in line and ("cannot import name" in line or "has no attribute" in line):
+            for found in _LACKING.finditer(line[:_LONGEST]):
+                module = found["module"]
+                if module in _PACKAGES or module in sys.stdlib_module_names:
+                    lacking.setdefault(module, number)
+    if not lacking:
+        return
+    own = {name for line in lines if _ENDING in line for name in _files(line[:_LONGEST])} & lacking.keys()
+    for module in sorted(own)[:_MOST]:
+        yield Answered(text=f"the module {module} {HIDDEN}", line=lacking[module])
+
+
+def _files(line: str) -> Iterator[str]:
+    """Yield the modules whose files a line names, but those of Python's own folders and of packages."""
+    end = line.find(_ENDING)
+    while end >= 0:
+        before = re.split(r"[\"'(`]", line[max(end - _PATH, 0):end])[-1]
+        name = _NAME.search(before)
+        if name is not None and not line[end + len(_ENDING):][:1].isalnum() and not _LIBRARIES.search(before):
+            yield name[0]
+        end = line.find(_ENDING, end + 1)
