@@ -11,9 +11,11 @@ from gpudoctor.explanation.answers import answered
 from gpudoctor.explanation.containers import started
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.hidden import hidden
+from gpudoctor.explanation.libraries import libraries
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import named
 from gpudoctor.explanation.scripts import unused_devices
+from gpudoctor.explanation.unreached import unreached
 from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
 from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
@@ -65,7 +67,8 @@ def _said(seen: Seen) -> Iterator[Said]:
 def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
-        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus)
+        found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus,
+                                        libraries, unreached)
                  for one in understood(kept.lines)]
         found += named(kept.lines, database.tables)
         # what finds them is there already
