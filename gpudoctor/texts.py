@@ -10,6 +10,7 @@ from gpudoctor.explanation import Quoted, Reading, Said, explain
 from gpudoctor.explanation.answers import answered
 from gpudoctor.explanation.containers import started
 from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.cures import cures
 from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.libraries import libraries
 from gpudoctor.explanation.nodes import without_gpus
@@ -68,7 +69,7 @@ def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
         found = [one for understood in (answered, joined, started, hidden, unused_devices, without_gpus,
-                                        libraries, unreached)
+                                        libraries, unreached, cures)
                  for one in understood(kept.lines)]
         found += named(kept.lines, database.tables)
         # what finds them is there already

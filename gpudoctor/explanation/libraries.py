@@ -16,6 +16,8 @@ from gpudoctor.frozen import frozen
 MISSING, MISSING_DLL = "{}: cannot open shared object file", "{} cannot be found on Windows: {}"
 OTHER = "another version of {} is there: {} is asked for, {} is found"
 ON_DISK, IN_WHEELS = "{} is asked for, and lies in a folder: {}", "{} is asked for, and lies among the packages of pip"
+TWO_NCCL = "two versions of NCCL speak to one another"
+PART = "a part of cuDNN is missing while another is there: {}, {}"
 _FAMILIES = "cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nccl|nvrtc"
 _FILE = re.compile(  # its family, the rest of its name, its version
     rf"(?<![a-z])(?P<name>(?P<stem>(?:lib)?(?P<family>{_FAMILIES})(?:Lt|Mg|w)?(?:_[a-z]+){{0,4}})"
@@ -38,14 +40,18 @@ _ABSENT = re.compile(
     r"error loading", re.IGNORECASE)
 _BARE_ERROR = re.compile(r"\b(?:ImportError|OSError|import error)\b\W{1,3}$", re.IGNORECASE)
 _WANTED = re.compile(r"\b(?:needs?|requires?|required|wants?|asks? for|expects?|looks? for|looking for|requested|"
-                     r"depends on|tries to)\b", re.IGNORECASE)
+                     r"depends on|tries to|make sure|compiled (?:with|against)|built (?:with|against))\b", re.IGNORECASE)
 _THERE = re.compile(
     r"\b(?:have|has|had|got|contains?|holds?|is in|are in|exists?|there'?s|there (?:is|are)|installed|present|"
-    r"in place|lies|sits|located|shows?|downloaded|copied|from apt|brings|ships|opened|is at|file in|put)\b|'ve\b|"
+    r"in place|lies|sits|located|shows?|downloaded|copied|from apt|brings|ships|opened|is at|file in|put|is found|my|host|only)\b|'ve\b|"
     r"^\s*ii\s|=> ?/|\(0x|-> ?\S|\d\d:\d\d ", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:no|not|never|without|nothing|none|isn'?t|doesn'?t|don'?t|didn'?t)\b|n't\b", re.IGNORECASE)
 _OF_PIP = re.compile(r"(?:site|dist)-packages|nvidia[/\\](?:\*|cu\w+|nccl)[/\\](?:lib|bin)", re.IGNORECASE)
 _OTHER_THINGS = re.compile(r"cuda|driver|python|tensorflow|torch|\btf\b|ubuntu|windows", re.IGNORECASE)
+_OPENED = re.compile(r"undefined symbol|not defined|link time reference|required by|relocation error", re.IGNORECASE)
+_NCCL = re.compile(r"\bNCCL version (\d+\.\d+)")
+_NCCLS = re.compile(r"\bdifferent nccl versions?\b|\bdifferent versions of nccl\b|\bnccl versions? (?:differ|mismatch)",
+                    re.IGNORECASE)
 _SEARCHED = re.compile(r"LD_LIBRARY_PATH\W{0,3}[:=]")  # the folders behind it were looked in
 _LONGEST, _MOST = 600, 200
 
@@ -74,6 +80,19 @@ def libraries(lines: Sequence[str]) -> Iterator[Answered]:
             yield Answered(text=said, line=one.line)
         same = [other for other in found if other.is_there and other.family == one.family]
         yield from _beside(one, same)
+    yield from _two_of_nccl(lines)
+
+
+def _two_of_nccl(lines: Sequence[str]) -> Iterator[Answered]:
+    """Yield a line where processes of one run tell two versions of NCCL, or a sentence says so."""
+    versions: set[str] = set()
+    for number, line in enumerate(lines, start=1):
+        if "nccl" not in line[:_LONGEST].lower():
+            continue
+        versions.update(_NCCL.findall(line[:_LONGEST]))
+        if len(versions) > 1 or _NCCLS.search(line[:_LONGEST]):
+            yield Answered(text=TWO_NCCL, line=number)
+            return
 
 
 def _beside(missing: _Mention, there: Sequence[_Mention]) -> Iterator[Answered]:
@@ -86,6 +105,8 @@ def _beside(missing: _Mention, there: Sequence[_Mention]) -> Iterator[Answered]:
         yield Answered(text=IN_WHEELS.format(missing.name), line=of_pip.line)
     elif in_folder is not None:
         yield Answered(text=ON_DISK.format(missing.name, in_folder.folder), line=in_folder.line)
+    elif fitting and "_" in missing.stem and not itself:
+        yield Answered(text=PART.format(missing.name, fitting[0].name), line=missing.line)
     elif there and not fitting:
         yield Answered(text=OTHER.format(_owner(missing), missing.name, there[0].name), line=there[0].line)
 
@@ -127,7 +148,12 @@ def _clauses(line: str) -> Iterator[str]:
 
 
 def _is_there(clause: str, *, by_itself: bool) -> bool | None:
-    """Say whether a clause says that what it names is there, or missing; None for neither."""
+    """Say whether a clause says that what it names is there, or missing; None for neither.
+
+    What was opened and does not suit is neither.
+    """
+    if _OPENED.search(clause):
+        return None
     if _ABSENT.search(clause) or _WANTED.search(clause):
         return False
     if _DENIED.search(clause):
