@@ -88,8 +88,8 @@ def libraries(lines: Sequence[str]) -> Iterator[Answered]:
     missing = {(one.family, one.version): one for one in found if not one.is_there}
     for one in missing.values():
         if one.stem:
-            form = MISSING if ".so." in one.name else MISSING_DLL.format(_owner(one), "{}")
-            yield Answered(text=form.format(one.name if ".so." in one.name else one.name.lower()), line=one.line)
+            dll = MISSING_DLL.format(_owner(one), one.name.lower())
+            yield Answered(text=MISSING.format(one.name) if ".so." in one.name else dll, line=one.line)
         same = [other for other in found if other.is_there and other.family == one.family]
         yield from _beside(one, same)
     yield from _two_of_nccl(lines)
@@ -215,8 +215,8 @@ def _cudnns(clause: str, line: int, family: str) -> Iterator[_Mention]:
         wheel = match["wheel"].lower().replace("cuda-runtime", "cudart").replace("cuda-nvrtc", "nvrtc")
         # of these alone the CUDA in the name is the version in the files' names
         if wheel in ("cudart", "cublas", "nvrtc") and _is_there(clause, by_itself=_is_listed(clause)):
-            yield _Mention(family=wheel, version=(int(match["cuda"]),), name=match[0], line=line, is_there=True,
-                           of_pip=True)
+            yield _Mention(family=wheel, version=(int(match["cuda"]),), name=match[0], line=line,
+                           is_there=True, of_pip=True)
     asked = _ASKED.search(clause) if family == "cudnn" or "cudnn" in clause.lower() else None
     if asked is not None and not _CUDNN.search(clause) and not _FILE.search(clause):
         yield _cudnn(asked["number"], f"cuDNN {asked['number']}", line, is_there=False)
@@ -226,7 +226,8 @@ def _cudnns(clause: str, line: int, family: str) -> Iterator[_Mention]:
 
 
 def _cudnn(number: str, name: str, line: int, *, is_there: bool, of_pip: bool = False) -> _Mention:
-    return _Mention(family="cudnn", version=(int(number),), name=name, line=line, is_there=is_there, of_pip=of_pip)
+    return _Mention(family="cudnn", version=(int(number),), name=name, line=line, is_there=is_there,
+                    of_pip=of_pip)
 
 
 def _is_listed(clause: str) -> bool:

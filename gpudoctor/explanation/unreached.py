@@ -23,7 +23,8 @@ _MISSED = re.compile(
     r"dlopen).{0,60}?(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvvm|gpu libraries)|"
     r"importerror: lib(?:cu|nv)",
     re.IGNORECASE)
-_END = (r"(?=\s*(?:[.,;)\u2014]|$|anywhere|here\b|there\b|at all|on (?:the|this|my|that|it)|installed|and\b|or\b|either|"
+_END = (r"(?=\s*(?:[.,;)\u2014]|$|anywhere|here\b|there\b|at all|on (?:the|this|my|that|it)|"
+        r"installed|and\b|or\b|either|"
        r"yet))")
 _NO_TOOLKIT = (
     re.compile(r"\b(?:no|without|never install(?:ed|ing)|(?:have|has|had|did|do)(?:n'?t|"
