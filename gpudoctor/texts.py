@@ -12,13 +12,16 @@ from gpudoctor.explanation.changes import other_versions
 from gpudoctor.explanation.collisions import told
 from gpudoctor.explanation.containers import started
 from gpudoctor.explanation.context import is_context
+from gpudoctor.explanation.cures import cures
 from gpudoctor.explanation.ended import asked_for
 from gpudoctor.explanation.hidden import hidden
+from gpudoctor.explanation.libraries import libraries
 from gpudoctor.explanation.listings import listed
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import named
 from gpudoctor.explanation.scripts import unused_devices
 from gpudoctor.explanation.shadowed import hidden_modules
+from gpudoctor.explanation.unreached import unreached
 from gpudoctor.explanation.waiting import slow_starts
 from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
@@ -32,7 +35,7 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
 _READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, listed,
-            other_versions, slow_starts)
+            other_versions, slow_starts, libraries, unreached, cures)
 Progress = Callable[[str, int], None]
 
 
