@@ -47,7 +47,7 @@ class Base:
 
     `why_gpu` says why it is one for a GPU. `libraries` are those of CUDA by their paths, None where nobody
     knows which there are, with the `versions` of those that tell them; `build` is "cuda" or "cpu" where
-    `release` is in it.
+    `release` is in it. `compat` is the CUDA of the compatibility package in it, which has another libcuda.
     """
 
     reference: str
@@ -64,6 +64,15 @@ class Base:
     least_driver: str | None = None
     older_branches: tuple[str, ...] = ()
     least_cuda: str | None = None
+    compat: str | None = None
+
+    @property
+    def compat_folders(self) -> tuple[str, ...]:
+        """Return the folders in which the compatibility package has its libcuda, by every path to them."""
+        minor = self.compat or ""
+        short = (minor, minor.partition(".")[0])
+        return ("/usr/local/cuda/compat", *(f"/usr/local/cuda-{one}/compat" for one in short)
+                ) if minor else ()
 
 
 def base_of(reference: str, tables: Tables) -> Base:
@@ -129,7 +138,12 @@ def _cuda(plain: Base, tables: Tables) -> Base:
     return replace(plain, why_gpu=why, cuda=cuda, older_branches=branches, toolkits=toolkit,
         libraries=paths, versions=_of_cudnn(paths, cudnn),
         python=str(system_of["python"]) if system_of and "python" in system_of else None,
-        least_cuda=str(needs["least_cuda"]) if needs else None)
+        least_cuda=str(needs["least_cuda"]) if needs else None, compat=_compat(needs))
+
+
+def _compat(needs: Row | None) -> str | None:
+    packages = as_texts(needs.get("compatibility_packages")) if needs else ()
+    return packages[0].removeprefix("cuda-compat-").replace("-", ".") if packages else None
 
 
 def _cudnn(extra: str, listed: Sequence[str]) -> str | None:

@@ -115,12 +115,12 @@ class Linter:
             return
         for one in said.of_build(environment, base, laid, ground.driver):
             findings += self._of_file(one, environment, laid)
-        for snapshot in filter(None, (laid.snapshot, laid.withheld)):
+        for snapshot in (laid.snapshot, *laid.kept_away):
             found, open_ = self._diagnosed(snapshot, environment, laid, ground)
             findings += found
             undecided += open_ if snapshot is laid.snapshot else ()
         known = findings[begun:]
-        notes += left_open.of_build(environment, base, laid, {one.place for one in known},
+        notes += left_open.of_build(environment, base, laid, {one.place for one in known}, ground,
                                     observed=self.observed, has_card=_has_card(ground.snapshot))
         notes += self._supposed(environment, base, laid, ground, known)
 

@@ -27,6 +27,8 @@ _INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
 _PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
 _INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
 _EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
+_LIBCUDA = "/libcuda.so.1"
+_STUB = re.compile(r"(?:\A|/stubs/)libcuda\.so\Z")  # in the folder of the link, or by its whole path
 _DEEPEST = 3  # shells within shells that are read
 
 
@@ -203,6 +205,17 @@ def _look_at(command: Command, stage: Stage, *, at_libraries: bool = True) -> No
     stage.alters_libraries |= at_libraries and any(
         _CUDA.search(text) and not is_of_repository(text) for text in texts)
     stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
+    if not command.conditional:
+        _look_at_stubs(texts, stage)
+
+
+def _look_at_stubs(texts: Sequence[str], stage: Stage) -> None:
+    """Note a link called libcuda.so.1 to the toolkit's placeholder, and that one is taken away."""
+    name, target = posixpath.basename(texts[0]), texts[-1]
+    if name == "rm":
+        stage.stubs = [path for path in stage.stubs if path not in texts]
+    elif name == "ln" and target.endswith(_LIBCUDA) and any(_STUB.search(text) for text in texts[1:-1]):
+        stage.stubs.append(target)
 
 
 def _has_pixi_install(command: Command) -> bool:

@@ -77,6 +77,8 @@ def _with_one(base: Base, package: Package, tables: Tables) -> Base | None:
     names = tuple(images.cuda_libraries(cuda, tables))
     if not names:
         return None  # of a CUDA that the tables do not reach back to
+    if brings == "compat":
+        return replace(base, compat=cuda)
     beginnings = as_texts(row.get("libraries"))
     if beginnings:
         names = tuple(name for name in names if name.startswith(beginnings))
