@@ -119,7 +119,8 @@ def _of_libcuda(environment: Environment, base: Base | None, ground: Ground) -> 
         yield Note(place=setting.place, matters=True, said=(
             f"{folder} has a libcuda of its own{f' (of the driver {branch})' if branch else ''}, which is "
             f"found before that of the driver {ground.driver}: whether the two fit, and it serves the "
-            "card, was not judged. Take the folder out: the container runtime finds it by itself where it is needed"))
+            "card, was not judged. Take the folder out: the container runtime finds it by itself where it is "
+            "needed"))
     elif stubs and base is not None and base.toolkits:
         yield Note(place=setting.place, said=(
             f"{stubs[0]} is for the linker: what asks there for libcuda.so, without .1, gets a placeholder "
