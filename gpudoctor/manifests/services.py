@@ -6,10 +6,11 @@ https://docs.docker.com/reference/compose-file/ and https://kubernetes.io/docs/c
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpudoctor.manifests import reaching, stages
+from gpudoctor.manifests import reaching, references, stages
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
@@ -23,6 +24,7 @@ _KINDS = {
 # https://github.com/moby/moby/blob/master/daemon/nvidia_linux.go: of what a request names, these become
 # NVIDIA_DRIVER_CAPABILITIES, over any other value of it; where none of them is named, it stays as it is
 _DRIVER_CAPABILITIES = frozenset({"compute", "compat32", "graphics", "utility", "video", "display"})
+_TEMPLATE = re.compile(r"\{\{|\$[({A-Za-z_]")  # of Helm, or for envsubst: no image yet
 _GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
 
 
@@ -40,8 +42,8 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         if built is not None:
             found = _built(built, source, reader, build or Build())
         elif written is not None and written.text is not None:
-            image = Image(reference=filled(written.text), place=written.place, name=_name_of(written.text),
-                          told_by="lint what `docker compose config` prints")
+            told = filled(written.text) if "$" in written.text else written.text
+            image = _image(written, written.text, told, "lint what `docker compose config` prints")
             found = iter([_environment("", image, (), {})])
         else:
             found = iter([Environment(name="", place=key.place)])
@@ -57,6 +59,13 @@ def _signs(settings: dict[str, Setting]) -> Iterator[Wish]:
     for name in ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"):
         if name in settings:
             yield Wish(why=f"{name} is set", place=settings[name].place)
+
+
+def _image(node: Node, written: str, reference: str | None, told_by: str) -> Image:
+    """Return the image that is written; raise `ManifestError` where no engine takes it for one."""
+    if reference is not None:
+        references.checked(reference, node.place)
+    return Image(reference=reference, place=node.place, name=_name_of(written), told_by=told_by)
 
 
 def _name_of(written: str) -> str | None:
@@ -166,7 +175,8 @@ def of_kubernetes(document: Node) -> Iterator[Environment]:
                 wishes.append(Wish(why="the pod has NVIDIA's runtime class", place=runtime.place))
             settings = dict(_variables(container))
             yield _environment(f"container {name.text if name else ''}",
-                               Image(reference=image.text, place=image.place),
+                               _image(image, image.text, None if _TEMPLATE.search(image.text) else image.text,
+                                      "lint what the template makes of it"),
                                (*wishes, *_signs(settings)), settings)
 
 
