@@ -100,7 +100,8 @@ class Linter:
         unsaid = [] if is_wanted or environment.refuses_gpu else releases.of_frameworks(
             environment.asked, environment.python)
         is_supposed = bool(self.supposes_gpu and unsaid)
-        notes += left_open.of_statements(environment, is_wanted or is_supposed)
+        notes += left_open.of_statements(
+            environment, tables, is_wanted=is_wanted or is_supposed)
         if not (is_wanted or is_supposed):
             notes += map(left_open.unsaid, unsaid)
             return

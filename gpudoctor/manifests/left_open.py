@@ -7,12 +7,13 @@ from collections.abc import Set as AbstractSet
 
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import reaching
+from gpudoctor.manifests import images, reaching, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.model import Tables
 
 _ARM = ("linux/arm", "linux/aarch64", "arm64")
 _OF_CUDA = ("nvidia/", "nvcr.io/nvidia/", "pytorch/pytorch", "tensorflow/tensorflow")
@@ -27,8 +28,13 @@ class Note:
     matters: bool = False
 
 
-def of_statements(environment: Environment, is_wanted: bool) -> Iterator[Note]:
+def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) -> Iterator[Note]:
     """Yield what was written and not understood; it matters only where a GPU is meant to be used."""
+    for one in environment.images:
+        why = tags.judged(images.base_of(one.reference, tables), tables).unknown if one.reference else ""
+        if why:
+            yield Note(place=one.place, said=(
+                f"whether there is an image {one.reference} is not known to these rules: its tag {why}"))
     image = environment.image
     if image is not None and image.reference is None:
         known = image.name is not None and not image.name.startswith(_OF_CUDA)

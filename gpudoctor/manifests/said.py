@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from gpudoctor import versions
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, names, releases, together
+from gpudoctor.manifests import images, names, releases, tags, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
@@ -47,9 +47,13 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
 
 
 def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
-    nearest = images.unpublished(base, tables)
-    if nearest is not None:
+    nearest = tags.judged(base, tables).nearest
+    if nearest:
         yield {"file.image": base.reference, "file.image_nearest": nearest}
+    series = tags.ended(base, tables)
+    if series is not None and not nearest:
+        yield {"file.image": base.reference, "file.image_ended": str(series["ended"]),
+               "file.image_end": f"20{series['last']}".replace(".", "-")}
     row = images.ended(base, tables)
     if row is not None:
         yield {"file.image": base.reference, "file.image_end": str(row["ended"]),

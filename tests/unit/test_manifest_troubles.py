@@ -118,8 +118,8 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         "nvcr.io/nvidia/pytorch:24.10-py3", docker("FROM nvcr.io/nvidia/pytorch:24.05-py3"),
         ("driver=550.54.14", "cc=8.6")),
     "image of NVIDIA on a system at its end": (
-        docker("FROM nvcr.io/nvidia/tensorflow:21.06-tf2-py3"), "image-at-its-end",
-        "nvcr.io/nvidia/tensorflow:21.06-tf2-py3", docker("FROM nvcr.io/nvidia/pytorch:24.01-py3"), ()),
+        docker("FROM nvcr.io/nvidia/pytorch:21.06-py3"), "image-at-its-end",
+        "nvcr.io/nvidia/pytorch:21.06-py3", docker("FROM nvcr.io/nvidia/pytorch:24.01-py3"), ()),
     "another CUDA from apt than the build's": (
         docker(SLIM_11, REPOSITORY, "RUN apt-get install -y cuda-toolkit-12-4 libcudnn8", TF_212),
         "cuda-version-mismatch", "tensorflow==2.12.0",
@@ -282,7 +282,7 @@ def test_what_can_be_put_right_is_sound_afterwards_and_stays_as_it_is(name: str)
     {"pod.yaml": "kind: Pod\nspec:\n  containers:\n  - image: tensorflow/tensorflow:2.17.0\n"},
     {"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:${TAG}\n    gpus: all\n"},
     docker("FROM nvidia/cuda:99.9.9-runtime-ubuntu88.04"),
-    docker("FROM nvidia/cuda@sha256:0123"),
+    docker("FROM nvidia/cuda@sha256:" + "0" * 64),
     {"requirements.txt": "torch==99.0\n"},
     docker(SLIM, "RUN pip install torch==2.4.1", "RUN pip install 'torch>=2.6'"),
     docker(SLIM, "RUN pip install tensorflow-cpu==2.1.9"),
