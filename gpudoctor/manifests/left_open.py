@@ -30,11 +30,11 @@ class Note:
 
 def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) -> Iterator[Note]:
     """Yield what was written and not understood; it matters only where a GPU is meant to be used."""
-    for one in environment.images:
-        why = tags.judged(images.base_of(one.reference, tables), tables).unknown if one.reference else ""
+    for each in environment.images:
+        why = tags.judged(images.base_of(each.reference, tables), tables).unknown if each.reference else ""
         if why:
-            yield Note(place=one.place, said=(
-                f"whether there is an image {one.reference} is not known to these rules: its tag {why}"))
+            yield Note(place=each.place, said=(
+                f"whether there is an image {each.reference} is not known to these rules: its tag {why}"))
     image = environment.image
     if image is not None and image.reference is None:
         known = image.name is not None and not image.name.startswith(_OF_CUDA)

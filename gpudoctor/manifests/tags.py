@@ -19,7 +19,8 @@ from gpudoctor.model import Tables
 _LISTED_SINCE = "11.0"
 _NEAREST = 3
 _LISTED = 400  # tags that are looked through for the nearest ones
-_HOLES = {"version": r"\d+\.\d+\.\d+(?:rc\d+)?", "month": r"\d\d\.\d\d", "cuda": r"\d+\.\d+", "cudnn": r"\d+"}
+_HOLES = {"version": r"\d+\.\d+\.\d+(?:rc\d+)?", "month": r"\d\d\.\d\d", "cuda": r"\d+\.\d+",
+          "cudnn": r"\d+"}
 _HOLE = re.compile(r"\{([a-z]+)\}")
 _MONTHS = 12
 _PLATFORM = "linux_x86_64"
@@ -92,7 +93,8 @@ def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables
     if version not in known:
         return Verdict(unknown=f"names a release of {framework} that these rules do not know")
     if cuda is not None and cuda not in _cudas(framework, version, tables):
-        return Verdict(unknown=f"names CUDA {cuda}, for which these rules know no build of {framework} {version}")
+        return Verdict(unknown=(
+            f"names CUDA {cuda}, for which these rules know no build of {framework} {version}"))
     return Verdict()
 
 

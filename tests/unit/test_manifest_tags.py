@@ -53,8 +53,8 @@ def test_of_a_tag_that_there_is_and_of_images_of_others_nothing_is_said(referenc
     ("23.03-tf1-py3", "2023-03"), ("22.04-tf1-py3", "2023-03"), ("25.02-tf2-py3", "2025-02")])
 def test_a_series_that_has_ended_is_found_with_its_last_month(tag: str, month: str) -> None:
     found = judged(docker(f"FROM nvcr.io/nvidia/tensorflow:{tag}"))
-    messages = [one.finding.message for one in found.findings if one.finding.cause == "image-at-its-end"]
-    assert any(message.startswith("NVIDIA's build of TensorFlow") and month in message for message in messages)
+    said = [one.finding.message for one in found.findings if one.finding.cause == "image-at-its-end"]
+    assert any(message.startswith("NVIDIA's build of TensorFlow") and month in message for message in said)
 
 
 def test_a_series_that_goes_on_is_left_alone() -> None:
