@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _SEARCHED = ("loader.cache", "loader.files", "loader.library_path")
 _PACKAGES = re.compile(r"(.{1,4000}/(?:site|dist)-packages)/nvidia(?:/|\Z)")
+_SHARING = ("nvidia_shared_files", "shared_modules")
 _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 
 
@@ -66,7 +67,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         _not_said("which of NVIDIA's packages come along") if any(
             one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
         else Known(value=planned_ones, source=place))
-    shared = colliding(planned_ones, ground.database.tables)
+    every = (*planned_ones, *(asked.text for asked in environment.asked if asked.tool != "conda"))
+    shared = colliding(every, ground.database.tables)
     own_words = [str(asked.place) for asked in environment.asked
                  if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
     facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
@@ -137,11 +139,11 @@ def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, .
 
 
 def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
-    """Return those of NVIDIA's distributions that would write the same files as another of them."""
-    table = tables.get("nvidia_shared_files")
+    """Return those distributions that would write the same files as another of them."""
+    listed = [row for name in _SHARING if (table := tables.get(name)) is not None for row in table.rows]
     asked = {canonicalize_name(one.name): one.specifier for one in planned.parse(requirements)}
     found: dict[str, None] = {}
-    for row in table.rows if table else ():
+    for row in listed:
         shared = {canonicalize_name(one.name): one.specifier
                   for one in planned.parse(as_texts(row["distributions"]))}
         owners = [name for name, specifier in shared.items()

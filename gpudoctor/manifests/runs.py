@@ -17,7 +17,7 @@ from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
-from gpudoctor.manifests.system_packages import is_of_repository, packages_of
+from gpudoctor.manifests.system_packages import driver_packages_of, is_of_repository, packages_of
 
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
@@ -46,6 +46,7 @@ class Runs:
              quotable: bool = True) -> None:
         """Add what commands do to a stage; `quotable`: quotes may be written around their words."""
         for command in listed:
+            self._note_driver(command, stage)
             script = _script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
             if script is not None:
@@ -78,6 +79,13 @@ class Runs:
                 if command.words[0].text == "xargs" and install_of(_behind_xargs(command)) is not None:
                     stage.unread.append(Unread(why="what xargs gives to an installer was not judged",
                                                place=self.source.of(command.words[0]), of_framework=True))
+
+    def _note_driver(self, command: Command, stage: Stage) -> None:
+        """Note that a package manager lays a driver into the image."""
+        for word in driver_packages_of(command)[:1]:
+            why = (f"{word.text} lays a driver into the image: its libcuda stands beside the one that the "
+                   "container runtime mounts, and fits one version of the host's driver: leave it out (GPD3046)")
+            stage.unread.append(Unread(why=why, place=self.source.of(word)))
 
     def _open(self, install: Install, command: Command, stage: Stage, why: str) -> None:
         """Note what of an installation is left open."""

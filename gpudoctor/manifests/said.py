@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from packaging.utils import canonicalize_name
@@ -17,6 +18,7 @@ from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Tables, Value
 
+_OF_CUDA = re.compile(r"-cu(?:da)?(1\d)\d?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
 
 
@@ -129,12 +131,31 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
-    brought = [*((f"CUDA {one.cuda} ({one.told_by})", one.cuda, one.place or place)
-                 for one in (base.toolkits if base is not None else ())), *brought]
+    brought = [*_of_system(environment, base, place), *brought, *_by_name(environment)]
     majors = {versions.parse(cuda).major for _, cuda, _ in brought}
     if len(majors) > 1:
         yield Said(place=brought[-1][2], facts={
             "file.cuda_versions": tuple(text for text, _, _ in brought)})
+
+
+def _of_system(environment: Environment, base: Base | None, place: Place) -> Iterator[tuple[str, str, Place]]:
+    """Yield the toolkits of an image; beside one that is installed in it, the image's own libraries count."""
+    toolkits = base.toolkits if base is not None else ()
+    if base is not None and base.name == images.CUDA_IMAGE and base.cuda is not None and environment.packages:
+        yield f"CUDA {base.cuda} ({base.reference})", base.cuda, place
+        toolkits = tuple(one for one in toolkits if one.place is not None)
+    yield from ((f"CUDA {one.cuda} ({one.told_by})", one.cuda, one.place or place) for one in toolkits)
+
+
+def _by_name(environment: Environment) -> Iterator[tuple[str, str, Place]]:
+    """Yield the distributions whose own name says the CUDA that they are for."""
+    for one in environment.asked:
+        requirement = releases.requirement_of(one)
+        if requirement is None or not releases.applies(requirement, environment.python):
+            continue
+        match = _OF_CUDA.search(str(canonicalize_name(requirement.name)))
+        if match is not None:
+            yield f"CUDA {match[1]} ({one.text.strip()})", match[1], one.place
 
 
 def wanted(environment: Environment, tables: Tables) -> Iterator[tuple[Asked, str]]:
