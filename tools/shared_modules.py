@@ -15,7 +15,7 @@ from tools.table_file import Row, Table, write_table
 from tools.wheel_cache import WheelCache, default_cache_folder
 from tools.wheel_index import WheelFile, WheelIndex, preference
 
-_FOLDER = re.compile(r"\A[^/]+\.data/(?:purelib|platlib)/")  # of a wheel, laid into site-packages
+_FOLDER = re.compile(r"\A[^/]+\.data/(?:purelib|platlib)/")  # of a wheel
 TABLE = Table(
     summary="Distributions whose wheels hold the same files: the last installed wins, and removing one removes "
     "them for all; each with the oldest and the newest release for Linux that was read.",

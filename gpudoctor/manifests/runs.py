@@ -84,7 +84,7 @@ class Runs:
         """Note that a package manager lays a driver into the image."""
         for word in driver_packages_of(command)[:1]:
             why = (f"{word.text} lays a driver into the image: its libcuda stands beside the one that the "
-                   "container runtime mounts, and fits one version of the host's driver: leave it out (GPD3046)")
+                   "container runtime mounts, and fits one driver of a host alone: leave it out (GPD3046)")
             stage.unread.append(Unread(why=why, place=self.source.of(word)))
 
     def _open(self, install: Install, command: Command, stage: Stage, why: str) -> None:
