@@ -36,7 +36,6 @@ mutants: run-environment  ## change each condition of the rules and count what t
 
 tables: test-environment  ## write the generated tables again from the published wheels
 	@$(RUN) tools/update_tables.py $(ARGS)
-	@$(RUN) -m tools.shared_modules
 
 matrix: test-environment  ## write docs/matrix again from the rules (minutes); ARGS=--check compares
 	@$(RUN) -m tools.sweep $(ARGS)

@@ -17,8 +17,8 @@ from tools.wheel_index import WheelFile, WheelIndex, preference
 
 _FOLDER = re.compile(r"\A[^/]+\.data/(?:purelib|platlib)/")  # of a wheel
 TABLE = Table(
-    summary="Distributions whose wheels hold the same files: the last installed wins, and removing one removes "
-    "them for all; each with the oldest and the newest release for Linux that was read.",
+    summary="Distributions whose wheels hold the same files: the last installed wins, and removing one "
+    "removes them for all; each with the oldest and the newest release for Linux that was read.",
     key=("module",),
     columns={"module": "text", "distributions": "texts", "files": "integer"},
     generated_by="tools/shared_modules.py",
