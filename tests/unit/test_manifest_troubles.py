@@ -219,6 +219,7 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
 
 # what is found besides: packages for two CUDAs write the same files
 BESIDES = {"two CUDA versions": ["wheel-file-collision"],
+           "wheels that own the same files": ["cuda-versions-differ"],
            "image of NVIDIA on a system at its end": ["image-at-its-end"]}  # its series is, too
 
 
