@@ -71,7 +71,7 @@ def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Ro
                 "cuda_major": _cuda_major(distribution, folder),
                 "folder": folder or None,
                 "libraries": list(libraries),
-                "wheel_bytes": _contents(index, cache, wheels[span[-1]])["bytes"],
+                "wheel_bytes": contents(index, cache, wheels[span[-1]])["bytes"],
                 "wheel_sha256": wheels[span[-1]].sha256,
                 "source": f"pypi:{distribution}=={wheels[span[-1]].version}",
             }
@@ -107,7 +107,7 @@ def _span(distribution: str, rows: list[Row]) -> str:
     return f"{distribution}=={newest}" if oldest == newest else f"{distribution}>={oldest},<={newest}"
 
 
-def _contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> Any:
+def contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> Any:
     """Return a wheel's size (`bytes`) and its `members` with theirs."""
 
     def ask() -> Any:
@@ -122,7 +122,7 @@ def _contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> Any:
 def _layout(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> tuple[str, tuple[str, ...]]:
     """Return the folder with most bytes of libraries and the names in it; stubs do not count."""
     folders: dict[str, dict[str, int]] = {}
-    for filename, size in _contents(index, cache, wheel)["members"]:
+    for filename, size in contents(index, cache, wheel)["members"]:
         path = PurePosixPath(filename)
         if SHARED_LIBRARY.fullmatch(path.name) and "stubs" not in path.parts:
             folders.setdefault(str(path.parent), {})[path.name] = size

@@ -1,8 +1,7 @@
-"""What is known of an image by its name and tag: what is in it, and whether such a tag was ever published."""
+"""What is known of an image by its name and tag: what is in it."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -16,20 +15,16 @@ from gpudoctor.manifests.spans import Place
 from gpudoctor.model import Fact, Tables, Unknown
 
 _DEFAULT_HOSTS = ("docker.io/", "index.docker.io/", "registry-1.docker.io/")
-_CUDA_IMAGE = "nvidia/cuda"
+CUDA_IMAGE = "nvidia/cuda"
 _OF_NVIDIA = "nvcr.io/nvidia/"
-_CUDA_TAG = re.compile(
+CUDA_TAG = re.compile(
     r"(\d+(?:\.\d+){1,2})-(?:(cudnn\d*|tensorrt)-)?(base|runtime|devel)-([a-z]+)([\d.]*)\Z")
 _TORCH_TAG = re.compile(r"(\d+\.\d+\.\d+)-cuda(\d+\.\d+)-cudnn(\d+)-(?:runtime|devel)\Z")
 _TENSORFLOW_TAG = re.compile(r"(\d+\.\d+\.\d+(?:rc\d+)?)(-gpu)?(?:-jupyter)?\Z")
 _BRANCH = re.compile(r"\b\d{3}\b")
 _PYTHON_TAG = re.compile(r"(\d+\.\d+)(?:\.\d+)?(?:-|\Z)")
 _WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python"})
-# from here on NVIDIA's images of CUDA are listed completely: of older ones the tags are gone
-_LISTED_SINCE = "11.0"
-_NEAREST = 3
 OPEN_TAG = "?"  # stands for a tag that only the build knows
-_LISTED = 400  # tags that are looked through for the nearest ones
 
 
 @frozen
@@ -47,7 +42,7 @@ class Base:
 
     `why_gpu` says why it is one for a GPU. `libraries` are those of CUDA by their paths, None where nobody
     knows which there are, with the `versions` of those that tell them; `build` is "cuda" or "cpu" where
-    `release` is in it.
+    `release` is in it. `compat` is the CUDA of the compatibility package in it, which has another libcuda.
     """
 
     reference: str
@@ -64,13 +59,22 @@ class Base:
     least_driver: str | None = None
     older_branches: tuple[str, ...] = ()
     least_cuda: str | None = None
+    compat: str | None = None
+
+    @property
+    def compat_folders(self) -> tuple[str, ...]:
+        """Return the folders in which the compatibility package has its libcuda, by every path to them."""
+        minor = self.compat or ""
+        short = (minor, minor.partition(".")[0])
+        return ("/usr/local/cuda/compat", *(f"/usr/local/cuda-{one}/compat" for one in short)
+                ) if minor else ()
 
 
 def base_of(reference: str, tables: Tables) -> Base:
     """Return what is known of an image."""
     name, tag = split(reference)
     plain = Base(reference=reference, name=name, tag=tag)
-    if name == _CUDA_IMAGE:
+    if name == CUDA_IMAGE:
         return _cuda(plain, tables)
     if name.startswith(_OF_NVIDIA):
         return _of_nvidia(plain, tables)
@@ -96,7 +100,7 @@ def split(reference: str) -> tuple[str, str]:
     for host in _DEFAULT_HOSTS:
         name = name.removeprefix(host)
     name = name.removeprefix("library/")
-    name = _CUDA_IMAGE if name == f"{_OF_NVIDIA}cuda" else name
+    name = CUDA_IMAGE if name == f"{_OF_NVIDIA}cuda" else name
     return name, "@" if digest and not tag else tag
 
 
@@ -114,7 +118,7 @@ def system_row(system: str, version: str, tables: Tables) -> Row | None:
 
 def _cuda(plain: Base, tables: Tables) -> Base:
     why = f"{plain.reference} is an image of CUDA"
-    match = _CUDA_TAG.match(plain.tag)
+    match = CUDA_TAG.match(plain.tag)
     if match is None:
         return replace(plain, why_gpu=why)
     cuda, extra, flavour, system, number = match.groups()
@@ -129,7 +133,12 @@ def _cuda(plain: Base, tables: Tables) -> Base:
     return replace(plain, why_gpu=why, cuda=cuda, older_branches=branches, toolkits=toolkit,
         libraries=paths, versions=_of_cudnn(paths, cudnn),
         python=str(system_of["python"]) if system_of and "python" in system_of else None,
-        least_cuda=str(needs["least_cuda"]) if needs else None)
+        least_cuda=str(needs["least_cuda"]) if needs else None, compat=_compat(needs))
+
+
+def _compat(needs: Row | None) -> str | None:
+    packages = as_texts(needs.get("compatibility_packages")) if needs else ()
+    return packages[0].removeprefix("cuda-compat-").replace("-", ".") if packages else None
 
 
 def _cudnn(extra: str, listed: Sequence[str]) -> str | None:
@@ -185,55 +194,7 @@ def _tensorflow(plain: Base, tables: Tables) -> Base:
                 cuda=cuda, libraries=libraries, versions=_of_cudnn(libraries or (), cudnn))
 
 
-# -- tags that there are not -------------------------------------------------------------------------------
-
-
-def unpublished(base: Base, tables: Tables) -> tuple[str, ...] | None:
-    """Return the tags nearest to one that was never published; None where it was, or nobody knows.
-
-    Only NVIDIA's images of CUDA are listed completely, and only up to the newest in the tables.
-    """
-    if base.name != _CUDA_IMAGE or base.tag == "@" or "cuda_images" not in tables:
-        return None
-    rows = [row for row in tables["cuda_images"].rows
-            if versions.parse(str(row["cuda"])) >= versions.parse(_LISTED_SINCE)]
-    if base.tag in ("", "latest"):
-        wanted = f"{rows[-1]['cuda']}-runtime-ubuntu"
-        return tuple(difflib.get_close_matches(wanted, [*_tags(rows[-1])], n=_NEAREST, cutoff=0.0))
-    match = _CUDA_TAG.match(base.tag)
-    if match is None or not _is_listed(match[1], rows):
-        return None
-    known = [tag for row in rows for tag in _tags(row)]
-    if base.tag in known:
-        return None
-    minor = ".".join(match[1].split(".")[:2])
-    alike = [tag for tag in known if tag.startswith(minor)][:_LISTED] or known[-_LISTED:]
-    return tuple(difflib.get_close_matches(base.tag, alike, n=_NEAREST, cutoff=0.0))
-
-
-def _is_listed(cuda: str, rows: Sequence[Row]) -> bool:
-    """Return whether the rows have every image of that CUDA: nothing newer of it can have come since."""
-    known = sorted(versions.parse(str(row["cuda"])) for row in rows)
-    wanted = versions.parse(cuda)
-    if wanted < versions.parse(_LISTED_SINCE) or not known or wanted > known[-1]:
-        return False
-    minor = [version for version in known if version.release[:2] == wanted.release[:2]]
-    return not minor or wanted <= minor[-1]
-
-
-def _tags(row: Row) -> Iterator[str]:
-    for line in as_texts(row["distributions"]):
-        systems, _, flavours = line.partition(": ")
-        for system in systems.split(","):
-            for flavour in flavours.split():
-                kind, _, extra = flavour.partition("/")
-                yield f"{row['cuda']}-{f'{extra}-' if extra else ''}{kind}-{_dotted(system)}"
-
-
-def _dotted(system: str) -> str:
-    """Return a distribution as tags spell it: ubuntu2204 is ubuntu22.04."""
-    match = re.match(r"ubuntu(\d\d)(\d\d)\Z", system)
-    return f"ubuntu{match[1]}.{match[2]}" if match else system
+# -- the system in it ------------------------------------------------------------------------------------
 
 
 def ended(base: Base, tables: Tables) -> Row | None:
@@ -259,7 +220,7 @@ def is_of(base: Base, system: str, version: str, tables: Tables) -> bool:
 
 def _systems(base: Base, tables: Tables) -> list[tuple[str, str]]:
     """Return what the tag may name: distributions, and a Python, each with its version."""
-    match = _CUDA_TAG.match(base.tag) if base.name == _CUDA_IMAGE else None
+    match = CUDA_TAG.match(base.tag) if base.name == CUDA_IMAGE else None
     pairs = [(match[4], match[5])] if match else []
     if base.name in _WITHOUT_CUDA:
         pairs += [(base.name, part) for part in base.tag.split("-")[:1]]

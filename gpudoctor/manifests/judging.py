@@ -11,7 +11,7 @@ from gpudoctor.candidates.ground import Ground, ground_of
 from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, left_open, releases, said, system_packages
+from gpudoctor.manifests import images, left_open, pythons, releases, said, system_packages
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid, lay_over
 from gpudoctor.manifests.left_open import Note
@@ -100,7 +100,8 @@ class Linter:
         unsaid = [] if is_wanted or environment.refuses_gpu else releases.of_frameworks(
             environment.asked, environment.python)
         is_supposed = bool(self.supposes_gpu and unsaid)
-        notes += left_open.of_statements(environment, is_wanted or is_supposed)
+        notes += left_open.of_statements(
+            environment, tables, is_wanted=is_wanted or is_supposed)
         if not (is_wanted or is_supposed):
             notes += map(left_open.unsaid, unsaid)
             return
@@ -115,12 +116,12 @@ class Linter:
             return
         for one in said.of_build(environment, base, laid, ground.driver):
             findings += self._of_file(one, environment, laid)
-        for snapshot in filter(None, (laid.snapshot, laid.withheld)):
+        for snapshot in (laid.snapshot, *laid.kept_away):
             found, open_ = self._diagnosed(snapshot, environment, laid, ground)
             findings += found
             undecided += open_ if snapshot is laid.snapshot else ()
         known = findings[begun:]
-        notes += left_open.of_build(environment, base, laid, {one.place for one in known},
+        notes += left_open.of_build(environment, base, laid, {one.place for one in known}, ground,
                                     observed=self.observed, has_card=_has_card(ground.snapshot))
         notes += self._supposed(environment, base, laid, ground, known)
 
@@ -170,9 +171,21 @@ class Linter:
             yield Located(place=one.place, environment=environment, finding=finding, laid=laid)
 
     def _without_wheel(self, environment: Environment) -> Iterator[Located]:
-        """Yield what the rules say of requirements for which there is no wheel for the Python."""
-        if environment.python is None:
-            return
+        """Yield what the rules say of requirements for which no Python that is admitted has a wheel."""
+        asked = [environment.python] if environment.python else []
+        if environment.python_bounds and releases.of_frameworks(environment.asked, None):
+            asked = pythons.admitted(environment.python_bounds, self._ground(None).platform,
+                                     self.database.tables)
+        found: list[Located] = []
+        for number, python in enumerate(asked):
+            own = [*self._without_wheel_for(replace(environment, python=python))]
+            places = {one.place for one in own}
+            found = [one for one in found if one.place in places] if number else own
+            if not found:
+                return
+        yield from found
+
+    def _without_wheel_for(self, environment: Environment) -> Iterator[Located]:
         ground = self._ground(environment.python)
         for asked, requirement in said.wanted(environment, self.database.tables):
             facts: dict[str, Fact] = {"require.wanted": Known(value=(requirement,), source=str(asked.place))}

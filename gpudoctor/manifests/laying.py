@@ -16,7 +16,7 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choices, images, releases, together
+from gpudoctor.manifests import choices, images, reaching, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.statements import Environment
@@ -27,15 +27,8 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
 _SEARCHED = ("loader.cache", "loader.files", "loader.library_path")
-_PATH = "LD_LIBRARY_PATH"
 _PACKAGES = re.compile(r"(.{1,4000}/(?:site|dist)-packages)/nvidia(?:/|\Z)")
-_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
-# what the container runtime mounts for a capability; without it nothing of this is there
-_MOUNTED = {
-    "compute": ("cuda.library", "cuda.library_version", "cuda.init_code", "cuda.ceiling", "cuda.device_count",
-                "driver.libcuda_files", "driver.libcuda_file_version"),
-    "utility": ("nvml.library", "nvml.init_code", "nvml.driver_version", "nvml.gpu_count",
-                "driver.libnvidia_ml_files", "driver.libnvidia_ml_file_version")}
+_SHARING = ("nvidia_shared_files", "shared_modules")
 _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 
 
@@ -43,13 +36,13 @@ _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 class Laid:
     """A host with an environment laid over it, and which frameworks are in it by whose word.
 
-    `withheld` is the same without what NVIDIA_DRIVER_CAPABILITIES keeps away of the driver: there nothing
-    else can be judged.
+    `kept_away` is the same for each thing that keeps it from the driver's own libraries: there nothing else
+    can be judged.
     """
 
     snapshot: Snapshot
     chosen: tuple[Chosen, ...]
-    withheld: Snapshot | None = None
+    kept_away: tuple[Snapshot, ...] = ()
 
 
 def lay_over(environment: Environment, base: Base | None, ground: Ground, *, observed: bool,
@@ -74,7 +67,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         _not_said("which of NVIDIA's packages come along") if any(
             one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
         else Known(value=planned_ones, source=place))
-    shared = colliding(planned_ones, ground.database.tables)
+    every = (*planned_ones, *(asked.text for asked in environment.asked if asked.tool != "conda"))
+    shared = colliding(every, ground.database.tables)
     own_words = [str(asked.place) for asked in environment.asked
                  if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
     facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
@@ -99,14 +93,14 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         mine = [one for one in own_stacks if one.framework == framework]
         changes = _of_framework(mine) if mine else _of_image(base, place)
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
-    gone = _withheld(environment)
-    return Laid(snapshot=snapshot, chosen=chosen,
-                withheld=lay(snapshot, gone, tables, source=place) if gone else None)
+    kept_away = tuple(lay(snapshot, facts, tables, source=place)
+                      for facts in reaching.obstacles(environment, base, ground))
+    return Laid(snapshot=snapshot, chosen=chosen, kept_away=kept_away)
 
 
 def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fact:
     """Return where pip installs: what LD_LIBRARY_PATH says of it, for a file seldom does."""
-    setting = environment.settings.get(_PATH)
+    setting = environment.settings.get(reaching.SEARCHED)
     for folder in setting.stated.split(":") if setting is not None else ():
         if (match := _PACKAGES.match(folder)) is not None and setting is not None:
             return Known(value=(match[1],), source=str(setting.place))
@@ -145,11 +139,11 @@ def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, .
 
 
 def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
-    """Return those of NVIDIA's distributions that would write the same files as another of them."""
-    table = tables.get("nvidia_shared_files")
+    """Return those distributions that would write the same files as another of them."""
+    listed = [row for name in _SHARING if (table := tables.get(name)) is not None for row in table.rows]
     asked = {canonicalize_name(one.name): one.specifier for one in planned.parse(requirements)}
     found: dict[str, None] = {}
-    for row in table.rows if table else ():
+    for row in listed:
         shared = {canonicalize_name(one.name): one.specifier
                   for one in planned.parse(as_texts(row["distributions"]))}
         owners = [name for name, specifier in shared.items()
@@ -216,22 +210,10 @@ def _variables(environment: Environment) -> dict[str, Fact]:
         source = str(setting.place)
         if name in ENVIRONMENT_VARIABLES and setting.value is not None:
             facts[f"environment.{name}"] = Known(value=setting.value, source=source)
-        if name == _PATH:
+        if name == reaching.SEARCHED:
             folders = tuple(folder for folder in setting.stated.split(":") if folder)
             facts["loader.library_path"] = Known(value=folders, source=source)
     return facts
-
-
-def _withheld(environment: Environment) -> dict[str, Fact]:
-    """Return what is not there where the container gets the GPU without a capability that it needs."""
-    setting = environment.settings.get(_CAPABILITIES)
-    if setting is None or setting.value is None or not environment.in_container:
-        return {}
-    given = {part.strip() for part in setting.value.split(",")}
-    source = str(setting.place)
-    gone: dict[str, Fact] = {name: Absent(source=source) for capability, mounted in _MOUNTED.items()
-                             if not given & {capability, "all"} for name in mounted}
-    return {"container.runtime": Known(value="docker", source=source), **gone} if gone else {}
 
 
 def _pins(environment: Environment) -> dict[str, Fact]:

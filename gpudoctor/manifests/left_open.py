@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
+from gpudoctor.candidates.ground import Ground
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests import images, reaching, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.model import Tables
 
-_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _ARM = ("linux/arm", "linux/aarch64", "arm64")
 _OF_CUDA = ("nvidia/", "nvcr.io/nvidia/", "pytorch/pytorch", "tensorflow/tensorflow")
 
@@ -26,8 +28,13 @@ class Note:
     matters: bool = False
 
 
-def of_statements(environment: Environment, is_wanted: bool) -> Iterator[Note]:
+def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) -> Iterator[Note]:
     """Yield what was written and not understood; it matters only where a GPU is meant to be used."""
+    for each in environment.images:
+        why = tags.judged(images.base_of(each.reference, tables), tables).unknown if each.reference else ""
+        if why:
+            yield Note(place=each.place, said=(
+                f"whether there is an image {each.reference} is not known to these rules: its tag {why}"))
     image = environment.image
     if image is not None and image.reference is None:
         known = image.name is not None and not image.name.startswith(_OF_CUDA)
@@ -55,8 +62,8 @@ def of_processor(one: Chosen) -> Note:
         "assumed; --gpu judges it"))
 
 
-def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place], *,
-             has_card: bool, observed: bool) -> Iterator[Note]:
+def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place],
+             ground: Ground, *, has_card: bool, observed: bool) -> Iterator[Note]:
     """Yield what frameworks for a GPU leave open; `found` are the places where something else is wrong."""
     for one in laid.chosen:
         text, place = one.asked.text.strip(), one.asked.place
@@ -68,6 +75,8 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
             yield Note(place=place, matters=True, said=(
                 f"whether {text} has code for the card was not judged: this build of it is in no table"))
     yield from _of_capabilities(environment, laid)
+    if ground.driver is not None and not laid.kept_away:
+        yield from _of_libcuda(environment, base, ground)
     waiting = [one for one in laid.chosen if one.stack and one.build != "cpu" and not one.brings_libraries]
     if waiting and waiting[-1].asked.place not in found:
         yield from _of_libraries(waiting[-1], environment, base, laid, observed=observed)
@@ -94,7 +103,7 @@ def _of_libraries(one: Chosen, environment: Environment, base: Base | None, laid
 
 def _of_capabilities(environment: Environment, laid: Laid) -> Iterator[Note]:
     """Yield that NVML is withheld: the tables do not say which releases load it."""
-    setting = environment.settings.get(_CAPABILITIES)
+    setting = environment.settings.get(reaching.CAPABILITIES)
     value = setting.value if setting is not None and setting.value is not None else ""
     given = {part.strip() for part in value.split(",")}
     if setting is not None and "compute" in given and not given & {"utility", "all"}:
@@ -102,6 +111,26 @@ def _of_capabilities(environment: Environment, laid: Laid) -> Iterator[Note]:
             "without the capability utility there is no NVML (libnvidia-ml.so.1) in the container: "
             "nvidia-smi is missing, and a framework that loads NVML lists no GPU. Which one does was not "
             "judged: add utility"))
+
+
+def _of_libcuda(environment: Environment, base: Base | None, ground: Ground) -> Iterator[Note]:
+    """Yield what is not known of another libcuda that LD_LIBRARY_PATH has in front of the driver's."""
+    setting = environment.settings.get(reaching.SEARCHED)
+    folder = reaching.first_libcuda(environment, base)
+    stubs = [one for one in (setting.stated.split(":") if setting else ()) if one.endswith("/stubs")]
+    if setting is None or not environment.in_container:
+        return
+    if folder is not None:
+        branch = reaching.compat_branch(base, ground.database.tables)
+        yield Note(place=setting.place, matters=True, said=(
+            f"{folder} has a libcuda of its own{f' (of the driver {branch})' if branch else ''}, which is "
+            f"found before that of the driver {ground.driver}: whether the two fit, and it serves the "
+            "card, was not judged. Take the folder out: the container runtime finds it by itself where it is "
+            "needed"))
+    elif stubs and base is not None and base.toolkits:
+        yield Note(place=setting.place, said=(
+            f"{stubs[0]} is for the linker: what asks there for libcuda.so, without .1, gets a placeholder "
+            "that refuses to start. LIBRARY_PATH is enough for a build"))
 
 
 def of_supposed(one: Chosen, causes: Sequence[str]) -> Note:

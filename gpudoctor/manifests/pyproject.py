@@ -36,7 +36,8 @@ def of_pyproject(source: Source) -> list[Environment]:
     found = [("dependencies", common)] if common or not (groups or of_pixi) else []
     found += [(f"group {name}", (*common, *listed)) for name, listed in groups.items()]
     of_pip = [Environment(name=name, place=source.place(0), asked=asked, in_container=False,
-                          python=project.python, unread=tuple(project.unread())) for name, asked in found]
+                          python=project.python, python_bounds=project.python_bounds,
+                          unread=tuple(project.unread())) for name, asked in found]
     return [*of_pip, *of_pixi]
 
 
@@ -64,6 +65,7 @@ class _Project:
         stated = (self.project.get("requires-python") or table(self.poetry.get("dependencies")).get("python")
                   or table(self.document.get("requires")).get("python_version") or "")
         self.python = one_python(str(stated))
+        self.python_bounds = "" if self.python or not stated else _bound_of(str(stated))
 
     def unread(self) -> Iterator[Unread]:
         """Yield what says more of dependencies, and is not read."""

@@ -127,17 +127,22 @@ def frameworks_asked(asked: Sequence[Asked], python: str | None) -> dict[str, li
 
 
 def missing(framework: str, one: Asked, tables: Tables) -> tuple[str, ...] | None:
-    """Return the releases nearest to one that was never published; None where it was, or may yet be.
-
-    A version beyond the newest known is left alone: the rules may be older than it.
-    """
+    """Return the releases nearest to the one that is asked for, where that was never published."""
     requirement = requirement_of(one)
     exact = [one for one in requirement.specifier if one.operator in ("==", "===")] if requirement else []
     if not requirement or len(exact) != 1 or exact[0].version.endswith("*"):
         return None
+    return nearest(framework, exact[0].version.partition("+")[0], tables)
+
+
+def nearest(framework: str, version: str, tables: Tables) -> tuple[str, ...] | None:
+    """Return the releases nearest to one that was never published; None where it was, or may yet be.
+
+    A version beyond the newest known is left alone: the rules may be older than it.
+    """
     known = known_versions(framework, tables)
     try:
-        wanted = versions.parse(exact[0].version.partition("+")[0])
+        wanted = versions.parse(version)
     except versions.Incomparable:
         return None
     final = [version for version in known if not versions.parse(version).is_prerelease]

@@ -17,7 +17,7 @@ from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
-from gpudoctor.manifests.system_packages import is_of_repository, packages_of
+from gpudoctor.manifests.system_packages import driver_packages_of, is_of_repository, packages_of
 
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
@@ -27,6 +27,8 @@ _INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
 _PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
 _INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
 _EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
+_LIBCUDA = "/libcuda.so.1"
+_STUB = re.compile(r"(?:\A|/stubs/)libcuda\.so\Z")  # in the folder of the link, or by its whole path
 _DEEPEST = 3  # shells within shells that are read
 
 
@@ -44,6 +46,7 @@ class Runs:
              quotable: bool = True) -> None:
         """Add what commands do to a stage; `quotable`: quotes may be written around their words."""
         for command in listed:
+            self._note_driver(command, stage)
             script = _script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
             if script is not None:
@@ -76,6 +79,13 @@ class Runs:
                 if command.words[0].text == "xargs" and install_of(_behind_xargs(command)) is not None:
                     stage.unread.append(Unread(why="what xargs gives to an installer was not judged",
                                                place=self.source.of(command.words[0]), of_framework=True))
+
+    def _note_driver(self, command: Command, stage: Stage) -> None:
+        """Note that a package manager lays a driver into the image."""
+        for word in driver_packages_of(command)[:1]:
+            why = (f"{word.text} lays a driver into the image: its libcuda stands beside the one that the "
+                   "container runtime mounts, and fits one driver of a host alone: leave it out (GPD3046)")
+            stage.unread.append(Unread(why=why, place=self.source.of(word)))
 
     def _open(self, install: Install, command: Command, stage: Stage, why: str) -> None:
         """Note what of an installation is left open."""
@@ -203,6 +213,17 @@ def _look_at(command: Command, stage: Stage, *, at_libraries: bool = True) -> No
     stage.alters_libraries |= at_libraries and any(
         _CUDA.search(text) and not is_of_repository(text) for text in texts)
     stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
+    if not command.conditional:
+        _look_at_stubs(texts, stage)
+
+
+def _look_at_stubs(texts: Sequence[str], stage: Stage) -> None:
+    """Note a link called libcuda.so.1 to the toolkit's placeholder, and that one is taken away."""
+    name, target = posixpath.basename(texts[0]), texts[-1]
+    if name == "rm":
+        stage.stubs = [path for path in stage.stubs if path not in texts]
+    elif name == "ln" and target.endswith(_LIBCUDA) and any(_STUB.search(text) for text in texts[1:-1]):
+        stage.stubs.append(target)
 
 
 def _has_pixi_install(command: Command) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from packaging.utils import canonicalize_name
@@ -10,13 +11,14 @@ from packaging.utils import canonicalize_name
 from gpudoctor import versions
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, names, releases, together
+from gpudoctor.manifests import images, names, releases, tags, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Tables, Value
 
+_OF_CUDA = re.compile(r"-cu(?:da)?(1\d)\d?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
 
 
@@ -47,9 +49,13 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
 
 
 def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
-    nearest = images.unpublished(base, tables)
-    if nearest is not None:
+    nearest = tags.judged(base, tables).nearest
+    if nearest:
         yield {"file.image": base.reference, "file.image_nearest": nearest}
+    series = tags.ended(base, tables)
+    if series is not None and not nearest:
+        yield {"file.image": base.reference, "file.image_ended": str(series["ended"]),
+               "file.image_end": f"20{series['last']}".replace(".", "-")}
     row = images.ended(base, tables)
     if row is not None:
         yield {"file.image": base.reference, "file.image_end": str(row["ended"]),
@@ -125,12 +131,31 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
-    brought = [*((f"CUDA {one.cuda} ({one.told_by})", one.cuda, one.place or place)
-                 for one in (base.toolkits if base is not None else ())), *brought]
+    brought = [*_of_system(environment, base, place), *brought, *_by_name(environment)]
     majors = {versions.parse(cuda).major for _, cuda, _ in brought}
     if len(majors) > 1:
         yield Said(place=brought[-1][2], facts={
             "file.cuda_versions": tuple(text for text, _, _ in brought)})
+
+
+def _of_system(environment: Environment, base: Base | None, place: Place) -> Iterator[tuple[str, str, Place]]:
+    """Yield the toolkits of an image; beside one that is installed in it, the image's own libraries count."""
+    toolkits = base.toolkits if base is not None else ()
+    if base is not None and base.name == images.CUDA_IMAGE and base.cuda is not None and environment.packages:
+        yield f"CUDA {base.cuda} ({base.reference})", base.cuda, place
+        toolkits = tuple(one for one in toolkits if one.place is not None)
+    yield from ((f"CUDA {one.cuda} ({one.told_by})", one.cuda, one.place or place) for one in toolkits)
+
+
+def _by_name(environment: Environment) -> Iterator[tuple[str, str, Place]]:
+    """Yield the distributions whose own name says the CUDA that they are for."""
+    for one in environment.asked:
+        requirement = releases.requirement_of(one)
+        if requirement is None or not releases.applies(requirement, environment.python):
+            continue
+        match = _OF_CUDA.search(str(canonicalize_name(requirement.name)))
+        if match is not None:
+            yield f"CUDA {match[1]} ({one.text.strip()})", match[1], one.place
 
 
 def wanted(environment: Environment, tables: Tables) -> Iterator[tuple[Asked, str]]:

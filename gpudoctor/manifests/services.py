@@ -6,10 +6,11 @@ https://docs.docker.com/reference/compose-file/ and https://kubernetes.io/docs/c
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpudoctor.manifests import stages
+from gpudoctor.manifests import reaching, references, stages
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
@@ -20,6 +21,10 @@ _KINDS = {
     "Pod": ("spec",), "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
     **dict.fromkeys(("Deployment", "DaemonSet", "Job", "ReplicaSet", "StatefulSet"),
                     ("spec", "template", "spec"))}
+# https://github.com/moby/moby/blob/master/daemon/nvidia_linux.go: of what a request names, these become
+# NVIDIA_DRIVER_CAPABILITIES, over any other value of it; where none of them is named, it stays as it is
+_DRIVER_CAPABILITIES = frozenset({"compute", "compat32", "graphics", "utility", "video", "display"})
+_TEMPLATE = re.compile(r"\{\{|\$[({A-Za-z_]")  # of Helm, or for envsubst: no image yet
 _GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
 
 
@@ -31,13 +36,14 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         wishes = tuple(_wishes_of_service(service))
         settings = {name: Setting(value=filled(value), stated=value, place=place)
                     for name, value, place in pairs(service.get("environment"))}
+        settings.update(_capabilities(service))
         written, built = service.get("image"), service.get("build")
         unread = tuple(_unread_of_service(service))
         if built is not None:
             found = _built(built, source, reader, build or Build())
         elif written is not None and written.text is not None:
-            image = Image(reference=filled(written.text), place=written.place, name=_name_of(written.text),
-                          told_by="lint what `docker compose config` prints")
+            told = filled(written.text) if "$" in written.text else written.text
+            image = _image(written, written.text, told, "lint what `docker compose config` prints")
             found = iter([_environment("", image, (), {})])
         else:
             found = iter([Environment(name="", place=key.place)])
@@ -53,6 +59,13 @@ def _signs(settings: dict[str, Setting]) -> Iterator[Wish]:
     for name in ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"):
         if name in settings:
             yield Wish(why=f"{name} is set", place=settings[name].place)
+
+
+def _image(node: Node, written: str, reference: str | None, told_by: str) -> Image:
+    """Return the image that is written; raise `ManifestError` where no engine takes it for one."""
+    if reference is not None:
+        references.checked(reference, node.place)
+    return Image(reference=reference, place=node.place, name=_name_of(written), told_by=told_by)
 
 
 def _name_of(written: str) -> str | None:
@@ -73,13 +86,31 @@ def _unread_of_service(service: Node) -> Iterator[Unread]:
                      place=files.place)
 
 
-def _wishes_of_service(service: Node) -> Iterator[Wish]:
-    devices = service.get("deploy", "resources", "reservations", "devices")
-    for device in devices.items if devices else ():
+def _devices(service: Node) -> tuple[Node, ...]:
+    """Return the devices that are reserved for a service, in both forms."""
+    reserved, given = service.get("deploy", "resources", "reservations", "devices"), service.get("gpus")
+    return (*(reserved.items if reserved else ()), *(given.items if given else ()))
+
+
+def _named(device: Node) -> set[str]:
+    asked = device.get("capabilities")
+    return {one.text for one in asked.texts() if one.text} if asked else set()
+
+
+def _capabilities(service: Node) -> Iterator[tuple[str, Setting]]:
+    """Yield the variable that Docker makes of a reservation which names capabilities of the driver."""
+    for device in _devices(service):
+        given = ",".join(sorted(_named(device) & _DRIVER_CAPABILITIES))
         asked = device.get("capabilities")
-        names = [one.text for one in asked.texts()] if asked else []
+        if given and asked is not None:
+            yield reaching.CAPABILITIES, Setting(value=given, stated=given, place=asked.place)
+
+
+def _wishes_of_service(service: Node) -> Iterator[Wish]:
+    for device in _devices(service):
+        names = _named(device)
         driver = device.get("driver")
-        if "gpu" in names or "nvidia" in names or (driver is not None and driver.text == "nvidia"):
+        if names & {"gpu", "nvidia", *_DRIVER_CAPABILITIES} or (driver and driver.text == "nvidia"):
             yield Wish(why="the service reserves a GPU", place=device.place)
     runtime, gpus = service.get("runtime"), service.get("gpus")
     if runtime is not None and runtime.text == "nvidia":
@@ -144,7 +175,8 @@ def of_kubernetes(document: Node) -> Iterator[Environment]:
                 wishes.append(Wish(why="the pod has NVIDIA's runtime class", place=runtime.place))
             settings = dict(_variables(container))
             yield _environment(f"container {name.text if name else ''}",
-                               Image(reference=image.text, place=image.place),
+                               _image(image, image.text, None if _TEMPLATE.search(image.text) else image.text,
+                                      "lint what the template makes of it"),
                                (*wishes, *_signs(settings)), settings)
 
 

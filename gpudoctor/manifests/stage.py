@@ -21,6 +21,7 @@ class Stage:
         self.settings: dict[str, Setting] = dict(parent.settings) if parent else {}
         self.asked: list[Asked] = list(parent.asked) if parent else []
         self.packages: list[Package] = list(parent.packages) if parent else []
+        self.stubs: list[str] = list(parent.stubs) if parent else []
         self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
         self.lost: list[Lost] = []
         self.unread: list[Unread] = list(parent.unread) if parent else []
@@ -39,7 +40,7 @@ class Stage:
         return Environment(
             name=self.name, place=self.place, image=self.image, images=tuple(images),
             feeding=tuple(self.feeding), asked=tuple(self.asked),
-            packages=tuple(self.packages),
+            packages=tuple(self.packages), stubs=tuple(self.stubs),
             settings=self.settings, wishes=(*wishes, *own), lost=tuple(self.lost),
             unread=tuple(self.unread),
             python=self.python[0] if self.python else None,

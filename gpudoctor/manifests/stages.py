@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Callable
 
-from gpudoctor.manifests import requirements
+from gpudoctor.manifests import references, requirements
 from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse
 from gpudoctor.manifests.runs import SHELLS, Runs
 from gpudoctor.manifests.shellwords import Command, Variables, commands, words_of
@@ -84,8 +84,13 @@ class _Stages:
         if not words:
             raise self.source.error(instruction.keyword.start, "FROM without an image")
         base, place = words[0], self.source.of(words[0])
-        named = len(words) > 2 and words[1].text.lower() == "as"
+        named = len(words) == 3 and words[1].text.lower() == "as"
+        if len(words) > 1 and not named:
+            raise self.source.error(words[1].start, "FROM takes one image: write FROM IMAGE, or "
+                                                    "FROM IMAGE AS NAME")
         parent = self._named(base.text) if base.known else None
+        if base.known and parent is None:
+            references.checked(base.text, place)
         image = Image(reference=base.text if base.known else None, place=place,
                       name=_name_of(base, self.source), platform=instruction.flag("platform") or "")
         if parent is None:

@@ -108,7 +108,9 @@ class Environment:
 
     `alters_libraries`: it installs CUDA in a way that is not read. `refuses_gpu`: it says that it wants none.
     `images` are those of all stages of its file, `feeding` those that it is or copies from.
-    `in_container`: it is one with its own libraries, not the host's.
+    `python_bounds` are those that its Python must keep, where they leave several. `stubs` are the links
+    called libcuda.so.1 that lead to the toolkit's placeholder. `in_container`: it is one with its own
+    libraries, not the host's.
     """
 
     name: str
@@ -123,7 +125,9 @@ class Environment:
     unread: tuple[Unread, ...] = ()
     python: str | None = None
     python_place: Place | None = None
+    python_bounds: str = ""
     packages: tuple[Package, ...] = ()
+    stubs: tuple[str, ...] = ()
     alters_libraries: bool = False
     alters_python: bool = False
     refuses_gpu: bool = False

@@ -22,6 +22,9 @@ _VERBS = frozenset({"install", "in"})
 _VALUED = frozenset({"-o", "--option", "-t", "--target-release", "-c", "--config-file", "--repo"})
 _OF_CUDA = re.compile(
     r"cuda|cudnn|libnccl|libcublas|libcu(?:fft|rand|solver|sparse)|libnvjitlink", re.IGNORECASE)
+_OF_DRIVER = re.compile(
+    r"(?:nvidia-driver|libnvidia-compute|nvidia-headless|nvidia-compute-utils|cuda-drivers)(?:-|\Z|=)"
+    r"|(?:libcuda1|nvidia-open)(?:\Z|=|-\d)")
 # only names a repository, or makes it trusted: nothing is installed by it
 _REPOSITORY = re.compile(
     r"keyring|/repos/|(?:cuda|cudnn)(?:-local)?-repo-|/sources\.list\.d/|/yum\.repos\.d/", re.IGNORECASE)
@@ -34,6 +37,18 @@ _NUMBER = re.compile(r"\d+(?:\.\d+){2,3}(?=[-+~]|\Z)")
 
 def packages_of(command: Command) -> tuple[Word, ...] | None:
     """Return the packages with CUDA that the system is to install; None for any other command."""
+    installed = _installed(command)
+    return None if installed is None else tuple(
+        word for word in installed if _OF_CUDA.search(word.text) or not word.known)
+
+
+def driver_packages_of(command: Command) -> tuple[Word, ...]:
+    """Return the packages with libraries of NVIDIA's driver that the system is to install."""
+    return tuple(word for word in _installed(command) or () if _OF_DRIVER.match(word.text))
+
+
+def _installed(command: Command) -> tuple[Word, ...] | None:
+    """Return the packages that a package manager is to install; None for any other command."""
     first = behind_wrappers(command.words)
     rest = command.words[first + 1:]
     if not rest or posixpath.basename(command.words[first].text) not in _MANAGERS:
@@ -43,7 +58,7 @@ def packages_of(command: Command) -> tuple[Word, ...] | None:
         return None
     valued = {at + 1 for at, word in enumerate(rest) if word.text in _VALUED}
     return tuple(word for at, word in enumerate(rest) if at > verb and at not in valued
-                 and not word.text.startswith("-") and (_OF_CUDA.search(word.text) or not word.known))
+                 and not word.text.startswith("-"))
 
 
 def is_of_repository(text: str) -> bool:
@@ -77,6 +92,8 @@ def _with_one(base: Base, package: Package, tables: Tables) -> Base | None:
     names = tuple(images.cuda_libraries(cuda, tables))
     if not names:
         return None  # of a CUDA that the tables do not reach back to
+    if brings == "compat":
+        return replace(base, compat=cuda)
     beginnings = as_texts(row.get("libraries"))
     if beginnings:
         names = tuple(name for name in names if name.startswith(beginnings))

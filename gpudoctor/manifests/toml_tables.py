@@ -26,8 +26,11 @@ def parsed(source: Source) -> Mapping[str, Any]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         at = _AT.search(str(error))
-        if at is None:
-            raise ManifestError(f"{source.file}: is no TOML: nested too deeply, or cut off") from None
+        if at is None and isinstance(error, RecursionError):
+            raise ManifestError(f"{source.file}: is no TOML: nested too deeply") from None
+        if at is None:  # what was begun is not ended
+            said = f"is no TOML: it ends too early: {str(error).partition(' (')[0].lower()}"
+            raise source.error(len(source.text.rstrip()), said) from None
         before = sum(map(len, text.splitlines(keepends=True)[:int(at[1]) - 1])) + int(at[2]) - 1
         said = f"is no TOML 1.0: {_AT.sub('', str(error)).strip()}"
         raise source.error(before + len(source.text) - len(text), said) from None

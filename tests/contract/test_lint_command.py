@@ -259,11 +259,12 @@ def test_this_machine_whatever_it_is(tmp_path: Path) -> None:
 
 
 def test_what_is_hostile_in_a_file_is_spelled_out(tmp_path: Path) -> None:
-    text = "FROM nvidia/cuda:12.4.1-\x1b[2J-base-x\nRUN pip install a\x1b[2J>=1 b\x07>=1\n"
-    written(tmp_path, Dockerfile=text)
-    run = lint(tmp_path, "Dockerfile", *ANY, "--fix")
-    assert "\x1b" not in run.stdout + run.stderr
-    assert run.returncode in (HEALTHY, FINDINGS)
+    image = "FROM nvidia/cuda:12.4.1-\x1b[2J-base-x\n"  # refused, where it is spelled out as well
+    written(tmp_path, Dockerfile="FROM ubuntu:22.04\nRUN pip install a\x1b[2J>=1 b\x07>=1\n", Other=image)
+    for file, codes in (("Dockerfile", (HEALTHY, FINDINGS)), ("Other", (4,))):
+        run = lint(tmp_path, file, *ANY, "--fix")
+        assert "\x1b" not in run.stdout + run.stderr
+        assert run.returncode in codes
 
 
 def test_the_two_linters_are_told_apart() -> None:

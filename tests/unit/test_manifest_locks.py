@@ -124,7 +124,7 @@ def test_environments_of_hatch() -> None:
 
 @pytest.mark.parametrize("text", [
     "FROM a\n", "# x\n\nARG A=1\n  FROM --platform=linux/amd64 a:1 AS b\n", "\ufefffrom ${A}\r\nRUN x\n",
-    "# x\r\n\r\nFROM a@sha256:0"])
+    "# x\r\n\r\nFROM a@sha256:" + "0" * 64])
 def test_a_dockerfile_by_what_it_begins_with(text: str) -> None:
     """D.cuda and image are Dockerfiles, too."""
     assert only("D.cuda", text).image is not None

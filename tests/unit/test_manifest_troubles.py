@@ -218,7 +218,9 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
 }
 
 # what is found besides: packages for two CUDAs write the same files
-BESIDES = {"two CUDA versions": ["wheel-file-collision"]}
+BESIDES = {"two CUDA versions": ["wheel-file-collision"],
+           "wheels that own the same files": ["cuda-versions-differ"],
+           "image of NVIDIA on a system at its end": ["image-at-its-end"]}  # its series is, too
 
 
 @pytest.mark.parametrize("name", TROUBLES)
@@ -226,7 +228,7 @@ def test_a_trouble_is_found_at_its_place(name: str) -> None:
     files, cause, text, _, host = TROUBLES[name]
     found = judged(files, *host)
     assert sorted(causes(found)) == sorted([cause, *BESIDES.get(name, [])])
-    [one] = [one for one in found.findings if one.finding.cause == cause]
+    one = next(one for one in found.findings if one.finding.cause == cause)
     whole = files[one.place.file]
     assert whole[one.place.start:one.place.end] == text
     line = whole.splitlines()[one.place.line - 1]
@@ -282,7 +284,7 @@ def test_what_can_be_put_right_is_sound_afterwards_and_stays_as_it_is(name: str)
     {"pod.yaml": "kind: Pod\nspec:\n  containers:\n  - image: tensorflow/tensorflow:2.17.0\n"},
     {"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:${TAG}\n    gpus: all\n"},
     docker("FROM nvidia/cuda:99.9.9-runtime-ubuntu88.04"),
-    docker("FROM nvidia/cuda@sha256:0123"),
+    docker("FROM nvidia/cuda@sha256:" + "0" * 64),
     {"requirements.txt": "torch==99.0\n"},
     docker(SLIM, "RUN pip install torch==2.4.1", "RUN pip install 'torch>=2.6'"),
     docker(SLIM, "RUN pip install tensorflow-cpu==2.1.9"),

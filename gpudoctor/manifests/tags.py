@@ -1,0 +1,174 @@
+"""Whether the tag of an image was ever published, as far as lists and the spelling of tags tell."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor import versions
+from gpudoctor.derive.stacks import known_versions, stacks_of
+from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
+from gpudoctor.image_notes import Row, row_of
+from gpudoctor.manifests import images, releases
+from gpudoctor.manifests.images import Base
+from gpudoctor.model import Tables
+
+# from here on NVIDIA's images of CUDA are listed completely: of older ones the tags are gone
+_LISTED_SINCE = "11.0"
+_NEAREST = 3
+_LISTED = 400  # tags that are looked through for the nearest ones
+_HOLES = {"version": r"\d+\.\d+\.\d+(?:rc\d+)?", "month": r"\d\d\.\d\d", "cuda": r"\d+\.\d+",
+          "cudnn": r"\d+"}
+_HOLE = re.compile(r"\{([a-z]+)\}")
+_MONTHS = 12
+_PLATFORM = "linux_x86_64"
+
+
+@frozen
+class Verdict:
+    """What is known of a tag: `nearest` to one that was never published, or why nobody here knows it."""
+
+    nearest: tuple[str, ...] = ()
+    unknown: str = ""
+
+
+def judged(base: Base, tables: Tables) -> Verdict:
+    """Return whether the tag of an image was published; of the images of others nothing is said."""
+    if base.tag in ("@", images.OPEN_TAG):
+        return Verdict()
+    if base.name == images.CUDA_IMAGE:
+        return _of_cuda(base, tables) if "cuda_images" in tables else Verdict()
+    forms = _forms(base, tables)
+    listed = [str(row["tag"]) for row in _rows("container_images", tables) if row["image"] == base.name]
+    if not forms or base.tag in listed or (not base.tag and any(row["form"] == "latest" for row in forms)):
+        return Verdict()
+    for row in forms:
+        match = _pattern(str(row["form"])).match(base.tag)
+        if match is not None:
+            return _of_form(base, row, match, listed, tables)
+    return Verdict(unknown=f"is spelled in no way that these rules know ({', '.join(_some(forms))})")
+
+
+def ended(base: Base, tables: Tables) -> Row | None:
+    """Return the form of an image's tag of which no more are published."""
+    return next((row for row in _forms(base, tables) if "ended" in row
+                 and _pattern(str(row["form"])).match(base.tag)), None)
+
+
+def _of_form(base: Base, row: Row, match: re.Match[str], listed: Sequence[str], tables: Tables) -> Verdict:
+    holes = match.groupdict()
+    if "month" in holes:
+        return _of_month(base, row, holes["month"], listed, tables)
+    if "version" in holes:
+        return _of_release(str(row["framework"]), str(row["form"]), holes, tables)
+    return Verdict()
+
+
+def _of_month(base: Base, row: Row, month: str, listed: Sequence[str], tables: Tables) -> Verdict:
+    form = str(row["form"])
+    is_of_all = row_of(tables, "ngc_images", image=base.name, shares_release=True) is not None
+    months = [str(one["release"]) for one in _rows("ngc_releases", tables)] if is_of_all else []
+    last = str(row["last"]) if "last" in row else None
+    in_time = [one for one in months if last is None or one <= last]
+    if not 1 <= int(month.partition(".")[2]) <= _MONTHS or (last is not None and month > last):
+        known = [tag for tag in listed if _pattern(form).match(tag)]
+        return _near(base.tag, [*dict.fromkeys((*known, *(form.format(month=one) for one in in_time[-1:])))])
+    if month in in_time and "-tf" not in form:
+        return Verdict()
+    return Verdict(unknown="is in no list that these rules have")
+
+
+def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables) -> Verdict:
+    """Judge a tag that names a release: where that was never published, there is no image of it."""
+    version, known = holes["version"], known_versions(framework, tables)
+    cuda = holes.get("cuda")
+    nearest = releases.nearest(framework, version, tables)
+    if nearest is not None:
+        made = [form.format(**{**holes, "version": one}) for one in nearest
+                if cuda is None or cuda in _cudas(framework, one, tables)]
+        return Verdict(nearest=tuple(made)) if made else Verdict(unknown=(
+            f"names a release that there is not; the nearest are {', '.join(nearest)}"))
+    if version not in known:
+        return Verdict(unknown=f"names a release of {framework} that these rules do not know")
+    if cuda is not None and cuda not in _cudas(framework, version, tables):
+        return Verdict(unknown=(
+            f"names CUDA {cuda}, for which these rules know no build of {framework} {version}"))
+    return Verdict()
+
+
+def _cudas(framework: str, version: str, tables: Tables) -> set[str]:
+    return {".".join(stack.cuda.split(".")[:2]) for stack in stacks_of(framework, _PLATFORM, tables)
+            if stack.version == version and stack.cuda is not None}
+
+
+def _forms(base: Base, tables: Tables) -> list[Row]:
+    return [row for row in _rows("image_tags", tables) if row["image"] == base.name]
+
+
+def _rows(name: str, tables: Tables) -> Sequence[Row]:
+    table = tables.get(name)
+    return table.rows if table else ()
+
+
+def _pattern(form: str) -> re.Pattern[str]:
+    parts = _HOLE.split(form)
+    return re.compile("".join(f"(?P<{part}>{_HOLES[part]})" if number % 2 else re.escape(part)
+                              for number, part in enumerate(parts)) + r"\Z")
+
+
+def _some(forms: Sequence[Row]) -> list[str]:
+    """Return the forms that have a hole, as people write them."""
+    written = [_HOLE.sub(lambda hole: hole[1].upper(), str(row["form"])) for row in forms]
+    return [form for form, row in zip(written, forms, strict=True) if form != row["form"]][:_NEAREST]
+
+
+def _near(tag: str, known: Sequence[str]) -> Verdict:
+    return Verdict(nearest=tuple(difflib.get_close_matches(tag, known, n=_NEAREST, cutoff=0.0)))
+
+
+# -- images of CUDA ----------------------------------------------------------------------------------------
+
+
+def _of_cuda(base: Base, tables: Tables) -> Verdict:
+    """Judge a tag of NVIDIA's images of CUDA: these are listed completely, up to the newest in the tables."""
+    rows = [row for row in tables["cuda_images"].rows
+            if versions.parse(str(row["cuda"])) >= versions.parse(_LISTED_SINCE)]
+    if base.tag in ("", "latest"):
+        wanted = f"{rows[-1]['cuda']}-runtime-ubuntu"
+        return _near(wanted, [*_tags(rows[-1])])
+    known = [tag for row in rows for tag in _tags(row)]
+    match = images.CUDA_TAG.match(base.tag)
+    if base.tag in known:
+        return Verdict()
+    if match is None or not _is_listed(match[1], rows):
+        return Verdict(unknown="is in no list that these rules have")
+    minor = ".".join(match[1].split(".")[:2])
+    alike = [tag for tag in known if tag.startswith(minor)][:_LISTED] or known[-_LISTED:]
+    return _near(base.tag, alike)
+
+
+def _is_listed(cuda: str, rows: Sequence[Row]) -> bool:
+    """Return whether the rows have every image of that CUDA: nothing newer of it can have come since."""
+    known = sorted(versions.parse(str(row["cuda"])) for row in rows)
+    wanted = versions.parse(cuda)
+    if wanted < versions.parse(_LISTED_SINCE) or not known or wanted > known[-1]:
+        return False
+    minor = [version for version in known if version.release[:2] == wanted.release[:2]]
+    return not minor or wanted <= minor[-1]
+
+
+def _tags(row: Row) -> Iterator[str]:
+    for line in as_texts(row["distributions"]):
+        systems, _, flavours = line.partition(": ")
+        for system in systems.split(","):
+            for flavour in flavours.split():
+                kind, _, extra = flavour.partition("/")
+                yield f"{row['cuda']}-{f'{extra}-' if extra else ''}{kind}-{_dotted(system)}"
+
+
+def _dotted(system: str) -> str:
+    """Return a distribution as tags spell it: ubuntu2204 is ubuntu22.04."""
+    match = re.match(r"ubuntu(\d\d)(\d\d)\Z", system)
+    return f"ubuntu{match[1]}.{match[2]}" if match else system

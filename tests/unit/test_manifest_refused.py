@@ -1,0 +1,81 @@
+"""What cannot be what it is taken for: references that no engine takes, TOML that ends too early, bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.manifests import kinds, references
+from gpudoctor.manifests.spans import ManifestError, Source
+from tests.unit.test_manifest_troubles import causes, docker, judged
+
+DIGEST = f"sha256:{'0a' * 32}"
+POD = "kind: Pod\nspec:\n  containers:\n  - image: {}\n"
+COMPOSE = "services:\n  a:\n    image: {}\n"
+PROJECT = """[project]
+name = "a"
+requires-python = "{}"
+dependencies = ["tensorflow[and-cuda]==2.20.0"]
+"""
+
+
+@pytest.mark.parametrize(("reference", "words"), [
+    ("nvidia/cuda:12.4.1@sha256:zz", "64 digits"), ("http://x/y:1", "without http://"),
+    ("a:::b", "behind one colon"), ("a:", "a tag is"), ("UBUNTU:22.04", "lower case: ubuntu"),
+    ("nvidia/Cuda", "lower case: cuda"), ("a//b", "lower-case letters"), ("-a", "lower-case letters"),
+    ("a..b/c", "no registry"), ("host:port/a:1", "no registry"), ("", "write NAME:TAG"),
+    (f"{'a/' * 200}b", "up to 255"), (f"a:{'b' * 129}", "up to 128"), ("a b", "lower-case letters")])
+def test_what_no_engine_takes_for_an_image_is_refused_with_what_to_write(reference: str, words: str) -> None:
+    assert words in (references.fault(reference) or "")
+
+
+@pytest.mark.parametrize("reference", [
+    "ubuntu", "ubuntu:22.04", f"ubuntu@{DIGEST}", f"ubuntu:22.04@{DIGEST}", "nvcr.io/nvidia/jax:25.01-py3",
+    "localhost:5000/a/b:1", "localhost/a", "[::1]:5000/a:1", "a__b/c---d.e_f", "Host/a:1",
+    "ghcr.io/x/y:_A.b-C", "scratch"])
+def test_what_engines_take_is_no_fault(reference: str) -> None:
+    assert references.fault(reference) is None
+
+
+@pytest.mark.parametrize(("name", "text", "place"), [
+    ("Dockerfile", "FROM ubuntu:22.04 AS base\nFROM a:::b\n", "Dockerfile:2:6:"),
+    ("Dockerfile", "FROM UPPER CASE\n", "Dockerfile:1:12: FROM takes one image"),
+    ("Dockerfile", "ARG T=::\nFROM ubuntu$T\n", "Dockerfile:2:6:"),
+    ("pod.yaml", POD.format('"tensorflow/tensorflow:::bad"'), "pod.yaml:4:13:"),
+    ("compose.yaml", COMPOSE.format("http://x/y"), "compose.yaml:3:12:"),
+    ("compose.yaml", COMPOSE.format('"${A:-X}"'), "compose.yaml:3:13:"),
+    ("pyproject.toml", "a = [\n", "pyproject.toml:1:6: is no TOML: it ends too early"),
+    ("pyproject.toml", '[a]\nx = """b\nc', "pyproject.toml:3:2: is no TOML: it ends too early"),
+    ("pyproject.toml", "[a]\nb = ]\n", "pyproject.toml:2:5: is no TOML 1.0")])
+def test_a_file_that_cannot_be_used_is_refused_at_its_place(name: str, text: str, place: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        [*kinds.environments(Source(name, text), lambda _: None)]
+    assert str(caught.value).startswith(place)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("files", [
+    docker("FROM ubuntu:22.04 AS Base", "FROM Base"), docker("ARG T", "FROM ubuntu:$T"),
+    {"pod.yaml": POD.format('"{{ .Values.image }}:{{ .Values.tag }}"')}, {"pod.yaml": POD.format("${IMAGE}")},
+    {"compose.yaml": COMPOSE.format('"${IMAGE}:${TAG:-1}"')}])
+def test_a_stage_and_what_only_a_template_knows_are_not_refused(files: dict[str, str]) -> None:
+    assert causes(judged(files)) == []
+
+
+@pytest.mark.parametrize(("bounds", "python"), [
+    (">=3.14", "3.1"), ("==3.14.*", "3.14"), (">=3.6,<3.9", "3.8"), (">=3.77", "3.77")])
+def test_bounds_that_leave_no_python_with_a_wheel_are_found(bounds: str, python: str) -> None:
+    found = judged({"pyproject.toml": PROJECT.format(bounds)})
+    assert causes(found) == ["python-version-unsupported"]
+    assert f"for Python {python}" in found.findings[0].finding.message
+    assert str(found.findings[0].place) == "pyproject.toml:4:18"
+
+
+@pytest.mark.parametrize("bounds", [">=3.8", ">=3.12", ">=3.9,<3.15", "!=3.14.*", "no bounds"])
+def test_bounds_that_leave_one_are_left_alone(bounds: str) -> None:
+    assert causes(judged({"pyproject.toml": PROJECT.format(bounds)})) == []
+
+
+def test_bounds_of_poetry_are_read_as_its_own() -> None:
+    text = '[tool.poetry.dependencies]\npython = "^3.14"\ntensorflow = "2.20.0"\n'
+    assert causes(judged({"pyproject.toml": text})) == ["python-version-unsupported"]
+    assert causes(judged({"pyproject.toml": text.replace("^3.14", "^3.9")})) == []

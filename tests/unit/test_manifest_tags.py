@@ -1,0 +1,61 @@
+"""Whether the tag of an image was ever published: told by lists, by the spelling of tags, else not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.manifests import images, tags
+from tests.unit.test_manifest_troubles import causes, database, docker, judged
+
+
+@pytest.mark.parametrize(("reference", "nearest"), [
+    ("tensorflow/tensorflow:2.1.9-gpu", "2.1.4-gpu"),
+    ("nvcr.io/nvidia/pytorch:25.13-py3", "25.12-py3"), ("nvcr.io/nvidia/jax:25.00-py3", "25.04-py3"),
+    ("nvcr.io/nvidia/tensorflow:25.05-tf2-py3", "25.02-tf2-py3"),
+    ("nvcr.io/nvidia/tensorflow:24.01-tf1-py3", "23.03-tf1-py3"),
+    ("pytorch/pytorch:2.4.7-cuda12.4-cudnn9-runtime", "2.5.0-cuda12.4-cudnn9-runtime"),
+    ("nvidia/cuda:12.4-runtime-ubuntu22.04", "12.4.1-runtime-ubuntu22.04")])
+def test_a_tag_that_cannot_be_is_found_with_one_of_the_same_spelling(reference: str, nearest: str) -> None:
+    found = judged(docker(f"FROM {reference}"))
+    assert causes(found) == ["image-not-published"]
+    assert nearest in found.findings[0].finding.message
+    assert str(found.findings[0].place) == "Dockerfile:1:6"
+    for tag in tags.judged(images.base_of(reference, database().tables), database().tables).nearest:
+        near = images.base_of(f"{reference.partition(':')[0]}:{tag}", database().tables)
+        assert tags.judged(near, database().tables) == tags.Verdict()
+
+
+@pytest.mark.parametrize(("reference", "words"), [
+    ("tensorflow/tensorflow:2.99.0-gpu", "a release of tensorflow that these rules do not know"),
+    ("tensorflow/tensorflow:latest-gpu-py3", "VERSION-gpu"),
+    ("nvcr.io/nvidia/pytorch:30.05-py3", "in no list"), ("nvcr.io/nvidia/pytorch", "MONTH-py3"),
+    ("pytorch/pytorch:2.6.0-cuda12.4", "VERSION-cudaCUDA-cudnnCUDNN-runtime"),
+    ("pytorch/pytorch:2.6.0-cuda12.3-cudnn9-devel", "no build of torch 2.6.0"),
+    ("nvidia/cuda:11.0-base", "in no list")])
+def test_a_tag_that_nobody_here_knows_is_said_and_is_no_fault(reference: str, words: str) -> None:
+    found = judged(docker(f"FROM {reference}"))
+    assert causes(found) == []
+    [note] = [one for one in found.notes if "is not known to these rules" in one.said]
+    assert words in note.said
+    assert (str(note.place), note.matters) == ("Dockerfile:1:6", False)
+
+
+@pytest.mark.parametrize("reference", [
+    "tensorflow/tensorflow", "tensorflow/tensorflow:latest-gpu", "tensorflow/tensorflow:2.15.0-gpu-jupyter",
+    "nvcr.io/nvidia/pytorch:24.05-py3", "nvcr.io/nvidia/jax:25.04-py3", "pytorch/pytorch",
+    "pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel", "nvidia/cuda:12.4.1-base-ubuntu22.04",
+    f"nvidia/cuda@sha256:{'0' * 64}", "example.org/team/gpu:7", "ubuntu:22.04"])
+def test_of_a_tag_that_there_is_and_of_images_of_others_nothing_is_said(reference: str) -> None:
+    assert tags.judged(images.base_of(reference, database().tables), database().tables) == tags.Verdict()
+
+
+@pytest.mark.parametrize(("tag", "month"), [
+    ("23.03-tf1-py3", "2023-03"), ("22.04-tf1-py3", "2023-03"), ("25.02-tf2-py3", "2025-02")])
+def test_a_series_that_has_ended_is_found_with_its_last_month(tag: str, month: str) -> None:
+    found = judged(docker(f"FROM nvcr.io/nvidia/tensorflow:{tag}"))
+    said = [one.finding.message for one in found.findings if one.finding.cause == "image-at-its-end"]
+    assert any(message.startswith("NVIDIA's build of TensorFlow") and month in message for message in said)
+
+
+def test_a_series_that_goes_on_is_left_alone() -> None:
+    assert "image-at-its-end" not in causes(judged(docker("FROM nvcr.io/nvidia/pytorch:26.03-py3")))
