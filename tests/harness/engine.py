@@ -50,8 +50,7 @@ class Engine:
                  settings: Mapping[str, object] | None = None, size: str = "3g",
                  more: Sequence[str] = (), newer: Newer | None = None) -> None:
         self._newer = newer
-        of_cdi = {} if newer is None else {
-            "features": {"cdi": True}, "cdi-spec-dirs": [str(newer.specification.place)]}
+        of_cdi = {} if newer is None else {"features": {"cdi": True}}
         self._folder = folder
         self._in_memory = in_memory
         self._settings = {**_SETTINGS, **of_cdi, **(settings or {})}

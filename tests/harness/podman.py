@@ -42,8 +42,7 @@ class Podman:
         """Start it, and wait until its socket is there."""
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2g", "gpudoctor-podman", str(self._folder)],
                        check=True)
-        of_cdi = "" if self._newer is None else f'cdi_spec_dirs = ["{self._newer.specification.place}"]\n'
-        (self._folder / "containers.conf").write_text(_CONTAINERS + of_cdi)
+        (self._folder / "containers.conf").write_text(_CONTAINERS)
         (self._folder / "storage.conf").write_text(_STORAGE.format(folder=self._folder))
         with (self._folder / "podman.log").open("wb") as log:
             self._service = subprocess.Popen(

@@ -22,6 +22,7 @@ from tests.shim.build import cache_folder
 _RELEASE = "trixie"  # Docker 26.1, Podman 5.4
 _PACKAGES = "docker.io,podman,runc,ca-certificates"
 _DRIVER, _CUDA = "580.95.05", 13000
+_SPECIFICATIONS = "/etc/cdi"  # where every engine looks; Podman 5.4 heeds no other folder
 _FOLDERS = ("/proc", "/sys", "/dev")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -36,6 +37,7 @@ def newer() -> Path:
             part = folder / "tree.part"
             shutil.rmtree(part, ignore_errors=True)
             debootstrap(_RELEASE, _PACKAGES, part)
+            (part / _SPECIFICATIONS[1:]).mkdir()
             part.rename(tree)
     return tree
 
@@ -98,7 +100,8 @@ class Newer:
         root = shlex.quote(str(self.tree))
         mounts = [f"mount --bind {root} {root}", *(f"mount --rbind {one} {root}{one}" for one in _FOLDERS),
                   *(f"mount -t tmpfs -o mode=1777 tree {root}{one}" for one in ("/run", "/tmp", "/mnt")),
-                  f"mkdir {root}/mnt/old"]
+                  f"mkdir {root}/mnt/old",
+                  f"mount --bind {shlex.quote(str(self.specification.place))} {root}{_SPECIFICATIONS}"]
         for folder in (shlex.quote(str(one)) for one in (own, self.specification.folder)):
             mounts += [f"mkdir -p {root}{folder}", f"mount --rbind {folder} {root}{folder}"]
         inside = f"umount --lazy /mnt/old && cd / && exec env PATH={_PATH} {shlex.join(words)}"
