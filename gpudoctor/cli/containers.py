@@ -13,7 +13,7 @@ from gpudoctor import explanation, host, texts
 from gpudoctor.child.crew import ending_signals_raised
 from gpudoctor.cli import sources
 from gpudoctor.cli.asked import Asked
-from gpudoctor.cli.errors import InputError
+from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.judging import Judge
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.examine import Policy
@@ -44,8 +44,8 @@ def look(asked: Asked, watch: Stopwatch, made: Made | None = None) -> tuple[Judg
 
     `made` makes the image first: it is given the engine, and its context yields the image's id.
     """
-    if "" in (asked.image, asked.container):
-        raise InputError("--image and --container take the name of one; this one is empty")
+    if not str(asked.container if asked.image is None else asked.image).strip():
+        raise UsageError("--image and --container take the name of one; this one is empty")
     watch.begin("reading the rules")
     judge = Judge(asked, watch)
     judge.database = sources.database(asked.rules, "told")  # what an engine says is read as a text is

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.transports import sandbox
-from tests.engines.test_examined_images import FINDINGS, NONE, PLAIN, check, left, started
+from tests.engines.test_examined_images import BENT, FINDINGS, NONE, PLAIN, check, left, started
 from tests.engines.toolkit import NOT_LOADED, UNHEARD_OF, Toolkit
 from tests.harness.engine import Engine
 from tests.harness.nvidia import H100, script
@@ -92,10 +92,11 @@ def test_a_hook_that_hangs_is_a_start_that_hangs(image: str, engine: Engine, too
     assert left(engine) == ""  # the engine was told to
 
 
-def test_a_gpu_in_an_image_without_python_is_not_denied(engine: Engine, toolkit: Toolkit) -> None:
+@pytest.mark.parametrize("image", [NONE, BENT])
+def test_a_gpu_in_an_image_without_python_is_not_denied(image: str, engine: Engine, toolkit: Toolkit) -> None:
     """The engine hands it out; that this machine shows none itself was called its lack of a card."""
     toolkit.fails(None)
-    seen = check(engine.address, "--image", NONE, "--depth", "static")
+    seen = check(engine.address, "--image", image, "--depth", "static")
     assert (seen.fact("image.gpu_request"), seen.fact("image.shows_host")) == ("nvidia", False)
     assert "no-nvidia-gpu" not in seen.causes
     assert "nothing in the image could look at it" in json.dumps(seen.report["snapshot"]["gpus"])
