@@ -131,7 +131,7 @@ def _with_refusals(report: Report, refusals: tuple[str, ...], judge: Judge, aske
 
 
 def _because(told: Told, refused: tuple[Finding, ...]) -> Told:
-    """Return what was told with the refusal behind the first cause that its words lead to, else before all."""
+    """Return what was told, the refusal behind the first cause that its words lead to, else before all."""
     for number, finding in enumerate(told.findings):
         is_said = any(evidence.fact == _SAID for evidence in finding.evidence)
         if is_said and finding.severity in (Severity.ERROR, Severity.WARNING):

@@ -69,7 +69,7 @@ def _refusals(data: Data) -> Fact:
     """Return what it said to each request; nothing where it handed the GPU out or was not asked for it."""
     said, untold = data.get("refusals"), text_at(data, "untold")
     if untold or not isinstance(said, list):
-        return Unknown(reason=untold or "it was not recorded what the engine said when it was asked for a GPU")
+        return Unknown(reason=untold or "what the engine said when it was asked for a GPU was not recorded")
     lines = tuple(line for line in said if isinstance(line, str))
     return known(lines or None, _source(data))
 

@@ -44,8 +44,9 @@ def _could_not_look(questions: list[Open]) -> str:
     """Return why the first question is open, and which it is."""
     first, *others = questions
     more = f" (And {counted_words(len(others), 'reason')} more.)" if others else ""
+    open_ = _few(first.causes) or printable(first.said, _LONGEST)
     return (f"could not look: {_sentence(printable(_why(first.items), _LONGEST))}{more}"
-            f" Open: {_sentence(_few(first.causes) or printable(first.said, _LONGEST))} Next: gpudoctor check")
+            f" Open: {_sentence(open_)} Next: gpudoctor check")
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -62,8 +62,9 @@ def unreached(wish: Wish, trouble: Trouble, engine: Engine | None = None, *, run
     `said` are more of the engine's words, of which the cause may be read.
     """
     why = "no container of it could be looked into"
-    return Looked(raw={**dict.fromkeys(_ALL, ended("not-asked", 0.0, why)), "image": _image(wish, engine, {}, trouble=trouble, running=running)},
-                  refusals=said)
+    silent = dict.fromkeys(_ALL, ended("not-asked", 0.0, why))
+    about = _image(wish, engine, {}, trouble=trouble, running=running)
+    return Looked(raw={**silent, "image": about}, refusals=said)
 
 
 def image(engine: Engine, wish: Wish) -> Looked:

@@ -1,4 +1,4 @@
-"""Engines that take the GPU from CDI specifications: Docker 26 and Podman 5.4, out of a newer Debian's tree."""
+"""Engines that take the GPU from CDI specifications: Docker 26 and Podman 5.4 of a newer Debian."""
 
 from __future__ import annotations
 

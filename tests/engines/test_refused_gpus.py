@@ -1,4 +1,4 @@
-"""A GPU that a real engine refuses, or hangs over: told in its words, whatever they are, and never as health."""
+"""A GPU that a real engine refuses, or hangs over: told in its words, whatever they are."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gpudoctor.transports import sandbox
 from tests.engines.test_examined_images import BENT, FINDINGS, NONE, PLAIN, check, left, started
 from tests.engines.toolkit import NOT_LOADED, UNHEARD_OF, Toolkit
 from tests.harness.engine import Engine
@@ -72,7 +70,7 @@ def test_known_words_stand_before_the_refusal(engine: Engine, toolkit: Toolkit) 
 
 @pytest.mark.parametrize("image", [PLAIN, NONE])
 def test_a_hook_that_hangs_is_a_start_that_hangs(image: str, engine: Engine, toolkit: Toolkit) -> None:
-    """It was "no container engine answers", with the advice to restart it. The container cannot go as long."""
+    """It was "no container engine answers", and to restart it. The container cannot go as long."""
     toolkit.fails(None)
     with toolkit.hangs():
         seen = check(engine.address, "--image", image, "--depth", "static", "--timeout", "3", *WORKS)

@@ -31,7 +31,7 @@ def unavailable() -> str:
 
 
 class Podman:
-    """Podman in a folder, answering Docker's API; `newer` are the programs out of which a newer one is run."""
+    """Podman in a folder, answering Docker's API; `newer` are the programs of a newer one."""
 
     def __init__(self, folder: Path, newer: Newer | None = None) -> None:
         self._folder = folder
@@ -79,8 +79,8 @@ class Podman:
 
     def run(self, *words: str) -> str:
         """Run podman itself on the same images and containers; return what it says."""
-        return subprocess.run(self._command(*words), env=self._variables, stdin=subprocess.DEVNULL, check=True,
-                              capture_output=True, text=True, timeout=300).stdout
+        return subprocess.run(self._command(*words), env=self._variables, stdin=subprocess.DEVNULL,
+                              check=True, capture_output=True, text=True, timeout=300).stdout
 
     def load_system(self, name: str) -> None:
         """Import a small Debian with Python."""

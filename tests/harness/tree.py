@@ -1,8 +1,8 @@
 """Engines of a newer Debian than the machine's, run out of its tree: a Docker and a Podman that know CDI.
 
-The tree is made once by debootstrap and kept. A program of it is started in a mount namespace of its own whose
-root the tree is, with the machine's kernel and one folder of the machine at the same path. (With chroot alone
-a command in a running container would land in the machine's root.)
+The tree is made once by debootstrap and kept. A program of it is started in a mount namespace of its own
+whose root is the tree, with the machine's kernel and two folders of the machine at their paths. (With chroot
+alone a command in a running container would land in the machine's root.)
 """
 
 from __future__ import annotations

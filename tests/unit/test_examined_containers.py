@@ -6,7 +6,8 @@ from gpudoctor.probes.raw import Answer, ended
 from gpudoctor.transports import containers
 from gpudoctor.transports.containers import Looked
 
-NAMES = ("image", "system", "driver", "container", "nvml", "cuda", "smoke", "loader", "environment", "frameworks")
+NAMES = ("image", "system", "driver", "container", "nvml", "cuda", "smoke", "loader", "environment",
+         "frameworks")
 
 
 def answers(said: str) -> dict[str, Answer]:
