@@ -167,8 +167,12 @@ image.id | text | image | informative | the image's or container's own id
 image.engine | text | image | | the engine that was asked: docker or podman
 image.engine_version | package_version | image | | its version
 image.gpu_request | text | image | | how it was asked for the GPU that the container got: nvidia or cdi; absent when it gave none
+image.gpu_refusals | texts | image | | what the engine said to each request for a GPU (--gpus all: ...), when a container got none
+image.gpu_start_hangs | flag | image | | whether starting a container with a GPU had not ended within the limit, while the engine answered all else
+image.shows_host | flag | image | | whether what is said of driver and cards is the machine's own, because no container of it could be asked
+image.left_containers | texts | image | private | containers of the examination that could not be removed
 image.least_cuda | cuda_version | image | | the CUDA that the driver must run by the image's NVIDIA_REQUIRE_CUDA
-image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, base-absent, not-built, refused
+image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
 image.trouble_said | text | image | | the engine's own words for that
 require.wanted | texts | require | | what --require asks for, as written
 rules.refused | texts | rules | | packages of newer rules that were found and not used, and why
@@ -279,6 +283,7 @@ cuda.init_answer | text | derive | | what cuInit returned, as a text that can st
 cuda.library_maintained_driver | driver_version | derive | | the driver to name when one as new as the loaded libcuda is needed
 cuda.library_driver_command | command | derive | | how to install that driver on this distribution
 cuda.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that hold a libcuda.so.1
+container.run_command | command | derive | | how a container with the GPUs is started here: docker run --gpus all, or with the CDI device that its engine takes
 container.withheld_capabilities | texts | derive | | compute and utility, where NVIDIA_DRIVER_CAPABILITIES keeps them from the container
 system.driver_command | command | derive | | how to install the NVIDIA driver out of this distribution's own packages
 system.oldest_card | compute_capability | derive | | oldest compute capability among the cards here

@@ -13,20 +13,27 @@ from gpudoctor import explanation, host, texts
 from gpudoctor.child.crew import ending_signals_raised
 from gpudoctor.cli import sources
 from gpudoctor.cli.asked import Asked
-from gpudoctor.cli.errors import InputError
+from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.judging import Judge
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.examine import Policy
-from gpudoctor.model import Report, Severity
+from gpudoctor.explanation import Told
+from gpudoctor.model import Finding, Report, Severity
 from gpudoctor.probes import snapshot as snapshots
+from gpudoctor.probes.calls import mapping
 from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
-from gpudoctor.transports import containers, engine, local
+from gpudoctor.transports import containers, engine, local, sandbox
 from gpudoctor.transports.building import NotBuilt
 from gpudoctor.transports.containers import Looked, Wish
 from gpudoctor.transports.engine import Engine, EngineTrouble
 
 _LINE_CHARACTERS = 100
+_SAID = "text.symptoms"
+_REFUSED = ("gpu-not-handed-out", "gpu-start-hangs")  # what a refusal is, whatever its words
+_ELSEWHERE = "the engine runs on another machine, and {}"
+_UNSEEN = ("a container gets the GPU, but nothing in the image could look at it, and on the machine of "
+           "gpudoctor itself no NVIDIA card is seen")
 
 
 Made = Callable[[Engine], AbstractContextManager[str]]
@@ -37,6 +44,8 @@ def look(asked: Asked, watch: Stopwatch, made: Made | None = None) -> tuple[Judg
 
     `made` makes the image first: it is given the engine, and its context yields the image's id.
     """
+    if not str(asked.container if asked.image is None else asked.image).strip():
+        raise UsageError("--image and --container take the name of one; this one is empty")
     watch.begin("reading the rules")
     judge = Judge(asked, watch)
     judge.database = sources.database(asked.rules, "told")  # what an engine says is read as a text is
@@ -53,31 +62,39 @@ def _looked(asked: Asked, made: Made | None) -> Looked:
     running = asked.container is not None
     if running and "--depth" not in asked.given:
         wish = replace(wish, depth="static")  # it is somebody's: an import may write caches
-    reached: Engine | None = None
     try:
         reached = engine.connect(host.environment(), asked.timeout)
+    except engine.NoLibrary:
+        raise InputError("asking a container engine takes the Python package docker, which is not installed "
+                         "here: pip install 'gpudoctor-cli[docker]'") from None
+    except EngineTrouble as error:
+        return containers.unreached(wish, error.trouble, running=running)
+    looked = _looked_by(reached, wish, asked, made)
+    return looked if running else containers.noted(looked, left=list(sandbox.left(reached, asked.timeout)))
+
+
+def _looked_by(reached: Engine, wish: Wish, asked: Asked, made: Made | None) -> Looked:
+    """Return what an engine that answers shows."""
+    running = asked.container is not None
+    try:
         if asked.pull:
             _pull(reached, wish)
         with made(reached) if made is not None else nullcontext("") as identity:
             wish = replace(wish, identity=identity)
             looked = (containers.container if running else containers.image)(reached, wish)
-    except engine.NoLibrary:
-        raise InputError("asking a container engine takes the Python package docker, which is not installed "
-                         "here: pip install 'gpudoctor-cli[docker]'") from None
     except EngineTrouble as error:
         said = error.lines if isinstance(error, NotBuilt) else ()
         return containers.unreached(wish, error.trouble, reached, running=running, said=said)
-    if running or _is_seen_inside(looked):
+    is_handed_out = mapping(looked.raw["image"].data).get("request") is not None
+    if running or (is_handed_out and looked.raw["driver"].outcome == "ok"):
         return looked
     if not reached.is_here:
-        return containers.without_host(looked)
-    return containers.with_host(looked, local.of_machine(host.environment(), asked.timeout))
-
-
-def _is_seen_inside(looked: Looked) -> bool:
-    """Say whether the driver was looked at in a container that got the GPU."""
-    data = looked.raw["image"].data
-    return isinstance(data, dict) and data.get("request") is not None and looked.raw["driver"].outcome == "ok"
+        why = "nothing in the image could look at its GPU" if is_handed_out else "handed out no GPU"
+        return containers.without_host(looked, _ELSEWHERE.format(why))
+    own = local.of_machine(host.environment(), asked.timeout)
+    if is_handed_out and snapshots.read(own).gpus == ():
+        return containers.without_host(looked, _UNSEEN, mapping(own["system"].data).get("uname"))
+    return containers.with_host(looked, own)
 
 
 def _pull(reached: Engine, wish: Wish) -> None:
@@ -98,11 +115,27 @@ def _progress() -> Callable[[Mapping[str, Any]], None]:
 
 
 def _with_refusals(report: Report, refusals: tuple[str, ...], judge: Judge, asked: Asked) -> Report:
-    """Return the report with the causes of what the engine said when it was asked for a GPU."""
+    """Return the report with the causes of what the engine said when it was asked for a GPU.
+
+    That it was refused follows from these causes, and stands for itself where its words tell none.
+    """
     if not refusals:
         return report
     said = BytesIO("\n".join(refusals).encode("utf-8", "replace"))
     reading = texts.read([Input(name="what the engine says", stream=said)], judge.database)
     policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided)
-    return explanation.report(explanation.explain(reading, judge.database, report), judge.database, policy)
+    refused = tuple(one for one in report.findings if one.cause in _REFUSED)
+    others = tuple(one for one in report.findings if one.cause not in _REFUSED)
+    told = explanation.explain(reading, judge.database, replace(report, findings=others))
+    return explanation.report(_because(told, refused), judge.database, policy)
 
+
+def _because(told: Told, refused: tuple[Finding, ...]) -> Told:
+    """Return what was told, the refusal behind the first cause that its words lead to, else before all."""
+    for number, finding in enumerate(told.findings):
+        is_said = any(evidence.fact == _SAID for evidence in finding.evidence)
+        if is_said and finding.severity in (Severity.ERROR, Severity.WARNING):
+            cause = replace(finding, consequences=(*finding.consequences, *refused))
+            before, behind = told.findings[:number], told.findings[number + 1:]
+            return replace(told, findings=(*before, cause, *behind))
+    return replace(told, findings=(*refused, *told.findings))

@@ -36,3 +36,12 @@ def conda_command(view: View) -> Fact:
         return Known(value=f"{tool} install", source="the environment of the patient is not known")
     into = f"--prefix {shlex.quote(str(prefix))}"
     return Known(value=f"{tool} install {into}", source="the patient's environment")
+
+
+def run_command(view: View) -> Fact:
+    """Return how a container with the GPUs is started: as its engine took the request, else as engines do."""
+    is_podman = "podman" in (view.value("image.engine"), view.value("container.runtime"))
+    engine = "podman" if is_podman else "docker"
+    if is_podman or view.value("image.gpu_request") == "cdi":
+        return Known(value=f"{engine} run --device nvidia.com/gpu=all", source="the engine takes CDI devices")
+    return Known(value=f"{engine} run --gpus all", source="Docker with NVIDIA's toolkit")

@@ -166,6 +166,7 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     **DRIVER_DERIVATIONS,
     **jetson.HOST_DERIVATIONS,
     "python.conda_command": commands.conda_command,
+    "container.run_command": commands.run_command,
     "python.pip_command": commands.pip_command,
     "python.pip_uninstall_command": commands.pip_uninstall_command,
 }

@@ -60,6 +60,30 @@ def _least_cuda(data: Data) -> Fact:
     return known(least_cuda(text_at(data, "require_cuda") or ""), "NVIDIA_REQUIRE_CUDA of the image")
 
 
+def _request(data: Data) -> Fact:
+    untold = text_at(data, "untold")
+    return Unknown(reason=untold) if untold else _text(data, "request", _source(data))
+
+
+def _refusals(data: Data) -> Fact:
+    """Return what it said to each request; nothing where it handed the GPU out or was not asked for it."""
+    said, untold = data.get("refusals"), text_at(data, "untold")
+    if untold or not isinstance(said, list):
+        return Unknown(reason=untold or "what the engine said when it was asked for a GPU was not recorded")
+    lines = tuple(line for line in said if isinstance(line, str))
+    return known(lines or None, _source(data))
+
+
+def _flag(data: Data, key: str) -> Fact:
+    return Known(value=data.get(key) is True, source=_source(data))
+
+
+def _left(data: Data) -> Fact:
+    left = data.get("left")
+    lines = tuple(one for one in left if isinstance(one, str)) if isinstance(left, list) else ()
+    return known(lines or None, _source(data))
+
+
 def _trouble(data: Data, key: str) -> Fact:
     return known(text_at(mapping(data.get("trouble")), key), _source(data))
 
@@ -70,7 +94,11 @@ _READERS = {
     "image.id": lambda data: _text(data, "id", _source(data)),
     "image.engine": lambda data: _text(data, "engine", "its answer to a question for its version"),
     "image.engine_version": _version,
-    "image.gpu_request": lambda data: _text(data, "request", _source(data)),
+    "image.gpu_request": _request,
+    "image.gpu_refusals": _refusals,
+    "image.gpu_start_hangs": lambda data: _flag(data, "hangs"),
+    "image.shows_host": lambda data: _flag(data, "shows_host"),
+    "image.left_containers": _left,
     "image.least_cuda": _least_cuda,
     "image.trouble": lambda data: _trouble(data, "kind"),
     "image.trouble_said": lambda data: _trouble(data, "said"),

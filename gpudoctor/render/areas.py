@@ -59,16 +59,27 @@ def _process(host: Facts) -> str:
 
 
 def _image(host: Facts) -> str:
-    what = "a running container" if _value(host, "image.is_running") else "a container of it"
-    request = {"nvidia": "with --gpus all", "cdi": "with the GPU as CDI device nvidia.com/gpu=all"}.get(
-        str(_value(host, "image.gpu_request")), "")
+    reference = _said(host, "image.reference")
+    if _value(host, "image.trouble") is not None:
+        return f"{reference}: not examined ({_said(host, 'image.trouble_said')})"
     names = ("image.engine", "image.engine_version")
     engine = " ".join(str(value) for name in names if (value := _value(host, name)))
-    if _value(host, "image.trouble") is not None:
-        return f"{_said(host, 'image.reference')}: not examined ({_said(host, 'image.trouble_said')})"
-    if not request and not _value(host, "image.is_running"):
-        request = "without a GPU; what is said of driver and cards is the machine's own"
-    return f"{_said(host, 'image.reference')}: {what} on {engine} {request}".rstrip()
+    if _value(host, "image.is_running"):
+        return f"{reference}: a running container on {engine}".rstrip()
+    return f"{reference}: a container of it on {engine} {_gpu_of_image(host)}"
+
+
+def _gpu_of_image(host: Facts) -> str:
+    """Say how a container got the GPU, and whose driver and cards are told of."""
+    request = host.get("image.gpu_request", _MISSING)
+    words = {"nvidia": "with --gpus all", "cdi": "with the GPU as CDI device nvidia.com/gpu=all"}.get(
+        str(_value(host, "image.gpu_request")), "without a GPU")
+    if isinstance(request, Unknown):
+        words = f"(whether it gets a GPU {_words(request, '')})"
+    if not _value(host, "image.shows_host"):
+        return words
+    why = "nothing in it could look at it, so " if isinstance(request, Known) else ""
+    return f"{words}; {why}what is said of driver and cards is the machine's own"
 
 
 def _system(host: Facts) -> str:

@@ -12,6 +12,7 @@ from gpudoctor.render import closing, outline
 from gpudoctor.render.outline import Entry, Item, Open
 from gpudoctor.render.plain import counted_words, printable
 
+_MOST_NAMED = 3
 _LONGEST = 300  # characters of each part; what matters most stands first, for places that cut the end off
 
 
@@ -32,8 +33,8 @@ def _faults(failing: list[Entry]) -> str:
     """Return the gravest failure, the names of the others, and where its page is."""
     first = failing[0]
     likely = f" ({first.sureness})" if first.sureness else ""
-    names = ", ".join(dict.fromkeys(one.cause for one in failing if one.cause != first.cause))
-    also = f" Also: {printable(names, _LONGEST)}." if names else ""
+    names = _few(tuple(dict.fromkeys(one.cause for one in failing if one.cause != first.cause)))
+    also = f" Also: {names}." if names else ""
     more = ", ".join(item.said for item in first.items if item.label == "more")
     return (f"{first.cause} [{first.subject}]{likely}: {_sentence(printable(first.message, _LONGEST))}{also}"
             f" Next: {more}")
@@ -43,8 +44,15 @@ def _could_not_look(questions: list[Open]) -> str:
     """Return why the first question is open, and which it is."""
     first, *others = questions
     more = f" (And {counted_words(len(others), 'reason')} more.)" if others else ""
+    open_ = _few(first.causes) or printable(first.said, _LONGEST)
     return (f"could not look: {_sentence(printable(_why(first.items), _LONGEST))}{more}"
-            f" Open: {_sentence(printable(first.said, _LONGEST))} Next: gpudoctor check")
+            f" Open: {_sentence(open_)} Next: gpudoctor check")
+
+
+def _few(names: tuple[str, ...]) -> str:
+    """Return the first names, and how many there are besides."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return printable(", ".join(names[:_MOST_NAMED]), _LONGEST) + more
 
 
 def _why(items: tuple[Item, ...]) -> str:

@@ -53,11 +53,15 @@ class Entry:
 
 @frozen
 class Open:
-    """Something that could not be judged: what, how grave its worst would be, and its items."""
+    """Something that could not be judged: what, how grave its worst would be, and its items.
+
+    `causes` are what was to be judged, each with its subject; of a text's lines there are none.
+    """
 
     said: str
     severity: Severity
     items: tuple[Item, ...]
+    causes: tuple[str, ...] = ()
 
 
 def head(report: Report) -> Iterator[tuple[str, str]]:
@@ -139,7 +143,7 @@ def open_questions(report: Report) -> Iterator[Open]:
         reasons.setdefault(why, []).append(verdict)
     for why, verdicts in reasons.items():
         causes = dict.fromkeys(f"{one.cause} [{one.subject}]" for one in verdicts)
-        yield Open(said=printable(", ".join(causes), 1200),
+        yield Open(said=printable(", ".join(causes), 1200), causes=tuple(map(printable, causes)),
                    severity=min((one.severity for one in verdicts), key=lambda severity: severity.rank),
                    items=(Item(label="because", said=printable(why, 600)),))
 

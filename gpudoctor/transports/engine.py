@@ -12,6 +12,7 @@ from gpudoctor.transports import engine_words
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
 PODMAN = "podman"
+HANGS = "hangs"  # starting does; the engine answers all else
 _PODMAN = "Podman Engine"  # as its answer to `version` names itself
 _UNIX = "unix://"
 _SAID_CHARACTERS = 2000
@@ -156,6 +157,7 @@ def pull(engine: Engine, reference: str, told: Callable[[Mapping[str, Any]], Non
         asked(fetch, engine.api.timeout)
     except EngineTrouble as error:  # registries refuse with words, and engines pass them on with any status
         said = error.trouble.said
-        if error.trouble.kind in ("refused", "not-found") and engine_words.is_unauthorised(said):
-            raise EngineTrouble("unauthorised", said) from None
+        if error.trouble.kind in ("refused", "not-found"):
+            is_closed = engine_words.is_unauthorised(said)
+            raise EngineTrouble("unauthorised" if is_closed else "not-pulled", said) from None
         raise

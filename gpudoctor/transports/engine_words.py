@@ -16,6 +16,7 @@ from typing import Any
 
 _NOT_FOUND, _UNAUTHORISED = 404, (401, 403)
 _NO_SPACE = "no space left on device"
+_BAD_NAME = "invalid reference format"
 _NOT_ALLOWED = ("unauthorized", "denied", "no basic auth credentials")
 _ANSWER_CHARACTERS = 200
 _TIMED_OUT = "timed out"
@@ -38,6 +39,8 @@ def of_answer(error: Any) -> tuple[str, str]:
         return "not-found", said
     if is_no_space(said):
         return "no-space", said
+    if _BAD_NAME in said:
+        return "bad-name", said
     return "unauthorised" if status in _UNAUTHORISED else "refused", said
 
 

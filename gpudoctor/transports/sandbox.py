@@ -16,12 +16,13 @@ from gpudoctor.child import framed
 from gpudoctor.child.strays import start_ticks
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
-from gpudoctor.transports.engine import Engine, EngineTrouble, asked
+from gpudoctor.transports.engine import HANGS, Engine, EngineTrouble, asked
 
 LABEL = "io.github.gpudoctor.examination"
 OUTPUT_LIMIT_BYTES, ERRORS_LIMIT_BYTES = 64 << 20, 1 << 16
 _PROCESSES, _PROCESSORS = 4096, 4
 _MEMORY_BYTES = 16 << 30
+_ID_CHARACTERS = 12  # as many as the engine's own lists show
 _OLD_SECONDS = 24 * 3600  # longer than any look takes: what is left of another machine's gpudoctor
 # where programs compile: it must be writable, and what lies there be loadable; it is gone with the container
 _SCRATCH = {"/tmp": "rw,exec,nosuid,nodev,mode=1777,size=2g"}
@@ -90,8 +91,26 @@ def run(engine: Engine, container: str, given: bytes, *, limit_seconds: float,
 
 
 def start(engine: Engine, container: str, timeout_seconds: float) -> None:
-    """Start a container; raise `EngineTrouble` with the engine's words."""
-    asked(lambda: engine.api.start(container), timeout_seconds)
+    """Start a container; raise `EngineTrouble` with the engine's words.
+
+    An engine that answers other questions meanwhile does not hang: what it runs before the container's first
+    program does.
+    """
+    try:
+        asked(lambda: engine.api.start(container), timeout_seconds)
+    except EngineTrouble as error:
+        if error.trouble.kind == "silent" and _answers(engine, timeout_seconds):
+            raise EngineTrouble(HANGS, f"starting the container had not ended after {timeout_seconds:g} s, "
+                                       "and the engine answers all else") from None
+        raise
+
+
+def _answers(engine: Engine, timeout_seconds: float) -> bool:
+    try:
+        asked(engine.api.ping, timeout_seconds)
+    except EngineTrouble:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -123,6 +142,24 @@ def remove(engine: Engine, container: str, timeout_seconds: float) -> None:
     """Kill and remove it; one that is gone already is fine, and what is left the next look sweeps away."""
     with contextlib.suppress(EngineTrouble):
         asked(lambda: engine.api.remove_container(container, force=True, v=True), timeout_seconds)
+
+
+def left(engine: Engine, timeout_seconds: float) -> tuple[str, ...]:
+    """Return the containers of this look that are still there after another try to remove them.
+
+    The engine keeps one whose start hangs until that has ended.
+    """
+    def mine() -> tuple[str, ...]:
+        found = asked(lambda: engine.api.containers(all=True, filters={"label": f"{LABEL}={owner()}"}),
+                      timeout_seconds)
+        return tuple(str(one["Id"])[:_ID_CHARACTERS] for one in found)
+
+    try:
+        for container in mine():
+            remove(engine, container, timeout_seconds)
+        return mine()
+    except EngineTrouble:
+        return ()  # an engine that says nothing is told of as such
 
 
 def owner(files: Host | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -109,3 +110,4 @@ def test_a_line_says_what_could_not_be_seen(tmp_path: Path) -> None:
     assert done.stdout.startswith(
         "could not look: GPU 0 was left alone: no room on it: 199 MiB of its 143771 MiB are free, 1024 MiB "
         "are needed. Open: ptx-jit-slow-start [torch], ")
+    assert re.search(r" and \d+ more\. Next: gpudoctor check\n\Z", done.stdout)

@@ -25,13 +25,14 @@ from tests.harness.interpreters import need_python
 from tests.harness.nvidia import H100
 
 HEALTHY, FINDINGS, WRONG_USAGE = range(3)
-PLAIN, NONE, ASKING, BENT = (
-    "gpudoctor-test/plain", "gpudoctor-test/no-python", "gpudoctor-test/asking", "gpudoctor-test/bent")
+PLAIN, NONE, ASKING, BENT, BARE = (
+    f"gpudoctor-test/{name}" for name in ("plain", "no-python", "asking", "bent", "bare-python"))
 FILES = {
     NONE: "RUN rm /usr/bin/python3*\n",
     ASKING: "ENV NVIDIA_REQUIRE_CUDA='cuda>=99.0 brand=tesla,driver>=470,driver<471'\n"
             "ENV CUDA_VISIBLE_DEVICES=7\n",
     BENT: 'RUN printf "import os\\nos._exit(3)\\n" > /usr/lib/python3.11/sitecustomize.py\n',
+    BARE: "RUN cd /usr/lib/python3.11 && rm -r ctypes shutil.py uuid.py\n",  # as python3-minimal alone has it
 }
 
 
@@ -156,11 +157,14 @@ def test_an_image_without_python_is_examined(with_toolkit: Engine, toolkit: Tool
     assert left(with_toolkit) == ""
 
 
-def test_a_python_that_cannot_run_the_payload(engine: Engine) -> None:
-    """What could not be seen is undecided, and never health."""
-    seen = check(engine.address, "--image", BENT)
-    assert "exit status 3" in json.dumps(seen.report["snapshot"]["frameworks"])
+@pytest.mark.parametrize(("image", "said"), [(BENT, "exit status 3"), (BARE, "ModuleNotFoundError")])
+def test_a_python_that_cannot_run_the_payload(image: str, said: str, engine: Engine) -> None:
+    """What could not be seen is undecided, and never health; its files are read as of one without Python."""
+    seen = check(engine.address, "--image", image)
+    assert said in json.dumps(seen.report["snapshot"]["frameworks"])
     assert seen.report["undecided"] != []
+    assert (seen.fact("system.distribution"), seen.fact("system.glibc")) == ("debian", "2.36")
+    assert "nvidia-container-toolkit-missing" in seen.causes
     assert left(engine) == ""
 
 
@@ -183,6 +187,7 @@ def test_a_python_of_another_age(version: str, engine: Engine, tmp_path: Path) -
     if version == "2.7":
         assert "this is Python 2.7" in seen.report["snapshot"]["host"]["python.version"]["unknown"]
         assert seen.report["undecided"] != []
+        assert (seen.fact("system.distribution"), seen.fact("system.glibc")) == ("debian", "2.36")
     else:
         assert str(seen.fact("python.version")).startswith(f"{version}.")
     assert left(engine) == ""
@@ -200,8 +205,19 @@ def test_nothing_is_pulled(engine: Engine) -> None:
     seen = check(engine.address, "--image", "gpudoctor-test/absent:1")
     assert (seen.code, seen.causes) == (FINDINGS, ["container-image-absent"])
     pulled = check(engine.address, "--pull", "--image", "localhost:1/absent:1")
-    assert (pulled.code, pulled.causes) == (FINDINGS, ["container-not-started"])
+    assert (pulled.code, pulled.causes) == (FINDINGS, ["container-image-absent"])
+    assert pulled.fact("image.trouble") == "not-pulled"
     assert "connection refused" in pulled.fact("image.trouble_said")
+    assert "proxy" in pulled.report["findings"][0]["fixes"][0]["title"]
+
+
+@pytest.mark.parametrize("more", [(), ("--pull",)])
+def test_a_name_that_no_image_can_have(more: tuple[str, ...], engine: Engine) -> None:
+    """It was advised to start it by hand, which fails in the same words."""
+    seen = check(engine.address, "--image", "UPPER:1", *more)
+    assert (seen.code, seen.causes) == (FINDINGS, ["container-image-absent"])
+    assert seen.fact("image.trouble") == "bad-name"
+    assert "small letters" in seen.report["findings"][0]["fixes"][0]["title"]
 
 
 def test_no_engine_at_all(tmp_path: Path) -> None:
@@ -302,7 +318,8 @@ def test_an_end_in_the_middle_leaves_nothing(number: int, code: int, engine: Eng
 
 @pytest.mark.parametrize(("words", "said"), [
     (("--image", "a", "--container", "b"), "exclude one another"), (("--image", "a", "--pid", "1"), "--pid"),
-    (("--image", "a", "--stages", "matmul"), "on the first card"), (("--pull",), "--image")])
+    (("--image", "a", "--stages", "matmul"), "on the first card"), (("--pull",), "--image"),
+    (("--image", ""), "this one is empty"), (("--container", " "), "this one is empty")])
 def test_wrong_usage(words: tuple[str, ...], said: str) -> None:
     ran = subprocess.run([sys.executable, "-m", "gpudoctor", "check", *words], stdin=subprocess.DEVNULL,
                          capture_output=True, text=True, timeout=60, check=False)

@@ -6,20 +6,25 @@ mount namespace and puts the libraries, the script and the nodes where the real 
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.harness import nvidia
 from tests.harness.engine import DRIVER
 
 NOT_LOADED = "nvidia-container-cli: initialization error: nvml error: driver not loaded"
+UNHEARD_OF = "nvidia-container-cli: something nobody has ever seen: frobnicated"
 TOO_OLD = ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0, please update your "
            "driver to a newer version, or use an earlier cuda container")
 _CUDA = 13000
 _HOOK = '''#!/usr/bin/python3
-import json, os, subprocess, sys
+import json, os, subprocess, sys, time
 folder = {folder!r}
-fails = os.path.join(folder, "fails")
+fails, hangs = os.path.join(folder, "fails"), os.path.join(folder, "hangs")
+while os.path.exists(hangs):
+    time.sleep(0.2)
 if os.path.exists(fails):
     sys.exit(open(fails).read())
 state = json.load(sys.stdin)
@@ -32,7 +37,7 @@ for source, target in json.load(open(os.path.join(folder, "mounts.json"))):
 
 
 class Toolkit:
-    """A folder with the hook in it; `fails` makes it end with these words."""
+    """A folder with the hook in it; `fails` makes it end with these words, `hangs` not end at all."""
 
     def __init__(self, folder: Path, card: nvidia.Card) -> None:
         self.programs = folder
@@ -53,3 +58,13 @@ class Toolkit:
         file.unlink(missing_ok=True)
         if words is not None:
             file.write_text(words)
+
+    @contextlib.contextmanager
+    def hangs(self) -> Iterator[None]:
+        """Make it wait as long as the context lasts, as the real one does for a driver that is stuck."""
+        file = self.programs / "hangs"
+        file.touch()
+        try:
+            yield
+        finally:
+            file.unlink()

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.harness import nvidia
+from tests.harness.debootstrap import debootstrap
+from tests.harness.tree import Newer
 from tests.shim.build import cache_folder
 
 START_SECONDS, STOP_SECONDS, BUILD_SECONDS = 60, 30, 1500
@@ -40,15 +42,18 @@ def unavailable() -> str:
 class Engine:
     """An engine in a folder; `run` asks it. Its images lie in memory unless there are gigabytes of them.
 
-    `settings` are more of its daemon.json, `more` of its options; `size` is that of the memory for images.
+    `settings` are more of its daemon.json, `more` of its options; `size` is that of the memory for images;
+    `newer` are the programs out of which a newer one is run, which takes the GPU from CDI specifications.
     """
 
     def __init__(self, folder: Path, *, in_memory: bool = True, programs: Path | None = None,
                  settings: Mapping[str, object] | None = None, size: str = "3g",
-                 more: Sequence[str] = ()) -> None:
+                 more: Sequence[str] = (), newer: Newer | None = None) -> None:
+        self._newer = newer
+        of_cdi = {} if newer is None else {"features": {"cdi": True}}
         self._folder = folder
         self._in_memory = in_memory
-        self._settings = {**_SETTINGS, **(settings or {})}
+        self._settings = {**_SETTINGS, **of_cdi, **(settings or {})}
         self._size = size
         self._more = more
         self._programs = programs  # a folder that comes first on its PATH, where it looks for the toolkit
@@ -63,10 +68,11 @@ class Engine:
         search = os.environ["PATH"] if self._programs is None else f"{self._programs}:{os.environ['PATH']}"
         (self._folder / "daemon.json").write_text(json.dumps(self._settings))
         with (self._folder / "dockerd.log").open("wb") as log:
+            command = ["dockerd", "--host", self._socket, "--data-root", f"{self._folder}/data",
+                       "--exec-root", f"{self._folder}/exec", "--pidfile", str(self._pid_file),
+                       "--config-file", f"{self._folder}/daemon.json", *self._more]
             daemon = subprocess.Popen(
-                ["dockerd", "--host", self._socket, "--data-root", f"{self._folder}/data",
-                 "--exec-root", f"{self._folder}/exec", "--pidfile", str(self._pid_file),
-                 "--config-file", f"{self._folder}/daemon.json", *self._more],
+                command if self._newer is None else self._newer.command(self._folder, command),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 env={**os.environ, "PATH": search})
         self._daemon = daemon
@@ -149,25 +155,11 @@ def system() -> Path:
         if not archive.exists():
             root, part = folder / "root", folder / "root.tar"
             shutil.rmtree(root, ignore_errors=True)
-            _quietly(["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", _RELEASE, str(root),
-                      *_mirror()])
-            for below in ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc"):
-                shutil.rmtree(root / below, ignore_errors=True)
+            debootstrap(_RELEASE, _PACKAGES, root)
             _quietly(["tar", "-C", str(root), "-cf", str(part), "."])
             shutil.rmtree(root)
             part.rename(archive)
     return archive
-
-
-def _mirror() -> list[str]:
-    """Return the first mirror of apt's own sources, none where debootstrap's default has to do."""
-    places = [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]
-    for place in (place for place in places if place.is_file()):
-        lines = [line for line in place.read_text(errors="replace").splitlines() if not line.startswith("#")]
-        for word in " ".join(lines).split():
-            if word.startswith(("http://", "https://")):
-                return [word]
-    return []
 
 
 def _quietly(command: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from tests.harness.engine import START_SECONDS, STOP_SECONDS, system
+from tests.harness.tree import Newer
 
 # what a machine within a machine allows: no limit raised, control groups of both kinds, no network
 _CONTAINERS = """[containers]
@@ -30,10 +31,11 @@ def unavailable() -> str:
 
 
 class Podman:
-    """Podman in a folder, answering Docker's API."""
+    """Podman in a folder, answering Docker's API; `newer` are the programs of a newer one."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, newer: Newer | None = None) -> None:
         self._folder = folder
+        self._newer = newer
         self.address = f"unix://{folder}/podman.sock"
 
     def start(self) -> None:
@@ -44,7 +46,7 @@ class Podman:
         (self._folder / "storage.conf").write_text(_STORAGE.format(folder=self._folder))
         with (self._folder / "podman.log").open("wb") as log:
             self._service = subprocess.Popen(
-                ["podman", "system", "service", "--time=0", self.address], stdin=subprocess.DEVNULL,
+                self._command("system", "service", "--time=0", self.address), stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, env=self._variables, start_new_session=True)
         until = time.monotonic() + START_SECONDS
         while not (self._folder / "podman.sock").exists():
@@ -53,6 +55,10 @@ class Podman:
                 self.stop()
                 raise RuntimeError(f"podman does not answer: {said}")
             time.sleep(0.1)
+
+    def _command(self, *words: str) -> list[str]:
+        command = ["podman", *words]
+        return command if self._newer is None else self._newer.command(self._folder, command)
 
     @property
     def _variables(self) -> dict[str, str]:
@@ -73,9 +79,12 @@ class Podman:
 
     def run(self, *words: str) -> str:
         """Run podman itself on the same images and containers; return what it says."""
-        return subprocess.run(["podman", *words], env=self._variables, stdin=subprocess.DEVNULL, check=True,
-                              capture_output=True, text=True, timeout=300).stdout
+        return subprocess.run(self._command(*words), env=self._variables, stdin=subprocess.DEVNULL,
+                              check=True, capture_output=True, text=True, timeout=300).stdout
 
     def load_system(self, name: str) -> None:
         """Import a small Debian with Python."""
-        self.run("import", "--quiet", str(system()), name)
+        archive = self._folder / "system.tar"
+        shutil.copy(system(), archive)
+        self.run("import", "--quiet", str(archive), name)
+        archive.unlink()

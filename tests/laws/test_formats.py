@@ -112,7 +112,7 @@ def test_a_line_is_one_line(report: Report, fail_on: Severity, code: int) -> Non
     said = one_line.render(replace(report, exit_code=code), Policy(fail_on=fail_on))
     assert said.splitlines() == [said[:-1]]
     assert printable(said[:-1], 9999) == said[:-1]
-    assert len(said) < 2500
+    assert len(said) < 1200
     failing = [one.cause for one in report.findings if one.severity.rank <= fail_on.rank]
     if code == 1 and failing:
         assert said.startswith(f"{failing[0]} [")

@@ -6,7 +6,8 @@ from gpudoctor.probes.raw import Answer, ended
 from gpudoctor.transports import containers
 from gpudoctor.transports.containers import Looked
 
-NAMES = ("system", "driver", "container", "nvml", "cuda", "smoke", "loader", "environment", "frameworks")
+NAMES = ("image", "system", "driver", "container", "nvml", "cuda", "smoke", "loader", "environment",
+         "frameworks")
 
 
 def answers(said: str) -> dict[str, Answer]:
@@ -22,7 +23,7 @@ def test_the_machines_driver_stands_in_for_none() -> None:
     inside = {**answers("inside"), "system": ended("ok", 0.0, data={"said": "inside", "uname": {}})}
     looked = containers.with_host(Looked(raw=inside), answers("host"))
     assert of(looked, "host") == {"driver", "container", "nvml", "cuda", "smoke"}
-    assert of(looked, "inside") == {"system", "loader", "environment", "frameworks"}
+    assert of(looked, "inside") == {"image", "system", "loader", "environment", "frameworks"}
 
 
 def test_without_python_the_kernel_is_the_machines_and_the_distribution_the_images() -> None:
@@ -35,6 +36,6 @@ def test_without_python_the_kernel_is_the_machines_and_the_distribution_the_imag
 
 def test_of_an_engine_elsewhere_nothing_is_said() -> None:
     """A container without a GPU does not show that its machine has none."""
-    looked = containers.without_host(Looked(raw=answers("inside")))
-    assert of(looked, "inside") == {"system", "loader", "environment", "frameworks"}
+    looked = containers.without_host(Looked(raw=answers("inside")), "the engine runs elsewhere")
+    assert of(looked, "inside") == {"image", "system", "loader", "environment", "frameworks"}
     assert {looked.raw[name].outcome for name in ("driver", "nvml", "cuda", "container")} == {"not-asked"}

@@ -1,0 +1,73 @@
+"""How an engine is asked for the GPU, and what it says when it hands none out.
+
+An engine has one way for each kind of request; the first that starts a container counts. Where none does,
+every refusal is kept in the engine's own words: they are all that tells why.
+"""
+
+from __future__ import annotations
+
+from gpudoctor.frozen import frozen
+from gpudoctor.transports import sandbox
+from gpudoctor.transports.engine import HANGS, PODMAN, Engine, EngineTrouble
+
+AS_ASKED = {"nvidia": "--gpus all", "cdi": "--device nvidia.com/gpu=all"}  # as a person asks
+PLACEHOLDER = ("/gpudoctor-never-started",)
+DROPPED = "the engine took the request for a GPU, and started the container without one"
+UNTOLD = "the engine took the request for a GPU; whether it heeded it cannot be asked without a Python"
+_REFUSING = ("refused", "not-found", HANGS)
+
+
+@frozen
+class Refusal:
+    """What an engine said to one request (`nvidia` or `cdi`); `hangs`: it never said a word."""
+
+    request: str
+    said: str
+    hangs: bool = False
+
+    @property
+    def line(self) -> str:
+        """Return it as a line of text, with what was asked."""
+        return f"{AS_ASKED[self.request]}: {self.said}"
+
+
+@frozen
+class HandedOut:
+    """The request with which a container got the GPU, or each refusal, or why it cannot be told."""
+
+    request: str | None = None
+    refusals: tuple[Refusal, ...] = ()
+    untold: str | None = None
+
+
+def requests(engine: Engine) -> tuple[str, ...]:
+    """Return the requests that an engine may heed, in their order."""
+    return ("nvidia", "cdi") if engine.knows_cdi else ("nvidia",)
+
+
+def refusal(request: str, error: EngineTrouble) -> Refusal:
+    """Return a trouble as the refusal of a request; raise it where it is more than that."""
+    if error.trouble.kind not in _REFUSING:
+        raise error
+    return Refusal(request=request, said=error.trouble.said, hangs=error.trouble.kind == HANGS)
+
+
+def without_program(engine: Engine, image: str, timeout_seconds: float) -> HandedOut:
+    """Return how the engine hands the GPU out, by a program that the image does not have.
+
+    The engine looks for it last: only an engine that is content with all else misses it.
+    """
+    refusals = []
+    for request in requests(engine):
+        with sandbox.created(engine, image, PLACEHOLDER, request=request,
+                             timeout_seconds=timeout_seconds) as container:
+            try:
+                sandbox.start(engine, container, timeout_seconds)
+            except EngineTrouble as error:
+                if PLACEHOLDER[0] not in error.trouble.said:
+                    refusals.append(refusal(request, error))
+                elif engine.name == PODMAN:
+                    return HandedOut(untold=UNTOLD)
+                else:
+                    return HandedOut(request=request)
+    return HandedOut(refusals=tuple(refusals))

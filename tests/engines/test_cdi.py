@@ -1,0 +1,140 @@
+"""Engines that take the GPU from CDI specifications: Docker 26 and Podman 5.4 of a newer Debian."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import versions
+from tests.engines.test_examined_images import FILES, FINDINGS, HEALTHY, NONE, PLAIN, check, left
+from tests.engines.test_podman import HEEDS_REQUESTS
+from tests.harness import engine as engines
+from tests.harness import podman as podmans
+from tests.harness.engine import Engine
+from tests.harness.nvidia import H100
+from tests.harness.podman import Podman
+from tests.harness.tree import Newer, Specification
+
+WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
+
+
+@pytest.fixture(scope="module")
+def specification(tmp_path_factory: pytest.TempPathFactory) -> Specification:
+    return Specification(tmp_path_factory.mktemp("specification"), H100)
+
+
+@pytest.fixture(scope="module")
+def engine(specification: Specification, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Start a Docker that knows CDI."""
+    reason = engines.unavailable()
+    if reason:
+        pytest.skip(reason)
+    started = Engine(Path(tempfile.mkdtemp(prefix="gpudoctor-")), newer=Newer(specification))
+    started.start()
+    try:
+        started.load_system(PLAIN)
+        started.build(f"FROM {PLAIN}\n{FILES[NONE]}", tmp_path_factory.mktemp("built"), NONE, {})
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def podman(specification: Specification) -> Iterator[Podman]:
+    """Start a Podman that heeds requests which come by Docker's API."""
+    reason = podmans.unavailable()
+    if reason:
+        pytest.skip(reason)
+    started = Podman(Path(tempfile.mkdtemp(prefix="gpudoctor-")), Newer(specification))
+    started.start()
+    try:
+        started.load_system(PLAIN)
+        yield started
+    finally:
+        started.stop()
+
+
+def test_the_card_of_a_specification_is_told(engine: Engine, specification: Specification) -> None:
+    """A command to start a container is one that this engine takes: it refuses --gpus."""
+    specification.there()
+    seen = check(engine.address, "--image", PLAIN)
+    assert seen.code == HEALTHY, seen.report["findings"]
+    assert (seen.fact("image.gpu_request"), seen.fact("image.gpu_refusals")) == ("cdi", None)
+    assert [card["gpu.name"]["value"] for card in seen.report["snapshot"]["gpus"]] == [H100.name]
+    commands = [words for finding in seen.report["findings"] for fix in finding["fixes"]
+                for words in fix["commands"]]
+    assert "docker run --device nvidia.com/gpu=all --shm-size=8g IMAGE COMMAND" in commands
+    assert not any("--gpus" in words for words in commands)
+    assert left(engine) == ""
+
+
+@pytest.mark.parametrize("image", [PLAIN, NONE])
+def test_a_specification_that_is_older_than_the_driver(image: str, engine: Engine,
+                                                       specification: Specification) -> None:
+    """The toolkit was said to be missing, for --gpus is refused on every such machine."""
+    specification.stale()
+    seen = check(engine.address, "--image", image, "--depth", "static", *WORKS)
+    assert seen.code == FINDINGS
+    first = seen.report["findings"][0]
+    assert first["cause"] == "cdi-not-generated"
+    assert "nvidia-container-toolkit-missing" not in seen.causes
+    assert first["fixes"][0]["commands"][0].startswith("sudo nvidia-ctk cdi generate")
+    assert "libcuda.so.570.133.07" in json.dumps(seen.fact("image.gpu_refusals"))
+    assert left(engine) == ""
+
+
+@pytest.mark.parametrize("image", [PLAIN, NONE])
+def test_neither_a_specification_nor_the_toolkit(image: str, engine: Engine,
+                                                 specification: Specification) -> None:
+    """What would generate a specification is not there: it is installed first."""
+    specification.gone()
+    seen = check(engine.address, "--image", image, "--depth", "static", *WORKS)
+    assert seen.code == FINDINGS
+    first = seen.report["findings"][0]
+    assert first["cause"] == "nvidia-container-toolkit-missing"
+    assert "install -y nvidia-container-toolkit" in first["fixes"][0]["commands"][0]
+    assert len(seen.fact("image.gpu_refusals")) == 2
+
+
+def test_a_gpu_in_an_image_without_python(engine: Engine, specification: Specification) -> None:
+    """That this machine has no card does not mean that the container has none."""
+    specification.there()
+    seen = check(engine.address, "--image", NONE, "--depth", "static")
+    assert seen.fact("image.gpu_request") == "cdi"
+    assert (seen.fact("system.distribution"), seen.fact("image.shows_host")) == ("debian", False)
+    assert "no-nvidia-gpu" not in seen.causes
+    assert left(engine) == ""
+
+
+def test_a_running_container_with_a_device(engine: Engine, specification: Specification) -> None:
+    """It is looked into where it runs."""
+    specification.there()
+    engine.run("run", "--detach", "--network", "none", "--name", "mine", PLAIN, "sleep", "600")
+    try:
+        seen = check(engine.address, "--container", "mine")
+        assert (seen.fact("python.version"), seen.fact("image.is_running")) == ("3.11.2", True)
+    finally:
+        engine.run("rm", "--force", "mine")
+
+
+def test_a_podman_that_heeds_requests(podman: Podman, specification: Specification) -> None:
+    specification.there()
+    seen = check(podman.address, "--image", PLAIN)
+    version = versions.parse(seen.fact("image.engine_version"))
+    assert (seen.fact("image.engine"), version >= versions.parse(HEEDS_REQUESTS)) == ("podman", True)
+    assert seen.code == HEALTHY, seen.report["findings"]
+    assert [card["gpu.name"]["value"] for card in seen.report["snapshot"]["gpus"]] == [H100.name]
+    assert "podman-drops-gpu-request" not in seen.causes
+
+
+def test_a_podman_without_a_specification(podman: Podman, specification: Specification) -> None:
+    """It refuses aloud, and its words lead to what is missing."""
+    specification.gone()
+    seen = check(podman.address, "--image", PLAIN, "--depth", "static", *WORKS)
+    assert seen.code == FINDINGS
+    assert seen.causes[0] == "nvidia-container-toolkit-missing", seen.fact("image.gpu_refusals")
+    assert "gpu-not-handed-out" not in seen.causes

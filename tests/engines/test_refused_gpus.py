@@ -1,0 +1,116 @@
+"""A GPU that a real engine refuses, or hangs over: told in its words, whatever they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engines.test_examined_images import BENT, FINDINGS, NONE, PLAIN, check, left, started
+from tests.engines.toolkit import NOT_LOADED, UNHEARD_OF, Toolkit
+from tests.harness.engine import Engine
+from tests.harness.nvidia import H100, script
+from tests.unit import driver_answers
+
+WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
+
+
+@pytest.fixture(scope="module")
+def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
+    return Toolkit(tmp_path_factory.mktemp("toolkit"), H100)
+
+
+@pytest.fixture(scope="module")
+def engine(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Start an engine that hands out a scripted card, unless the hook is told otherwise."""
+    yield from started(toolkit.programs, tmp_path_factory.mktemp("built"))
+
+
+@pytest.mark.parametrize("image", [PLAIN, NONE])
+def test_words_that_no_symptom_knows_are_a_finding(image: str, engine: Engine, toolkit: Toolkit) -> None:
+    """On a machine that is well the report was "healthy", and the words were nowhere."""
+    toolkit.fails(UNHEARD_OF)
+    seen = check(engine.address, "--image", image, "--depth", "static", *WORKS, "--require", "gpu>=1")
+    assert seen.code == FINDINGS
+    assert seen.causes[0] == "gpu-not-handed-out"
+    assert seen.report["findings"][0]["certainty"] == "certain"
+    assert "frobnicated" in seen.report["findings"][0]["message"]
+    assert ["frobnicated" in line for line in seen.fact("image.gpu_refusals")] == [True]
+    assert left(engine) == ""
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "github", "junit"])
+def test_every_format_quotes_them(form: str, engine: Engine, toolkit: Toolkit) -> None:
+    toolkit.fails(UNHEARD_OF)
+    ran = subprocess.run(
+        [sys.executable, "-m", "gpudoctor", "check", "--image", PLAIN, "--depth", "static", "--format", form,
+         *WORKS], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "DOCKER_HOST": engine.address})
+    assert ran.returncode == FINDINGS
+    assert "gpu-not-handed-out" in ran.stdout
+    assert "frobnicated" in " ".join(ran.stdout.split())
+
+
+def test_known_words_stand_before_the_refusal(engine: Engine, toolkit: Toolkit) -> None:
+    """It follows from their cause, and is not a second trouble."""
+    toolkit.fails(NOT_LOADED)
+    seen = check(engine.address, "--image", PLAIN, "--depth", "static", *WORKS)
+    assert seen.code == FINDINGS
+    assert "gpu-not-handed-out" not in seen.causes
+    first = seen.report["findings"][0]
+    assert first["cause"] == "docker-host-driver-missing"
+    assert [one["cause"] for one in first["consequences"]] == ["gpu-not-handed-out"]
+
+
+@pytest.mark.parametrize("image", [PLAIN, NONE])
+def test_a_hook_that_hangs_is_a_start_that_hangs(image: str, engine: Engine, toolkit: Toolkit) -> None:
+    """It was "no container engine answers", and to restart it. The container cannot go as long."""
+    toolkit.fails(None)
+    with toolkit.hangs():
+        seen = check(engine.address, "--image", image, "--depth", "static", "--timeout", "3", *WORKS)
+        assert seen.code == FINDINGS
+        assert seen.causes[:2] == ["gpu-start-hangs", "container-left-behind"]
+        assert seen.fact("image.trouble") is None
+        assert seen.fact("system.distribution") == "debian"  # it was examined all the same
+        commands = [words for finding in seen.report["findings"] for fix in finding["fixes"]
+                    for words in fix["commands"]]
+        assert not any("restart docker" in words for words in commands)
+        container, = seen.fact("image.left_containers")
+        assert f"docker rm --force {container}" in commands
+        assert container in left(engine)
+    until = time.monotonic() + 30
+    while left(engine) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert left(engine) == ""  # the engine was told to
+
+
+@pytest.mark.parametrize("image", [NONE, BENT])
+def test_a_gpu_in_an_image_without_python_is_not_denied(image: str, engine: Engine, toolkit: Toolkit) -> None:
+    """The engine hands it out; that this machine shows none itself was called its lack of a card."""
+    toolkit.fails(None)
+    seen = check(engine.address, "--image", image, "--depth", "static")
+    assert (seen.fact("image.gpu_request"), seen.fact("image.shows_host")) == ("nvidia", False)
+    assert "no-nvidia-gpu" not in seen.causes
+    assert "nothing in the image could look at it" in json.dumps(seen.report["snapshot"]["gpus"])
+
+
+def test_in_an_image_without_python_the_cards_are_the_machines(engine: Engine, toolkit: Toolkit,
+                                                               tmp_path: Path) -> None:
+    """It is said whose they are."""
+    toolkit.fails(None)
+    folder = driver_answers.machine(tmp_path, script(driver_answers.DRIVER, 13000, [H100]))
+    ran = subprocess.run(
+        [sys.executable, "-m", "gpudoctor", "check", "--image", NONE, "--depth", "static"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "DOCKER_HOST": engine.address, "LD_LIBRARY_PATH": str(folder),
+             "GPUDOCTOR_SHIM": str(folder / "script")})
+    said = " ".join(ran.stdout.split())
+    assert ("with --gpus all; nothing in it could look at it, so what is said of driver and cards is the "
+            "machine's own") in said
+    assert H100.name in said
