@@ -82,7 +82,8 @@ def test_the_image_counts_where_both_speak(tables: Tables) -> None:
 def test_the_driver_of_a_month_is_that_of_its_cuda(tables: Tables) -> None:
     """The notes of 25.01 to 25.03 name the 560 of the months before; the images have CUDA 12.8, and 570."""
     drivers = {str(row["cuda"]): row["driver"] for row in tables["driver_branches"].rows}
-    months = [row for row in tables["ngc_releases"].rows if str(row["release"]) >= "24.07" and "driver" in row]
+    months = [row for row in tables["ngc_releases"].rows
+              if str(row["release"]) >= "24.07" and "driver" in row]
     assert {row["release"]: row["driver"] for row in months} == {
         row["release"]: drivers[".".join(str(row["cuda"]).split(".")[:2])] for row in months}
 
