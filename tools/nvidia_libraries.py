@@ -32,9 +32,10 @@ TABLE = Table(
 )
 SHARED_TABLE = Table(
     summary="Libraries that several of NVIDIA's distributions install in one place: the last installed wins, "
-    "and removing one removes them for all; each with the oldest and the newest release that does.",
+    "and removing one removes them for all; each with the oldest and the newest release that does. "
+    "The hash is of the wheel of `source`.",
     key=("folder", "library"),
-    columns={"folder": "text", "library": "text", "distributions": "texts"},
+    columns={"folder": "text", "library": "text", "distributions": "texts", "wheel_sha256": "text"},
 )
 SHARED_LIBRARY = re.compile(r"lib[^/]+\.so(\.\d+)*")
 
@@ -94,6 +95,7 @@ def shared_rows(rows: Iterable[Row]) -> list[Row]:
             "folder": folder,
             "library": library,
             "distributions": [_span(name, spans) for name, spans in sorted(named.items())],
+            "wheel_sha256": named[max(named)][-1]["wheel_sha256"],
             "source": named[max(named)][-1]["source"],
         }
         for (folder, library), named in sorted(owners.items())
