@@ -110,7 +110,7 @@ def declared_difference(declared: list[str], code: list[dict[str, Any]]) -> list
 
 
 def _in_some(declared: list[str], code: list[dict[str, Any]], *, told: set[str]) -> list[str]:
-    """Return what some fat binaries have and nothing declares: "there in 107 of 500, not declared: 5.0 6.0"."""
+    """Return what some fat binaries have beyond it: "there in 107 of 500, not declared: 5.0 6.0"."""
     counts: Counter[str] = Counter()
     as_ptx = {_dotted(name) for name in declared if not name.startswith("sm_")}
     for record in code:
