@@ -160,7 +160,7 @@ def update_nvidia_code(index: WheelIndex, cache: WheelCache, arguments: argparse
     before = rows = read_rows(path)
     measure = not (arguments.check or arguments.stated_only)
     for rows in nvidia_code.code_rows(index, cache, before, measure=measure):
-        if measure:
+        if not arguments.check:
             write_table(path, nvidia_code.TABLE, rows)
     return report(path, nvidia_code.TABLE, before, rows)
 
