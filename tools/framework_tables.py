@@ -19,6 +19,7 @@ COLUMNS = {
     "tensorrt_build": "flag",
     "cuda": "cuda_version",
     "cuda_from": "text",
+    "build_file": "text",
     "cudnn": "cudnn_version",
     "cudnn_from": "text",
     "declared": "texts",
@@ -62,7 +63,9 @@ MEASURED = (
     "relocatable",
 )
 # In tables of many rows: a wheel is named well enough by its hash, an empty list says nothing.
-COMPACT_LEAVES_OUT = ("measured_from", "measured_library_sha256", "relocatable", "tensorrt_build", "loader")
+COMPACT_LEAVES_OUT = (
+    "build_file", "measured_from", "measured_library_sha256", "relocatable", "tensorrt_build", "loader",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +132,8 @@ PROJECTS = (
     ),
     Project(
         name="tensorflow_distributions",
-        summary="Wheels of TensorFlow under its other names: a row for each version and platform.",
+        summary="Wheels of TensorFlow under its other names: a row for each version and platform; the build "
+        "file is tensorflow/python/platform/build_info.py, before 2.2 in tensorflow_core.",
         distributions={
             "tensorflow-gpu": "2.0",
             "tensorflow-cpu": "2.1",
@@ -165,13 +169,15 @@ PROJECTS = (
     Project(
         name="paddle_distributions",
         summary="Wheels of paddlepaddle and paddlepaddle-gpu: a row for each version and platform; of the "
-        "libraries that it opens by name those whose name stands whole in the code (loads_optional).",
+        "libraries that it opens by name those whose name stands whole in the code (loads_optional). "
+        "The build file is paddle/version/__init__.py.",
         distributions={"paddlepaddle-gpu": "1.7", "paddlepaddle": "1.7"},
         extra="",
     ),
     Project(
         name="cupy_distributions",
-        summary="Wheels of cupy-cuda*, from CuPy 4 on: a row for each version and platform.",
+        summary="Wheels of cupy-cuda*, from CuPy 4 on: a row for each version and platform; the build file "
+        "is cupy/.data/_wheel.json.",
         distributions={f"cupy-cuda{suffix}": "4.0" for suffix in CUPY_SUFFIXES},
         extra="ctk",
     ),

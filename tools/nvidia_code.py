@@ -37,6 +37,7 @@ TABLE = Table(
         "version": "package_version",
         "library": "text",
         "library_sha256": "text",
+        "wheel_sha256": "text",
         "sass": "compute_capabilities",
         "ptx": "texts",
         "fat_binaries": "integer",
@@ -50,11 +51,16 @@ OBSERVED = "observed-nvidia-1"
 AT_A_TIME = 3
 
 
-def newest_patches(index: WheelIndex, distribution: str) -> list[WheelFile]:
+def published(index: WheelIndex, distribution: str) -> list[WheelFile]:
+    """Return the wheels of a distribution, the newest last, of one release the one that pip takes last."""
+    wheels = [wheel for wheel in index.wheels(distribution) if wheel.platform == "linux_x86_64"]
+    return sorted(wheels, key=lambda wheel: (Version(wheel.version), preference(wheel)))
+
+
+def newest_patches(wheels: list[WheelFile]) -> list[WheelFile]:
     """Return the wheel of the newest patch of each minor release, newest release first."""
     newest: dict[tuple[int, ...], WheelFile] = {}
-    wheels = [wheel for wheel in index.wheels(distribution) if wheel.platform == "linux_x86_64"]
-    for wheel in sorted(wheels, key=lambda wheel: (Version(wheel.version), preference(wheel))):
+    for wheel in wheels:
         if not Version(wheel.version).is_prerelease and not wheel.yanked:
             newest[Version(wheel.version).release[:2]] = wheel
     return list(reversed(newest.values()))
@@ -64,8 +70,12 @@ def code_rows(
     index: WheelIndex, cache: WheelCache, known: list[Row], *, measure: bool
 ) -> Iterator[list[Row]]:
     """Yield the table's rows after each release that is looked into; those already known are not again."""
-    rows = {(row["distribution"], row["version"]): row for row in known}
-    wheels = [wheel for name in DISTRIBUTIONS for wheel in newest_patches(index, name)]
+    listed = {name: published(index, name) for name in DISTRIBUTIONS}
+    rows = {
+        (row["distribution"], row["version"]): _with_wheel(index, cache, row, listed[row["distribution"]])
+        for row in known
+    }
+    wheels = [wheel for name in DISTRIBUTIONS for wheel in newest_patches(listed[name])]
     order = {(wheel.project, wheel.version): place for place, wheel in enumerate(wheels)}
     pending = [wheel for wheel in wheels if measure and (wheel.project, wheel.version) not in rows]
     with ThreadPoolExecutor(AT_A_TIME) as pool:
@@ -74,6 +84,19 @@ def code_rows(
             rows[wheel.project, wheel.version] = row
             yield _in_order(rows, order)
     yield _in_order(rows, order)
+
+
+def _with_wheel(index: WheelIndex, cache: WheelCache, row: Row, wheels: list[WheelFile]) -> Row:
+    """Return a row with the hash of the wheel that lists its library; without it where none does any more."""
+    if "wheel_sha256" in row:
+        return row
+    own = (wheel for wheel in reversed(wheels) if wheel.version == row["version"])
+    listing = (
+        wheel.sha256
+        for wheel in own
+        if row["library_sha256"] in wheel_contents(index, cache, wheel)["libraries"].values()
+    )
+    return {**row, "wheel_sha256": next(listing, None)}
 
 
 def _in_order(rows: dict[tuple[str, str], Row], order: dict[tuple[str, str], int]) -> list[Row]:
@@ -94,6 +117,7 @@ def _row(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> Row:
         "version": wheel.version,
         "library": PurePosixPath(member).name,
         "library_sha256": observed["sha256"][member],
+        "wheel_sha256": wheel.sha256,
         "sass": _all_of(scan["code"], "sass"),
         "ptx": _all_of(scan["code"], "ptx"),
         "fat_binaries": scan["fat_binaries"],

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import PurePosixPath
@@ -30,13 +30,20 @@ TABLE = Table(
         "wheel_sha256": "text",
     },
 )
+ELSEWHERE = ("linux_aarch64", "windows_x86_64", "windows_arm64")
+ELSEWHERE_TABLE = Table(
+    summary="Files of NVIDIA's library wheels for other platforms, unchanged from `since` to `version`.",
+    key=("distribution", "platform", "version"),
+    columns={"platform": "text", **TABLE.columns},
+)
 SHARED_TABLE = Table(
     summary="Libraries that several of NVIDIA's distributions install in one place: the last installed wins, "
-    "and removing one removes them for all; each with the oldest and the newest release that does.",
+    "and removing one removes them for all; each with the oldest and the newest release that does. "
+    "The hash is of the wheel of `source`.",
     key=("folder", "library"),
-    columns={"folder": "text", "library": "text", "distributions": "texts"},
+    columns={"folder": "text", "library": "text", "distributions": "texts", "wheel_sha256": "text"},
 )
-SHARED_LIBRARY = re.compile(r"lib[^/]+\.so(\.\d+)*")
+SHARED_LIBRARY = re.compile(r"lib[^/]+\.so(\.\d+)*|[^/]+\.dll")
 
 
 def distributions_required(rows: Iterable[Row]) -> list[str]:
@@ -48,14 +55,30 @@ def distributions_required(rows: Iterable[Row]) -> list[str]:
 
 def nvidia_rows(index: WheelIndex, cache: WheelCache, distributions: Iterable[str]) -> list[Row]:
     """Return a row for each distribution and each change of its folder or files, newest last."""
-    return [row for name in distributions for row in _rows_of(index, cache, name)]
+    return [
+        row
+        for name in distributions
+        for row in _rows_of(index, cache, index.wheels(name), ("linux_x86_64", "any"))
+    ]
 
 
-def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Row]:
+def elsewhere_rows(index: WheelIndex, cache: WheelCache, distributions: Iterable[str]) -> list[Row]:
+    """Return the same of the wheels for other platforms than Linux x86_64."""
+    return [
+        {"platform": platform, **row}
+        for wheels in map(index.wheels, distributions)
+        for platform in ELSEWHERE
+        for row in _rows_of(index, cache, wheels, (platform,))
+    ]
+
+
+def _rows_of(
+    index: WheelIndex, cache: WheelCache, listed: Iterable[WheelFile], platforms: Container[str]
+) -> list[Row]:
     wheels = {
         Version(wheel.version): wheel
-        for wheel in sorted(index.wheels(distribution), key=preference)
-        if wheel.platform in ("linux_x86_64", "any") and not Version(wheel.version).is_prerelease
+        for wheel in sorted(listed, key=preference)
+        if wheel.platform in platforms and not Version(wheel.version).is_prerelease
     }
     versions = sorted(wheels)
     with ThreadPoolExecutor(CONNECTIONS) as pool:
@@ -63,6 +86,7 @@ def _rows_of(index: WheelIndex, cache: WheelCache, distribution: str) -> list[Ro
     rows = []
     for (folder, libraries), group in groupby(zip(versions, layouts, strict=True), key=lambda pair: pair[1]):
         span = [version for version, _ in group]
+        distribution = wheels[span[-1]].project
         rows.append(
             {
                 "distribution": distribution,
@@ -94,6 +118,7 @@ def shared_rows(rows: Iterable[Row]) -> list[Row]:
             "folder": folder,
             "library": library,
             "distributions": [_span(name, spans) for name, spans in sorted(named.items())],
+            "wheel_sha256": named[max(named)][-1]["wheel_sha256"],
             "source": named[max(named)][-1]["source"],
         }
         for (folder, library), named in sorted(owners.items())

@@ -8,13 +8,13 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tools.table_file import Row, Table
-from tools.wheel_index import CONNECTIONS, WheelFile, WheelIndex
+from tools.wheel_index import CONNECTIONS, WheelFile, WheelIndex, preference
 
 TABLE = Table(
     summary="The newest release (Linux x86_64) that a framework's requirement of an NVIDIA library admits; "
     "a requirement of one version (==) is not listed.",
     key=("requirement",),
-    columns={"requirement": "text", "resolves_to": "package_version"},
+    columns={"requirement": "text", "resolves_to": "package_version", "wheel_sha256": "text"},
 )
 
 
@@ -29,18 +29,23 @@ def requirement_rows(index: WheelIndex, rows: Iterable[Row]) -> list[Row]:
     for text, requirement in ranges.items():
         name = str(canonicalize_name(requirement.name))
         if newest := _newest(wheels[name], requirement):
-            row = {"requirement": text, "resolves_to": newest, "source": f"pypi:{name}=={newest}"}
+            row = {
+                "requirement": text,
+                "resolves_to": newest.version,
+                "wheel_sha256": newest.sha256,
+                "source": f"pypi:{name}=={newest.version}",
+            }
             found.append(row)
     return found
 
 
-def _newest(wheels: Iterable[WheelFile], requirement: Requirement) -> str | None:
-    """Return the version that an installer takes on Linux x86_64: no pre-release, none that was withdrawn."""
-    versions = [
-        wheel.version
+def _newest(wheels: Iterable[WheelFile], requirement: Requirement) -> WheelFile | None:
+    """Return the wheel that an installer takes on Linux x86_64: no pre-release, none that was withdrawn."""
+    admitted = [
+        wheel
         for wheel in wheels
         if wheel.platform in ("linux_x86_64", "any")
         and not wheel.yanked
         and requirement.specifier.contains(wheel.version, prereleases=False)
     ]
-    return max(versions, key=Version, default=None)
+    return max(admitted, key=lambda wheel: (Version(wheel.version), preference(wheel)), default=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
+from gpudoctor.derive.releases import with_minor
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import RuleDatabase
 from tools.sweep_states import Card, Release, Verdict, drivers, products
@@ -68,7 +69,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cuda(release: Release) -> str:
-    return str(release.row.get("cuda", UNKNOWN))
+    return with_minor(str(release.row.get("cuda", UNKNOWN)), release.row)
 
 
 def _groups(rows: Sequence[Fares], causes: Mapping[str, str]) -> list[list[Fares]]:
@@ -163,8 +164,8 @@ DATA_TYPES = """\
 
 A program asks for a reduced precision (mixed precision, a bfloat16 model); the card decides what comes of it.
 Where the second column lacks it, it is computed in software or refused. The third column is what the tensor
-cores are documented to take at least: without it a reduced precision saves memory and hardly any time. A dash
-means that the tables have nothing about it.
+cores take, from 7.5 on by the table of NVIDIA's programming guide: where it lacks a type, that type saves
+memory and hardly any time. A dash means that the tables have nothing about it.
 """
 
 

@@ -22,7 +22,7 @@ CODE_ALIKE = {"native": "runs", "partial": "part", "ptx": "jit"}
 _NOT_OF_THE_MACHINE = frozenset({
     "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
-    "cudnn_from", "extras", "python"})
+    "build_file", "cudnn_from", "extras", "python"})
 _SAFE_CURES = ("environment", "pip")
 _MOST_CURES = 3
 

@@ -26,7 +26,7 @@ from tools.framework_tables import MEASURED, PROJECTS, TABLES_FOLDER, Project, R
 from tools.table_file import Row, Table, changes, read_rows, write_table  # noqa: E402
 from tools.wheel_cache import WheelCache, default_cache_folder  # noqa: E402
 from tools.wheel_code import declared_difference, measured_columns, observe, worth_observing  # noqa: E402
-from tools.wheel_facts import stated_columns, wheel_contents  # noqa: E402
+from tools.wheel_facts import build_file, stated_columns, wheel_contents  # noqa: E402
 from tools.wheel_index import CONNECTIONS, WheelIndex  # noqa: E402
 from tools.wheel_requirements import extras_columns  # noqa: E402
 
@@ -43,6 +43,8 @@ def complete_row(
     row = stated_columns(index, cache, release.chosen, release.wheels, extra=project.extra)
     if project.extras and release.chosen.platform == "any":
         row |= extras_columns(index, cache, release.chosen, names=project.extras)
+    if row.get("cuda_from") == "build file" and not project.compact:
+        row["build_file"] = build_file(index, cache, release.chosen)
     observed = cache.find(OBSERVED, release.chosen.sha256)
     if observed:
         row |= measured_columns(observed, wheel_contents(index, cache, release.chosen)["libraries"])
@@ -132,6 +134,10 @@ def update_nvidia(index: WheelIndex, cache: WheelCache, arguments: argparse.Name
     libraries = nvidia_libraries.nvidia_rows(index, cache, distributions)
     wanted = {
         "nvidia_libraries": (nvidia_libraries.TABLE, libraries),
+        "nvidia_libraries_elsewhere": (
+            nvidia_libraries.ELSEWHERE_TABLE,
+            nvidia_libraries.elsewhere_rows(index, cache, distributions),
+        ),
         "nvidia_shared_files": (nvidia_libraries.SHARED_TABLE, nvidia_libraries.shared_rows(libraries)),
         "nvidia_requirements": (
             nvidia_requirements.TABLE,
@@ -154,7 +160,7 @@ def update_nvidia_code(index: WheelIndex, cache: WheelCache, arguments: argparse
     before = rows = read_rows(path)
     measure = not (arguments.check or arguments.stated_only)
     for rows in nvidia_code.code_rows(index, cache, before, measure=measure):
-        if measure:
+        if not arguments.check:
             write_table(path, nvidia_code.TABLE, rows)
     return report(path, nvidia_code.TABLE, before, rows)
 

@@ -96,17 +96,33 @@ def worth_observing(libraries: dict[str, str | None]) -> dict[str, str | None]:
 def declared_difference(declared: list[str], code: list[dict[str, Any]]) -> list[str] | None:
     """Return how the cards that a wheel declares differ from those it has code for, None if not.
 
-    The frequent signatures tell what a wheel was built for: a few files are built for single cards only. Of
-    several the one nearest to what is declared counts: the others are libraries that are linked in, such as
-    cuDNN, which in torch 1.11 has a few fat binaries more than torch's own kernels.
-    sm_80 is machine code; TensorFlow's compute_90 is PTX, before 2.8 with machine code as well.
+    The frequent signatures tell what a wheel was built for. Of several the one nearest to what is declared
+    counts: the others are libraries that are linked in, such as cuDNN, which in torch 1.11 has a few fat
+    binaries more than torch's own kernels. What only some have beyond what is declared is told with their
+    number. sm_80 is machine code; TensorFlow's compute_90 is PTX, before 2.8 with machine code as well.
     """
     most = max((record["fat_binaries"] for record in code), default=0)
     main = [record for record in code if 2 * record["fat_binaries"] >= most]
     found = [_differences(declared, record) for record in main or [{"sass": [], "ptx": []}]]
     nearest = min(found, key=lambda differences: sum(map(len, differences.values())))
     said = [f"{what}: {' '.join(sorted(cards, key=_order))}" for what, cards in nearest.items() if cards]
-    return said or None
+    return said + _in_some(declared, code, told=nearest["there, not declared"]) or None
+
+
+def _in_some(declared: list[str], code: list[dict[str, Any]], *, told: set[str]) -> list[str]:
+    """Return what some fat binaries have beyond it: "there in 107 of 500, not declared: 5.0 6.0"."""
+    counts: Counter[str] = Counter()
+    as_ptx = {_dotted(name) for name in declared if not name.startswith("sm_")}
+    for record in code:
+        ptx = {name.partition("@")[0] for name in record["ptx"]} - as_ptx
+        beyond = _differences(declared, record)["there, not declared"] | {f"PTX:{card}" for card in ptx}
+        counts.update(dict.fromkeys(beyond - told, record["fat_binaries"]))
+    total = sum(record["fat_binaries"] for record in code)
+    return [
+        f"there in {count} of {total}, not declared: "
+        + " ".join(sorted((card for card, of_it in counts.items() if of_it == count), key=_order))
+        for count in sorted(set(counts.values()), reverse=True)
+    ]
 
 
 def _differences(declared: list[str], record: dict[str, Any]) -> dict[str, set[str]]:

@@ -51,6 +51,17 @@ def wheel_contents(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> di
     return contents
 
 
+def build_file(index: WheelIndex, cache: WheelCache, wheel: WheelFile) -> str | None:
+    """Return which member of a wheel is its build file."""
+
+    def ask() -> str | None:
+        with index.open(wheel) as archive:
+            return next((name for name in archive.namelist() if BUILD_FILE.fullmatch(name)), None)
+
+    member: str | None = cache.get("build-file-1", wheel.sha256, ask)
+    return member
+
+
 def stated_columns(
     index: WheelIndex, cache: WheelCache, wheel: WheelFile, wheels: Iterable[WheelFile], *, extra: str
 ) -> Row:

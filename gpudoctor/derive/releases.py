@@ -76,7 +76,7 @@ def cuda_version(view: View) -> str:
     row = own_row(view) or {}
     stated = view.value("framework.cuda") or row.get("cuda")
     if stated is not None:
-        return str(stated) if "." in str(stated) else _of_runtime(row) or str(stated)
+        return with_minor(str(stated), row)
     for requirement in view.texts("framework.requires_nvidia") + view.texts(
         "framework.extra_requires_nvidia"
     ):
@@ -86,13 +86,16 @@ def cuda_version(view: View) -> str:
     return view.need_text("framework.cuda")
 
 
-def _of_runtime(row: Row) -> str | None:
-    """Return the CUDA in the name of the runtime that a build opens: before 11 that has the minor version."""
-    for soname in as_texts(row.get("loads")):
+def with_minor(stated: str, row: Row) -> str:
+    """Return the CUDA of a build, where it states the major alone ("10") as the runtime that it opens has it.
+
+    Before 11 that has the minor version in its name.
+    """
+    for soname in () if "." in stated else as_texts(row.get("loads")):
         found = re.fullmatch(r"libcudart\.so\.(\d+\.\d+)", soname)
         if found and versions.parse(found[1]).major < _ONE_RUNTIME_FOR_ALL:
             return found[1]
-    return None
+    return stated
 
 
 def ceiling_for(ptx_isa: str, view: View) -> str | None:
@@ -103,7 +106,7 @@ def ceiling_for(ptx_isa: str, view: View) -> str | None:
 
 def no_driver_for(cuda: str, view: View) -> Unknown:
     """Return why no driver can be named for a CUDA: it is newer than the rules, or is not in them."""
-    end = stale.end_of(view, "cuda_toolkits", "cuda")
+    end = stale.cuda_end(view)
     if stale.is_newer(cuda, end):
         return stale.unknown(view, f"CUDA {cuda}", f"CUDA {end}")
     return Unknown(reason=f"the rule database has no driver for CUDA {cuda}")

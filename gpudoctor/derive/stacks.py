@@ -18,7 +18,7 @@ _PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
 _NOT_READ = frozenset({
     "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
-    "cudnn_from", "extras", "python"})
+    "build_file", "cudnn_from", "extras", "python"})
 
 
 @frozen

@@ -28,6 +28,11 @@ def end_of(view: View, table: str, column: str) -> str:
     return max(texts, key=versions.parse, default="0")
 
 
+def cuda_end(view: View) -> str:
+    """Return the newest CUDA whose driver is known: of a later one its PTX may be known all the same."""
+    return end_of(view, "cuda_toolkits", "cuda")
+
+
 def is_newer(version: str, end: str) -> bool:
     """Return whether a version is newer than the last one known; of a database without any nothing is."""
     return end != "0" and versions.parse(version) > versions.parse(end)
@@ -76,7 +81,7 @@ def _newer(view: View, snapshot: Snapshot) -> Iterator[str]:
         name, version = _text(facts, "framework.name"), _text(facts, "framework.version")
         if name and version and (last := release_end(view, name, version)):
             yield f"{name} {version} (the rules end at {last})"
-        cuda, known = _text(facts, "framework.cuda"), end_of(view, "ptx_isa", "cuda")
+        cuda, known = _text(facts, "framework.cuda"), cuda_end(view)
         if cuda and is_newer(cuda, known):
             yield f"CUDA {cuda}, which {name} is built for (the rules end at {known})"
 

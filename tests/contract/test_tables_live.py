@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from gpudoctor.payloads.fatbin import scan_buffer
 from tools import jax_versions
 from tools.framework_tables import PROJECTS, TABLES_FOLDER, Project, Release, releases_of
-from tools.nvidia_libraries import nvidia_rows, shared_rows
+from tools.nvidia_libraries import elsewhere_rows, nvidia_rows, shared_rows
 from tools.nvidia_requirements import requirement_rows
 from tools.table_file import Row, read_rows
 from tools.wheel_cache import WheelCache
@@ -160,6 +160,18 @@ def test_nvidia_library_files_are_those_of_the_wheel(index: WheelIndex, empty_ca
         assert (held["folder"], held["libraries"]) == (row["folder"], row["libraries"])
 
 
+def test_wheels_for_other_platforms_are_those_of_the_index(
+    index: WheelIndex, empty_cache: WheelCache
+) -> None:
+    """Folder, files and hash of wheels for aarch64 and Windows, found anew, are in the table."""
+    rows = elsewhere_rows(index, empty_cache, ["nvidia-cuda-runtime-cu12"])
+    assert {row["platform"] for row in rows} == {"linux_aarch64", "windows_x86_64"}
+    for row in rows:
+        own = {name: row[name] for name in ("distribution", "platform", "since")}
+        held = committed("nvidia_libraries_elsewhere", **own)
+        assert (held.get("folder"), held["libraries"]) == (row["folder"], row["libraries"])
+
+
 def test_rows_do_not_depend_on_the_order_of_the_index(empty_cache: WheelCache, index: WheelIndex) -> None:
     """Releases for CUDA 11 have two wheels for one platform; the row was of whichever was listed last."""
 
@@ -195,12 +207,22 @@ def test_a_requirement_resolves_to_a_release_that_it_admits(index: WheelIndex) -
 def test_device_code_of_an_nvidia_library_has_the_hash_that_its_wheel_records(
     index: WheelIndex, empty_cache: WheelCache
 ) -> None:
-    """The library was not read from another wheel: RECORD lists the hash that the row has."""
+    """The library was not read from another wheel: RECORD of the one named lists the row's hash."""
     row = read_rows(TABLES_FOLDER / "nvidia_code.toml")[0]
-    wheels = {wheel.version: wheel for wheel in index.wheels(row["distribution"])
-              if wheel.platform == "linux_x86_64"}
-    recorded = wheel_contents(index, empty_cache, wheels[row["version"]])["libraries"]
+    (wheel,) = [wheel for wheel in index.wheels(row["distribution"]) if wheel.sha256 == row["wheel_sha256"]]
+    recorded = wheel_contents(index, empty_cache, wheel)["libraries"]
     assert row["library_sha256"] in recorded.values()
+
+
+@pytest.mark.parametrize(
+    "name", ["nvidia_libraries", "nvidia_libraries_elsewhere", "nvidia_code", "nvidia_shared_files",
+             "nvidia_requirements"],
+)
+def test_every_row_about_nvidias_packages_names_its_wheel(name: str) -> None:
+    """By its hash: a version may have two wheels."""
+    rows = read_rows(TABLES_FOLDER / f"{name}.toml")
+    assert rows
+    assert [row for row in rows if not re.fullmatch(r"[0-9a-f]{64}", row.get("wheel_sha256", ""))] == []
 
 
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
@@ -211,6 +233,8 @@ def test_every_row_is_whole(project: Project) -> None:
         distribution = row.get("distribution", project.name)
         assert row["source"] == f"pypi:{distribution}=={row['version']}"
         assert ("cuda" in row) == ("cuda_from" in row)
+        stated = row.get("cuda_from") == "build file"
+        assert ("build_file" in row) == (stated and not project.compact)
         if "code" in row:
             assert sum(record["fat_binaries"] for record in row["code"]) == row["fat_binaries"]
 

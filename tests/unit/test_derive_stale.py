@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpudoctor import derive, ruledb
@@ -158,6 +160,18 @@ def test_note_names_all_that_is_newer_and_the_remedy(database: RuleDatabase) -> 
                   "CUDA 14.1", "pip install --upgrade gpudoctor-rules"):
         assert words in note.message
     assert database.version in "".join(evidence.source for evidence in note.evidence)
+
+
+def test_one_report_names_one_end_of_cuda(database: RuleDatabase) -> None:
+    """The note said 13.5, whose PTX is known, and what was undecided 13.3, the last whose driver was."""
+    known = {"driver": "620.10", "cc": "9.0"}
+    report = judged(database, known, release(TODAY), {"framework.version": "3.0", "framework.cuda": "14.1"})
+    (note,) = [finding for finding in report.findings if finding.cause == "rules-older-than-machine"]
+    end = stale_end(database, "cuda_toolkits", "cuda")
+    assert f"CUDA 14.1, which torch is built for (the rules end at {end})" in note.message
+    said = "\n".join(reason.source for one in report.undecided for reason in one.reasons)
+    assert re.findall(r"CUDA 14\.1 is newer than rules \S+, which end at CUDA (\S+)", said) in ([end], [])
+    assert stale_end(database, "driver_branches", "cuda") == end
 
 
 @pytest.mark.parametrize(("version", "newer"), [

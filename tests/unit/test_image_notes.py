@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpudoctor import ruledb, versions
@@ -69,7 +71,21 @@ def test_the_image_counts_where_both_speak(tables: Tables) -> None:
     """The exceptions of a month belong to its driver, not to another one."""
     found = noted(f"{OWN}pytorch", "25.02-py3", tables)
     assert (found["driver"], found["oldest_card"]) == ("570", "7.5")
+    assert str(found["driver_data_center"]).startswith("470.57")
+    other = {"image": f"{OWN}pytorch", "tag": "25.02-py3", "driver": "575"}
+    apart = {**tables, "container_images": replace(tables["container_images"], rows=(other,))}
+    found = noted(f"{OWN}pytorch", "25.02-py3", apart)
+    assert (found["driver"], found["oldest_card"]) == ("575", "7.5")
     assert "driver_data_center" not in found
+
+
+def test_the_driver_of_a_month_is_that_of_its_cuda(tables: Tables) -> None:
+    """The notes of 25.01 to 25.03 name the 560 of the months before; the images have CUDA 12.8, and 570."""
+    drivers = {str(row["cuda"]): row["driver"] for row in tables["driver_branches"].rows}
+    months = [row for row in tables["ngc_releases"].rows
+              if str(row["release"]) >= "24.07" and "driver" in row]
+    assert {row["release"]: row["driver"] for row in months} == {
+        row["release"]: drivers[".".join(str(row["cuda"]).split(".")[:2])] for row in months}
 
 
 @pytest.mark.parametrize(("image", "tag"), [

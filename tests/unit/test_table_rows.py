@@ -52,17 +52,19 @@ def test_libraries_in_one_place_are_named_with_their_owners() -> None:
         library_row("a-cu13", "3.0", "y/lib", "liby.so.2", "libw.so.2"),
         library_row("b", "1.0", "x/lib", "libx.so.1"),
     ]
-    assert [(row["library"], row["distributions"], row["source"]) for row in shared_rows(rows)] == [
+    shared = shared_rows(rows)
+    assert [(row["library"], row["distributions"], row["source"]) for row in shared] == [
         ("libx.so.1", ["a-cu12==1.0", "b==1.0"], "pypi:b==1.0"),
         ("liby.so.2", ["a-cu12>=2.0,<=10.0", "a-cu13==3.0"], "pypi:a-cu13==3.0"),
     ]
+    assert [row["wheel_sha256"] for row in shared] == ["hash of b 1.0", "hash of a-cu13 3.0"]
 
 
 def library_row(distribution: str, version: str, folder: str, *libraries: str) -> dict[str, Any]:
     source = f"pypi:{distribution}=={version}"
     return {
         "distribution": distribution, "version": version, "since": version, "folder": folder,
-        "libraries": list(libraries), "source": source,
+        "libraries": list(libraries), "wheel_sha256": f"hash of {distribution} {version}", "source": source,
     }
 
 

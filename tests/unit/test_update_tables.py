@@ -223,11 +223,13 @@ def test_measured_columns_of_a_paddle_wheel() -> None:
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        (["sm_70", "compute_80"], None),
-        (["7.0", "8.0"], None),
-        (["sm_70", "sm_75", "compute_80"], ["declared, not there: 7.5"]),
-        (["sm_70", "sm_80", "compute_90"], ["declared, not there: 9.0"]),
-        (["compute_80"], ["there, not declared: 7.0"]),
+        (["sm_70", "compute_80", "sm_90"], ["declared, not there: 9.0"]),
+        (["7.0", "8.0"], ["there in 1 of 10, not declared: 9.0"]),
+        (["sm_70", "sm_75", "compute_80"],
+         ["declared, not there: 7.5", "there in 1 of 10, not declared: 9.0"]),
+        (["sm_70", "sm_80", "compute_90"],
+         ["declared, not there: 9.0", "there in 9 of 10, not declared: PTX:8.0"]),
+        (["compute_80"], ["there, not declared: 7.0", "there in 1 of 10, not declared: 9.0"]),
     ],
 )
 def test_declared_architectures_are_held_against_the_measured(
@@ -242,17 +244,25 @@ def test_declared_architectures_are_held_against_the_measured(
 
 
 def test_code_linked_in_is_not_held_against_what_is_declared() -> None:
-    """In torch 1.11 cuDNN has a few fat binaries more than torch's own kernels, which are as declared."""
+    """In torch 1.11 cuDNN has a few fat binaries more than torch's own kernels, which are as declared.
+
+    What only these have is told with their number.
+    """
     code = [
         {"sass": ["3.5", "5.0", "6.0", "6.1", "7.0", "7.5"], "ptx": [], "fat_binaries": 273},
         {"sass": ["3.7", "5.0", "6.0", "7.0"], "ptx": [], "fat_binaries": 271},
         {"sass": ["9.0a"], "ptx": [], "fat_binaries": 55},
     ]
-    assert declared_difference(["sm_37", "sm_50", "sm_60", "sm_70"], code) is None
+    in_some = ["there in 273 of 599, not declared: 3.5 6.1 7.5"]
+    assert declared_difference(["sm_37", "sm_50", "sm_60", "sm_70"], code) == [
+        *in_some, "there in 55 of 599, not declared: 9.0a",
+    ]
     assert declared_difference(["sm_37", "sm_50", "sm_60", "sm_90a"], code) == [
         "declared, not there: 9.0a",
         "there, not declared: 7.0",
+        *in_some,
     ]
+    assert declared_difference(["sm_37", "sm_50", "sm_60", "sm_70"], code[1:2]) is None
 
 
 @pytest.mark.parametrize(
