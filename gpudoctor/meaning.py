@@ -43,8 +43,9 @@ def of_page(rule: Rule, database: RuleDatabase) -> Iterator[Fault]:
                     for problem in condition_problems(condition, scope, database))
     for number, ask in enumerate(rule.ask):
         words = (ask.question, ask.command, *ask.answers.values())
+        named = [name for text in words for name in placeholders(text)]
         yield from (Fault(place=f"ask[{number}].question", problem=f"question {ask.question!r}: {problem}")
-                    for text in words for name in placeholders(text) for problem in _visible(name, Scope.PAIR))
+                    for name in named for problem in _visible(name, Scope.PAIR))
     for number, fix in enumerate(rule.fix):
         yield from (Fault(place=f"fix[{number}].effect[{index}]", problem=problem)
                     for index, effect in enumerate(fix.effect) for problem in _effect(effect, rule, database))
@@ -54,7 +55,8 @@ def of_page(rule: Rule, database: RuleDatabase) -> Iterator[Fault]:
 
 def of_symptom(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[Fault]:
     """Yield the same of the conditions under which a symptom suspects a cause."""
-    yield from (Fault(place=f"suspects[{number}].when[{index}]", problem=f"suspects {suspect.cause}: {problem}")
+    yield from (Fault(place=f"suspects[{number}].when[{index}]",
+                      problem=f"suspects {suspect.cause}: {problem}")
                 for number, suspect in enumerate(symptom.suspects)
                 for index, condition in enumerate(suspect.when)
                 for problem in condition_problems(condition, Scope.HOST, database))
@@ -62,10 +64,11 @@ def of_symptom(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[Faul
 
 def of_table(table: Table) -> Iterator[Fault]:
     """Yield every cell that its column cannot hold."""
+    kinds = {column: FactType(kind) for column, kind in table.columns.items()}
     yield from (Fault(place=f"row[{number}].{column}",
-                      problem=f"row {number + 1}: {column} = {str(value)[:60]!r} is no {table.columns[column]}")
+                      problem=f"row {number + 1}: {column} = {str(value)[:60]!r} is no {kinds[column].value}")
                 for number, row in enumerate(table.rows) for column, value in row.items()
-                if not fits(FactType(table.columns[column]), value))
+                if not fits(kinds[column], value))
 
 
 def repeated(rules: Iterable[Rule]) -> Iterator[tuple[Rule, str]]:

@@ -94,10 +94,11 @@ BROKEN = {
         PAGE, _CONDITION,
         '{ fact = "driver.version", op = "below", lookup = "branch.driver", key = "driver.version" }',
         "there is no table column branch.driver"),
-    "a summary that names no fact": (PAGE, 'summary = "', 'summary = "{cuda.init_cod} ', "no fact cuda.init_cod"),
+    "a summary that names no fact": (PAGE, 'summary = "', 'summary = "{cuda.init_cod} ', "fact cuda.init_cod"),
     "a version that is none": (TABLE, 'cuda = "11.4"', 'cuda = "seven"',
                                "row 1: cuda = 'seven' is no cuda_version"),
-    "a text for a list": (TABLE, 'cuda = "11.4"', 'cuda = "11.4"\nforms = "one"', "row 1: forms = 'one' is no texts"),
+    "a text for a list": (TABLE, 'cuda = "11.4"', 'cuda = "11.4"\nforms = "one"',
+                          "row 1: forms = 'one' is no texts"),
     "a suspect under a condition that cannot hold": (
         "symptoms/crane.toml", 'fact = "system.os"', 'fact = "system.oss"',
         "crane-rope: suspects cuda-does-not-start: there is no fact system.oss"),
@@ -122,7 +123,7 @@ def test_what_cannot_be_judged_by_is_refused(kind: str, rules: Path, machine: Pa
 
 
 @pytest.mark.parametrize("option", ["GPUDOCTOR_RULES", "GPUDOCTOR_RULES_EXTRA"])
-def test_it_is_refused_in_whichever_way_the_folder_is_named(option: str, tmp_path: Path, machine: Path) -> None:
+def test_it_is_refused_however_the_folder_is_named(option: str, tmp_path: Path, machine: Path) -> None:
     """Also a skeleton that nobody filled in: it judged, and nothing could be decided."""
     site = tmp_path / "site"
     site.mkdir()
@@ -161,4 +162,5 @@ def test_a_column_that_was_renamed_is_one_line(rules: Path) -> None:
     file.write_text(file.read_text().replace('cuda = "cuda_version"', 'toolkit = "cuda_version"'))
     run = run_gpudoctor("rules", "list", "--rules", str(rules))
     assert (run.returncode, len(run.stderr.splitlines())) == (INPUT, 1)
-    assert f"{file}:{line_with(file, '[[row]]')}: row 1 has cuda, which is no column; so do 1 more" in run.stderr
+    line = line_with(file, "[[row]]")
+    assert f"{file}:{line}: row 1 has cuda, which is no column; so do 1 more" in run.stderr
