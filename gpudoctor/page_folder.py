@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpudoctor import __version__, compiled
+from gpudoctor import __version__, compiled, meaning
 from gpudoctor.assume import AssumptionError, blank, lay
 from gpudoctor.compatible import tomllib
 from gpudoctor.compiled import RuleDatabaseError
 from gpudoctor.model import Fact, Known, Rule, RuleDatabase, Snapshot, SymptomPattern, Table, Tables
 from gpudoctor.pages import PageError, parse_page, parse_symptoms, parse_table
 from gpudoctor.rule_packages import numbers
+from gpudoctor.skeleton import UNFINISHED
+from gpudoctor.toml_lines import line_of, steps
 from gpudoctor.unfamiliar import likeness
 
 
@@ -46,10 +49,7 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
             symptoms += parse_symptoms(_read(said), _name(said, root))
         except PageError as error:
             problems += str(error).splitlines()
-    if problems:
-        listed = "\n".join(f"{root}/{problem}" for problem in problems)
-        proof = f"gpudoctor rules lint --rules {shlex.quote(str(root))}"
-        raise RuleDatabaseError(f"{listed}; mend it, then prove it: {proof}")
+    _refuse(root, problems)
     if not rules and not tables and not symptoms:
         raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
     version, engine = _read_head(root)
@@ -58,6 +58,51 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
                             tables=tables, symptoms=tuple(symptoms), base=base, engine=engine,
                             words=(likeness.index(symptoms),) if symptoms else ())
     return replace(database, sha256=compiled.digest_of(database))
+
+
+def _refuse(root: Path, problems: Sequence[str]) -> None:
+    """Raise `RuleDatabaseError` with the problems, where there are any."""
+    if problems:
+        listed = "\n".join(f"{root}/{problem}" for problem in problems)
+        proof = f"gpudoctor rules lint --rules {shlex.quote(str(root))}"
+        raise RuleDatabaseError(f"{listed}; mend it, then prove it: {proof}")
+
+
+def require_meaning(root: Path, pages: RuleDatabase, database: RuleDatabase) -> None:
+    """Raise `RuleDatabaseError` with everything in the pages of `root` by which nothing can be judged.
+
+    `database` is what they are judged with: a site's pages may look up in tables that are not theirs.
+    """
+    problems = [f"{rule.path}:{_line_of(root / rule.path, 'id')}: {problem}"
+                for rule, problem in meaning.repeated(pages.rules)]
+    for rule in pages.rules:
+        problems += _page_problems(root / rule.path, rule, database)
+    for name, table in pages.tables.items():
+        path = f"tables/{name}.toml"
+        problems += [f"{path}:{_line_of(root / path, fault.place)}: {fault.problem}"
+                     for fault in meaning.of_table(table)]
+    numbers_below: Counter[str] = Counter()
+    for symptom in pages.symptoms:
+        number, file = numbers_below[symptom.path], root / symptom.path
+        numbers_below[symptom.path] += 1
+        problems += [f"{symptom.path}:{_line_of(file, f'symptom[{number}].{fault.place}')}: {symptom.id}: "
+                     f"{fault.problem}" for fault in meaning.of_symptom(symptom, database)]
+    _refuse(root, problems)
+
+
+def _page_problems(file: Path, rule: Rule, database: RuleDatabase) -> list[str]:
+    """Return what is wrong in a page; of one that nobody filled in yet, only that."""
+    if places := meaning.unfinished(rule):
+        text = _read(file)
+        line = text.count("\n", 0, text.find(UNFINISHED)) + 1
+        return [f"{rule.path}:{line}: {places} places are still to be filled in, this the first of them"]
+    return [f"{rule.path}:{_line_of(file, fault.place)}: {fault.problem}"
+            for fault in meaning.of_page(rule, database)]
+
+
+def _line_of(file: Path, place: str) -> int:
+    """Return the line of a page, a table or a file of symptoms at which a value stands."""
+    return line_of(_read(file), steps(place))
 
 
 def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:

@@ -8,7 +8,7 @@ Authoring only: it checks strictly and reports every problem at once. `check` re
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.compatible import tomllib
@@ -183,12 +183,7 @@ def parse_table(text: str, name: str, path: str) -> Table:
     key = tuple(head.get("key", ()))
     problems += [f"{path}: the key names {column}, which is no column"
                  for column in key if column not in columns]
-    for index, row in enumerate(rows):
-        line = line_of(text, (("row", index),))
-        missing = [column for column in (*key, *(["source"] if is_sourced else [])) if column not in row]
-        surplus = [column for column in row if column not in columns]
-        problems += [f"{path}:{line}: row {index + 1} lacks {column}" for column in missing]
-        problems += [f"{path}:{line}: row {index + 1} has {column}, which is no column" for column in surplus]
+    problems += _row_problems(rows, (*key, *(["source"] if is_sourced else [])), columns, text, path)
     if not key or "summary" not in head:
         problems.append(f"{path}: [table] needs a summary and a key")
     if problems:
@@ -196,6 +191,18 @@ def parse_table(text: str, name: str, path: str) -> Table:
     typed = tuple({column: _cell(value, text, path, index, column) for column, value in row.items()}
                   for index, row in enumerate(rows))
     return Table(name=name, summary=head["summary"], key=key, columns=columns, rows=typed)
+
+
+def _row_problems(rows: Sequence[Mapping[str, Any]], needed: Sequence[str], columns: Mapping[str, str],
+                  text: str, path: str) -> list[str]:
+    """Return what rows lack and have too much, one line for each kind of it: a column is renamed in all."""
+    found: dict[str, list[int]] = {}
+    for index, row in enumerate(rows):
+        for said in (*(f"lacks {column}" for column in needed if column not in row),
+                     *(f"has {column}, which is no column" for column in row if column not in columns)):
+            found.setdefault(said, []).append(index)
+    return [f"{path}:{line_of(text, (('row', first),))}: row {first + 1} {said}"
+            + (f"; so do {len(more)} more" if more else "") for said, (first, *more) in found.items()]
 
 
 def _cell(raw: Any, text: str, path: str, row: int, column: str) -> Value:

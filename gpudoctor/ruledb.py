@@ -34,14 +34,18 @@ def load_shipped(extent: Extent = "judged") -> RuleDatabase:
     return load_compiled(shipped_folder(), extent)
 
 
-def load(folder: str | None = None, extra: str | None = None, extent: Extent = "judged") -> RuleDatabase:
+def load(folder: str | None = None, extra: str | None = None, extent: Extent = "judged", *,
+         for_proof: bool = False) -> RuleDatabase:
     """Return the rules in `folder`, or the newest here; with the pages of `extra` added.
 
-    A folder of pages is always read whole; `extent` says how much of compiled rules is.
+    A folder of pages is always read whole; `extent` says how much of compiled rules is. Pages by which
+    nothing can be judged are refused but `for_proof`, which names their problems itself.
     """
-    database = _newest(extent) if folder is None else _named(folder, extent)
-    if extra is None:
-        return database
+    database = _newest(extent) if folder is None else _named(folder, extent, for_proof=for_proof)
+    return database if extra is None else _with_site(database, extra, for_proof=for_proof)
+
+
+def _with_site(database: RuleDatabase, extra: str, *, for_proof: bool) -> RuleDatabase:
     site = load_pages(extra, base=database.base)
     twice = [f"{extra}/{rule.path}: the id {rule.id} is not a site's own; site rules use GPDX0001 and up, "
              "which no rule that is published ever has" for rule in site.rules if not _is_sites(rule)]
@@ -56,10 +60,21 @@ def load(folder: str | None = None, extra: str | None = None, extent: Extent = "
     import hashlib  # slow to import, and seldom needed
 
     sha256 = hashlib.sha256((database.sha256 + site.sha256).encode()).hexdigest()
-    return replace(database, version=f"{database.version}+{site.version}", sha256=sha256,
+    both = replace(database, version=f"{database.version}+{site.version}", sha256=sha256,
                    rules=database.rules + site.rules, tables={**database.tables, **site.tables},
                    symptoms=(*database.symptoms, *site.symptoms) if site.symptoms else database.symptoms,
                    origin=f"{database.origin} and {extra}")
+    if not for_proof:
+        _require_meaning(extra, site, both)
+    return both
+
+
+def _require_meaning(folder: str, pages: RuleDatabase, database: RuleDatabase) -> None:
+    from pathlib import Path
+
+    from gpudoctor import page_folder
+
+    page_folder.require_meaning(Path(folder), pages, database)
 
 
 def _is_sites(rule: Rule) -> bool:
@@ -71,11 +86,14 @@ def _newest(extent: Extent) -> RuleDatabase:
     return replace(load_compiled(choice.folder, extent), refused=choice.refused, origin=choice.folder)
 
 
-def _named(folder: str, extent: Extent) -> RuleDatabase:
+def _named(folder: str, extent: Extent, *, for_proof: bool) -> RuleDatabase:
     """Return the rules in a folder that somebody named: pages, or the files that were compiled from some."""
     has = [os.path.isfile(os.path.join(folder, name)) for name in ("db.toml", compiled.HEAD_NAME)]
     if has != [False, True]:
-        return replace(load_pages(folder), origin=folder)
+        pages = replace(load_pages(folder), origin=folder)
+        if not for_proof:
+            _require_meaning(folder, pages, pages)
+        return pages
     problem = rule_packages.objection(folder)
     if problem is not None:
         raise RuleDatabaseError(problem)

@@ -140,7 +140,8 @@ def build_columns(build_text: str | None) -> Row:
     if build_text and build_text.startswith("{"):  # CuPy
         stated = json.loads(build_text)
         cudnn = stated.get("cudnn", {}).get("version")
-        return _cuda_columns(stated["cuda"].removesuffix(".x"), cudnn)
+        version, _, _ = stated["cuda"].partition("-")  # "12.x-aarch64": the platform has a column of its own
+        return _cuda_columns(version.removesuffix(".x"), cudnn)
     constants = ast_constants(build_text or "")
     if "is_cuda_build" in constants:  # TensorFlow
         cuda = constants.get("cuda_version") or constants.get("cuda_version_number")

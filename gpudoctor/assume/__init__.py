@@ -113,7 +113,7 @@ def _well_formed(name: str, raw: str) -> str:
 
 
 _FORMS = {
-    "cc": ("[0-9]{1,2}[.][0-9]", "a compute capability: 9.0"),
+    "cc": ("[1-9][0-9]?[.][0-9]", "a compute capability, from 1.0 on, also one that no card has yet: 9.0"),
     "glibc": ("[0-9]{1,2}[.][0-9]{1,3}([.][0-9]{1,3})?", "the C library: 2.31"),
     "python": ("[0-9]{1,2}[.][0-9]{1,2}([.][0-9a-z]{1,8})?", "Python: 3.12"),
 }

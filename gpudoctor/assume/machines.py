@@ -10,6 +10,7 @@ from gpudoctor.assume.laying import AssumptionError, require_version, with_host
 from gpudoctor.assume.products import capability_of
 from gpudoctor.assume.releases import items
 from gpudoctor.derive import branches, jetson
+from gpudoctor.derive.products import NAMELESS
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.facts import CATALOGUE, promised
 from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Table, Tables, Unknown, Value
@@ -175,7 +176,7 @@ def _card(index: int, capability: str, source: str) -> Facts:
     facts: dict[str, Fact] = {spec.name: Absent(source=source) for spec in CATALOGUE.values()
                               if spec.scope is Scope.GPU and not spec.derived}
     known: dict[str, Value] = {
-        "gpu.index": index, "gpu.name": "assumed GPU",
+        "gpu.index": index, "gpu.name": NAMELESS,
         "gpu.compute_capability": capability, "gpu.in_nvml": True, "gpu.in_cuda": True, "gpu.lost": False,
         "gpu.nvml_code": 0, "gpu.mig_mode": False, "gpu.mig_instances": 0, "gpu.compute_mode": "default",
         "gpu.compute_processes": 0, "gpu.pci_driver": "nvidia"}

@@ -37,10 +37,10 @@ class Format(str, Enum):
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 
 
-def _database(folder: str | None, extent: Extent = "told") -> RuleDatabase:
+def _database(folder: str | None, extent: Extent = "told", *, for_proof: bool = False) -> RuleDatabase:
     from gpudoctor.cli import sources  # what reads rules waits until a command needs it
 
-    return sources.announced_database(folder, extent)
+    return sources.announced_database(folder, extent, for_proof=for_proof)
 
 
 @app.command("list", cls=Command)
@@ -172,7 +172,7 @@ def lint_(folder: Annotated[str | None, typer.Argument(
     from gpudoctor.examine import EXIT_FINDINGS
     from gpudoctor.render.plain import counted_words
 
-    database = _database(rules, "whole")
+    database = _database(rules, "whole", for_proof=True)
     released = rule_folder.released(rule_folder.named(rules))
     problems = list(lint.lint(database, lambda log: texts.told_causes(log, database), released))
     cases = sum(len(rule.case) for rule in database.rules)

@@ -19,16 +19,16 @@ from gpudoctor.render.plain import printable
 STANDARD_INPUT = "standard input"
 
 
-def database(folder: str | None, extent: Extent = "judged") -> RuleDatabase:
+def database(folder: str | None, extent: Extent = "judged", *, for_proof: bool = False) -> RuleDatabase:
     """Return the rules that the options and the environment name, as much of them as a command needs."""
     variables = os.environ
     return ruledb.load(folder or variables.get("GPUDOCTOR_RULES") or None,
-                       variables.get("GPUDOCTOR_RULES_EXTRA") or None, extent)
+                       variables.get("GPUDOCTOR_RULES_EXTRA") or None, extent, for_proof=for_proof)
 
 
-def announced_database(folder: str | None, extent: Extent) -> RuleDatabase:
+def announced_database(folder: str | None, extent: Extent, *, for_proof: bool = False) -> RuleDatabase:
     """Return the rules, newer ones that were not taken named on standard error: no report will say it."""
-    found = database(folder, extent)
+    found = database(folder, extent, for_proof=for_proof)
     for refused in found.refused:
         sys.stderr.write(f"gpudoctor: newer rules are not used: {printable(refused, 2000)}\n")
     return found

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.derive import accelerators, branches, brought
 from gpudoctor.derive import frameworks as framework_derivations
-from gpudoctor.derive import moves, packages, requirements, stale, visible
+from gpudoctor.derive import moves, packages, products, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts, Narrowed, Supposed
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
@@ -142,6 +142,7 @@ def _ready(view: View) -> Fact:
 def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
     return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot),
             "gpu.memory_free_bytes": _memory_free, "gpu.architecture": _architecture,
+            "gpu.listed": products.listed,
             "gpu.driver_fit": lambda view: _driver_fit(view, card, snapshot)}
 
 
@@ -167,9 +168,9 @@ def _architecture(view: View) -> Fact:
     """Return the generation of the card's compute capability; absent where no table knows it."""
     capability = view.need_text("gpu.compute_capability")
     for row in view.table("architectures").rows:
-        if row["compute_capability"] == capability:
+        if row["compute_capability"] == capability and "architecture" in row:
             return Known(value=row["architecture"], source=str(row["source"]))
-    return Absent(source=f"rules/tables/architectures.toml does not have {capability}")
+    return Absent(source=f"rules/tables/architectures.toml names no generation of {capability}")
 
 
 def _memory_free(view: View) -> Fact:

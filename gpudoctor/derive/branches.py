@@ -66,7 +66,7 @@ def _generations(view: View) -> list[Row]:
     capability = view.value("system.oldest_card")
     if capability is not None:
         row = floor_row(table, "first_capability", str(capability))
-        rows += [] if row is None else [row]
+        rows += [] if row is None else [_with_own(row, str(capability), view.tables)]
     return rows
 
 
@@ -109,8 +109,19 @@ def row_of_card(card: Facts, tables: Tables) -> Row | None:
     capability, device = card.get("gpu.compute_capability"), card.get("gpu.pci_device_id")
     if isinstance(capability, Known):
         is_listed = any(row["compute_capability"] == capability.value for row in known.rows)
-        return floor_row(modules, "first_capability", str(capability.value)) if is_listed else None
+        row = floor_row(modules, "first_capability", str(capability.value)) if is_listed else None
+        return None if row is None else _with_own(row, str(capability.value), tables)
     return of_device(modules, str(device.value)) if isinstance(device, Known) else None
+
+
+def _with_own(row: Row, capability: str, tables: Tables) -> Row:
+    """Return the row of a generation with what is said of one compute capability alone."""
+    known = tables.get("architectures")
+    own = next((one for one in (known.rows if known else ()) if one["compute_capability"] == capability), {})
+    if "first_branch" not in own:
+        return row
+    return {**row, "first_branch": own["first_branch"], "generation": own["architecture"],
+            "source": own["source"]}
 
 
 # -- the distribution ----------------------------------------------------------------------------------------

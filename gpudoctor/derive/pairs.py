@@ -9,7 +9,7 @@ from gpudoctor import versions
 from gpudoctor.derive import branches, device_code, published, stale
 from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, no_driver_for, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
-from gpudoctor.model import Absent, Fact, Known, Unknown
+from gpudoctor.model import Absent, Fact, Known, Unknown, Value
 
 
 def pair_ready(view: View) -> Fact:
@@ -91,19 +91,31 @@ def pair_ptx_fails(view: View) -> Fact:
     target = _coverage(view).ptx_target
     if target is None:
         return Absent(source="nothing must be compiled for this card")
-    source = _failure(view, view.need_text("gpu.compute_capability"), target)
+    capability = view.need_text("gpu.compute_capability")
+    source = _failure(view, capability, target)
+    end = stale.end_of(view, "architectures", "compute_capability")
+    if source is None and stale.is_newer(capability, end) and (known := _failing_majors(view, target)):
+        return Unknown(reason=f"PTX for {target} is reported to fail on {' and '.join(known)}, and "
+                              f"compute capability {capability} is newer than what anybody reported of")
     said = "rules/tables/ptx_failures.toml" if source is None else source
     return Known(value=source is not None, source=f"PTX for {target}; {said}")
 
 
 def _failure(view: View, capability: str, target: str) -> str | None:
     """Return the source that says that PTX for `target` of this framework fails on such cards."""
+    major = versions.parse(capability).major
+    return next((str(row["source"]) for row in _failures(view, target) if row["card_major"] == major), None)
+
+
+def _failing_majors(view: View, target: str) -> tuple[str, ...]:
+    return tuple(f"{row['card_major']}.x" for row in _failures(view, target))
+
+
+def _failures(view: View, target: str) -> list[Mapping[str, Value]]:
+    """Return the reports of PTX for `target` of this framework, whatever the card."""
     name = view.need_text("framework.name")
-    for row in view.table("ptx_failures").rows:
-        same_cards = row["framework"] == name and row["card_major"] == versions.parse(capability).major
-        if same_cards and versions.parse(target) < versions.parse(str(row["code_below"])):
-            return str(row["source"])
-    return None
+    return [row for row in view.table("ptx_failures").rows
+            if row["framework"] == name and versions.parse(target) < versions.parse(str(row["code_below"]))]
 
 
 def serves(view: View, capability: str) -> bool:
@@ -124,7 +136,8 @@ def pair_architecture_note(view: View) -> Fact:
         return Known(value=said, source="rules/tables/architectures.toml")
     if row is None or row["compute_capability"] != capability:
         return Unknown(reason=f"the rule database does not know compute capability {capability}")
-    family = f"{row['architecture']} ({capability})"
+    named = row.get("architecture")
+    family = f"{named} ({capability})" if named else f"compute capability {capability}"
     if "last_cuda" in row:
         last = str(row["last_cuda"])
         next_major = int(last.partition(".")[0]) + 1

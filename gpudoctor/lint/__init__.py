@@ -5,16 +5,16 @@ verdict, from a block as certain as the one it names; every condition was seen t
 hiding any fact a matching block reads leaves that block undecided (blindness); every fix is offered to a
 case, clears it and makes no other rule match (cure); nothing that the summary names is unknown; pages of a
 family that match together name each other; no id of the last release is gone or means something else. For
-every table: each row says where it was read and when, and its key is there once. For every symptom: its
-examples show it, give what they say they give, and show no other symptom that is not named. For every log of
-a page: `explain` names the cause where it is to be named.
+every table: each row says where it was read and when, its key is there once, and each value is one of its
+column. For every symptom: its examples show it, give what they say they give, and show no other symptom that
+is not named. For every log of a page: `explain` names the cause where it is to be named.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from gpudoctor import meaning
 from gpudoctor.lint.form import form_problems
 from gpudoctor.lint.kept import released_problems
 from gpudoctor.lint.logs import Explained, log_problems
@@ -34,9 +34,7 @@ def lint(database: RuleDatabase, explained: Explained, released: Mapping[str, st
     `released` are the ids that the last release has, with their causes.
     """
     yield from released_problems(database, released or {})
-    for identifier, count in Counter(rule.id for rule in database.rules).items():
-        if count > 1:
-            yield f"{identifier}: the id is used by {count} pages"
+    yield from (f"{rule.path}: {problem}" for rule, problem in meaning.repeated(database.rules))
     for rule in database.rules:
         problems = list(form_problems(rule, database))
         if not problems:

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import symptoms, versions
+from gpudoctor import meaning, symptoms, versions
 from gpudoctor.facts import CATALOGUE, TEXT
-from gpudoctor.lint.form import DATED, PINNED, condition_problems
-from gpudoctor.model import RuleDatabase, Scope, Severity, SymptomPattern
+from gpudoctor.lint.form import DATED, PINNED
+from gpudoctor.model import RuleDatabase, Severity, SymptomPattern
 from gpudoctor.quantities import OPERATORS
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
@@ -56,9 +56,7 @@ def _suspects(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[str]:
             yield f"suspects {suspect.cause!r}, which is the cause of no page"
         if not 1 <= suspect.weight <= 100:
             yield f"suspects {suspect.cause} with the weight {suspect.weight}: it is 1 to 100"
-        for condition in suspect.when:
-            yield from (f"suspects {suspect.cause}: {problem}"
-                        for problem in condition_problems(condition, Scope.HOST, database))
+    yield from (fault.problem for fault in meaning.of_symptom(symptom, database))
     yield from (f"is against {cause!r}, which is the cause of no page"
                 for cause in symptom.against if cause not in severities)
     if not symptom.patterns:

@@ -1,10 +1,11 @@
-"""What a table must prove: every row says where it was read, and when, and its key is there once."""
+"""What a table must prove: every row says where it was read, its key is there once, its cells fit."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from gpudoctor import meaning
 from gpudoctor.engine import show
 from gpudoctor.lint.form import DATED, PINNED
 from gpudoctor.model import RuleDatabase, Table, Value
@@ -19,6 +20,7 @@ def table_problems(database: RuleDatabase) -> Iterator[str]:
                 found.setdefault(problem, []).append(number)
         yield from (f"tables/{name}.toml: row {_numbers(rows)}: {problem}" for problem, rows in found.items())
         yield from (f"tables/{name}.toml: {problem}" for problem in _keys(table))
+        yield from (f"tables/{name}.toml: {fault.problem}" for fault in meaning.of_table(table))
 
 
 def _numbers(rows: list[int]) -> str:

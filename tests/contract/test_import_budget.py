@@ -66,4 +66,4 @@ def test_a_check_loads_nothing_of_what_explains_texts_or_colours_reports() -> No
     assert "gpudoctor.engine" in loaded
     assert loaded & {"rich", "typer", "pydantic"} == set()
     parts = {name.split(".")[1] for name in loaded if name.startswith("gpudoctor.")}
-    assert parts & {"explanation", "lint", "pages", "sources", "texts"} == set()
+    assert parts & {"explanation", "lint", "meaning", "pages", "sources", "texts"} == set()

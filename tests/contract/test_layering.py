@@ -15,11 +15,11 @@ PURE = (
     {"frozen"},
     {"compatible", "exhaustive", "lazily", "model", "schema", "variables"},
     {"facts"},
-    {"quantities", "toml_lines", "versions"},
-    {"assume", "codec", "compiled", "derive", "engine", "image_notes", "pages", "require", "share",
+    {"quantities", "skeleton", "toml_lines", "versions"},
+    {"assume", "codec", "compiled", "derive", "engine", "image_notes", "meaning", "pages", "require", "share",
      "symptoms", "unfamiliar"},
     {"candidates", "compare", "consequences", "courses", "editions", "examine", "explanation", "fleet",
-     "lint", "manifests", "planning", "proven", "remedy", "skeleton"},
+     "lint", "manifests", "planning", "proven", "remedy"},
     {"dockerfiles", "render"},
 )
 IMPURE = (

@@ -173,7 +173,9 @@ def test_a_page_of_a_site_needs_no_wrong_advice() -> None:
 def test_an_id_of_two_pages_is_found() -> None:
     """Also where both pages are sound by themselves."""
     twice = replace(database(), rules=(page("GPD1070"), page("GPD1070")), symptoms=())
-    assert next(iter(lint(twice, lambda _: ()))) == "GPD1070: the id is used by 2 pages"
+    path = page("GPD1070").path
+    said = f"{path}: the id GPD1070 is also that of {path}; each page has its own"
+    assert next(iter(lint(twice, lambda _: ()))) == said
 
 
 @pytest.mark.parametrize(("row", "said"), [

@@ -131,6 +131,8 @@ def test_python_versions_are_in_order() -> None:
             '{"cuda": "12.x", "packaging": "pip", "cudnn": {"version": "8.8.1"}}',
             {"build": "cuda", "cuda": "12", "cudnn": "8.8.1"},
         ),
+        ('{"cuda": "12.x-aarch64", "packaging": "pip"}', {"build": "cuda", "cuda": "12"}),
+        ('{"cuda": "10.2-jetson", "packaging": "pip"}', {"build": "cuda", "cuda": "10.2"}),
         ("cuda = None\ngit_version = 'd0f2'\nhip = None\n", {"build": "cpu", "cudnn": None}),
         (None, {}),
     ],

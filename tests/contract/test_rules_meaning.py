@@ -1,0 +1,166 @@
+"""Folders of pages that can be read and not judged by: exit 4 with file, line and remedy, however named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import codec, ruledb
+from tests.contract.checkout import ROOT, run_gpudoctor
+
+INPUT, FINDINGS = 4, 1
+PAGE = "driver/GPD9990-cuda-does-not-start.md"
+TABLE = "tables/branches.toml"
+BRANCHES = """[table]
+summary = "Branches that nobody makes"
+key = ["driver"]
+
+[columns]
+driver = "driver_version"
+cuda = "cuda_version"
+forms = "texts"
+
+[[row]]
+driver = "470.0"
+cuda = "11.4"
+source = "pypi:branches==1"
+
+[[row]]
+driver = "580.0"
+cuda = "13.0"
+source = "pypi:branches==1"
+"""
+SYMPTOMS = """[program]
+name = "crane"
+summary = "A crane."
+
+[[symptom]]
+id = "crane-rope"
+pattern = "crane: the rope is torn"
+meaning = "It is torn."
+benign = false
+versions = []
+suspects = [
+  { cause = "cuda-does-not-start", weight = 50, when = [{ fact = "system.os", op = "equals", value = "x" }] },
+]
+examples = ["crane: the rope is torn"]
+source = "https://example.org"
+accessed = "2026-11-01"
+"""
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    """Return a small folder of rules that a test may break."""
+    folder = tmp_path / "rules"
+    shutil.copytree(ROOT / "tests" / "hosts" / "rules", folder)
+    for name, text in ((TABLE, BRANCHES), ("symptoms/crane.toml", SYMPTOMS)):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """Return the file of a machine that every page can judge."""
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(codec.encode_snapshot(ruledb.load_shipped().base)))
+    return path
+
+
+def line_with(path: Path, text: str) -> int:
+    """Return the first line of a file that holds a text."""
+    return next(number for number, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+_CONDITION = '{ fact = "cuda.init_code", op = "differs", value = 0 }'
+BROKEN = {
+    "a fact that is mistyped": (PAGE, _CONDITION, '{ fact = "cuda.init_cod", op = "exists" }',
+                                "there is no fact cuda.init_cod (did you mean cuda.init_code?)"),
+    "a list asked of a number": (PAGE, _CONDITION, '{ fact = "cuda.init_code", op = "contains", value = "0" }',
+                                 "cuda.init_code contains: integer is no list"),
+    "an order of texts": (PAGE, _CONDITION, '{ fact = "system.os", op = "below", value = "x" }',
+                          "system.os below: text has no order"),
+    "a word for a number": (PAGE, _CONDITION, '{ fact = "cuda.init_code", op = "equals", value = "none" }',
+                            "'none' is no integer"),
+    "a word for a version": (PAGE, _CONDITION, '{ fact = "driver.version", op = "below", value = "seven" }',
+                             "'seven' is no driver_version"),
+    "a fact of a card on a page of the host": (
+        PAGE, _CONDITION, '{ fact = "gpu.name", op = "exists" }', "gpu.name is not visible in scope 'host'"),
+    "a table that is not there": (
+        PAGE, _CONDITION,
+        '{ fact = "driver.version", op = "below", lookup = "branch.driver", key = "driver.version" }',
+        "there is no table column branch.driver"),
+    "a summary that names no fact": (PAGE, 'summary = "', 'summary = "{cuda.init_cod} ', "fact cuda.init_cod"),
+    "a version that is none": (TABLE, 'cuda = "11.4"', 'cuda = "seven"',
+                               "row 1: cuda = 'seven' is no cuda_version"),
+    "a text for a list": (TABLE, 'cuda = "11.4"', 'cuda = "11.4"\nforms = "one"',
+                          "row 1: forms = 'one' is no texts"),
+    "a suspect under a condition that cannot hold": (
+        "symptoms/crane.toml", 'fact = "system.os"', 'fact = "system.oss"',
+        "crane-rope: suspects cuda-does-not-start: there is no fact system.oss"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_cannot_be_judged_by_is_refused(kind: str, rules: Path, machine: Path) -> None:
+    """It was taken for what could not be seen, and the machine for healthy."""
+    name, old, new, said = BROKEN[kind]
+    file = rules / name
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+    run = run_gpudoctor("check", "--from", str(machine), "--rules", str(rules))
+    assert (run.returncode, run.stdout) == (INPUT, ""), run.stderr
+    assert f"{file}:{line_with(file, new.splitlines()[-1])}: " in run.stderr
+    assert said in run.stderr
+    assert f"gpudoctor rules lint --rules {rules}" in run.stderr
+    proof = run_gpudoctor("rules", "lint", str(rules))
+    assert proof.returncode == FINDINGS
+    assert said in proof.stdout
+
+
+@pytest.mark.parametrize("option", ["GPUDOCTOR_RULES", "GPUDOCTOR_RULES_EXTRA"])
+def test_it_is_refused_however_the_folder_is_named(option: str, tmp_path: Path, machine: Path) -> None:
+    """Also a skeleton that nobody filled in: it judged, and nothing could be decided."""
+    site = tmp_path / "site"
+    site.mkdir()
+    begun = run_gpudoctor("rules", "new", "licence", "server-full", "--rules", str(site))
+    page = Path(begun.stdout.splitlines()[0])
+    run = run_gpudoctor("check", "--from", str(machine), environment={option: str(site)})
+    assert (run.returncode, run.stdout) == (INPUT, "")
+    assert f"{page}:{line_with(page, 'FILL IN')}: 21 places are still to be filled in" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_an_id_of_two_pages_is_refused_once(rules: Path, machine: Path) -> None:
+    """Both judged, and the same was found twice."""
+    (rules / "card").mkdir()
+    shutil.copy(rules / PAGE, rules / "card")
+    run = run_gpudoctor("check", "--from", str(machine), "--rules", str(rules))
+    assert (run.returncode, len(run.stderr.splitlines())) == (INPUT, 1)
+    assert f"{rules / PAGE}:2: the id GPD9990 is also that of card/" in run.stderr
+
+
+def test_a_site_may_look_up_in_tables_that_ship(tmp_path: Path) -> None:
+    """Its pages are held against all the rules that they are judged with, not against its own alone."""
+    page = (ROOT / "tests" / "hosts" / "rules" / PAGE).read_text().replace("GPD9990", "GPDX0001").replace(
+        _CONDITION, '{ fact = "driver.version", op = "below", lookup = "cuda_toolkits.minimum_driver", '
+        'key = ["driver.cuda_ceiling"] }')
+    file = tmp_path / "driver" / "GPDX0001-cuda-does-not-start.md"
+    file.parent.mkdir()
+    file.write_text(page)
+    assert "cuda_toolkits" in page
+    assert ruledb.load(None, str(tmp_path)).rules[-1].id == "GPDX0001"
+
+
+def test_a_column_that_was_renamed_is_one_line(rules: Path) -> None:
+    """It was one for each row, and the remedy stood at the end of the last."""
+    file = rules / TABLE
+    file.write_text(file.read_text().replace('cuda = "cuda_version"', 'toolkit = "cuda_version"'))
+    run = run_gpudoctor("rules", "list", "--rules", str(rules))
+    assert (run.returncode, len(run.stderr.splitlines())) == (INPUT, 1)
+    line = line_with(file, "[[row]]")
+    assert f"{file}:{line}: row 1 has cuda, which is no column; so do 1 more" in run.stderr
