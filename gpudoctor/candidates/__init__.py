@@ -49,7 +49,12 @@ def refuse(asked: Asked, database: RuleDatabase) -> tuple[Wish, ...]:
         if kind not in KINDS:
             raise WishError(f"--may-change {kind[:80]!r}: write {' or '.join(KINDS)}, or both with a comma")
     reasons = _asked_why(asked, database)
-    return parse(asked.frameworks, database.tables, pre=asked.pre) or _each_once(reasons)
+    named = parse(asked.frameworks, database.tables, pre=asked.pre)
+    if asked.image and len(named) > 1:
+        raise WishError(f"--image: an image holds one framework, and {named[0].framework} and "
+                        f"{named[1].framework} are two; ask for each alone, or without --image for an "
+                        "environment that holds both")
+    return named or _each_once(reasons)
 
 
 def _asked_why(asked: Asked, database: RuleDatabase) -> list[Wish]:
@@ -72,17 +77,18 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     alone = {wish.framework: [judge.of((stack,)) for stack in _listed(wish, judge.base, asked)]
              for wish in wanted}
     fitting = {name: [one.stacks[0] for one in some if not one.objections] for name, some in alone.items()}
-    is_set = len(asked.frameworks) > 1 and len(wishes) > 1 and not asked.image
+    is_set = len(asked.frameworks) > 1 and len(wishes) > 1
     found = [one for name, some in alone.items() for one in some if not is_set or not fitting[name]]
     if is_set and all(fitting.values()):
         found = list(judged_sets(wishes, fitting, judge))
     listed = [told.candidate(one, judge.base, why=False) for one in found if not asked.image]
     listed += [told.without_build(wish, judge.base) for wish in wanted
                if not alone[wish.framework] and not asked.image]
+    whys = _asked_why(asked, database) if asked.image else ()
     listed += [image for wish in wanted if not is_set
-               for image in images_of(wish, judge.base, asked.only_python)]
+               for image in images_of(wish, judge.base, asked.only_python, whys)]
     offered = any(one.offered for one in listed)
-    explained = [judge.of((stack,)) for stack in _reasons(asked, judge)]
+    explained = [] if asked.image else [judge.of((stack,)) for stack in _reasons(asked, judge)]
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
@@ -94,7 +100,8 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
         conflict=() if offered or not wishes or asked.image else _conflict(wishes, fitting, alone, judge),
         last=tuple(_last(helpless, judge.base)) if judge.base.takes_server_wheels else (),
         unserved=tuple(_unserved(helpless, judge.base)),
-        hints=() if offered else tuple(elsewhere.hints([wish.framework for wish in wanted], judge.base)))
+        hints=() if offered else (*(elsewhere.without_image(wanted, judge.base) if asked.image else ()),
+                                  *elsewhere.hints([wish.framework for wish in wanted], judge.base)))
 
 
 def _listed(wish: Wish, base: Ground, asked: Asked) -> list[Stack]:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.ground import capabilities, ground_of, with_facts
+from gpudoctor.candidates.ground import can_be_made, capabilities, ground_of, with_facts
 from gpudoctor.candidates.judging import Judge
 from gpudoctor.candidates.sets import chosen_sets
 from gpudoctor.candidates.wishes import Wish
@@ -140,7 +140,7 @@ class Changes:
         """Return the Pythons that some release has wheels for, the nearest first, of two the newer."""
         here = versions.parse(self._base.place.python)
         listed = {python for stacks in self._stacks.values() for stack in stacks for python in stack.pythons}
-        others = [version for version in map(versions.parse, listed) if version != here]
+        others = [version for version in map(versions.parse, filter(can_be_made, listed)) if version != here]
         ordered = sorted(others, key=lambda other: (other.major != here.major, abs(other.minor - here.minor),
                                                     -other.minor))
         is_set = len(self._groups[0]) > 1

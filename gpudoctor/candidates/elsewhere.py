@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.images import is_in_an_image
+from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.stacks import FRAMEWORKS
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Hint, Known, Tables
@@ -31,6 +33,12 @@ def hints(names: Sequence[str], base: Ground) -> Iterator[Hint]:
     yield Hint(words=f"On the CPU {', '.join(on_cpu)} {'run' if len(names) > 1 else 'runs'} as pip brings "
                      f"{'them' if len(names) > 1 else 'it'}:", command=f"pip install {on_cpu[0]}")
     yield from _of_amd(names, base)
+
+
+def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
+    """Yield for what no image is known at all, on whatever machine."""
+    yield from (Hint(words=f"These rules know no image with {wish.text}.") for wish in wishes
+                if not is_in_an_image(wish, base.database.tables))
 
 
 def _newest_driver(tables: Tables) -> str | None:

@@ -123,11 +123,18 @@ def _platform(snapshot: Snapshot) -> str:
     return "_".join(str(name or "unknown") for name in names).replace("Linux", "linux")
 
 
+def can_be_made(python: str) -> bool:
+    """Say whether the commands can make an environment of a Python: Python 2 has no venv, and uv refuses it."""
+    return versions.parse(python).major >= 3
+
+
 def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     own = _VERSION.match(str(_value(snapshot, "python.version") or ""))
     if wanted is None and own is None:
         raise WishError("which Python is there could not be seen; name its version: --python 3.12")
     python = wanted or (own[0] if own else "")
+    if not can_be_made(python):
+        raise WishError(f"Python {python}: neither venv nor uv makes an environment of it; Python 3 has venv")
     executable, packages = _value(snapshot, "python.executable"), _value(snapshot, "python.site_packages")
     if snapshot.redacted:  # no command can name what has a stand-in for its name
         executable = None

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.candidates import together
+from gpudoctor.candidates import together, told
 from gpudoctor.candidates.ground import Ground, capabilities
 from gpudoctor.candidates.index import NO_WHEEL
-from gpudoctor.candidates.judging import faults, objections
+from gpudoctor.candidates.judging import Judged, faults, judged_over
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.stacks import Row, Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.image_notes import noted
-from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Unknown
+from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Tables, Unknown
 
 _SOURCE = "an image"
 _PLATFORM = "linux_x86_64"  # of which the table of images speaks
@@ -27,26 +27,48 @@ _DRIVER, _TOO_OLD, _TOO_NEW = "driver-too-old", "gpu-too-old-for-build", "gpu-to
 # What release notes have to say of an image, so that it can be judged, and the rule that judges it.
 _STATED = {"driver": ("which driver it asks for", _DRIVER),
            "oldest_card": ("which cards it is for", _TOO_OLD), "cuda": ("which CUDA it has", _TOO_NEW)}
+_HELD = {"framework": "release", "python": "Python", "cuda": "CUDA", "cudnn": "cuDNN"}
 _OWN_BUILD = "nvcr.io/"  # NVIDIA's builds of a framework are not those of the tables
 
 
-def images_of(wish: Wish, base: Ground, python: str | None = None) -> list[Candidate]:
-    """Return the images for a wish, and for one Python if that is named; the newest release first."""
-    table = base.database.tables.get("container_images")
-    found = [_judged(_with_notes(row, base), wish.framework, base, python)
-             for row in (table.rows if table else ())
-             if _framework(row) == wish.framework and _admits(wish, row)]
-    return sorted(found, key=_newness, reverse=True)
+def images_of(wish: Wish, base: Ground, python: str | None = None,
+              whys: Sequence[Wish] = ()) -> list[Candidate]:
+    """Return the images for a wish, and for one Python if that is named; the newest release first.
+
+    Those of `whys` come with the chain of reasons: all that are named exactly, else the newest, and the
+    newest that is offered.
+    """
+    tables = base.database.tables
+    rows = sorted((noted(str(row["image"]), str(row["tag"]), tables) for row in _rows(wish, tables)),
+                  key=_newness, reverse=True)
+    found = [_told(row, wish.framework, base, python) for row in rows]
+    explained = {place for why in whys if why.framework == wish.framework
+                 for place in _explained(why, rows, found)}
+    return [_told(row, wish.framework, base, python, why=True) if place in explained else one
+            for place, (row, one) in enumerate(zip(rows, found, strict=True))]
 
 
-def _with_notes(row: Row, base: Ground) -> Row:
-    return noted(str(row["image"]), str(row["tag"]), base.database.tables)
+def is_in_an_image(wish: Wish, tables: Tables, begins: str = "") -> bool:
+    """Say whether an image whose name begins like this is known to hold what is wished for."""
+    return any(str(row["image"]).startswith(begins) for row in _rows(wish, tables))
 
 
-def _newness(one: Candidate) -> tuple[bool, object]:
+def _rows(wish: Wish, tables: Tables) -> Sequence[Row]:
+    table = tables.get("container_images")
+    return [row for row in (table.rows if table else ())
+            if _framework(row) == wish.framework and _admits(wish, row)]
+
+
+def _explained(why: Wish, rows: Sequence[Row], found: Sequence[Candidate]) -> list[int]:
+    """Return which of the images are to be explained."""
+    some = [place for place, row in enumerate(rows) if _admits(why, row)]
+    return some if why.is_exact else [*some[:1], *[place for place in some if found[place].offered][:1]]
+
+
+def _newness(row: Row) -> tuple[bool, object]:
     """Return what to sort by: releases before NVIDIA's own builds, of which the tag says year and month."""
-    known = _MONTH.search(one.image or "")
-    return known is None, versions.parse(known[1] if known else one.version)
+    known = _MONTH.search(f":{row['tag']}")
+    return known is None, versions.parse(known[1] if known else _version(row))
 
 
 def _framework(row: Row) -> str:
@@ -68,18 +90,27 @@ def _admits(wish: Wish, row: Row) -> bool:
         return False
 
 
-def _judged(row: Row, framework: str, base: Ground, python: str | None) -> Candidate:
+def _told(row: Row, framework: str, base: Ground, python: str | None, *, why: bool = False) -> Candidate:
     name = f"{row['image']}:{row['tag']}"
     is_own_build = str(row["image"]).startswith(_OWN_BUILD)
-    said = _stated(row, base) if is_own_build else laid(row, framework, base)
-    objections = [*_of_other_platforms(base), *_python(row, python, base)] or list(said)
-    notes = () if objections else tuple(_notes(row, is_own_build=is_own_build))
+    unfit = (*_of_other_platforms(base), *_python(row, python, base))
+    judged = (Judged(stacks=(), objections=unfit or tuple(_stated(row, base))) if unfit or is_own_build else
+              laid(row, framework, base))
+    objections = judged.objections
+    notes = () if objections else (*_notes(row, is_own_build=is_own_build), *told.at_first_start(judged))
     verdict = Fit.REJECTED if objections else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
         framework=framework, version=_version(row), kind="image", verdict=verdict, image=name, notes=notes,
-        cuda=str(row["cuda"]) if "cuda" in row else None, rejected_by=tuple(objections),
+        cuda=str(row["cuda"]) if "cuda" in row else None, rejected_by=objections,
         python=(str(row["python"]),) if "python" in row else (),
+        why=(_holds(name, row), *told.reasons(judged, base, notes)) if why else (),
         commands=() if objections else (f"docker run --rm -it --gpus all {name}",))
+
+
+def _holds(name: str, row: Row) -> str:
+    """Return what the tables have of an image."""
+    known = ", ".join(f"{word} {row[column]}" for column, word in _HELD.items() if column in row)
+    return f"image {name} holds {known or 'what no table says'} ({row['source']})"
 
 
 def _of_other_platforms(base: Ground) -> Iterator[Rejection]:
@@ -111,32 +142,30 @@ def _notes(row: Row, *, is_own_build: bool) -> Iterator[str]:
 # -- a published build in an image ---------------------------------------------------------------------------
 
 
-def laid(row: Row, framework: str, base: Ground) -> Iterator[Rejection]:
-    """Yield what the rules say of a release with the CUDA libraries of its image, and with no package.
+def laid(row: Row, framework: str, base: Ground) -> Judged:
+    """Return what the rules say of a release with the CUDA libraries of its image, and with no package.
 
     `row` has the release (`framework`) and the cuDNN that is in the image (`cudnn`).
     """
     stack = next((s for s in stacks_of(framework, base.platform, base.database.tables)
                   if s.version == row.get("framework")), None)
     if stack is None:
-        yield _unknown("which release is in it", _TOO_OLD, base)
-        return
+        return Judged(stacks=(), objections=(_unknown("which release is in it", _TOO_OLD, base),))
     tables = base.database.tables
     facts: dict[str, Fact] = {
-        "release": _told((stack.release,)), "python.planned_distributions": _told(()),
-        "loader.cache": _told(tuple(_library(name) for name in _libraries(stack, row))),
-        "loader.files": _told(tuple(_cudnn_files(row))), "loader.library_path": _told(()),
+        "release": _as_told((stack.release,)), "python.planned_distributions": _as_told(()),
+        "loader.cache": _as_told(tuple(_library(name) for name in _libraries(stack, row))),
+        "loader.files": _as_told(tuple(_cudnn_files(row))), "loader.library_path": _as_told(()),
         "toolkit.installs": Absent(source=_SOURCE),
         "system.glibc": Unknown(reason="the image has the one that its release was built for", asked=False)}
     try:
         snapshot = lay(base.snapshot, facts, tables, source=_SOURCE)
     except AssumptionError as error:
-        yield _not_judged(str(error), _TOO_OLD, base)
-        return
-    yield from objections(snapshot, base)
+        return Judged(stacks=(), objections=(_not_judged(str(error), _TOO_OLD, base),))
+    return judged_over(snapshot, base)
 
 
-def _told(value: str | tuple[str, ...] | tuple[dict[str, str], ...]) -> Fact:
+def _as_told(value: str | tuple[str, ...] | tuple[dict[str, str], ...]) -> Fact:
     return Known(value=value, source=_SOURCE)
 
 

@@ -196,11 +196,14 @@ def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
     return lay(snapshot, {_PLANNED: Known(value=asked, source=_SOURCE)}, tables, source=_SOURCE)
 
 
-def objections(snapshot: Snapshot, base: Ground) -> list[Rejection]:
-    """Return what speaks against a snapshot that is the machine with something laid over it."""
+def judged_over(snapshot: Snapshot, base: Ground) -> Judged:
+    """Return the verdict on a snapshot that is the machine with something other than stacks laid over it."""
     subjects = derive.subjects(snapshot, base.database)
     found = _added(evaluate(subjects, base.database.rules, base.database.tables), base)
-    return _against(found, subjects, base)
+    return Judged(
+        stacks=(), objections=tuple(_against(found, subjects, base)), subjects=subjects, snapshot=snapshot,
+        errors=tuple(f for f in found.findings if f.severity is Severity.ERROR),
+        warnings=tuple(f for f in found.findings if f.severity is Severity.WARNING))
 
 
 def _added(found: Judgement, base: Ground) -> Judgement:

@@ -72,10 +72,22 @@ def _pythons(stacks: Sequence[Stack]) -> tuple[str, ...]:
 def _notes(judged: Judged) -> Iterator[str]:
     """Yield what to know before it is installed, each thing once."""
     said = (*(f"{remedy_words(taken)} ({finding.rule})" for finding, taken in judged.remedies),
-            *([judged.toolkit.in_words] if judged.toolkit is not None else []),
-            *judged.pin_reasons, *(f"{finding.message} ({finding.rule})" for finding in judged.warnings),
-            *_compiled(judged), *_indexes(judged), *_without_libraries(judged))
+            *([judged.toolkit.in_words] if judged.toolkit is not None else []), *_noted(judged))
     yield from dict.fromkeys(said)
+
+
+def _noted(judged: Judged) -> Iterator[str]:
+    """Yield what is to be known of it that nothing was done about."""
+    yield from judged.pin_reasons
+    yield from at_first_start(judged)
+    yield from _indexes(judged)
+    yield from _without_libraries(judged)
+
+
+def at_first_start(judged: Judged) -> Iterator[str]:
+    """Yield what the rules warn of, and what code the driver has to compile: the same in an image."""
+    yield from (f"{finding.message} ({finding.rule})" for finding in judged.warnings)
+    yield from _compiled(judged)
 
 
 def remedy_words(taken: Remedy) -> str:
@@ -120,10 +132,22 @@ def _without_libraries(judged: Judged) -> Iterator[str]:
 def _chain(judged: Judged, base: Ground) -> Iterator[str]:
     """Yield the chain of reasons: the index, what was laid over what, the rules that spoke, the verdict."""
     for stack in judged.stacks:
-        has = base.place.python in stack.pythons
-        yield (f"{stack.framework} {stack.version} {'has a' if has else 'has no'} wheel for Python "
-               f"{base.place.python} on {base.platform} (there are some for "
-               f"{', '.join(stack.pythons) or 'none that is known'}; {stack.row.get('source', 'no source')})")
+        yield _wheels(stack, base)
+    yield from reasons(judged, base, tuple(_noted(judged)))
+
+
+def _wheels(stack: Stack, base: Ground) -> str:
+    """Return for which Pythons a release has wheels, as far as its table says."""
+    name, source = f"{stack.framework} {stack.version}", stack.row.get("source", "no source")
+    if not stack.pythons:
+        return f"which Python {name} has wheels for on {base.platform} is in no table ({source})"
+    has = "has a" if base.place.python in stack.pythons else "has no"
+    return (f"{name} {has} wheel for Python {base.place.python} on {base.platform} (there are some for "
+            f"{', '.join(stack.pythons)}; {source})")
+
+
+def reasons(judged: Judged, base: Ground, noted: Sequence[str]) -> Iterator[str]:
+    """Yield what was laid over what, the rules that spoke, what is noted where it is offered, the verdict."""
     shown = None
     if judged.snapshot is not None:
         shown = derive.subjects(judged.snapshot, base.database, derive.Supposed)
@@ -142,7 +166,12 @@ def _chain(judged: Judged, base: Ground) -> Iterator[str]:
     for objection in judged.objections:
         yield f"{objection.rule}: {objection.message}"
         yield from _evidence(spoke.get(objection.rule), shown)
-    yield "so it is not offered" if judged.objections else "so no rule objects to it"
+    if judged.objections:
+        yield "so it is not offered"
+        return
+    yield from (f"noted: {note}" for note in dict.fromkeys(noted))
+    has_notes = noted or judged.remedies or judged.toolkit is not None
+    yield "so it is offered, with notes" if has_notes else "so no rule objects to it"
 
 
 def _evidence(finding: Finding | None, shown: Subjects | None) -> Iterator[str]:

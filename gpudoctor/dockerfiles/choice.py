@@ -8,6 +8,7 @@ from typing import Literal
 
 from gpudoctor import derive
 from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse, told
+from gpudoctor.candidates.images import is_in_an_image
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.derive.requirements import Requirement
 from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
@@ -76,6 +77,11 @@ def checked(wanted: Wanted, database: RuleDatabase) -> None:
         named = " and ".join(wish.framework for wish in wishes[:2])
         raise WishError(f"--base {wanted.base}: such an image holds one framework, and {named} are two; "
                         "--base python-slim can hold several")
+    for wish in wishes if wanted.base in _PREFIXES else ():
+        prefix = _PREFIXES[wanted.base]
+        if not is_in_an_image(wish, database.tables, prefix):
+            raise WishError(f"--base {wanted.base}: these rules know no image {prefix}... with {wish.text}; "
+                            "--base python-slim installs it")
     if wanted.base in _PREFIXES and wanted.python is not None:
         raise WishError(f"--base {wanted.base} and --python {wanted.python} contradict one another: such an "
                         "image has its own Python")

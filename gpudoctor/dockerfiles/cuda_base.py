@@ -13,6 +13,7 @@ from gpudoctor.candidates.ground import Ground, ground_of, version_of
 from gpudoctor.candidates.images import laid
 from gpudoctor.candidates.index import later_breaks, unpublished
 from gpudoctor.candidates.together import rule_of
+from gpudoctor.candidates.told import at_first_start
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.dockerfiles.bases import compact, rows, system_of
@@ -74,9 +75,11 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
             continue
         refusals: list[Rejection] = []
         for image in _for_stack(stack, images):
-            against = list(_against(stack, image, grounds[image.system], database))
+            ground = grounds[image.system]
+            judged = laid({"framework": stack.version, "cudnn": image.cudnn}, stack.framework, ground)
+            against = [*_against(stack, image, ground, database), *judged.objections]
             if not against:
-                offer = _offered(_plain(stack), image, grounds[image.system])
+                offer = _offered(_plain(stack), image, ground, tuple(at_first_start(judged)))
                 return image, replace(said, candidates=(offer, *rejected))
             refusals += against
         reason = refusals[:1] or [_no_image(stack, database)]
@@ -106,10 +109,9 @@ def _for_stack(stack: Stack, images: list[CudaImage]) -> Iterator[CudaImage]:
 
 def _against(stack: Stack, image: CudaImage, ground: Ground,
              database: RuleDatabase) -> Iterator[Rejection]:
-    """Yield what the index, the image's own requirement and the rules say against a release in an image."""
+    """Yield what the index and the image's own requirement say against a release in an image."""
     yield from unpublished(_plain(stack), ground)
     yield from _refused_by_toolkit(image, ground, database)
-    yield from laid({"framework": stack.version, "cudnn": image.cudnn}, stack.framework, ground)
 
 
 def _refused_by_toolkit(image: CudaImage, ground: Ground, database: RuleDatabase) -> Iterator[Rejection]:
@@ -140,12 +142,12 @@ def _plain(stack: Stack) -> Stack:
     return replace(stack, requirement=stack.requirement.replace(f"[{stack.extra}]", ""), extra="")
 
 
-def _offered(stack: Stack, image: CudaImage, ground: Ground) -> Candidate:
+def _offered(stack: Stack, image: CudaImage, ground: Ground, warned: tuple[str, ...]) -> Candidate:
     breaks = dict(later_breaks((stack,), ground))
     compiler = _compiler(stack)
     pins = (*breaks, *compiler)
     why = f"which runtime images lack ({rule_of('libdevice-not-found', ground.database)})"
-    notes = [*breaks.values(),
+    notes = [*breaks.values(), *warned,
              *(f"{text}: XLA compiles with its ptxas and libdevice, {why}" for text in compiler)]
     if stack.lacks_libraries:
         notes.append(f"which CUDA libraries {stack.framework} {stack.version} opens is in no table: that the "

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation, Unserved
+from gpudoctor.render import alike
 from gpudoctor.render.plain import printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
@@ -90,19 +91,24 @@ def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _offer(page: Sheet, one: Candidate) -> None:
     page.line()
-    cuda = f"CUDA {one.cuda}" if one.cuda else ""
-    if one.kind == "pip":
-        shown = f"{one.name}{_in_brackets(cuda)}"
-    else:
-        python = f"Python {one.python[0]}" if one.python else ""
-        shown = f"{one.framework}: image {one.image}{_in_brackets(cuda, python)}"
-    page.line((f"{printable(shown)}  {_WORDS[one.verdict]}", "bold"))
+    page.line((_head(one), "bold"))
     for note in one.notes:
         _row(page, "note", note)
     labels = ("pip", "uv") if one.kind == "pip" else ("run",)
     for position, command in enumerate(one.commands):
         label = labels[position] if position < len(labels) else ""
         page.line((" " * 4 + label.ljust(_LABEL_WIDTH), "bold"), (printable(command, 4000), "cyan"))
+
+
+def _head(one: Candidate) -> str:
+    """Return which candidate it is, also among builds of one release, and what becomes of it."""
+    cuda = f"CUDA {one.cuda}" if one.cuda else ""
+    if one.kind == "pip":
+        shown = f"{one.name}{_in_brackets(cuda)}"
+    else:
+        python = f"Python {one.python[0]}" if one.python else ""
+        shown = f"{one.framework}: image {one.image}{_in_brackets(cuda, python)}"
+    return f"{printable(shown)}  {_WORDS[one.verdict]}"
 
 
 def _in_brackets(*parts: str) -> str:
@@ -132,8 +138,11 @@ def _list(names: Sequence[str], framework: str) -> str:
 
 
 def _rejected(page: Sheet, said: Recommendation) -> None:
-    """Write by which rule newer releases than those that fit are kept away; all, where none fits."""
-    groups: dict[tuple[str, str], list[tuple[Candidate, str]]] = {}
+    """Write by which rule newer releases than those that fit are kept away; all, where none fits.
+
+    Those of which a rule says the same but for numbers share a line, which is true of each.
+    """
+    groups: dict[tuple[str, str, str], list[tuple[Candidate, str]]] = {}
     faulty: dict[str, list[Candidate]] = {}
     faults = {fault.rule for fault in said.ground.faults}
     for name, candidates in _by_framework(said.candidates).items():
@@ -144,17 +153,18 @@ def _rejected(page: Sheet, said: Recommendation) -> None:
             if one.rejected_by[0].rule in faults:
                 faulty.setdefault(name, []).append(one)
             else:
-                groups.setdefault((name, reason.rule), []).append((one, reason.message))
+                key = (name, reason.rule, alike.form(reason.message))
+                groups.setdefault(key, []).append((one, reason.message))
     if groups or faulty:
         page.line()
         page.line(("NOT OFFERED", "bold"))
     _faulty(page, faulty)
     if faulty and said.exit_code != 0:  # nothing else matters before that is cured
         groups = {key: some for key, some in groups.items() if key[0] not in faulty}
-    for (name, rule), some in groups.items():
+    for (name, rule, _), some in groups.items():
         shown = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one, _ in some))
         _said(page, ("" if _JOINT in name else f"{name} ") + _list(shown, name), indent=2)
-        _row(page, rule, some[0][1])
+        _row(page, rule, alike.of_all([message for _, message in some]))
 
 
 def _widest(rejected: Sequence[Candidate]) -> str | None:
@@ -207,7 +217,7 @@ def _reasons(page: Sheet, said: Recommendation) -> None:
     for one in said.candidates:
         if one.why:
             page.line()
-            page.line((f"WHY {printable(one.name)}  {_WORDS[one.verdict]}", "bold"))
+            page.line((f"WHY {_head(one)}", "bold"))
             for reason in one.why:
                 _row(page, "-", reason, width=2)
 

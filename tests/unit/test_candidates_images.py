@@ -1,0 +1,112 @@
+"""Images laid over machines: what is noted of them, why they are refused, and what no image can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.candidates import WishError
+from gpudoctor.dockerfiles.choice import Wanted, checked
+from gpudoctor.model import Candidate, Fit, Recommendation, RuleDatabase
+from gpudoctor.render import recommendation
+from gpudoctor.ruledb import load_compiled
+from tests.unit.asked_candidates import asked, host
+
+RULES = Path(__file__).parents[2] / "rules"
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    return load_compiled(RULES)
+
+
+def image(said: Recommendation, name: str) -> Candidate:
+    [found] = [one for one in said.candidates if one.image == name]
+    return found
+
+
+def test_code_that_the_driver_must_compile_is_noted_of_an_image_too(database: RuleDatabase) -> None:
+    """The same release was offered for pip with a note, and as an image without one."""
+    said = asked(host(database, "cc=13.0", "driver=580.95.05"), database, "tensorflow==2.17.0")
+    offers = [one for one in said.candidates if one.offered]
+    assert [one.image for one in offers] == [None, "tensorflow/tensorflow:2.17.0-gpu"]
+    for one in offers:
+        assert one.verdict is Fit.WITH_NOTES
+        assert ["GPD5040" in note for note in one.notes] == [True]
+    known = asked(host(database, "cc=8.9", "driver=580.95.05"), database, "tensorflow==2.17.0")
+    assert image(known, "tensorflow/tensorflow:2.17.0-gpu").verdict is Fit.FITS
+
+
+def test_the_reasons_of_an_image_are_those_of_the_image(database: RuleDatabase) -> None:
+    """It told why pip could install the release, and then that nothing fits."""
+    machine = host(database, "cc=8.9", "driver=535.104.05")
+    said = asked(machine, database, image=True, why=("tensorflow==2.18.0",))
+    [one] = [one for one in said.candidates if one.why]
+    assert (one.kind, one.image, one.offered) == ("image", "tensorflow/tensorflow:2.18.0-gpu", False)
+    assert one.why[0].startswith("image tensorflow/tensorflow:2.18.0-gpu holds release 2.18.0, Python 3.11")
+    assert any(reason.startswith("GPD4060: ") for reason in one.why)
+    assert one.why[-1] == "so it is not offered"
+    page = recommendation.render(said, width=100, colour=False)
+    assert "WHY tensorflow: image tensorflow/tensorflow:2.18.0-gpu (CUDA 12.3, Python 3.11)  not off" in page
+    several = asked(machine, database, image=True, why=("tensorflow",))
+    assert [(one.offered, one.image) for one in several.candidates if one.why] == [
+        (True, "tensorflow/tensorflow:2.17.0-gpu"), (False, "tensorflow/tensorflow:2.21.0-gpu")]
+
+
+def test_one_image_holds_no_two_frameworks(database: RuleDatabase) -> None:
+    """Two images were offered for a set that must live in one."""
+    machine = host(database, "cc=8.9", "driver=580.95.05")
+    with pytest.raises(WishError, match="an image holds one framework, and torch and tensorflow are two"):
+        asked(machine, database, "torch", "tensorflow", image=True)
+    assert asked(machine, database, "tensorflow", "tensorflow<2.18", image=True).exit_code == 0
+
+
+def test_what_is_in_no_image_is_said_to_be_in_none(database: RuleDatabase) -> None:
+    machine = host(database, "cc=8.9", "driver=580.95.05")
+    said = asked(machine, database, "tensorflow==2.10.1", image=True)
+    assert [hint.words for hint in said.hints] == ["These rules know no image with tensorflow==2.10.1."]
+    assert "no image with tensorflow==2.10.1" in recommendation.render(said, width=100, colour=False)
+    with pytest.raises(WishError, match=r"no image tensorflow/tensorflow:[.]{3} with torch"):
+        checked(Wanted(frameworks=("torch",), base="tensorflow"), database)
+    checked(Wanted(frameworks=("torch",), base="ngc"), database)
+    checked(Wanted(base="tensorflow"), database)
+
+
+def test_no_environment_of_python_2_is_offered(database: RuleDatabase) -> None:
+    """`python2.7 -m venv` was: 2.7 has no venv, and uv refuses it."""
+    machine = host(database, "cc=7.0", "driver=450.80.02")
+    with pytest.raises(WishError, match=r"Python 2\.7: neither venv nor uv makes an environment of it"):
+        asked(machine, database, "tensorflow", python="2.7")
+    said = asked(machine, database, "paddle<2.1", may_change=("python",))
+    assert said.changes
+    assert not any("-> 2.7" in one.change for one in said.changes)
+
+
+# -- in words ------------------------------------------------------------------------------------------------
+
+
+def test_a_line_of_several_releases_is_true_of_each(database: RuleDatabase) -> None:
+    """All that one rule refused stood under what it said of the first."""
+    said = asked(host(database, "card=GTX 1080", "driver=390.157", python__version="3.11.4"), database,
+                 "tensorflow")
+    page = " ".join(recommendation.render(said, width=100, colour=False).split())
+    assert "2.18.0 and 10 more GPD2010 tensorflow 2.21.0 ... 2.12.0 is built for CUDA 12.5.1 ... 11.8" in page
+    assert "tensorflow 2.15.0 GPD6090 pip refuses tensorflow[and-cuda]==2.15.0: the extra asks" in page
+    assert "41 more GPD6090 no wheel of tensorflow 2.11.1 ... 2.1.0 for Python 3.11: there are" in page
+
+
+def test_reasons_name_the_build_and_what_is_noted(database: RuleDatabase) -> None:
+    """Several builds of a release had one head, and nothing objected to what had a note."""
+    machine = host(database, "cc=8.9", "driver=535.104.05")
+    said = asked(machine, database, why=("torch==2.14.1", "paddle==3.3.0"))
+    page = recommendation.render(said, width=100, colour=False)
+    for head in ("(CUDA 12.6)  fits, with notes", "(CUDA 13.0)  not offered", "(CUDA 13.2)  not offered"):
+        assert f"WHY torch 2.14.1 {head}\n" in page
+    [own] = [one for one in said.candidates if one.offered and one.framework == "torch" and one.why]
+    assert own.why[-1] == "so it is offered, with notes"
+    assert any(reason.startswith("noted: from PyTorch's own index") for reason in own.why)
+    unread = next(one for one in said.candidates if one.version == "3.3.0")
+    assert unread.why[0].startswith("which Python paddle 3.3.0 has wheels for on linux_x86_64 is in no table")
+    plain = asked(machine, database, why=("tensorflow==2.20.0",)).candidates[0]
+    assert plain.why[-1] == "so no rule objects to it"
