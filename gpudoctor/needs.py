@@ -33,7 +33,7 @@ def as_written(arguments: Sequence[object], keywords: Mapping[str, object]) -> N
     unknown = [name for name in keywords if name not in KEYWORDS]
     if unknown:
         raise ValueError(f"{unknown[0]}: it takes {', '.join(KEYWORDS)}")
-    if len(arguments) > 1 or arguments and "count" in keywords:
+    if len(arguments) > 1 or (arguments and "count" in keywords):
         raise ValueError("only the count can stand without its name")
     return need(*arguments, **keywords)  # type: ignore[arg-type]  # need() looks at each value itself
 

@@ -68,7 +68,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         why = _refused(marker) or _unmet(marker, item.config)
         if why and (item.config.getoption("--require-gpu") or why.startswith(_WRONG)):
             pytest.fail(why, pytrace=False)
-        if why:  # pytest's own mark, which skips next, names the test as the place, where this would name itself
+        if why:  # by pytest's own mark, which names the test as the place; this would name itself
             item.add_marker(pytest.mark.skip(reason=why))
             return
 

@@ -41,8 +41,8 @@ def lint(
 ) -> None:
     """Find what keeps a Dockerfile or requirements off the GPU.
 
-    Before anything is built. They are judged for this machine where its GPU works, else for one that runs everything. (The rules
-    themselves are proven by `gpudoctor rules lint`.)
+    Before anything is built. They are judged for this machine where its GPU works, else for one that runs
+    everything. (The rules themselves are proven by `gpudoctor rules lint`.)
 
     Example: gpudoctor lint Dockerfile --assume driver=550.54.14
     """

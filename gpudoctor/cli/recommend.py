@@ -37,7 +37,8 @@ def recommend(
 ) -> None:
     """Say what to install here, and why nothing newer.
 
-    The newest releases that no rule objects to, as commands to copy. Exit code 0 if something fits, 1 if nothing does.
+    The newest releases that no rule objects to, as commands to copy. Exit code 0 if something fits, 1 if
+    nothing does.
 
     Example: gpudoctor recommend --framework tensorflow
     """

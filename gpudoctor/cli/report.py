@@ -38,7 +38,8 @@ def report(
 ) -> None:
     """Add up many machines, and name the odd ones.
 
-    Verdicts, causes by number, and what sets some apart. A machine is called by its file. Peers are machines with the same models of cards.
+    Verdicts, causes by number, and what sets some apart. A machine is called by its file. Peers are machines
+    with the same models of cards.
 
     Example: gpudoctor report reports/
     """

@@ -66,7 +66,8 @@ def test_a_page_loads_all_that_it_asks_for(site: Site, page: str) -> None:
 def test_a_search_that_cannot_work_is_not_offered(site: Site) -> None:
     """Regression: of a page that was opened as a file the search did nothing. Where it is served it is there."""
     script = ("<script>onload = () => { document.body.dataset.shown = [...document.querySelectorAll("
-              "\"[data-bs-target='#mkdocs_search_modal']\")].map(one => one.offsetParent !== null); }</script></body>")
+              "\"[data-bs-target='#mkdocs_search_modal']\")].map(one => one.offsetParent !== null); }"
+              "</script></body>")
     copy = site.folder / "searched.html"
     copy.write_text((site.folder / PAGES[0]).read_text("utf-8").replace("</body>", script), encoding="utf-8")
     shown = {address: re.search(r"data-shown=\"(\w+)\"", browse(
