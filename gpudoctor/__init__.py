@@ -47,13 +47,14 @@ def explain(text: "str | bytes", *, fail_on: "Literal['error', 'warning', 'info'
     return api.explain(text, fail_on)
 
 
-def __getattr__(name: str) -> object:
-    """Import a type of a report when it is first asked for: `import gpudoctor` alone stays cheap."""
-    if name not in __all__:
-        raise AttributeError(f"module 'gpudoctor' has no attribute '{name}'")
-    from gpudoctor import model
+if not TYPE_CHECKING:  # for whom any name would be one
+    def __getattr__(name: str) -> object:
+        """Import a type of a report when it is first asked for: `import gpudoctor` alone stays cheap."""
+        if name not in __all__:
+            raise AttributeError(f"module 'gpudoctor' has no attribute '{name}'")
+        from gpudoctor import model
 
-    return getattr(model, name)
+        return getattr(model, name)
 
 
 def __dir__() -> "list[str]":

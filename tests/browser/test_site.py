@@ -64,7 +64,7 @@ def test_a_page_loads_all_that_it_asks_for(site: Site, page: str) -> None:
 
 
 def test_a_search_that_cannot_work_is_not_offered(site: Site) -> None:
-    """Regression: of a page that was opened as a file the search did nothing. Where it is served it is there."""
+    """Regression: of a page that was opened as a file the search did nothing. A served one has it."""
     script = ("<script>onload = () => { document.body.dataset.shown = [...document.querySelectorAll("
               "\"[data-bs-target='#mkdocs_search_modal']\")].map(one => one.offsetParent !== null); }"
               "</script></body>")
