@@ -69,10 +69,20 @@ class Outcome:
         return self.certain and not self.is_right(1)
 
 
+def whole(raw: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return a case with what is counted of it: a text that was written for its cause states nothing else."""
+    if "text" not in raw:
+        return raw
+    name = f"{raw['cause']}-{number}"
+    return {"id": name, "log_cluster": name, "log": raw["text"], "versions": {}, "cause": raw["cause"],
+            "benign": raw["cause"].startswith("benign-"), "observable_from_log": True}
+
+
 def text_of(case: dict[str, Any]) -> str:
     """Return the case as `explain -` is given it."""
     stated = [f"{key}: {case['versions'][key]}" for key in STATED if key in case["versions"]]
-    return "\n".join([case["log"], "", *stated, f"platform: {case['platform']}"]) + "\n"
+    place = [f"platform: {case['platform']}"] if "platform" in case else []
+    return "\n".join([case["log"], "", *stated, *place]) + "\n"
 
 
 def is_held_out(case: dict[str, Any]) -> bool:
@@ -118,7 +128,7 @@ def printed(outcomes: Sequence[Outcome], name: str, database: RuleDatabase, *, s
         mark = "right" if right else "top-3" if one.is_right(3) else "ALARM" if one.is_false_alarm else (
             "MISS " if one.is_miss else "WRONG")
         wanted, got = " | ".join(sorted(one.accepted)), ", ".join(one.answers) or "nothing"
-        lines.append(f"{mark} {one.case['id']} [{one.case['platform']}] {wanted} <- {got}")
+        lines.append(f"{mark} {one.case['id']} [{one.case.get('platform', '')}] {wanted} <- {got}")
         if show not in ("wrong", "all"):
             lines += [text_of(one.case), explained(one.case, database)]
     confused = Counter((one.case["cause"], (one.answers or ("nothing",))[0])
@@ -137,7 +147,8 @@ def main(arguments: Sequence[str]) -> int:
                         help="wrong, all, or a cause or a case's id with its text and the facts of it")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     options = parser.parse_args(arguments)
-    cases = [json.loads(line) for line in options.cases.read_text("utf-8").splitlines() if line.strip()]
+    lines = [line for line in options.cases.read_text("utf-8").split("\n") if line.strip()]
+    cases = [whole(json.loads(line), number) for number, line in enumerate(lines, 1)]
     database = readable_rules(options.rules, {case["cause"] for case in cases})
     parts = {name: [outcome(case, database) for case in cases if is_held_out(case) is held_out]
              for name, held_out in (("built with", False), ("held out", True))}

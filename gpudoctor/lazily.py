@@ -1,7 +1,8 @@
-"""A sequence that is made when somebody asks for what is in it."""
+"""What is made when somebody asks for it: a sequence, a regular expression."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, overload
 
@@ -42,3 +43,42 @@ class Lazy(Sequence[T]):
         return isinstance(other, Sequence) and self._all() == tuple(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class Pattern:
+    """A regular expression, compiled when it is first used: most texts need few of those that read them."""
+
+    __slots__ = ("_compiled", "_flags", "_text")
+
+    def __init__(self, text: str, flags: int = 0) -> None:
+        self._text, self._flags = text, flags
+        self._compiled: re.Pattern[str] | None = None
+
+    def _whole(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self._text, self._flags)
+        return self._compiled
+
+    def search(self, text: str, begin: int = 0) -> re.Match[str] | None:
+        """Return the first match from a place on."""
+        return self._whole().search(text, begin)
+
+    def match(self, text: str, begin: int = 0) -> re.Match[str] | None:
+        """Return the match that begins at a place."""
+        return self._whole().match(text, begin)
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """Return the match that is the whole text."""
+        return self._whole().fullmatch(text)
+
+    def finditer(self, text: str, begin: int = 0) -> Iterator[re.Match[str]]:
+        """Return all matches from a place on."""
+        return self._whole().finditer(text, begin)
+
+    def findall(self, text: str) -> list[str]:
+        """Return what the one group of the expression holds, or else the whole, in each match."""
+        return self._whole().findall(text)
+
+    def split(self, text: str, maxsplit: int = 0) -> list[str]:
+        """Return what stands between the matches, of which so many count."""
+        return self._whole().split(text, maxsplit)

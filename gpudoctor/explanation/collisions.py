@@ -7,25 +7,26 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.answers import Answered
+from gpudoctor.lazily import Pattern
 from gpudoctor.model import Tables
 
 REMOVED = "one of the packages that own the folder {folder} was removed"
 SHARED = "packages are said to own the folder {folder} together"
 BESIDE = "one package that owns the folder {folder} is beside another"
-_REMOVES = re.compile(
+_REMOVES = Pattern(
     r"\b(?:un-?install\w*|remov\w+|autoremov\w+|delet\w+|purg\w+|clean(?:ed|ing) up)\b", re.IGNORECASE)
-_SHARES = re.compile(
+_SHARES = Pattern(
     r"\bshar(?:e|es|ed|ing)\b|\bboth (?:list|own|hold|contain|install|ship|put|write)|\bown(?:s|ed)\b"
     r"|\bclobber|\boverw(?:rit|rote)|\bsame (?:file|folder|path|director)|\bcolli[ds]", re.IGNORECASE)
-_BESIDE = re.compile(
+_BESIDE = Pattern(
     r"\bboth\b|\b(?:next to|besides?|over|on top of|along with|together with|and also)\b|\*and\*"
     r"|\bsame env|\bpip list\b|\bpulled\b", re.IGNORECASE)
 # A name of a single word is a package's where a version or its other name stands beside it.
-_NAME = re.compile(
+_NAME = Pattern(
     r"(?<![\w-])[a-z][a-z0-9]{1,20}(?:[-_][a-z0-9]{2,20}){1,4}(?!\w)|\bpaddlepaddle\b"
     r"|\btensorflow\b(?= ?(?:==)? ?v?\d| and tensorflow[-_]|,? both own)|(?<=[-_]gpu and )tensorflow\b")
-_ONE_AT_A_TIME = re.compile(r"\b(?:instead|either|neither|rather than|tried)\b", re.IGNORECASE)
-_FLAVOUR = re.compile(r"(?:^|[^\w-])(cu1\d)\b")
+_ONE_AT_A_TIME = Pattern(r"\b(?:instead|either|neither|rather than|tried)\b", re.IGNORECASE)
+_FLAVOUR = Pattern(r"(?:^|[^\w-])(cu1\d)\b")
 _LONGEST = 1000
 
 

@@ -10,23 +10,24 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.explanation.answers import Answered
+from gpudoctor.lazily import Pattern
 
 WITHOUT_PATH, ZLIB = "it is said to work without LD_LIBRARY_PATH", "it is said that zlib cured it"
 CUDA_FOLDER = "it is said that the folder of libdevice cured it"
 PTXAS = "it is said that another ptxas cured it"
 _WORKS = (r"(?:fix(?:es|ed)|help(?:s|ed)|cure[sd]?|solve[sd]?|resolve[sd]?|works?(?: again)?|worked|is fine|"
           r"(?:prints?|gives?|returns?|is|->|=>|says?)? ?True)\b")
-_DENIED = re.compile(r"(?:\bnot|n't|\bno|\bnever|\bnothing|\bstill|\bif)\b[^.,;]{0,24}$", re.IGNORECASE)
-_CURED = re.compile(rf"\b{_WORKS}", re.IGNORECASE)
-_WAYS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    (WITHOUT_PATH, "ld_library_path", re.compile(
+_DENIED = Pattern(r"(?:\bnot|n't|\bno|\bnever|\bnothing|\bstill|\bif)\b[^.,;]{0,24}$", re.IGNORECASE)
+_CURED = Pattern(rf"\b{_WORKS}", re.IGNORECASE)
+_WAYS: tuple[tuple[str, str, Pattern], ...] = (
+    (WITHOUT_PATH, "ld_library_path", Pattern(
         r"\b(?:unset(?:ting)?|empty(?:ing)?|emptied|clear(?:ing|ed)?|remov(?:e|ing|ed)|delet(?:e|ing|ed)|"
         r"without|drop(?:ping|ped))"
         r"\W(?:\w+\W+){0,3}?(?:-u )?LD_LIBRARY_PATH|env -u LD_LIBRARY_PATH|LD_LIBRARY_PATH=(?:''|\"\"|"
         r") +python", re.IGNORECASE)),
-    (ZLIB, "zlib", re.compile(r"\bzlib(?:wapi|1)?(?:\.dll|1g)?\b", re.IGNORECASE)),
-    (CUDA_FOLDER, "xla_gpu_cuda_data_dir", re.compile(r"--xla_gpu_cuda_data_dir", re.IGNORECASE)),
-    (PTXAS, "_ptxas", re.compile(r"\bTRITON_PTXAS(?:_BLACKWELL)?_PATH\b", re.IGNORECASE)),
+    (ZLIB, "zlib", Pattern(r"\bzlib(?:wapi|1)?(?:\.dll|1g)?\b", re.IGNORECASE)),
+    (CUDA_FOLDER, "xla_gpu_cuda_data_dir", Pattern(r"--xla_gpu_cuda_data_dir", re.IGNORECASE)),
+    (PTXAS, "_ptxas", Pattern(r"\bTRITON_PTXAS(?:_BLACKWELL)?_PATH\b", re.IGNORECASE)),
 )
 _LONGEST = 400
 
@@ -40,7 +41,7 @@ def cures(lines: Sequence[str]) -> Iterator[Answered]:
                 break
 
 
-def _says(line: str, below: Sequence[str], way: re.Pattern[str]) -> bool:
+def _says(line: str, below: Sequence[str], way: Pattern) -> bool:
     named = way.search(line)
     if named is None:
         return False

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from gpudoctor import versions
 from gpudoctor.explanation.answers import Answered
+from gpudoctor.lazily import Pattern
 from gpudoctor.model import Tables
 
 NAMED, ANY = "a release after its end", "any release"
 # What may stand between a name and a version: 1.15, ==1.15, (1.15), -1.15, = "^1.15"
-_ASKED = re.compile(
+_ASKED = Pattern(
     r"(?P<extras>\[[\w,-]{0,40}\])?['\"`*]{0,2}\s{0,2}(?P<bound>=== ?|==? ?|>=? ?|<=? ?|~= ?|!= ?|-|\()?"
     r"['\"]{0,2}(?P<caret>[\^~])?v?(?P<version>\d{1,3}(?:\.\d{1,4}){1,3})?")
-_WHOLE = re.compile(r"[\w/]")  # before a name, it is part of another or of a path
-_CONDA = re.compile(r"\bconda (?:install|create)\b|\b(?:micro)?mamba\b|conda-forge|\bpkgs/")
+_WHOLE = Pattern(r"[\w/]")  # before a name, it is part of another or of a path
+_CONDA = Pattern(r"\bconda (?:install|create)\b|\b(?:micro)?mamba\b|conda-forge|\bpkgs/")
 _FORM = ("framework:", "framework version:")
 _LONGEST, _MOST = 1000, 6
 

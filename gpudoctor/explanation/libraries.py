@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.frozen import frozen
+from gpudoctor.lazily import Pattern
 
 MISSING, MISSING_DLL = "{}: cannot open shared object file", "{} cannot be found on Windows: {}"
 OTHER = "another version of {} is there: {} is asked for, {} is found"
@@ -20,51 +21,51 @@ IN_WHEELS = "{} is asked for, and lies among the packages of pip"
 TWO_NCCL = "two versions of NCCL speak to one another"
 PART = "a part of cuDNN is missing while another is there: {}, {}"
 _FAMILIES = "cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nccl|nvrtc"
-_FILE = re.compile(  # its family, the rest of its name, its version
+_FILE = Pattern(  # its family, the rest of its name, its version
     rf"(?<![a-z])(?P<name>(?P<stem>(?:lib)?(?P<family>{_FAMILIES})(?:Lt|Mg|w)?(?:_[a-z]+){{0,4}})"
     rf"(?:\.so\.(?P<so>\d+(?:\.\d+)*)|64_(?P<dll>\d{{1,3}})(?:\.dll)?))", re.IGNORECASE)
-_FOLDER_BEFORE = re.compile(r"[^\s'\"`=:(,;]{0,200}[/\\]$")
+_FOLDER_BEFORE = Pattern(r"[^\s'\"`=:(,;]{0,200}[/\\]$")
 # cuDNN as a version in words, a package of Debian, one of pip, and a part of an image's name.
-_CUDNN = re.compile(r"\blibcudnn(?P<deb>\d{1,2})\b|"
+_CUDNN = Pattern(r"\blibcudnn(?P<deb>\d{1,2})\b|"
                     r"\bnvidia-cudnn-cu\d\d\b[ =:/\t-]{0,40}v?(?P<wheel>\d+)\.\d|"
                     r"(?<!lib)(?<![\w-])cudnn(?:[ -]?(?:version|v)?[ .:=]?)(?P<words>\d)(?:\.\d+)*(?![\w-])|"
                     r"cuda:\S{0,40}-cudnn(?P<image>\d)", re.IGNORECASE)
-_WHEEL = re.compile(r"\bnvidia-(?P<wheel>cuda-runtime|cublas|cufft|curand|cusolver|cusparse|cudnn|nccl|"
+_WHEEL = Pattern(r"\bnvidia-(?P<wheel>cuda-runtime|cublas|cufft|curand|cusolver|cusparse|cudnn|nccl|"
                     r"cuda-nvrtc)"
                     r"-cu(?P<cuda>\d\d)\b", re.IGNORECASE)
-_BARE = re.compile(r"\b(?:v|version |newest |latest )(?P<number>\d)\.\d+\b", re.IGNORECASE)
-_ASKED = re.compile(r"\b(?:asks? for|asking for|needs?|requires?|wants?|expects?|looks? for|looking for)"
+_BARE = Pattern(r"\b(?:v|version |newest |latest )(?P<number>\d)\.\d+\b", re.IGNORECASE)
+_ASKED = Pattern(r"\b(?:asks? for|asking for|needs?|requires?|wants?|expects?|looks? for|looking for)"
                     r" (?:cudnn )?(?:version )?v?(?P<number>\d)(?:\.\d+){0,3}(?![\w.])", re.IGNORECASE)
-_CLAUSES = re.compile(r"[;,]\s|\.\s+|[()\u2192]|\s(?:but|although|though|while|whereas|and|yet|&|however)\s|"
+_CLAUSES = Pattern(r"[;,]\s|\.\s+|[()\u2192]|\s(?:but|although|though|while|whereas|and|yet|&|however)\s|"
                       r" (?:--|\u2014|-) ", re.IGNORECASE)
-_ABSENT = re.compile(
+_ABSENT = Pattern(
     r"cannot open|can'?t open|(?:not|n't) (?:be )?(?:found|load|open|find|dlopen|locate)|not found|"
     r"no such file|"
     r"\bmissing\b|(?:cannot|can'?t|unable to|failed to|fails? to|could ?n[o']t) (?:be )?(?:load|open|find|"
     r"dlopen|locate)|"
     r"error loading", re.IGNORECASE)
-_BARE_ERROR = re.compile(r"\b(?:ImportError|OSError|import error)\b\W{1,3}$", re.IGNORECASE)
-_WANTED = re.compile(r"\b(?:needs?|requires?|required|wants?|asks? for|expects?|looks? for|looking for|"
+_BARE_ERROR = Pattern(r"\b(?:ImportError|OSError|import error)\b\W{1,3}$", re.IGNORECASE)
+_WANTED = Pattern(r"\b(?:needs?|requires?|required|wants?|asks? for|expects?|looks? for|looking for|"
                      r"requested|"
                      r"depends on|tries to|make sure|compiled (?:with|against)|built (?:with|"
                      r"against))\b", re.IGNORECASE)
-_THERE = re.compile(
+_THERE = Pattern(
     r"\b(?:have|has|had|got|contains?|holds?|is in|are in|exists?|there'?s|there (?:is|are)|installed|"
     r"present|"
     r"in place|lies|sits|located|shows?|downloaded|copied|from apt|brings|ships|opened|is at|file in|put|"
     r"is found|my|host|only)\b|'ve\b|"
     r"^\s*ii\s|=> ?/|\(0x|-> ?\S|\d\d:\d\d ", re.IGNORECASE)
-_DENIED = re.compile(r"\b(?:no|not|never|without|nothing|none|isn'?t|doesn'?t|don'?t|didn'?t)\b|"
+_DENIED = Pattern(r"\b(?:no|not|never|without|nothing|none|isn'?t|doesn'?t|don'?t|didn'?t)\b|"
                      r"n't\b", re.IGNORECASE)
-_OF_PIP = re.compile(r"(?:site|dist)-packages|nvidia[/\\](?:\*|cu\w+|nccl)[/\\](?:lib|bin)", re.IGNORECASE)
-_OTHER_THINGS = re.compile(r"cuda|driver|python|tensorflow|torch|\btf\b|ubuntu|windows", re.IGNORECASE)
-_OPENED = re.compile(r"undefined symbol|not defined|link time reference|required by|"
+_OF_PIP = Pattern(r"(?:site|dist)-packages|nvidia[/\\](?:\*|cu\w+|nccl)[/\\](?:lib|bin)", re.IGNORECASE)
+_OTHER_THINGS = Pattern(r"cuda|driver|python|tensorflow|torch|\btf\b|ubuntu|windows", re.IGNORECASE)
+_OPENED = Pattern(r"undefined symbol|not defined|link time reference|required by|"
                      r"relocation error", re.IGNORECASE)
-_NCCL = re.compile(r"\bNCCL version (\d+\.\d+)")
-_NCCLS = re.compile(r"\bdifferent nccl versions?\b|\bdifferent versions of nccl\b|"
+_NCCL = Pattern(r"\bNCCL version (\d+\.\d+)")
+_NCCLS = Pattern(r"\bdifferent nccl versions?\b|\bdifferent versions of nccl\b|"
                     r"\bnccl versions? (?:differ|mismatch)",
                     re.IGNORECASE)
-_SEARCHED = re.compile(r"LD_LIBRARY_PATH\W{0,3}[:=]")  # the folders behind it were looked in
+_SEARCHED = Pattern(r"LD_LIBRARY_PATH\W{0,3}[:=]")  # the folders behind it were looked in
 _LONGEST, _MOST = 600, 200
 
 

@@ -6,27 +6,28 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.explanation.answers import Answered
+from gpudoctor.lazily import Pattern
 
 OTHER_CARDS = "lspci lists graphics of other makers only"
 NO_CARD = "lspci finds nothing of NVIDIA's"
 TWO_TENSORFLOWS = "two TensorFlows are listed"
 TWO_RELEASES = "two TensorFlows of different releases are listed"
 TWO_DRIVERS = "the kernel module and the libraries are listed with different versions"
-_CONTROLLER = re.compile(r"(?:VGA compatible|3D|Display) controller")
-_ASKED = re.compile(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
+_CONTROLLER = Pattern(r"(?:VGA compatible|3D|Display) controller")
+_ASKED = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
                     r"lspci\b[^|]{0,40}\| ?e?grep\b.{0,40}nvidia[\"' ]{0,2}$",
                     re.IGNORECASE)
-_PROMPT = re.compile(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|"
+_PROMPT = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|"
                      r"\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
-_TENSORFLOW = re.compile(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|"
+_TENSORFLOW = Pattern(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|"
                          r"tf-nightly|tf-nightly-gpu|intel-tensorflow)"
                          r"(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
-_MODULE = re.compile(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
-_LIBRARY = re.compile(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|nvidia-libopencl1)[\w:-]*\s+"
+_MODULE = Pattern(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+_LIBRARY = Pattern(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|nvidia-libopencl1)[\w:-]*\s+"
                       r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|"
                       r"nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 OTHER_PROCESSOR = "the processor is no x86"
-_PROCESSOR = re.compile(r"\buname -(?:m|a|p|i)\b.{0,200}\b(?:aarch64|arm64|ppc64le)\b|"
+_PROCESSOR = Pattern(r"\buname -(?:m|a|p|i)\b.{0,200}\b(?:aarch64|arm64|ppc64le)\b|"
                         r"^\W{0,4}Architecture:\s+(?:aarch64|arm64|ppc64le)\b|^(?:aarch64|ppc64le)$")
 _LONGEST = 400
 

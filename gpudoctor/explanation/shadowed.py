@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.explanation.answers import Answered
+from gpudoctor.lazily import Pattern
 
 HIDDEN = "is hidden by a file that bears its name"
 _PACKAGES = frozenset({
@@ -14,12 +15,12 @@ _PACKAGES = frozenset({
     "tokenizers",
 })
 # The module that lacks something, as Python says it.
-_LACKING = re.compile(
+_LACKING = Pattern(
     r"(?:cannot import name '?[\w.]{1,80}'? from (?:partially initialized module )?|module )"
     r"'(?P<module>\w{2,40})'(?: has no attribute|(?= \()|$| \(most)")
-_NAME = re.compile(r"(?<![\w-])[a-z]\w{1,39}$")
+_NAME = Pattern(r"(?<![\w-])[a-z]\w{1,39}$")
 _ENDING, _PATH = ".py", 200
-_LIBRARIES = re.compile(r"(?:site|dist)-packages|[/\\][Ll]ib(?:64)?[/\\](?:python)?|python\d|\.zip|<frozen")
+_LIBRARIES = Pattern(r"(?:site|dist)-packages|[/\\][Ll]ib(?:64)?[/\\](?:python)?|python\d|\.zip|<frozen")
 _LONGEST, _MOST = 1000, 3
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
 from gpudoctor import versions
+from gpudoctor.lazily import Pattern
 
 PROCESSOR, SYSTEM, PYTHON, FITS = "processor", "system", "python", "fits"
 # What stands behind name, version and build.
-_TAGS = re.compile(r"(?P<python>[a-z0-9.]{2,40})-(?P<abi>[a-z0-9_.]{2,40})-"
+_TAGS = Pattern(r"(?P<python>[a-z0-9.]{2,40})-(?P<abi>[a-z0-9_.]{2,40})-"
                    r"(?P<platform>[a-z0-9_.]{3,120})\.whl$")
-_CPYTHON = re.compile(r"cp(\d)(\d{1,2})")
+_CPYTHON = Pattern(r"cp(\d)(\d{1,2})")
 _PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64",
                "ppc64le": "ppc64le", "armv7l": "armv7l", "s390x": "s390x"}
 _SYSTEMS = {"linux": "linux", "win": "windows", "macos": "macos"}
