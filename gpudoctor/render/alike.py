@@ -16,7 +16,7 @@ def form(message: str) -> str:
 
 
 def of_all(messages: Sequence[str]) -> str:
-    """Return messages of one form as one: numbers in which they differ become their ends, the newest first."""
+    """Return messages of one form as one: numbers in which they differ become their ends, newest first."""
     between = _NUMBER.split(messages[0])
     numbers = zip(*(_NUMBER.findall(message) for message in messages), strict=True)
     return "".join(part for pair in zip(between, [*map(_ends, numbers), ""], strict=True) for part in pair)
