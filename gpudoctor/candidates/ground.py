@@ -124,7 +124,7 @@ def _platform(snapshot: Snapshot) -> str:
 
 
 def can_be_made(python: str) -> bool:
-    """Say whether commands can make an environment of a Python: Python 2 has no venv, and uv refuses it."""
+    """Say whether the commands can make an environment of it: Python 2 has no venv, and uv refuses it."""
     return versions.parse(python).major >= 3
 
 

@@ -66,9 +66,7 @@ def dockerfile(
 ) -> None:
     """Write the Dockerfile that will run on this machine.
 
-    It holds what recommend offers, and a look at the GPU before the program starts.
-
-    Exit code 0 if it is written, 1 if nothing fits; with --verify that of the check.
+    With a look at the GPU before its program starts. Exit code 0 if it is written, 1 if nothing fits; with --verify that of the check.
 
     Example: gpudoctor dockerfile --framework tensorflow -o Dockerfile
     """

@@ -57,8 +57,7 @@ def parse(text: str) -> Requirement:
 
 def _unit(bound: str) -> str | None:
     """Return the unit of a bound on a number, "" where it has none, and None for what is no bound."""
-    match = _BOUND.match(bound)
-    return None if match is None else match[3] or ""
+    return (match[3] or "") if (match := _BOUND.match(bound)) else None
 
 
 def _is_specifier(bound: str) -> bool:
