@@ -20,7 +20,8 @@ def capability_of(text: str, tables: Tables) -> str:
         _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
         for row in (table.rows if table else ())}
     wanted = _plain(text)
-    found = sorted(product for product, forms in known.items() if wanted in forms)
+    found = sorted(product for product, forms in known.items()
+                   if _joined(wanted) in map(_joined, forms))
     capabilities = sorted({capability for _, capability in found})
     if len(capabilities) == 1:
         return capabilities[0]
@@ -32,6 +33,11 @@ def capability_of(text: str, tables: Tables) -> str:
     hint = f" (did you mean {' or '.join(near)}?)" if near else ""
     raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; its compute capability "
                           "will do as well: --assume cc=9.0")
+
+
+def _joined(name: str) -> str:
+    """Return a name without its spaces, which many leave out: "rtx5090"."""
+    return name.replace(" ", "")
 
 
 def _plain(text: str) -> str:

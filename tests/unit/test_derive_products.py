@@ -29,7 +29,7 @@ def causes(report: Report) -> list[str]:
 
 @pytest.mark.parametrize(("name", "device", "expected"), [
     ("NVIDIA A100-SXM4-80GB", "", True), ("Tesla V100-SXM2-16GB", "", True), ("Quadro RTX 6000", "", True),
-    ("NVIDIA GeForce RTX 4060 Laptop GPU", "", True), ("GRID A100-40C", "", True), ("NVIDIA GB10", "", True),
+    ("NVIDIA GeForce RTX 4060 Laptop GPU", "", True), ("GRID A100-40C", "", True), ("rtx5090", "", True),
     ("NVIDIA H100 80GB HBM3", "", True), ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "", True),
     ("NVIDIA MATS", "", False), ("", "", False),
     ("NVIDIA Graphics Device", "2b85", True), ("NVIDIA Graphics Device", "ffff", False),
