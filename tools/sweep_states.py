@@ -141,7 +141,8 @@ def _card(row: Row, database: RuleDatabase) -> Card:
     first = max(int(str(module.get("first_branch", "0"))), compiled)
     last = int(str(module.get("last_branch", "9999")))
     serving = tuple(v for v in drivers(database) if first <= int(v.partition(".")[0]) <= last)
-    return Card(capability=capability, generation=str(row.get("architecture", "no name known")), drivers=serving,
+    generation = str(row.get("architecture", "no name known"))
+    return Card(capability=capability, generation=generation, drivers=serving,
                 flavour=(*as_texts(module.get("flavours")), "open")[0],
                 device=str(module.get("first_device", "2330")))
 
