@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 UNFINISHED = "FILL IN"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
-_FILE = re.compile(r"(GPD[X\d])(\d{3,4})-.*\.md\Z")
+_FILE = re.compile(r"(GPD[X\d])(\d{3,4})-(.*)\.md\Z")
 _STEP = 10  # between two pages there is room for a third that belongs there
 _NUMBERS = {"GPDX": (1, 9999, 4)}  # of a site's own pages: first, last and how many digits
 _OF_A_FAMILY = (0, 999, 3)
@@ -21,6 +21,17 @@ class SkeletonError(ValueError):
 def is_name(text: str) -> bool:
     """Say whether a family or a cause can be called so: small letters and digits, joined with hyphens."""
     return _NAME.match(text) is not None
+
+
+def is_page(file: str) -> bool:
+    """Say whether a "FAMILY/GPDnnnn-CAUSE.md" is called like a page."""
+    return cause_of(file) is not None
+
+
+def cause_of(file: str) -> str | None:
+    """Return the cause in the name of a page; None for a file that is none."""
+    found = _FILE.match(file.partition("/")[2])
+    return None if found is None else found[3]
 
 
 def next_id(family: str, files: Sequence[str], retired: Iterable[str] = ()) -> str:

@@ -28,7 +28,7 @@ EXIT_CODES = {
 }
 VARIABLES = {
     "GPUDOCTOR_RULES": "a folder of rule pages in place of the shipped ones, as --rules",
-    "GPUDOCTOR_RULES_EXTRA": "a folder of a site's own rule pages (GPDX...), added to the others",
+    "GPUDOCTOR_RULES_EXTRA": "one folder (no list) of a site's own rule pages (GPDX...), added to the others",
     "GPUDOCTOR_DEBUG": "if gpudoctor itself fails, show where",
     "NO_COLOR": "if not empty, print without colours",
     "COLUMNS": "how many columns to fill",

@@ -22,7 +22,7 @@ CODE_ALIKE = {"native": "runs", "partial": "part", "ptx": "jit"}
 _NOT_OF_THE_MACHINE = frozenset({
     "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
-    "build_file", "cudnn_from", "extras", "python"})
+    "cudnn_from", "extras", "python"})
 _SAFE_CURES = ("environment", "pip")
 _MOST_CURES = 3
 
@@ -141,8 +141,9 @@ def _card(row: Row, database: RuleDatabase) -> Card:
     first = max(int(str(module.get("first_branch", "0"))), compiled)
     last = int(str(module.get("last_branch", "9999")))
     serving = tuple(v for v in drivers(database) if first <= int(v.partition(".")[0]) <= last)
-    return Card(capability=capability, generation=str(row.get("architecture", "no name known")),
-                drivers=serving, flavour=(*as_texts(module.get("flavours")), "open")[0],
+    generation = str(row.get("architecture", "no name known"))
+    return Card(capability=capability, generation=generation, drivers=serving,
+                flavour=(*as_texts(module.get("flavours")), "open")[0],
                 device=str(module.get("first_device", "2330")))
 
 

@@ -15,9 +15,13 @@ _MOST_SHOWN = 5
 
 def capability_of(text: str, tables: Tables) -> str:
     """Return the compute capability of a product; raise `AssumptionError` for none, or for several."""
-    known = _known(tables)
+    table = tables.get("gpu_products")
+    known = {(str(row["name"]), str(row["compute_capability"])): {
+        _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
+        for row in (table.rows if table else ())}
     wanted = _plain(text)
-    found = sorted(product for product, forms in known.items() if wanted in forms)
+    found = sorted(product for product, forms in known.items()
+                   if _joined(wanted) in map(_joined, forms))
     capabilities = sorted({capability for _, capability in found})
     if len(capabilities) == 1:
         return capabilities[0]
@@ -31,18 +35,9 @@ def capability_of(text: str, tables: Tables) -> str:
                           "will do as well: --assume cc=9.0")
 
 
-def names_of(text: str, tables: Tables) -> tuple[str, ...]:
-    """Return the products that are called so, by their whole names."""
-    wanted = _plain(text)
-    return tuple(sorted({name for (name, _), forms in _known(tables).items() if wanted in forms}))
-
-
-def _known(tables: Tables) -> dict[tuple[str, str], set[str]]:
-    """Return the forms in which people write each product, by its name and compute capability."""
-    table = tables.get("gpu_products")
-    return {(str(row["name"]), str(row["compute_capability"])): {
-        _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
-        for row in (table.rows if table else ())}
+def _joined(name: str) -> str:
+    """Return a name without its spaces, which many leave out: "rtx5090"."""
+    return name.replace(" ", "")
 
 
 def _plain(text: str) -> str:

@@ -66,7 +66,8 @@ def dockerfile(
 ) -> None:
     """Write the Dockerfile that will run on this machine.
 
-    With a look at the GPU before its program starts. Exit code 0 if it is written, 1 if nothing fits; with --verify that of the check.
+    With a look at the GPU before its program starts. Exit code 0 if it is written, 1 if nothing fits; with
+    --verify that of the check.
 
     Example: gpudoctor dockerfile --framework tensorflow -o Dockerfile
     """

@@ -95,7 +95,8 @@ Assume = Annotated[list[str] | None, typer.Option(
     help="Judge as if: driver=570.86.15, card=\"RTX 5090\" or cc=9.0 (twice: two cards), python=3.12, "
          "glibc=2.31 or any fact (repeatable).")]
 Rules = Annotated[str | None, typer.Option(
-    metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones.")]
+    metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones. "
+    "GPUDOCTOR_RULES_EXTRA names one folder of pages to add.")]
 Verify = Annotated[bool, typer.Option(
     "--verify", help="Build it on the container engine and check the image as check --image does (with -o); "
                      "the image is removed afterwards unless --tag names it.")]

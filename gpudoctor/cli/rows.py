@@ -19,6 +19,7 @@ Wanted: TypeAlias = Callable[[Row], bool]
 CARD = "cc"  # as in --assume: a card of this compute capability, whatever the column is called
 _CARD_COLUMNS = (FactType.COMPUTE_CAPABILITY, FactType.COMPUTE_CAPABILITIES)
 _CODE = "code"
+_NAME, _FORMS = "name", "forms"  # forms in which people write the name
 _FEW = 12  # words in a column that are worth listing
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -95,8 +96,16 @@ def _equal_to(column: str, kind: FactType, text: str) -> Wanted:
         card = FactType.COMPUTE_CAPABILITY
         return lambda row: any(_same(card, item, value) for item in _items(row, column))
     if kind in LISTS:
-        return lambda row: value in _items(row, column)
+        return lambda row: _plain(value) in map(_plain, _items(row, column))
+    if kind is FactType.TEXT:
+        others = _FORMS if column == _NAME else column
+        return lambda row: _plain(value) in map(_plain, (row.get(column, ""), *_items(row, others)))
     return lambda row: column in row and _same(kind, row[column], value)
+
+
+def _plain(value: Value) -> str:
+    """Return a text as it is compared: people write "rtx 4090" for "RTX 4090", and "RTX4090"."""
+    return "".join(str(value).lower().split())
 
 
 def _items(row: Row, column: str) -> Sequence[Value]:

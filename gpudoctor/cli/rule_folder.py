@@ -44,15 +44,24 @@ def released(folder: str) -> Mapping[str, str]:
     return ids
 
 
-def begin(folder: str, family: str, cause: str) -> str:
-    """Write the skeleton of a page and return its path; never over a file that is there."""
+def begin(folder: str, family: str, cause: str) -> tuple[str, tuple[str, ...]]:
+    """Write the skeleton of a page; return its path, and the pages of this cause that were there before.
+
+    It is never written over a file, nor into a folder that holds something else than rules.
+    """
     for word, said in ((family, "family"), (cause, "cause")):
-        if not skeleton.is_name(word) or word in _NO_PAGES:
+        if not skeleton.is_name(word):
             raise UsageError(f"{word!r} cannot be a {said}: small letters and digits, joined with hyphens")
+    if family in _NO_PAGES:
+        raise UsageError(f"{family!r} cannot be a family: the folder of that name holds no pages")
     if not os.path.isdir(folder):
         raise InputError(f"{folder}: no such folder; --rules names the folder of rule pages")
+    pages = sorted(_pages(folder))
+    if not any(map(skeleton.is_page, pages)) and os.listdir(folder) and not _is_of_rules(folder):
+        raise InputError(f"{folder}: holds no rules; name a folder with rule pages, or an empty one for a "
+                         "site's own")
     try:
-        identifier = skeleton.next_id(family, sorted(_pages(folder)), released(folder))
+        identifier = skeleton.next_id(family, pages, released(folder))
     except skeleton.SkeletonError as error:
         raise UsageError(f"{folder}: {error}") from None
     path = os.path.join(folder, family, f"{identifier}-{cause}.md")
@@ -62,7 +71,11 @@ def begin(folder: str, family: str, cause: str) -> str:
             file.write(skeleton.page(identifier, cause, _version(folder)))
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-    return path
+    return path, tuple(page for page in pages if skeleton.cause_of(page) == cause)
+
+
+def _is_of_rules(folder: str) -> bool:
+    return any(os.path.exists(os.path.join(folder, name)) for name in ("db.toml", *_NO_PAGES))
 
 
 def _pages(folder: str) -> Iterator[str]:

@@ -92,8 +92,8 @@ def page_text(rule: Rule) -> str:
 @app.command("table", cls=Command)
 def table(name: Annotated[str, typer.Argument(help="A table's name; without a match the names are listed.")],
           where: Annotated[list[str] | None, typer.Option(
-              metavar="COLUMN=VALUE", help="Only rows with this value, compared by the column's type; may be "
-              "given again. cc=7.0 asks for a card, also of device code.")] = None,
+              metavar="COLUMN=VALUE", help="Only rows with this value, compared by the column's type, names "
+              "without case and spaces; may be given again. cc=7.0 asks for a card, also of device code.")] = None,
           format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
     """Print a reference table, or some of its rows.
 
@@ -120,13 +120,17 @@ def new(family: Annotated[str, typer.Argument(help="The folder of pages it belon
 
     It holds all that the linter asks for, to be filled in.
 
+    A folder that is empty, or has pages with ids GPDX0001 and up alone, gets a site's own page.
+
     Example: gpudoctor rules new driver driver-too-old --rules rules/
     """
     import shlex
 
     from gpudoctor.cli import rule_folder
 
-    path = rule_folder.begin(rules, family, slug)
+    path, same = rule_folder.begin(rules, family, slug)
+    if same:
+        sys.stderr.write(f"gpudoctor: {', '.join(same)} of the same cause: both pages will be judged\n")
     streams.say(f"{path}\nfill it in, then prove it: gpudoctor rules lint --rules {shlex.quote(rules)}\n")
 
 

@@ -23,8 +23,8 @@ def listed(view: View) -> Fact:
         return Absent(source="nobody said which product it is")
     if isinstance(view.fact("system.jetson"), Known):
         return Absent(source="the GPU of a board is no product of its own")
-    words = _words(name)
-    if any(_words(form) <= words for row in view.table("gpu_products").rows
+    words, joined = _words(name), _joined(name)
+    if any(_words(form) <= words or _joined(form) == joined for row in view.table("gpu_products").rows
            for form in as_texts(row["forms"])):
         return Known(value=True, source="rules/tables/gpu_products.toml")
     device = str(view.value("gpu.pci_device_id") or "").upper()
@@ -32,6 +32,12 @@ def listed(view: View) -> Fact:
                       if row["prefix"] == device[:2] for card in as_texts(row["cards"])):
         return Known(value=True, source="rules/tables/pci_ids.toml")
     return Known(value=False, source="neither gpu_products.toml nor pci_ids.toml has it")
+
+
+@lru_cache(maxsize=2048)
+def _joined(name: str) -> str:
+    """Return a name as those write it who leave out spaces: "rtx5090"."""
+    return "".join(name.lower().split())
 
 
 @lru_cache(maxsize=2048)

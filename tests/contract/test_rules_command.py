@@ -85,6 +85,9 @@ def rules(tmp_path: Path) -> Path:
     ("cards", ["driver=525.60.0", "name=B"], ["B"]),
     ("cards", ["driver=525.60", "cc=8.0"], []),
     ("cards", ["forms=a one"], ["A"]),
+    ("cards", ["forms=AOne"], ["A"]),
+    ("cards", ["name=a"], ["A"]),
+    ("cards", ["name=A one"], ["A"]),
     ("cards", ["sold=yes"], ["A"]),
     ("cards", ["memory=16"], ["A"]),
     ("builds", ["cc=7.0"], ["1.0"]),
@@ -192,10 +195,28 @@ def test_a_folder_of_a_site_gets_ids_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / "licence" / "GPDX0001-server-full.md").is_file()
 
 
+def test_a_second_page_of_a_cause_is_said(rules: Path) -> None:
+    """It is allowed, and was made without a word by whoever had forgotten the first."""
+    first = run_gpudoctor("rules", "new", "driver", "gpu-asleep", "--rules", str(rules))
+    second = run_gpudoctor("rules", "new", "driver", "gpu-asleep", "--rules", str(rules))
+    assert (first.stderr, second.returncode) == ("", HEALTHY)
+    assert second.stderr == ("gpudoctor: driver/GPD9000-gpu-asleep.md of the same cause: "
+                             "both pages will be judged\n")
+
+
+def test_a_folder_of_other_things_gets_no_page(tmp_path: Path) -> None:
+    """Any folder was taken for a site's own: site-packages, a home."""
+    (tmp_path / "notes.txt").write_text("mine")
+    run = run_gpudoctor("rules", "new", "driver", "gpu-asleep", "--rules", str(tmp_path))
+    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (INPUT, "", 1)
+    assert f"{tmp_path}: holds no rules; name a folder with rule pages, or an empty one" in run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
 @pytest.mark.parametrize(("arguments", "code", "said"), [
     (["drivr", "gpu-asleep"], USAGE, "there is no family drivr; there are: driver"),
     (["driver", "GPU asleep"], USAGE, "small letters and digits"),
-    (["tables", "gpu-asleep"], USAGE, "cannot be a family"),
+    (["tables", "gpu-asleep"], USAGE, "'tables' cannot be a family: the folder of that name holds no pages"),
     (["..", "gpu-asleep"], USAGE, "cannot be a family"),
     (["driver", "x", "--rules", "/nowhere"], INPUT, "/nowhere: no such folder"),
 ])

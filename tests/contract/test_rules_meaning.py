@@ -80,9 +80,8 @@ _CONDITION = '{ fact = "cuda.init_code", op = "differs", value = 0 }'
 BROKEN = {
     "a fact that is mistyped": (PAGE, _CONDITION, '{ fact = "cuda.init_cod", op = "exists" }',
                                 "there is no fact cuda.init_cod (did you mean cuda.init_code?)"),
-    "a list asked of a number": (PAGE, _CONDITION,
-                                 '{ fact = "cuda.init_code", op = "contains", value = "0" }',
-                                 "cuda.init_code contains: integer is no list"),
+    "a list asked of a number": (
+        PAGE, _CONDITION, '{ fact = "cuda.init_code", op = "contains", value = "0" }', "cuda.init_code contains: integer is no list"),
     "an order of texts": (PAGE, _CONDITION, '{ fact = "system.os", op = "below", value = "x" }',
                           "system.os below: text has no order"),
     "a word for a number": (PAGE, _CONDITION, '{ fact = "cuda.init_code", op = "equals", value = "none" }',
@@ -95,8 +94,8 @@ BROKEN = {
         PAGE, _CONDITION,
         '{ fact = "driver.version", op = "below", lookup = "branch.driver", key = "driver.version" }',
         "there is no table column branch.driver"),
-    "a summary that names no fact": (PAGE, 'summary = "', 'summary = "{cuda.init_cod} ',
-                                     "fact cuda.init_cod"),
+    "a summary that names no fact": (
+        PAGE, 'summary = "', 'summary = "{cuda.init_cod} ', "there is no fact cuda.init_cod"),
     "a version that is none": (TABLE, 'cuda = "11.4"', 'cuda = "seven"',
                                "row 1: cuda = 'seven' is no cuda_version"),
     "a text for a list": (TABLE, 'cuda = "11.4"', 'cuda = "11.4"\nforms = "one"',

@@ -146,3 +146,13 @@ def test_the_version_of_an_assumed_distribution_is_not_the_one_that_was_here(dat
     host = machine(database, "system.distribution=fedora").host
     assert isinstance(host["system.distribution_version"], Unknown)
     assert isinstance(host["system.distribution_like"], Unknown)
+
+
+@pytest.mark.parametrize("name", ["rtx5090", "RTX 5090", "GeForce RTX5090", "rtx  5090"])
+def test_a_card_may_be_named_without_spaces(database: RuleDatabase, name: str) -> None:
+    """As people type it; "did you mean rtx 5090" was all they heard."""
+    cards = machine(database, f"card={name}").gpus
+    assert not isinstance(cards, Unknown)
+    found = cards[0]["gpu.compute_capability"]
+    assert isinstance(found, Known)
+    assert found.value == "12.0"

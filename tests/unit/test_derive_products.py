@@ -29,7 +29,7 @@ def causes(report: Report) -> list[str]:
 
 @pytest.mark.parametrize(("name", "device", "expected"), [
     ("NVIDIA A100-SXM4-80GB", "", True), ("Tesla V100-SXM2-16GB", "", True), ("Quadro RTX 6000", "", True),
-    ("NVIDIA GeForce RTX 4060 Laptop GPU", "", True), ("GRID A100-40C", "", True), ("NVIDIA GB10", "", True),
+    ("NVIDIA GeForce RTX 4060 Laptop GPU", "", True), ("GRID A100-40C", "", True), ("rtx5090", "", True),
     ("NVIDIA H100 80GB HBM3", "", True), ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "", True),
     ("NVIDIA MATS", "", False), ("", "", False),
     ("NVIDIA Graphics Device", "2b85", True), ("NVIDIA Graphics Device", "ffff", False),
@@ -80,8 +80,7 @@ def test_no_generation_is_guessed() -> None:
 @pytest.mark.parametrize(("release", "undecided"), [
     ("tensorflow==2.20.0", True), ("tensorflow==2.21.0", True), ("torch==2.15.0", False),
 ])
-def test_ptx_that_fails_on_the_cards_before_is_undecided_on_a_newer_one(
-        release: str, undecided: bool) -> None:
+def test_ptx_that_fails_on_cards_before_is_undecided_on_a_newer_one(release: str, undecided: bool) -> None:
     """A warning of a slow start promised that it would run; on 10.x and 12.x it does not."""
     report = judged(cc="13.0", driver="580.95.05", cuda__ceiling="14.0", python="3.11.9", release=release)
     said = [one for one in report.undecided if one.rule == "GPD5020" and one.asked]

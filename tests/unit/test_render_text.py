@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -124,3 +125,14 @@ def test_at_the_greatest_depth_no_greater_one_is_promised() -> None:
     said = text.render(examine(ran, database, Policy()), width=200, colour=False)
     assert "not asked at this depth" not in said
     assert "not reached" in said
+
+
+def test_a_page_of_a_site_is_told_where_it_follows_from_another_one() -> None:
+    """Nobody knows it by the name of its cause; what others say of themselves is in their pages."""
+    first, *_ = report().findings
+    own = replace(first, rule="GPDX0001", cause="crane-is-idle", message="Crane 7 has no card: call the yard")
+    ours = replace(first, rule="GPD9990", cause="other", message="Not to be told here")
+    shown = text.render(replace(report(), findings=(replace(first, consequences=(own, ours)),)), width=200,
+                        colour=False)
+    assert "GPDX0001 crane-is-idle: Crane 7 has no card: call the yard" in shown
+    assert "Not to be told here" not in shown
