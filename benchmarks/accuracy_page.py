@@ -97,14 +97,14 @@ What to expect of a text that nobody here has seen, as measured on 2026-11-20 be
   48](decisions/0048-two-numbers-of-a-line-are-compared.md)). So one text in 35 was gained, not the 5 in 100
   that are left.
 
-- 279 more, two or three for each cause of the vocabulary, collected and labelled on 2026-11-27 from excerpts of
-  threads by four people who saw neither rules nor code: top-1 85.7 %, 2 false alarms, 14 misses, none certain and
-  wrong. Half, by a hash, was learnt from (133: 88.0 to 93.2 % first, 93.2 to 97.7 % among three). The other 146,
-  which nobody has looked at: 83.6 to 84.2 % first, 88.4 to 89.0 % among three, 2 false alarms and 10 misses
-  before and after. A reader who was given these by number, and no labels, named the cause first in 96.6 % and
-  among three in 99.3 %, with 2 false alarms. So what readers of single wordings and relations bring does not
-  carry over, and the labels are not what is missing
-  ([decision 57](decisions/0057-what-texts-of-a-cause-have-in-common-is-not-used-yet.md)).
+- 279 more, two or three for each cause of the vocabulary, collected and labelled on 2026-11-27 from
+  excerpts of threads by four people who saw neither rules nor code: top-1 85.7 %, 2 false alarms, 14
+  misses, none certain and wrong. Half, by a hash, was learnt from (133: 88.0 to 93.2 % first, 93.2 to 97.7
+  % among three). The other 146, which nobody has looked at: 83.6 to 84.2 % first, 88.4 to 89.0 % among
+  three, 2 false alarms and 10 misses before and after. A reader who was given these by number, and no
+  labels, named the cause first in 96.6 % and among three in 99.3 %, with 2 false alarms. So what readers of
+  single wordings and relations bring does not carry over, and the labels are not what is missing ([decision
+  57](decisions/0057-what-texts-of-a-cause-have-in-common-is-not-used-yet.md)).
 
 What these showed has been learnt from since, though of the last 120 only a little. So all figures below are
 of cases that the rules know: they say that nothing was lost, and no more. The next figure that counts needs

@@ -15,10 +15,7 @@ _MOST_SHOWN = 5
 
 def capability_of(text: str, tables: Tables) -> str:
     """Return the compute capability of a product; raise `AssumptionError` for none, or for several."""
-    table = tables.get("gpu_products")
-    known = {(str(row["name"]), str(row["compute_capability"])): {
-        _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
-        for row in (table.rows if table else ())}
+    known = _known(tables)
     wanted = _plain(text)
     found = sorted(product for product, forms in known.items()
                    if _joined(wanted) in map(_joined, forms))
@@ -33,6 +30,21 @@ def capability_of(text: str, tables: Tables) -> str:
     hint = f" (did you mean {' or '.join(near)}?)" if near else ""
     raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; its compute capability "
                           "will do as well: --assume cc=9.0")
+
+
+def names_of(text: str, tables: Tables) -> tuple[str, ...]:
+    """Return the products that are called so, by their whole names."""
+    wanted = _joined(_plain(text))
+    return tuple(sorted({name for (name, _), forms in _known(tables).items()
+                         if wanted in map(_joined, forms)}))
+
+
+def _known(tables: Tables) -> dict[tuple[str, str], set[str]]:
+    """Return the forms in which people write each product, by its name and compute capability."""
+    table = tables.get("gpu_products")
+    return {(str(row["name"]), str(row["compute_capability"])): {
+        _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
+        for row in (table.rows if table else ())}
 
 
 def _joined(name: str) -> str:

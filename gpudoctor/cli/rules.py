@@ -92,8 +92,9 @@ def page_text(rule: Rule) -> str:
 @app.command("table", cls=Command)
 def table(name: Annotated[str, typer.Argument(help="A table's name; without a match the names are listed.")],
           where: Annotated[list[str] | None, typer.Option(
-              metavar="COLUMN=VALUE", help="Only rows with this value, compared by the column's type, names "
-              "without case and spaces; may be given again. cc=7.0 asks for a card, also of device code.")] = None,
+              metavar="COLUMN=VALUE", help="Only rows with this value, compared by the column's type, "
+              "names without case and spaces; may be given again. cc=7.0 asks for a card, also of device "
+              "code.")] = None,
           format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
     """Print a reference table, or some of its rows.
 

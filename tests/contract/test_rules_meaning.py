@@ -81,7 +81,8 @@ BROKEN = {
     "a fact that is mistyped": (PAGE, _CONDITION, '{ fact = "cuda.init_cod", op = "exists" }',
                                 "there is no fact cuda.init_cod (did you mean cuda.init_code?)"),
     "a list asked of a number": (
-        PAGE, _CONDITION, '{ fact = "cuda.init_code", op = "contains", value = "0" }', "cuda.init_code contains: integer is no list"),
+        PAGE, _CONDITION, '{ fact = "cuda.init_code", op = "contains", value = "0" }',
+        "cuda.init_code contains: integer is no list"),
     "an order of texts": (PAGE, _CONDITION, '{ fact = "system.os", op = "below", value = "x" }',
                           "system.os below: text has no order"),
     "a word for a number": (PAGE, _CONDITION, '{ fact = "cuda.init_code", op = "equals", value = "none" }',
