@@ -26,14 +26,10 @@ def image(said: Recommendation, name: str) -> Candidate:
     return found
 
 
-def test_code_that_the_driver_must_compile_is_noted_of_an_image_too(database: RuleDatabase) -> None:
-    """The same release was offered for pip with a note, and as an image without one."""
+def test_code_of_which_nobody_knows_whether_it_runs_is_offered_in_no_form(database: RuleDatabase) -> None:
+    """The same release was kept from pip, and offered as an image: its PTX fails on some newer cards."""
     said = asked(host(database, "cc=13.0", "driver=580.95.05"), database, "tensorflow==2.17.0")
-    offers = [one for one in said.candidates if one.offered]
-    assert [one.image for one in offers] == [None, "tensorflow/tensorflow:2.17.0-gpu"]
-    for one in offers:
-        assert one.verdict is Fit.WITH_NOTES
-        assert ["GPD5040" in note for note in one.notes] == [True]
+    assert [one.image for one in said.candidates if one.offered] == []
     known = asked(host(database, "cc=8.9", "driver=580.95.05"), database, "tensorflow==2.17.0")
     assert image(known, "tensorflow/tensorflow:2.17.0-gpu").verdict is Fit.FITS
 
