@@ -214,15 +214,7 @@ def fits(kind: FactType, value: Value) -> bool:
         return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
     if not isinstance(value, str):
         return False
-    return kind not in ORDERED or _is_version(value)
-
-
-def _is_version(text: str) -> bool:
-    try:
-        versions.parse(text)
-    except versions.Incomparable:
-        return False
-    return True
+    return kind not in ORDERED or versions.is_version(value)
 
 
 def _lookup(right: Operand, scope: Scope, database: RuleDatabase) -> Generator[str, None, FactType | None]:

@@ -43,7 +43,7 @@ def need(count: int = 1, *, memory: str | None = None, capability: str | float |
     """Return the need; raise ValueError for what means nothing."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ValueError(f"count={count!r}: a number of GPUs, 1 or more")
-    if capability is not None and not _is_version(str(capability)):
+    if capability is not None and not versions.is_version(str(capability)):
         raise ValueError(f"capability={capability!r}: a compute capability, such as \"8.0\"")
     named = None if framework is None else _requirement(framework)
     if framework is not None and (named is None or named.subject not in requirements.FRAMEWORKS):
@@ -61,14 +61,6 @@ def _requirement(text: str) -> Requirement | None:
         return requirements.parse(text)
     except requirements.RequirementError:
         return None
-
-
-def _is_version(text: str) -> bool:
-    try:
-        versions.parse(text)
-    except versions.Incomparable:
-        return False
-    return True
 
 
 def unmet(wanted: Need, snapshot: Snapshot) -> str:

@@ -27,6 +27,15 @@ def parse(text: str) -> Version:
         raise Incomparable(f"{text[:60]!r} is not a version") from None
 
 
+def is_version(text: str) -> bool:
+    """Say whether `text` spells a version."""
+    try:
+        parse(text)
+    except Incomparable:
+        return False
+    return True
+
+
 @lru_cache(maxsize=512)
 def _specifiers(text: str) -> SpecifierSet:
     try:
