@@ -1,6 +1,6 @@
 """Two numbers of one line held against each other: free memory against all of it, a version against another.
 
-A size has a unit, a version has dots: `73.88MiB` is less than `8.00GiB`, and 10.1 is more than 9.2.
+A size has a unit, a version has dots: `73.88MiB` is less than `8.00 GiB`, and 10.1 is more than 9.2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gpudoctor.model import Comparison
 
 _UNITS = {"B": 1, "BYTES": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40,
           "KB": 10**3, "MB": 10**6, "GB": 10**9}
-_QUANTITY = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9}){0,4})([A-Za-z]{0,5})\Z")
+_QUANTITY = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9}){0,4}) ?([A-Za-z]{0,5})\Z")
 BELOW, ABOVE = "below", "above"
 OPERATORS = frozenset({BELOW, ABOVE})
 

@@ -20,13 +20,14 @@ LINE_LIMIT = 110
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table's head; its rows come and go."""
+    """A table's head; its rows come and go. One that `is_vocabulary` states no facts, and has no sources."""
 
     summary: str
     key: tuple[str, ...]
     columns: Mapping[str, str]
     generated_by: str = "tools/update_tables.py"
     origin: str = "the published wheels"
+    is_vocabulary: bool = False
 
 
 def render_table(table: Table, rows: Sequence[Row]) -> str:
@@ -37,6 +38,7 @@ def render_table(table: Table, rows: Sequence[Row]) -> str:
         "[table]",
         f"summary = {_text(table.summary)}",
         f"key = {_inline(list(table.key))}",
+        *(["vocabulary = true"] if table.is_vocabulary else []),
         f"generated_by = {_text(table.generated_by)}",
         "",
         "[columns]",

@@ -17,11 +17,13 @@ from gpudoctor.explanation.undecided import NO_FAULT, UNKNOWN_MESSAGE, unexplain
 from gpudoctor.explanation.wording import PEOPLE
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Ask, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern, Undecided,
-    Verdict,
+    Ask, Certainty, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern,
+    Undecided, Verdict,
 )
 
 __all__ = ["Quoted", "Reading", "Said", "Told", "explain", "report"]
+
+ENOUGH = 3  # likely faults; who has so many needs no guess beside them
 
 
 @frozen
@@ -37,6 +39,14 @@ class Told:
     contradictions: tuple[Evidence, ...] = ()
 
     @property
+    def is_settled(self) -> bool:
+        """Return whether nothing more need be asked: a certain fault, several likely ones, or no fault."""
+        faults = [finding for finding in self.findings if finding.severity is not Severity.BENIGN]
+        if not faults:
+            return not self.is_unexplained or bool(self.findings)
+        return faults[0].certainty is Certainty.CERTAIN or len(faults) >= ENOUGH
+
+    @property
     def is_unexplained(self) -> bool:
         """Return whether the text leaves open what its fault is."""
         return any(question.cause in (UNKNOWN_MESSAGE, NO_FAULT) for question in self.undecided)
@@ -46,19 +56,36 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     """Return what the texts show, held against a machine where one was looked at.
 
     Where known wordings explain no fault and leave a question open, or only people speak and no program,
-    lines in other wordings are read. The database needs the rules that only a text shows (extent "told").
+    lines in other wordings are read; where that settles nothing, the words of the text count. The database
+    needs the rules that only a text shows (extent "told").
     """
     reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
     told = _told(reading, database, machine)
-    if not (told.is_unexplained or _is_complaint(reading, database)):
+    is_understood = bool(told.findings)
+    if told.is_unexplained or _is_complaint(reading, database):
+        reading, told = _otherwise(reading, told, database, machine)
+    if is_understood and told.is_settled:
         return told
+    from gpudoctor.explanation import plain_words  # as of these
+
+    guessed = plain_words.guessed(reading, database, beside=is_understood)
+    if not guessed.said:
+        return told
+    return _told(replace(reading, said=(*reading.said, *guessed.said)),
+                 replace(database, symptoms=(*database.symptoms, *guessed.symptoms)), machine)
+
+
+def _otherwise(reading: Reading, told: Told, database: RuleDatabase, machine: Report | None
+               ) -> tuple[Reading, Told]:
+    """Return the reading with what lines in other wordings say, and what is told then, where it is more."""
     from gpudoctor.explanation.unfamiliar import said_otherwise  # most texts need none of it
 
     said = said_otherwise(reading, database)
     if not said:
-        return told
-    again = _told(replace(reading, said=(*reading.said, *said)), database, machine)
-    return told if again.is_unexplained else again
+        return reading, told
+    more = replace(reading, said=(*reading.said, *said))
+    again = _told(more, database, machine)
+    return (reading, told) if again.is_unexplained else (more, again)
 
 
 def _is_complaint(reading: Reading, database: RuleDatabase) -> bool:

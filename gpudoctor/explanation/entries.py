@@ -9,6 +9,8 @@ from gpudoctor.explanation.reading import Quoted
 
 # A label and its value alone in a line, as nvidia-smi -q, its XML, lscpu and collect_env print them.
 _ENTRY = re.compile(r"<?(?P<label>[A-Za-z][\w ()/.,-]{0,60}?) ?[:=>] ?(?P<value>[^:=<>]{1,60})(?:</\w+>)?")
+# Of entries, in nvidia-smi -q and its XML.
+_HEADING = re.compile(r" {4,}[A-Z]\w*(?: [A-Z]\w*){0,4}|\s*</?\w+>")
 _NOTHING = frozenset({
     "0", "no", "n/a", "none", "not active", "not affected", "disabled", "passed", "pass",
     "requested functionality has been deprecated",
@@ -30,3 +32,8 @@ def speaks_of_none(line: str) -> bool:
         return True
     entry = _ENTRY.fullmatch(said)
     return entry is not None and entry["value"].strip().lower() in _NOTHING
+
+
+def is_heading(line: str) -> bool:
+    """Say whether a line only names what the entries below it are of: nobody says anything in it."""
+    return _HEADING.fullmatch(line.rstrip()) is not None

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor import symptoms as patterns
+from gpudoctor.explanation import entries
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.model import SymptomPattern
 from gpudoctor.symptoms import Hit
@@ -62,7 +63,8 @@ def retold(
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if 0 < len(line) <= _LONGEST]
     if len(numbered) > _FIRST + _LAST:
         numbered = numbered[:_FIRST] + numbered[-_LAST:]
-    found = [*patterns.read([plain(line) for _, line in numbered], _spoken(symptoms))]
+    found = [*patterns.read(["" if entries.is_heading(line) else plain(line) for _, line in numbered],
+                            _spoken(symptoms))]
     if not of_people_alone:
         own = {hit.line for hit in patterns.read([line for _, line in numbered], symptoms)}
         folded_lines = [folded(line) for _, line in numbered]

@@ -88,6 +88,10 @@ class Speech:
         """Say whether a line names what only computing on GPUs has."""
         return any(thing.name == _OF_GPUS for thing in self._things.named(words))
 
+    def speaks_of_trouble(self, words: Sequence[str]) -> bool:
+        """Say whether a line names any trouble, whatever with."""
+        return next(self._troubles.named(words), None) is not None
+
     def _by_number(self, words: Sequence[str], things: Sequence[Named]) -> Meaning | None:
         interfaces = [name for name in self._errors if any(thing.name == name for thing in things)]
         for index, word in enumerate(words[:-1]):

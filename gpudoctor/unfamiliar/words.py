@@ -25,6 +25,11 @@ _ABLE = frozenset({"can", "could", "able", "couldn"})
 _FAILED = frozenset("fail fails failed failing failure failures unsuccessful".split())
 _TROUBLE_WITH = frozenset("error errors problem problems trouble".split())
 _IN_USE = re.compile(r"\bin use\b", re.IGNORECASE)  # both words by themselves say nothing
+# "0 GPUs" says that there are none; a part of 3.6.0, the index of "GPU 0" and what a tag holds do not.
+_NONE = re.compile(
+    r"(?<![\w.,:/#>-])(?<!gpu )(?<!cuda )(?<!device )(?<!card )(?<!rank )(?<!node )(?<!id )0"
+    r"(?![\w:]|[.,/]\w)",
+    re.IGNORECASE)
 _MOODS = frozenset({"not", "cannot", "failed"})
 _SHORTEST_PLURAL = 4
 _SHORTEST_VERB = 4
@@ -34,7 +39,7 @@ _DROPS_ITS_E = ("creat", "locat", "allocat", "resolv", "writ", "initializ", "ini
 
 def words_of(line: str) -> list[str]:
     """Return the words of a line in small letters, without those that say nothing."""
-    said = _IN_USE.sub("occupied", _CONTRACTED.sub("n not", line[:LONGEST]))
+    said = _NONE.sub("zero", _IN_USE.sub("occupied", _CONTRACTED.sub("n not", line[:LONGEST])))
     pieces = [piece for piece in (found.lower() for found in _PIECES.findall(said)[:MOST_WORDS])
               if piece not in _LEFT_OUT]
     found: list[str] = []

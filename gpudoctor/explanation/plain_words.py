@@ -1,0 +1,88 @@
+"""What the words of a text are reported in: the last reading, of texts in which nothing known was found.
+
+A guess becomes a message of its own, which suspects one cause; it is weighed and told as the others are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudoctor.explanation import entries
+from gpudoctor.explanation.reading import Quoted, Reading, Said
+from gpudoctor.explanation.wording import PEOPLE
+from gpudoctor.frozen import frozen
+from gpudoctor.model import RuleDatabase, Severity, Suspect, SymptomPattern
+from gpudoctor.unfamiliar.reports import Guess, Reports, telling
+from gpudoctor.unfamiliar.spoken import Speech
+from gpudoctor.unfamiliar.words import words_of
+
+TABLE = "cause_words"
+_MOST_LINES = 40  # of a longer text only those that speak of an error are read: words of many say nothing
+# Of a hundred texts: words never make a cause certain, and beside lines that are understood they say little.
+_MOST_WEIGHT, _WEIGHT_BESIDE = 90, 20
+_LEAST_SHARE = 0.3  # of the likeliest cause; below it the words speak for nothing
+_MOST_GUESSES = 5
+# Words that sentences are held together by.
+_OF_SENTENCES = frozenset(
+    "my i i'm me we they it but why how when after then what can with without same again still now no not "
+    "only does is are".split())
+_LEAST_OF_SENTENCES = 2
+
+
+@frozen
+class Guessed:
+    """Lines with the messages that their words are taken for; none of a text of no GPUs, or of no trouble."""
+
+    said: tuple[Said, ...] = ()
+    symptoms: tuple[SymptomPattern, ...] = ()
+
+
+def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guessed:
+    """Return the causes in whose reports the words of a text stand, if the likeliest one is a fault.
+
+    `beside` says that lines of the text were understood already.
+    """
+    if TABLE not in database.tables:
+        return Guessed()
+    lines = _read(reading)
+    speech = Speech(database.tables, database.symptoms)
+    words = [words_of(line.text) for line in lines]
+    if not any(map(speech.is_of_gpus, words)) or not (
+            reading.suspicious or any(map(speech.speaks_of_trouble, words)) or any(map(_is_told, lines))):
+        return Guessed()
+    faults = frozenset(rule.cause for rule in database.rules if rule.severity is not Severity.BENIGN)
+    guesses = Reports(database.tables[TABLE].rows).guesses(telling(line.text for line in lines))
+    if not guesses or guesses[0].cause not in faults or guesses[0].share < _LEAST_SHARE:
+        return Guessed()
+    told = [guess for guess in guesses[:_MOST_GUESSES] if guess.cause in faults]
+    most = _WEIGHT_BESIDE if beside else _MOST_WEIGHT
+    return Guessed(said=tuple(_said(guess, lines) for guess in told),
+                   symptoms=tuple(_symptom(guess, most) for guess in told))
+
+
+def _read(reading: Reading) -> Sequence[Quoted]:
+    lines = [line for line in reading.lines if not entries.speaks_of_none(line.text)]
+    return lines if len(lines) <= _MOST_LINES else reading.suspicious[:_MOST_LINES]
+
+
+def _is_told(line: Quoted) -> bool:
+    """Say whether a person tells something in a line: what programs list has few of such words."""
+    return len(_OF_SENTENCES.intersection(line.text.lower().split())) >= _LEAST_OF_SENTENCES
+
+
+def _name(guess: Guess) -> str:
+    return f"reports-of-{guess.cause}"
+
+
+def _said(guess: Guess, lines: Sequence[Quoted]) -> Said:
+    """Return the line with most of the telling words, and which they are."""
+    line = max(lines, key=lambda line: len(telling([line.text]).intersection(guess.words)))
+    return Said(id=_name(guess), captures={}, text=line.text, source=line.source,
+                because=f"{', '.join(map(repr, guess.words))} are words of such reports")
+
+
+def _symptom(guess: Guess, most: int) -> SymptomPattern:
+    return SymptomPattern(
+        id=_name(guess), program=PEOPLE, patterns=guess.words, meaning="", benign=False, versions=(),
+        examples=(), suspects=(Suspect(cause=guess.cause, weight=round(most * guess.share)),),
+        source=(), path="")
