@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gpudoctor import ruledb, texts
 from gpudoctor.explanation import Told, explain
+from gpudoctor.explanation.undecided import NO_FAULT
 from gpudoctor.model import Certainty, RuleDatabase, Severity
 from gpudoctor.unfamiliar.reports import Reports, telling
 from tools import cause_words
@@ -92,4 +93,4 @@ def test_the_table_is_what_the_written_texts_have() -> None:
 def test_every_cause_of_the_table_has_a_page_or_is_none() -> None:
     causes = {rule.cause for rule in database().rules}
     rows = [str(row["cause"]) for row in database().tables["cause_words"].rows]
-    assert set(rows) - causes == {cause_words.NO_FAULT}
+    assert set(rows) - causes == {NO_FAULT}

@@ -14,7 +14,7 @@ import pytest
 from gpudoctor import codec, share
 
 RECORDED = Path(__file__).parent / "recorded"
-H200 = "h200-580.159.04-2026-11-20-"
+H100, H200 = "h100-580.159.04-2026-11-27-", "h200-580.159.04-2026-11-20-"
 NO_TENSORFLOW = ["pip-nvidia-libs-not-found", "wheel-file-collision"]
 
 
@@ -44,8 +44,21 @@ def test_what_was_seen_on_an_h200(name: str, exit_code: int, causes: list[str]) 
     assert exit_code == 1 or found == causes, "nothing else is said of a machine without a fault"
 
 
-def test_the_stages_that_passed_there_are_in_the_report() -> None:
-    _, report = judged(f"{H200}healthy-torch-jax")
+@pytest.mark.parametrize(("name", "exit_code", "causes"), [
+    pytest.param("healthy-torch-jax", 0, [], id="every-stage-passed"),
+    pytest.param("nodes-of-root-torch-jax", 1, ["device-permission"], id="nobody-may-not-open-the-nodes"),
+    pytest.param("stub-in-front-torch-jax", 1, ["libcuda-stub-loaded"], id="the-toolkit's-stub-in-front"),
+    pytest.param("index-beyond-torch-jax", 1, ["cuda-visible-devices"], id="an-index-beyond-the-cards"),
+])
+def test_what_was_seen_on_an_h100(name: str, exit_code: int, causes: list[str]) -> None:
+    code, report = judged(H100 + name)
+    assert (code, [finding["cause"] for finding in report["findings"]]) == (exit_code, causes)
+    assert {finding["certainty"] for finding in report["findings"]} <= {"certain"}
+
+
+@pytest.mark.parametrize("card", [H100, H200])
+def test_the_stages_that_passed_there_are_in_the_report(card: str) -> None:
+    _, report = judged(f"{card}healthy-torch-jax")
     for framework in report["snapshot"]["frameworks"]:
         stages = {stage["stage"]: stage["outcome"] for stage in framework["framework.stages"]["value"]}
         assert stages == dict.fromkeys(("matmul", "convolution", "compiled", "reduced-precision"), "passed")
