@@ -111,8 +111,8 @@ driver.libcuda_off_path | paths | driver | | libcuda.so.1 files in usual places 
 driver.libnvidia_ml_files | records | driver | | libnvidia-ml.so.1 candidates, likewise
 driver.libnvidia_ml_file_version | driver_version | driver | | version in the bytes of the first of these
 driver.device_nodes | records | driver | informative | /dev/nvidia* nodes: path, mode, readable, writable
-driver.gpu_nodes | integer | driver | | number of /dev/nvidia0, nvidia1, ... nodes
-driver.uvm_node | flag | driver | | whether /dev/nvidia-uvm is there
+driver.gpu_nodes | integer | driver | | number of /dev/nvidia0, nvidia1, ... nodes with a number that the driver has
+driver.uvm_node | flag | driver | | whether /dev/nvidia-uvm is there, with a number that the driver has
 driver.denied_nodes | texts | driver | | device nodes this user may not open for reading and writing
 driver.proc_gpus | integer | driver | | cards under /proc/driver/nvidia/gpus
 driver.nvswitch | flag | driver | | whether the machine has NVSwitch bridges (HGX, DGX)

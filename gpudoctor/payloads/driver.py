@@ -17,6 +17,7 @@ KERNELS_LIMIT = 64
 MODULES_DEP_LIMIT_BYTES = 16 << 20
 PROCESSES_LIMIT = 65536
 NODES_LIMIT = 256
+DEVICES_LIMIT_BYTES = 65536
 FABRIC_MANAGER = "nv-fabricmanager"
 DAEMON_FOLDERS = "/usr/bin:/usr/sbin"
 
@@ -50,6 +51,7 @@ def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":
         "libcuda": _libraries("libcuda.so.1", cache, folders),
         "libnvidia_ml": _libraries("libnvidia-ml.so.1", cache, folders),
         "nodes": _nodes(),
+        "devices": files.read_text("/proc/devices", DEVICES_LIMIT_BYTES),
         "nvswitch_devices": switches,
         "pci": system.list_pci(),
         "fabric_manager": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.model import Absent, Fact, Known, Record, Unknown
@@ -17,6 +17,10 @@ PROC_GPUS = "/proc/driver/nvidia/gpus"
 _BANNER_VERSION = re.compile(r"^NVRM version:.*?\s(\d{3,5}\.\d+(?:\.\d+)*)\s", re.MULTILINE)
 _NVSWITCH_NODE = re.compile(r"/dev/nvidia-nvswitch\d+")
 _GPU_NODE = re.compile(r"/dev/nvidia\d+")
+_UVM_NODE = re.compile(r"/dev/nvidia-uvm")
+_MOST_STALE = 3
+# By these names /proc/devices lists what the nodes lead to.
+_OWNERS, _UVM_OWNERS = frozenset({"nvidia", "nvidiactl", "nvidia-frontend"}), frozenset({"nvidia-uvm"})
 _NEEDED_NODE = re.compile(r"/dev/(nvidia\d+|nvidiactl|nvidia-uvm|dxg)")
 
 
@@ -135,24 +139,52 @@ def _flag(node: Mapping[str, Any], key: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _is_device(entry: Mapping[str, Any]) -> bool:
-    return mapping(entry.get("node")).get("kind") == "character"
+def _is_of_driver(entry: Mapping[str, Any], data: Data, owners: frozenset[str]) -> bool:
+    """Say whether a node leads to the driver: it is a device, with a number that the driver has.
+
+    Numbers change when a module is loaded anew or the machine is started, and nodes that were made before (in
+    a container of LXC, say) then lead nowhere. Where the kernel lists none of the `owners`, nobody can tell.
+    """
+    node = mapping(entry.get("node"))
+    numbers = _numbers(data, owners)
+    return node.get("kind") == "character" and (not numbers or node.get("major") in (None, *numbers))
+
+
+def _numbers(data: Data, owners: frozenset[str]) -> frozenset[int]:
+    """Return the device numbers (majors) that the kernel lists for drivers of these names."""
+    listed = (line.split() for line in (text_at(data.get("devices"), "text") or "").splitlines())
+    return frozenset(int(words[0]) for words in listed
+                     if len(words) == 2 and words[0].isdecimal() and words[1] in owners)
 
 
 def _gpu_nodes(data: Data) -> Fact:
     nodes = _nodes(data)
     if not isinstance(nodes, list):
         return nodes
-    count = sum(bool(_GPU_NODE.fullmatch(str(entry["path"]))) and _is_device(entry) for entry in nodes)
-    return Known(value=count, source="/dev")
+    count = sum(bool(_GPU_NODE.fullmatch(str(entry["path"]))) and _is_of_driver(entry, data, _OWNERS)
+                for entry in nodes)
+    return Known(value=count, source=_source(nodes, _GPU_NODE, data, _OWNERS))
 
 
 def _uvm_node(data: Data) -> Fact:
     nodes = _nodes(data)
     if not isinstance(nodes, list):
         return nodes
-    present = any(entry["path"] == "/dev/nvidia-uvm" and _is_device(entry) for entry in nodes)
-    return Known(value=present, source="/dev")
+    present = any(_UVM_NODE.fullmatch(str(entry["path"])) and _is_of_driver(entry, data, _UVM_OWNERS)
+                  for entry in nodes)
+    return Known(value=present, source=_source(nodes, _UVM_NODE, data, _UVM_OWNERS))
+
+
+def _source(nodes: Sequence[Mapping[str, Any]], wanted: re.Pattern[str], data: Data, owners: frozenset[str]
+            ) -> str:
+    """Return where a count of nodes is from, with those that are there and lead nowhere."""
+    stale = [f"{entry['path']} has the number {mapping(entry.get('node')).get('major')}" for entry in nodes
+             if wanted.fullmatch(str(entry["path"])) and mapping(entry.get("node")).get("kind") == "character"
+             and not _is_of_driver(entry, data, owners)]
+    if not stale:
+        return "/dev"
+    own = ", ".join(map(str, sorted(_numbers(data, owners))))
+    return f"/dev and /proc/devices: {', '.join(stale[:_MOST_STALE])}, and the driver has {own}"
 
 
 def _denied_nodes(data: Data) -> Fact:

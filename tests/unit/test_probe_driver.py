@@ -121,6 +121,32 @@ def test_a_plain_file_in_the_place_of_a_node_is_no_node() -> None:
     assert (value(facts["driver.gpu_nodes"]), value(facts["driver.uvm_node"])) == (0, False)
 
 
+DEVICES = ("Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n238 nvidia-uvm\n241 nvidia-caps\n\n"
+           "Block devices:\n  7 loop\n")
+
+
+@pytest.mark.parametrize(("uvm", "card", "seen"), [
+    (238, 195, (1, True)), (511, 195, (1, False)), (238, 1, (0, True)), (None, None, (1, True)),
+])
+def test_a_node_with_a_number_of_no_driver_is_no_node(
+        uvm: int | None, card: int | None, seen: tuple[int, bool]) -> None:
+    """As one in an LXC container that was made before the machine was last started."""
+    nodes = [{"path": "/dev/nvidia0", "node": {**NODE, "major": card}},
+             {"path": "/dev/nvidia-uvm", "node": {**NODE, "major": uvm}}]
+    facts = read(nodes={"nodes": nodes}, devices={"text": DEVICES})
+    assert (value(facts["driver.gpu_nodes"]), value(facts["driver.uvm_node"])) == seen
+    uvm_fact = facts["driver.uvm_node"]
+    assert isinstance(uvm_fact, Known)
+    assert ("/dev/nvidia-uvm has the number 511, and the driver has 238" in uvm_fact.source) == (uvm == 511)
+
+
+@pytest.mark.parametrize("devices", [
+    {"missing": True}, {"error": "PermissionError: no"}, {"text": "Character devices:\n  1 mem\n"}])
+def test_where_the_kernel_lists_no_driver_a_node_counts(devices: dict[str, Any]) -> None:
+    nodes = [{"path": "/dev/nvidia-uvm", "node": {**NODE, "major": 1}}]
+    assert value(read(nodes={"nodes": nodes}, devices=devices)["driver.uvm_node"]) is True
+
+
 def test_a_library_of_another_machine_is_passed_over() -> None:
     """The loader skips a 32-bit library, so its version counts for nothing."""
     old = {**CUDA_FILE, "path": "/usr/lib/libcuda.so.1", "machine": "x86", "version": "470.256.02"}
