@@ -164,15 +164,15 @@ def _changes(snapshot: Snapshot, database: RuleDatabase, asked: Asked, judge: Ju
 
 
 def _serving(name: str, base: Ground) -> Iterator[Stack]:
-    """Yield the releases with code for every card here, whatever else they need, the newest first."""
+    """Yield the releases with working code for every card here, whatever else they need, the newest first."""
     here = capabilities(base)
     if here:
         yield from (stack for stack in stacks_of(name, base.platform, base.database.tables)
-                    if not stack.is_prerelease and stack.serves(here))
+                    if not stack.is_prerelease and stack.serves(here, base.database.tables))
 
 
 def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
-    """Yield of each framework the newest release with code for every card here."""
+    """Yield of each framework the newest release with working code for every card here."""
     for name in names:
         for newest in itertools.islice(_serving(name, base), 1):
             yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons,
@@ -180,7 +180,7 @@ def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
 
 
 def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:
-    """Yield each framework of which no release that is known has code for the cards here."""
+    """Yield each framework of which no release is known to have working code for the cards here."""
     for name in names if capabilities(base) else ():
         known = [stack for stack in stacks_of(name, base.platform, base.database.tables)
                  if stack.is_measured and not stack.is_prerelease]
@@ -193,10 +193,11 @@ def _would_be(known: Sequence[Stack], base: Ground) -> str:
     """Return where a release for the cards would be if there were one: beyond one end of what is known, or
     "nowhere", as each card has releases of its own, and no release has code for all.
     """
-    architectures = base.database.tables.get("architectures")
+    tables = base.database.tables
+    architectures = tables.get("architectures")
     listed = [str(row["compute_capability"]) for row in (architectures.rows if architectures else ())]
-    served = [card for card in listed if any(stack.serves((card,)) for stack in known)]
-    alone = [card for card in capabilities(base) if not any(stack.serves((card,)) for stack in known)]
+    served = [card for card in listed if any(stack.serves((card,), tables) for stack in known)]
+    alone = [card for card in capabilities(base) if not any(stack.serves((card,), tables) for stack in known)]
     if not alone:
         return "nowhere"
     oldest = min(map(parse_version, served), default=None)

@@ -40,7 +40,8 @@ class Changes:
                  is_set: bool) -> None:
         self._snapshot, self._database, self._base = snapshot, database, judge.base
         cards = capabilities(judge.base)  # no driver and no Python brings code for them
-        self._stacks = {name: [one for one in some if one.serves(cards)] for name, some in stacks.items()}
+        self._stacks = {name: [one for one in some if one.serves(cards, database.tables)]
+                        for name, some in stacks.items()}
         self._groups: list[Group] = [tuple(stacks)] if is_set else [(name,) for name in stacks]
         self._is_wsl = isinstance(judge.base.fact("system.wsl"), Known)  # there is never one inside
         self._judges: dict[Variant, Judge] = {Variant(): judge}
