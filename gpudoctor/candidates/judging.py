@@ -92,7 +92,11 @@ class Judge:
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
         key = tuple(stack.alike for stack in stacks)
-        judged, course = _judged(stacks, self.base, self.courses.get(key), worded=worded)
+        judged, course = _judged(stacks, self.base, self.courses.get(key), worded=worded,
+                                 pip=None if worded else self.pip)
+        if course is None:
+            self.refused[key] = True
+            return judged
         if len(stacks) > 1 and not judged.objections:
             found = self.pip.clash(stacks, judged.brought)
             if found is not None:
@@ -106,10 +110,10 @@ class Judge:
             return False
         if len(stacks) > 1 and self.pip.clash(stacks) is not None:
             return False
-        known = self.courses.get(tuple(stack.alike for stack in stacks))
-        if known is not None:
-            return known.fits
-        return not self._are_refused_again(stacks) and not self.of(stacks, worded=False).objections
+        key = tuple(stack.alike for stack in stacks)
+        if key in self.courses:
+            return self.courses[key].fits
+        return not self.refused.get(key) and not self._are_refused_again(stacks) and not self.of(stacks, worded=False).objections
 
     def _are_refused_again(self, stacks: Sequence[Stack]) -> bool:
         """Return whether rules that refused them nearby refuse them here too, and no fix would cure that."""
@@ -135,9 +139,13 @@ class Judge:
 # -- what the rules say --------------------------------------------------------------------------------------
 
 
-def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
-            worded: bool) -> tuple[Judged, Course]:
-    """Return the verdict and how it was reached; where that is known of one alike, it is followed."""
+def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *, worded: bool,
+            pip: together.Together | None = None) -> tuple[Judged, Course | None]:
+    """Return the verdict and how it was reached; where that is known of one alike, it is followed.
+
+    Where only the verdict matters, `pip` is asked after each fix. What it then refuses for good, it refuses
+    whatever other fixes follow: there the course ends, and is not told.
+    """
     breaks = tuple(dict.fromkeys(later_breaks(stacks, base)))
     pins, spoke, taken = [pin for pin, _ in breaks], set[str](), list[cures.Cure]()
     toolkit: toolkits.Toolkit | None = None
@@ -172,6 +180,9 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
         new = _new_words(before, snapshot.host.get(_PLANNED))
         pins += new
         brought[cure.framework] = (*brought.get(cure.framework, ()), *new)
+        clash = None if pip is None else pip.lasting_clash(stacks, brought)
+        if clash is not None:
+            return Judged(stacks=tuple(stacks), objections=(clash,)), None
     said = _against(found, subjects, base)
     judged = Judged(
         stacks=tuple(stacks), remedies=tuple((cure.finding, cure.remedy) for cure in taken), toolkit=toolkit,
