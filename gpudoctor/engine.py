@@ -190,7 +190,7 @@ def judge_block(block: Detect, subject: Subject, tables: Tables) -> Holding:
 
 
 def judge(rule: Rule, subject: Subject, tables: Tables, *, worded: bool = True) -> Finding | Undecided | None:
-    """Return a finding, an undecided verdict (both without words unless `worded`), or None when it is clear."""
+    """Return a finding or an undecided verdict, without words unless `worded`; None when it is clear."""
     verdicts = [(block, holding) for block in rule.detect
                 if (holding := judge_block(block, subject, tables)).truth is not Truth.FALSE]
     if not verdicts:
@@ -202,10 +202,9 @@ def judge(rule: Rule, subject: Subject, tables: Tables, *, worded: bool = True) 
             rule=rule.id, cause=rule.cause, certainty=best.certainty, severity=rule.severity,
             subject=subject.name, message=fill(rule.summary, subject) if worded else "",
             evidence=evidence_of(best, subject) if worded else ())
-    open_blocks = [holding for _, holding in verdicts]
-    asked = [h for h in open_blocks if all(unknown.asked for _, unknown in h.unknowns)]
+    asked = [one for one in verdicts if all(unknown.asked for _, unknown in one[1].unknowns)]
     reasons = {name: Evidence(fact=name, saw="unknown", source=unknown.reason)
-               for h in (asked or open_blocks) if worded for name, unknown in h.unknowns}
+               for _, holding in (asked or verdicts) if worded for name, unknown in holding.unknowns}
     return Undecided(rule=rule.id, cause=rule.cause, severity=rule.severity, subject=subject.name,
                      reasons=tuple(reasons.values()), asked=bool(asked))
 
@@ -223,8 +222,6 @@ def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables, *, worde
                     findings.append(finding)
                 case Undecided() as open_verdict:
                     undecided.append(open_verdict)
-                case None:
-                    pass
     return Judgement(findings=tuple(findings), undecided=tuple(undecided))
 
 
