@@ -103,6 +103,9 @@ class Holding:
     unknowns: tuple[tuple[str, Unknown], ...] = ()
 
 
+_TRUE, _FALSE = Holding(truth=Truth.TRUE), Holding(truth=Truth.FALSE)
+
+
 def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
     """Decide one condition for one subject."""
     left = subject.fact(condition.fact)
@@ -110,24 +113,24 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
         return _bounded(condition, left, subject, tables)
     if condition.op in ("exists", "missing"):
         there = isinstance(left, Known)
-        return Holding(truth=Truth.TRUE if there == (condition.op == "exists") else Truth.FALSE)
+        return _TRUE if there == (condition.op == "exists") else _FALSE
     if isinstance(left, Absent):
-        return Holding(truth=Truth.FALSE)
+        return _FALSE
     assert condition.right is not None
     right = resolve(condition.right, subject, tables)
     if isinstance(right, Absent):
-        return Holding(truth=Truth.FALSE)
+        return _FALSE
     kind = CATALOGUE[condition.fact].type
     if isinstance(right, Unknown):
         bound = right.at_least
         if bound is not None and condition.op in _ORDERS and _is_below(kind, left.value, bound):
-            return Holding(truth=Truth.TRUE if condition.op == "below" else Truth.FALSE)
+            return _TRUE if condition.op == "below" else _FALSE
         return Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
     try:
         true = _compare(condition, kind, left.value, right.value)
     except versions.Incomparable as error:
         return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, Unknown(reason=str(error))),))
-    return Holding(truth=Truth.TRUE if true else Truth.FALSE)
+    return _TRUE if true else _FALSE
 
 
 _ORDERS = ("below", "at_least")
@@ -138,7 +141,7 @@ def _bounded(condition: Condition, left: Unknown, subject: Subject, tables: Tabl
     if left.at_least is not None and condition.op in _ORDERS and condition.right is not None:
         right, kind = resolve(condition.right, subject, tables), CATALOGUE[condition.fact].type
         if isinstance(right, Known) and _is_below(kind, left.at_least, right.value) is False:
-            return Holding(truth=Truth.TRUE if condition.op == "at_least" else Truth.FALSE)
+            return _TRUE if condition.op == "at_least" else _FALSE
     return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, left),))
 
 
@@ -187,8 +190,11 @@ def judge_block(block: Detect, subject: Subject, tables: Tables) -> Holding:
 
 
 def judge(rule: Rule, subject: Subject, tables: Tables, *, worded: bool = True) -> Finding | Undecided | None:
-    """Return a finding (without words unless `worded`), an undecided verdict, or None when it is clear."""
-    verdicts = [(block, judge_block(block, subject, tables)) for block in rule.detect]
+    """Return a finding or an undecided verdict, without words unless `worded`; None when it is clear."""
+    verdicts = [(block, holding) for block in rule.detect
+                if (holding := judge_block(block, subject, tables)).truth is not Truth.FALSE]
+    if not verdicts:
+        return None
     matched = [block for block, holding in verdicts if holding.truth is Truth.TRUE]
     if matched:
         best = min(matched, key=lambda block: block.certainty is not Certainty.CERTAIN)
@@ -196,12 +202,9 @@ def judge(rule: Rule, subject: Subject, tables: Tables, *, worded: bool = True) 
             rule=rule.id, cause=rule.cause, certainty=best.certainty, severity=rule.severity,
             subject=subject.name, message=fill(rule.summary, subject) if worded else "",
             evidence=evidence_of(best, subject) if worded else ())
-    open_blocks = [holding for _, holding in verdicts if holding.truth is Truth.UNKNOWN]
-    if not open_blocks:
-        return None
-    asked = [h for h in open_blocks if all(unknown.asked for _, unknown in h.unknowns)]
+    asked = [one for one in verdicts if all(unknown.asked for _, unknown in one[1].unknowns)]
     reasons = {name: Evidence(fact=name, saw="unknown", source=unknown.reason)
-               for h in (asked or open_blocks) for name, unknown in h.unknowns}
+               for _, holding in (asked or verdicts) if worded for name, unknown in holding.unknowns}
     return Undecided(rule=rule.id, cause=rule.cause, severity=rule.severity, subject=subject.name,
                      reasons=tuple(reasons.values()), asked=bool(asked))
 
@@ -219,8 +222,6 @@ def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables, *, worde
                     findings.append(finding)
                 case Undecided() as open_verdict:
                     undecided.append(open_verdict)
-                case None:
-                    pass
     return Judgement(findings=tuple(findings), undecided=tuple(undecided))
 
 

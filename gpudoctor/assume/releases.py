@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -82,12 +83,18 @@ def _jax_row(major: str, version: str, platform: str, tables: Tables) -> Row | N
     return {**pjrt, **own}
 
 
+@functools.cache
+def _names() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the facts of a framework that are no derived ones, and those that only running it shows."""
+    of_framework = [spec for spec in CATALOGUE.values() if spec.scope is Scope.FRAMEWORK]
+    return (tuple(spec.name for spec in of_framework if not spec.derived),
+            tuple(spec.name for spec in of_framework if spec.probe in RUNNING_PROBES))
+
+
 def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict[str, Fact]:
-    facts: dict[str, Fact] = {spec.name: Absent(source=source) for spec in CATALOGUE.values()
-                              if spec.scope is Scope.FRAMEWORK and not spec.derived}
+    seen, run = _names()
     not_run = Unknown(reason="a release that is assumed cannot be run", asked=False)
-    facts.update((spec.name, not_run) for spec in CATALOGUE.values()
-                 if spec.scope is Scope.FRAMEWORK and spec.probe in RUNNING_PROBES)
+    facts: dict[str, Fact] = {**dict.fromkeys(seen, Absent(source=source)), **dict.fromkeys(run, not_run)}
     if "index" in row:  # what is known of such a build is what its row says: no wheel was read
         facts["framework.code"] = Known(value=row["code"], source=str(row["source"]))
         facts["framework.tags"] = Known(value=(_manylinux(row),), source=str(row["source"]))

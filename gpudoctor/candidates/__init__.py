@@ -9,7 +9,7 @@ from gpudoctor import __version__
 from gpudoctor.candidates import elsewhere, told
 from gpudoctor.candidates.changes import KINDS, Changes
 from gpudoctor.candidates.ground import Ground, capabilities, ground_of
-from gpudoctor.candidates.images import images_of
+from gpudoctor.candidates.images import Images, images_of
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.sets import judged_sets, smallest_conflict
 from gpudoctor.candidates.wishes import Wish, WishError, parse
@@ -30,7 +30,7 @@ class Asked:
     """What is asked for; `why` are releases whose chain of reasons is wanted.
 
     `python` is the version to install for; `only_python` the one that an image has to have as well, None
-    where it may bring another.
+    where it may bring another. `images` is what the names of images begin with, None where none will do.
     """
 
     frameworks: tuple[str, ...] = ()
@@ -38,6 +38,7 @@ class Asked:
     python: str | None = None
     only_python: str | None = None
     image: bool = False
+    images: str | None = ""
     pre: bool = False
     may_change: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
@@ -85,18 +86,19 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     listed += [told.without_build(wish, judge.base) for wish in wanted
                if not alone[wish.framework] and not asked.image]
     whys = _asked_why(asked, database) if asked.image else ()
-    listed += [image for wish in wanted if not is_set
-               for image in images_of(wish, judge.base, asked.only_python, whys)]
+    images = {} if is_set else _images(wanted, asked)
+    listed += [image for some in images.values() for image in images_of(some, judge.base, whys)]
     offered = any(one.offered for one in listed)
     explained = [] if asked.image else [judge.of((stack,)) for stack in _reasons(asked, judge)]
+    is_of_reasons = bool(explained) and not asked.may_change
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         exit_code=EXIT_SOMETHING if offered else EXIT_NOTHING, assumptions=asked.assumptions,
         wishes=tuple(wish.text for wish in wishes), ground=_in_words(judge.base),
         candidates=tuple(sorted(_with_reasons(listed, explained, judge), key=lambda one: not one.offered)),
-        changes=_changes(snapshot, database, asked, judge, alone if not explained or asked.may_change else
-                         _refused(explained), is_set=is_set, is_lost=not offered),
+        changes=_changes(snapshot, database, asked, judge, _refused(explained) if is_of_reasons else alone,
+                         {} if is_of_reasons else images, is_set=is_set, is_lost=not offered),
         conflict=() if offered or not wishes or asked.image else _conflict(wishes, fitting, alone, judge),
         last=tuple(_last(helpless, judge.base)) if judge.base.takes_server_wheels else (),
         unserved=tuple(_unserved(helpless, judge.base)),
@@ -109,6 +111,14 @@ def _listed(wish: Wish, base: Ground, asked: Asked) -> list[Stack]:
     return [stack for stack in stacks_of(wish.framework, base.platform, base.database.tables)
             if wish.admits(stack) and (asked.pre or not stack.is_prerelease)
             and (stack.is_told or wish.is_exact)]
+
+
+def _images(wanted: Iterable[Wish], asked: Asked) -> dict[str, Images]:
+    """Return by framework which images would do."""
+    if asked.images is None:
+        return {}
+    return {wish.framework: Images(wish=wish, begins=asked.images, python=asked.only_python)
+            for wish in wanted}
 
 
 def _reasons(asked: Asked, judge: Judge) -> list[Stack]:
@@ -154,25 +164,26 @@ def _conflict(wishes: Sequence[Wish], fitting: Mapping[str, Sequence[Stack]],
 
 
 def _changes(snapshot: Snapshot, database: RuleDatabase, asked: Asked, judge: Judge,
-             alone: Mapping[str, Sequence[Judged]], *, is_set: bool, is_lost: bool) -> tuple[Change, ...]:
+             alone: Mapping[str, Sequence[Judged]], images: Mapping[str, Images], *, is_set: bool,
+             is_lost: bool) -> tuple[Change, ...]:
     """Return what changes would buy: those that were asked about; any, where there is no other way."""
     kinds = asked.may_change or (KINDS if is_lost or asked.why else ())
-    if not kinds or not alone or asked.image:
+    stacks = {name: [] if asked.image else [one.stacks[0] for one in some] for name, some in alone.items()}
+    if not kinds or not stacks:
         return ()
-    stacks = {name: [one.stacks[0] for one in some] for name, some in alone.items()}
-    return tuple(Changes(snapshot, database, judge, stacks, is_set=is_set).worth(kinds))
+    return tuple(Changes(snapshot, database, judge, stacks, images, is_set=is_set).worth(kinds))
 
 
 def _serving(name: str, base: Ground) -> Iterator[Stack]:
-    """Yield the releases with code for every card here, whatever else they need, the newest first."""
+    """Yield the releases with working code for every card here, whatever else they need, the newest first."""
     here = capabilities(base)
     if here:
         yield from (stack for stack in stacks_of(name, base.platform, base.database.tables)
-                    if not stack.is_prerelease and stack.serves(here))
+                    if not stack.is_prerelease and stack.serves(here, base.database.tables))
 
 
 def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
-    """Yield of each framework the newest release with code for every card here."""
+    """Yield of each framework the newest release with working code for every card here."""
     for name in names:
         for newest in itertools.islice(_serving(name, base), 1):
             yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons,
@@ -180,7 +191,7 @@ def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
 
 
 def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:
-    """Yield each framework of which no release that is known has code for the cards here."""
+    """Yield each framework of which no release is known to have working code for the cards here."""
     for name in names if capabilities(base) else ():
         known = [stack for stack in stacks_of(name, base.platform, base.database.tables)
                  if stack.is_measured and not stack.is_prerelease]
@@ -193,10 +204,11 @@ def _would_be(known: Sequence[Stack], base: Ground) -> str:
     """Return where a release for the cards would be if there were one: beyond one end of what is known, or
     "nowhere", as each card has releases of its own, and no release has code for all.
     """
-    architectures = base.database.tables.get("architectures")
+    tables = base.database.tables
+    architectures = tables.get("architectures")
     listed = [str(row["compute_capability"]) for row in (architectures.rows if architectures else ())]
-    served = [card for card in listed if any(stack.serves((card,)) for stack in known)]
-    alone = [card for card in capabilities(base) if not any(stack.serves((card,)) for stack in known)]
+    served = [card for card in listed if any(stack.serves((card,), tables) for stack in known)]
+    alone = [card for card in capabilities(base) if not any(stack.serves((card,), tables) for stack in known)]
     if not alone:
         return "nowhere"
     oldest = min(map(parse_version, served), default=None)

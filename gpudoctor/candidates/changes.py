@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.candidates.ground import can_be_made, capabilities, ground_of, with_facts
+from gpudoctor.candidates.images import Images, Newness, newest_that_fits, pythons_of
 from gpudoctor.candidates.judging import Judge
 from gpudoctor.candidates.sets import chosen_sets
 from gpudoctor.candidates.wishes import Wish
@@ -22,7 +24,7 @@ _MOST_PYTHONS = 4  # that are tried together with each driver, or for a set
 
 Stacks = Mapping[str, Sequence[Stack]]
 Group = tuple[str, ...]  # frameworks that must live in one environment; mostly one
-Reached = dict[Group, tuple[Stack, ...]]
+_IMAGE, _RELEASES = 0, 1  # whatever pip can install comes before any image
 
 
 @frozen
@@ -33,14 +35,28 @@ class Variant:
     python: str | None = None
 
 
+@frozen
+class Best:
+    """The newest of a group that fits, in words; nothing is older than all."""
+
+    newness: Newness = ()
+    words: str = ""
+
+
+Reached = dict[Group, Best]
+_NOTHING = Best()
+
+
 class Changes:
     """Tries changes from the nearest on; what a nearer one made possible is no gain of a farther one."""
 
-    def __init__(self, snapshot: Snapshot, database: RuleDatabase, judge: Judge, stacks: Stacks, *,
-                 is_set: bool) -> None:
+    def __init__(self, snapshot: Snapshot, database: RuleDatabase, judge: Judge, stacks: Stacks,
+                 images: Mapping[str, Images], *, is_set: bool) -> None:
         self._snapshot, self._database, self._base = snapshot, database, judge.base
         cards = capabilities(judge.base)  # no driver and no Python brings code for them
-        self._stacks = {name: [one for one in some if one.serves(cards)] for name, some in stacks.items()}
+        self._stacks = {name: [one for one in some if one.serves(cards, database.tables)]
+                        for name, some in stacks.items()}
+        self._images = images
         self._groups: list[Group] = [tuple(stacks)] if is_set else [(name,) for name in stacks]
         self._is_wsl = isinstance(judge.base.fact("system.wsl"), Known)  # there is never one inside
         self._judges: dict[Variant, Judge] = {Variant(): judge}
@@ -50,14 +66,14 @@ class Changes:
         drivers = [Variant(driver=driver) for driver in self._drivers()] if DRIVER in kinds else []
         pythons = [Variant(python=python) for python in self._pythons()] if PYTHON in kinds else []
         now: Reached = {group: best for group in self._groups
-                        if (best := self._newest(Variant(), group, ()))}
+                        if (best := self._newest(Variant(), group, ())) is not None}
         singly, changes = dict(now), list[Change]()
         for variants in (drivers, pythons):
             reached = dict(now)
             for variant in variants:
                 changes += self._gain(variant, reached)
-            singly.update({group: max(stacks, singly.get(group, ()), key=_newness)
-                           for group, stacks in reached.items()})
+            singly.update({group: max(best, singly.get(group, _NOTHING), key=lambda one: one.newness)
+                           for group, best in reached.items()})
         for one, other in itertools.product(drivers, pythons[:_MOST_PYTHONS]):
             changes += self._gain(Variant(driver=one.driver, python=other.python), singly)
         return changes
@@ -66,33 +82,48 @@ class Changes:
         """Return the change if it makes a newer release possible than what was reached, which it adds to."""
         gains = []
         for group in self._groups:
-            better = self._newest(variant, group, reached.get(group, ()))
-            if better:
+            better = self._newest(variant, group, reached.get(group, _NOTHING).newness)
+            if better is not None:
                 reached[group] = better
-                gains.append(" with ".join(f"{stack.framework} {stack.version}" for stack in better))
+                gains.append(better.words)
         return [Change(change=self._words(variant), gains=tuple(gains))] if gains else []
 
-    def _newest(self, variant: Variant, group: Group, above: tuple[Stack, ...]) -> tuple[Stack, ...]:
-        """Return the newest of a group that fits a variant and is newer than `above`; nothing, if none is."""
-        judge = self._judge(variant)
+    def _newest(self, variant: Variant, group: Group, above: Newness) -> Best | None:
+        """Return the newest of a group that fits a variant and is newer than `above`; None, if none is."""
+        stacks = self._newest_releases(self._judge(variant), group, above)
+        if stacks:
+            return Best(newness=_newness(stacks),
+                        words=" with ".join(f"{stack.framework} {stack.version}" for stack in stacks))
+        return self._newest_image(variant, group[0], above)
+
+    def _newest_image(self, variant: Variant, framework: str, above: Newness) -> Best | None:
+        """Return the newest image; it has a Python of its own, so that another one here changes nothing."""
+        images = self._images.get(framework)
+        if images is None or above[:1] == (_RELEASES,) or (variant.python and images.python is None):
+            return None
+        found = newest_that_fits(replace(images, python=variant.python or images.python),
+                                 self._judge(replace(variant, python=None)).base, above[1:])
+        return None if found is None else Best(newness=(_IMAGE, *found[1]), words=f"the image {found[0]}")
+
+    def _newest_releases(self, judge: Judge, group: Group, above: Newness) -> tuple[Stack, ...]:
         if len(group) == 1:
             return next(self._fitting(judge, group[0], above), ())
         newest = tuple(one for name in group for one, in itertools.islice(self._fitting(judge, name, ()), 1))
-        if len(newest) < len(group) or not _newness(newest) > _newness(above):
+        if len(newest) < len(group) or not _newness(newest) > above:
             return ()
         if judge.fits(*newest):  # mostly so; then no other need be looked at
             return newest
         firsts = itertools.takewhile(  # with an older one no set can be newer than `above`
-            lambda one: _newness((*one, *newest[1:])) > _newness(above), self._fitting(judge, group[0], ()))
+            lambda one: _newness((*one, *newest[1:])) > above, self._fitting(judge, group[0], ()))
         fitting = {group[0]: [one for one, in firsts],
                    **{name: [one for one, in self._fitting(judge, name, ())] for name in group[1:]}}
         sets = chosen_sets([Wish(framework=name) for name in group], fitting, judge)
         best = next((stacks for stacks, fits in sets if fits), ())
-        return best if _newness(best) > _newness(above) else ()
+        return best if best and _newness(best) > above else ()
 
-    def _fitting(self, judge: Judge, name: str, above: tuple[Stack, ...]) -> Iterator[tuple[Stack]]:
+    def _fitting(self, judge: Judge, name: str, above: Newness) -> Iterator[tuple[Stack]]:
         for stack in self._stacks[name]:
-            if above and versions.parse(stack.version) <= versions.parse(above[0].version):
+            if not _newness((stack,)) > above:
                 return
             if judge.fits(stack):
                 yield (stack,)
@@ -140,6 +171,8 @@ class Changes:
         """Return the Pythons that some release has wheels for, the nearest first, of two the newer."""
         here = versions.parse(self._base.place.python)
         listed = {python for stacks in self._stacks.values() for stack in stacks for python in stack.pythons}
+        listed |= {python for images in self._images.values() if images.python is not None
+                   for python in pythons_of(images, self._database.tables)}
         others = [version for version in map(versions.parse, filter(can_be_made, listed)) if version != here]
         ordered = sorted(others, key=lambda other: (other.major != here.major, abs(other.minor - here.minor),
                                                     -other.minor))
@@ -147,5 +180,5 @@ class Changes:
         return [str(version) for version in ordered][:_MOST_PYTHONS if is_set else None]
 
 
-def _newness(stacks: tuple[Stack, ...]) -> tuple[object, ...]:
-    return tuple(versions.parse(stack.version) for stack in stacks)
+def _newness(stacks: tuple[Stack, ...]) -> Newness:
+    return _RELEASES, *(versions.parse(stack.version) for stack in stacks)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gpudoctor import remedy
 from gpudoctor.engine import Subject, Subjects, Truth, holds
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Fact, Finding, Judgement, Known, Remedy, Rule, RuleDatabase, Snapshot
+from gpudoctor.model import Fact, Finding, Judgement, Known, Remedy, Rule, RuleDatabase, Severity, Snapshot
 
 _KINDS = ("environment", "pip")
 
@@ -23,18 +23,42 @@ class Cure:
     framework: str
 
 
+def curable(database: RuleDatabase) -> tuple[Rule, ...]:
+    """Return the rules of errors with a fix that a candidate may be given, in their order."""
+    return tuple(rule for rule in database.rules if rule.severity is Severity.ERROR
+                 and any(fix.risk == "safe" and fix.kind in _KINDS for fix in rule.fix))
+
+
 def proven(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
-            database: RuleDatabase) -> Cure | None:
+           database: RuleDatabase) -> Cure | None:
     """Return the first safe fix that is proven by every rule, for the first error that has one."""
+    return next((cure for cure in _possible(errors, subjects, database)
+                 if is_proven(cure, found, subjects, snapshot, database)), None)
+
+
+def first(errors: Sequence[Finding], subjects: Subjects, database: RuleDatabase) -> Cure | None:
+    """Return the safe fix that is tried first, whether it is proven or not."""
+    return next(_possible(errors, subjects, database), None)
+
+
+def is_proven(cure: Cure, found: Judgement, subjects: Subjects, snapshot: Snapshot,
+              database: RuleDatabase) -> bool:
+    """Return whether a fix clears its error and, by every rule, causes none that was not `found` before."""
+    rule, subject = _where(cure.finding, subjects, database)
+    fix = rule.fix[cure.place]
+    return remedy.prove(fix, subject, cure.finding, found, snapshot, database) is not None
+
+
+def _possible(errors: Sequence[Finding], subjects: Subjects, database: RuleDatabase) -> Iterator[Cure]:
+    """Yield the safe fixes whose conditions hold, in the order in which they are tried."""
     for finding in errors:
         rule, subject = _where(finding, subjects, database)
         for place, fix in enumerate(rule.fix):
-            if fix.risk != "safe" or fix.kind not in _KINDS or not all(
+            if fix.risk == "safe" and fix.kind in _KINDS and all(
                     holds(condition, subject, database.tables).truth is Truth.TRUE for condition in fix.when):
-                continue
-            if remedy.prove(fix, subject, finding, found, snapshot, database) is not None:
-                return _cure(finding, place, subjects, database)
-    return None
+                cure = _cure(finding, place, subjects, database)
+                if cure is not None:
+                    yield cure
 
 
 def known(errors: Sequence[Finding], fixes: Sequence[tuple[str, int]], subjects: Subjects,

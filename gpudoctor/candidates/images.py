@@ -15,8 +15,11 @@ from gpudoctor.candidates.judging import Judged, faults, judged_over
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.stacks import Row, Stack, stacks_of
 from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
 from gpudoctor.image_notes import noted
 from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Tables, Unknown
+
+Newness = tuple[object, ...]  # of two, the greater comes first
 
 _SOURCE = "an image"
 _PLATFORM = "linux_x86_64"  # of which the table of images speaks
@@ -31,32 +34,55 @@ _HELD = {"framework": "release", "python": "Python", "cuda": "CUDA", "cudnn": "c
 _OWN_BUILD = "nvcr.io/"  # NVIDIA's builds of a framework are not those of the tables
 
 
-def images_of(wish: Wish, base: Ground, python: str | None = None,
-              whys: Sequence[Wish] = ()) -> list[Candidate]:
-    """Return the images for a wish, and for one Python if that is named; the newest release first.
+@frozen
+class Images:
+    """Which images would do: for a wish, with names that begin so, and with one Python if that is named."""
+
+    wish: Wish
+    begins: str = ""
+    python: str | None = None
+
+    def rows(self, tables: Tables) -> list[Row]:
+        """Return what is known of each, the newest release first."""
+        table = tables.get("container_images")
+        listed = [row for row in (table.rows if table else ()) if _framework(row) == self.wish.framework
+                  and _name(row).startswith(self.begins) and _admits(self.wish, row)]
+        return sorted((noted(str(row["image"]), str(row["tag"]), tables) for row in listed),
+                      key=_newness, reverse=True)
+
+
+def images_of(images: Images, base: Ground, whys: Sequence[Wish] = ()) -> list[Candidate]:
+    """Return the images that would do, the newest release first, whether they fit or not.
 
     Those of `whys` come with the chain of reasons: all that are named exactly, else the newest, and the
     newest that is offered.
     """
-    tables = base.database.tables
-    rows = sorted((noted(str(row["image"]), str(row["tag"]), tables) for row in _rows(wish, tables)),
-                  key=_newness, reverse=True)
-    found = [_told(row, wish.framework, base, python) for row in rows]
-    explained = {place for why in whys if why.framework == wish.framework
+    rows, framework = images.rows(base.database.tables), images.wish.framework
+    found = [_told(row, framework, base, images.python) for row in rows]
+    explained = {place for why in whys if why.framework == framework
                  for place in _explained(why, rows, found)}
-    return [_told(row, wish.framework, base, python, why=True) if place in explained else one
+    return [_told(row, framework, base, images.python, why=True) if place in explained else one
             for place, (row, one) in enumerate(zip(rows, found, strict=True))]
+
+
+def newest_that_fits(images: Images, base: Ground, above: Newness) -> tuple[str, Newness] | None:
+    """Return the newest image that fits and is newer than `above`, with its newness; None without one."""
+    for row in images.rows(base.database.tables):
+        if not _newness(row) > above:
+            return None
+        if not _judged(row, images.wish.framework, base, images.python).objections:
+            return _name(row), _newness(row)
+    return None
+
+
+def pythons_of(images: Images, tables: Tables) -> set[str]:
+    """Return the Pythons that the images have, as far as that is known."""
+    return {str(row["python"]) for row in images.rows(tables) if "python" in row}
 
 
 def is_in_an_image(wish: Wish, tables: Tables, begins: str = "") -> bool:
     """Say whether an image whose name begins like this is known to hold what is wished for."""
-    return any(str(row["image"]).startswith(begins) for row in _rows(wish, tables))
-
-
-def _rows(wish: Wish, tables: Tables) -> Sequence[Row]:
-    table = tables.get("container_images")
-    return [row for row in (table.rows if table else ())
-            if _framework(row) == wish.framework and _admits(wish, row)]
+    return bool(Images(wish=wish, begins=begins).rows(tables))
 
 
 def _explained(why: Wish, rows: Sequence[Row], found: Sequence[Candidate]) -> list[int]:
@@ -65,7 +91,11 @@ def _explained(why: Wish, rows: Sequence[Row], found: Sequence[Candidate]) -> li
     return some if why.is_exact else [*some[:1], *[place for place in some if found[place].offered][:1]]
 
 
-def _newness(row: Row) -> tuple[bool, object]:
+def _name(row: Row) -> str:
+    return f"{row['image']}:{row['tag']}"
+
+
+def _newness(row: Row) -> Newness:
     """Return what to sort by: releases before NVIDIA's own builds, of which the tag says year and month."""
     known = _MONTH.search(f":{row['tag']}")
     return known is None, versions.parse(known[1] if known else _version(row))
@@ -91,13 +121,9 @@ def _admits(wish: Wish, row: Row) -> bool:
 
 
 def _told(row: Row, framework: str, base: Ground, python: str | None, *, why: bool = False) -> Candidate:
-    name = f"{row['image']}:{row['tag']}"
-    is_own_build = str(row["image"]).startswith(_OWN_BUILD)
-    unfit = (*_of_other_platforms(base), *_python(row, python, base))
-    judged = (Judged(stacks=(), objections=unfit or tuple(_stated(row, base))) if unfit or is_own_build else
-              laid(row, framework, base))
+    name, judged = _name(row), _judged(row, framework, base, python)
     objections = judged.objections
-    notes = () if objections else (*_notes(row, is_own_build=is_own_build), *told.at_first_start(judged))
+    notes = () if objections else (*_notes(row), *told.at_first_start(judged))
     verdict = Fit.REJECTED if objections else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
         framework=framework, version=_version(row), kind="image", verdict=verdict, image=name, notes=notes,
@@ -105,6 +131,18 @@ def _told(row: Row, framework: str, base: Ground, python: str | None, *, why: bo
         python=(str(row["python"]),) if "python" in row else (),
         why=(_holds(name, row), *told.reasons(judged, base, notes)) if why else (),
         commands=() if objections else (f"docker run --rm -it --gpus all {name}",))
+
+
+def _judged(row: Row, framework: str, base: Ground, python: str | None) -> Judged:
+    """Return what speaks against an image: the rules, of NVIDIA's own build what NVIDIA says of it."""
+    unfit = (*_of_other_platforms(base), *_python(row, python, base))
+    if unfit or _is_own_build(row):
+        return Judged(stacks=(), objections=unfit or tuple(_stated(row, base)))
+    return laid(row, framework, base)
+
+
+def _is_own_build(row: Row) -> bool:
+    return str(row["image"]).startswith(_OWN_BUILD)
 
 
 def _holds(name: str, row: Row) -> str:
@@ -129,8 +167,8 @@ def _python(row: Row, wanted: str | None, base: Ground) -> Iterator[Rejection]:
                         message=f"its Python is {row['python']}, not {wanted}")
 
 
-def _notes(row: Row, *, is_own_build: bool) -> Iterator[str]:
-    if is_own_build:
+def _notes(row: Row) -> Iterator[str]:
+    if _is_own_build(row):
         yield f"NVIDIA's own build: judged by what NVIDIA says of it ({row['source']}), it was not read"
     if "read_from" in row:
         yield (f"what that leaves out is said of {row['read_from']} of the same month "

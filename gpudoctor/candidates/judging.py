@@ -82,6 +82,7 @@ class Judge:
         self.courses: dict[tuple[str, ...], Course] = {} if alike is None else alike.courses
         self.refused: dict[tuple[str, ...], bool] = {} if alike is None else alike.refused
         self._nearby = nearby
+        self._curable = cures.curable(base.database)
         self.pip = together.Together(base.database)
 
     def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
@@ -106,10 +107,15 @@ class Judge:
             return False
         if len(stacks) > 1 and self.pip.clash(stacks) is not None:
             return False
-        known = self.courses.get(tuple(stack.alike for stack in stacks))
-        if known is not None:
-            return known.fits
-        return not self._are_refused_again(stacks) and not self.of(stacks, worded=False).objections
+        key = tuple(stack.alike for stack in stacks)
+        if key in self.courses:
+            return self.courses[key].fits
+        if self.refused.get(key) or self._are_refused_again(stacks):
+            return False
+        if len(stacks) > 1 and self._clash_when_fixed(stacks):
+            self.refused[key] = True
+            return False
+        return not self.of(stacks, worded=False).objections
 
     def _are_refused_again(self, stacks: Sequence[Stack]) -> bool:
         """Return whether rules that refused them nearby refuse them here too, and no fix would cure that."""
@@ -123,6 +129,23 @@ class Judge:
             errors = [f for f in _added(every, self.base).findings if f.severity is Severity.ERROR]
             self.refused[key] = bool(errors) and cures.proven(errors, every, subjects, snapshot, some) is None
         return bool(rules) and self.refused[key]
+
+    def _clash_when_fixed(self, stacks: Sequence[Stack]) -> bool:
+        """Return whether the first fix brings packages that never go together: no more need be judged then.
+
+        Few rules have a fix that may be taken, and the first of these that is proven would be taken; what it
+        brings stays, whatever else is found.
+        """
+        database, snapshot = self.base.database, _installed(stacks, self.base)
+        subjects = derive.subjects(snapshot, database)
+        every = evaluate(subjects, self._curable, database.tables, worded=False)
+        cure = cures.first(_added(every, self.base).findings, subjects, database)
+        try:
+            new = [] if cure is None else _cured(snapshot, cure, self.base)[1]
+        except AssumptionError:
+            return False
+        return cure is not None and self.pip.lasting_clash(stacks, {cure.framework: new}) is not None and (
+            cures.is_proven(cure, every, subjects, snapshot, database))
 
     def refusing(self, key: tuple[str, ...]) -> tuple[Rule, ...]:
         """Return the rules that refused one alike, here or where it was judged last."""
@@ -167,9 +190,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
         if cure is None:
             break
         taken.append(cure)
-        before = snapshot.host.get(_PLANNED)
-        snapshot = lay(snapshot, cure.effect, database.tables, source=_SOURCE)
-        new = _new_words(before, snapshot.host.get(_PLANNED))
+        snapshot, new = _cured(snapshot, cure, base)
         pins += new
         brought[cure.framework] = (*brought.get(cure.framework, ()), *new)
     said = _against(found, subjects, base)
@@ -182,6 +203,12 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
                           fixes=tuple((cure.finding.rule, cure.place) for cure in taken), fits=not said,
                           refusing=() if toolkit is not None else tuple(
                               rule for rule in database.rules if rule.id in {error.rule for error in errors}))
+
+
+def _cured(snapshot: Snapshot, cure: cures.Cure, base: Ground) -> tuple[Snapshot, list[str]]:
+    """Return the machine with a fix laid over it, and the requirements that it added."""
+    cured = lay(snapshot, cure.effect, base.database.tables, source=_SOURCE)
+    return cured, _new_words(snapshot.host.get(_PLANNED), cured.host.get(_PLANNED))
 
 
 def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
@@ -59,6 +60,10 @@ class Together:
                                  message=f"no version meets both: {said}")
         return self._same_files(wanted)
 
+    def lasting_clash(self, stacks: Sequence[Stack], added: Mapping[str, Sequence[str]]) -> Rejection | None:
+        """Return which packages write the same files: whatever is added besides, they still do."""
+        return self._same_files([self._of(stack, added.get(stack.framework, ())) for stack in stacks])
+
     def _of(self, stack: Stack, added: Sequence[str]) -> dict[str, Asked]:
         if stack.release not in self._asked:
             self._asked[stack.release] = {
@@ -78,13 +83,13 @@ class Together:
 
     def _same_files(self, wanted: Sequence[dict[str, Asked]]) -> Rejection | None:
         """Return the two packages of two releases that write the same files, of which the last would win."""
-        owners = {name: asked.framework for one in wanted for name, asked in one.items()}
         for shared, row in self._shared:
-            names = sorted(shared & owners.keys())
-            if len({owners[name] for name in names}) > 1:
-                said = " and ".join(f"{name} ({owners[name]})" for name in names[:2])
-                return Rejection(rule=rule_of(_SAME_FILES, self._database),
-                                 message=f"{said} both write {row['folder']}/{row['library']}")
+            owned = sorted({(name, one[name].framework) for one in wanted for name in shared & one.keys()})
+            for one, other in itertools.combinations(owned, 2):
+                if one[0] != other[0] and one[1] != other[1]:
+                    said = " and ".join(f"{name} ({framework})" for name, framework in (one, other))
+                    return Rejection(rule=rule_of(_SAME_FILES, self._database),
+                                     message=f"{said} both write {row['folder']}/{row['library']}")
         return None
 
 

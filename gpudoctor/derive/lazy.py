@@ -44,7 +44,8 @@ class LazyFacts(Mapping[str, Fact]):
                 fact = Unknown(reason=f"the rule database lacks {error}")
             self._computed[name] = fact
             return fact
-        return self._wider[name]
+        fact = self._computed[name] = self._wider[name]
+        return fact
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is such a fact, without computing it."""

@@ -160,7 +160,7 @@ def cudnn_oldest_card(view: View) -> Fact:
     """Return the oldest card that the cuDNN which the trace finds has code for."""
     version = view.need_text("framework.cudnn_found")
     oldest = oldest_card_of(version, view)
-    end = stale.end_of(view, "cudnn_architectures", "since")
+    end = stale.end_of(view.tables, "cudnn_architectures", "since")
     if oldest is not None and versions.parse(version).major > versions.parse(end).major:
         # no later cuDNN serves a card again that an earlier one dropped
         return stale.unknown(view, f"cuDNN {version}", f"cuDNN {versions.parse(end).major}", at_least=oldest)

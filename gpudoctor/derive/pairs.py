@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, device_code, published, stale
+from gpudoctor.derive import branches, device_code, ptx_failures, published, stale
 from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, no_driver_for, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
-from gpudoctor.model import Absent, Fact, Known, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Unknown
 
 
 def pair_ready(view: View) -> Fact:
@@ -67,7 +67,7 @@ def pair_ptx_ceiling(view: View) -> Fact:
         return Known(value=cuda, source=f"the build is for CUDA {cuda}, so its PTX {isa} is no newer")
     table = view.table("ptx_isa")
     newest = floor_row(table, "ptx_isa", isa)
-    end = stale.end_of(view, "ptx_isa", "ptx_isa")
+    end = stale.end_of(view.tables, "ptx_isa", "ptx_isa")
     if newest is not None and stale.is_newer(isa, end):
         return stale.unknown(view, f"PTX ISA {isa}", end, at_least=newest["cuda"])
     return Unknown(reason=f"the rule database does not know PTX ISA {isa}; a driver that runs the CUDA "
@@ -92,44 +92,36 @@ def pair_ptx_fails(view: View) -> Fact:
     if target is None:
         return Absent(source="nothing must be compiled for this card")
     capability = view.need_text("gpu.compute_capability")
-    source = _failure(view, capability, target)
-    end = stale.end_of(view, "architectures", "compute_capability")
-    if source is None and stale.is_newer(capability, end) and (known := _failing_majors(view, target)):
-        return Unknown(reason=f"PTX for {target} is reported to fail on {' and '.join(known)}, and "
+    listed = _reports(view, target)
+    row = ptx_failures.on_card(listed, capability)
+    end = stale.end_of(view.tables, "architectures", "compute_capability")
+    if row is None and listed and stale.is_newer(capability, end):
+        known = " and ".join(f"{row['card_major']}.x" for row in listed)
+        return Unknown(reason=f"PTX for {target} is reported to fail on {known}, and "
                               f"compute capability {capability} is newer than what anybody reported of")
-    said = "rules/tables/ptx_failures.toml" if source is None else source
-    return Known(value=source is not None, source=f"PTX for {target}; {said}")
+    said = "rules/tables/ptx_failures.toml" if row is None else row["source"]
+    return Known(value=row is not None, source=f"PTX for {target}; {said}")
 
 
-def _failure(view: View, capability: str, target: str) -> str | None:
-    """Return the source that says that PTX for `target` of this framework fails on such cards."""
-    major = versions.parse(capability).major
-    return next((str(row["source"]) for row in _failures(view, target) if row["card_major"] == major), None)
-
-
-def _failing_majors(view: View, target: str) -> tuple[str, ...]:
-    return tuple(f"{row['card_major']}.x" for row in _failures(view, target))
-
-
-def _failures(view: View, target: str) -> list[Mapping[str, Value]]:
+def _reports(view: View, target: str) -> list[ptx_failures.Row]:
     """Return the reports of PTX for `target` of this framework, whatever the card."""
     name = view.need_text("framework.name")
-    return [row for row in view.table("ptx_failures").rows
-            if row["framework"] == name and versions.parse(target) < versions.parse(str(row["code_below"]))]
+    return ptx_failures.reports(view.table("ptx_failures"), name, target)
 
 
 def serves(view: View, capability: str) -> bool:
     """Return whether the build has code that works on a card of this compute capability."""
     found = device_code.coverage(code_of(view), capability)
-    fails = found.kind == "ptx" and found.ptx_target and _failure(view, capability, found.ptx_target)
-    return found.kind != "none" and not fails
+    if found.kind != "ptx" or found.ptx_target is None:
+        return found.kind != "none"
+    return ptx_failures.on_card(_reports(view, found.ptx_target), capability) is None
 
 
 def pair_architecture_note(view: View) -> Fact:
     """Return in words which CUDA toolkits compile for this card."""
     capability = view.need_text("gpu.compute_capability")
     row = floor_row(view.table("architectures"), "compute_capability", capability)
-    end = stale.end_of(view, "architectures", "compute_capability")
+    end = stale.end_of(view.tables, "architectures", "compute_capability")
     if stale.is_newer(capability, end):
         rules = f"rules {view.database.version}, which end at {end}"
         said = f"Compute capability {capability} is newer than {rules}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, published
+from gpudoctor.derive import device_code, ptx_failures, published
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables, Value
@@ -76,10 +76,11 @@ class Stack:
         """Return whether it brings no CUDA libraries, and no table says which of the system's it opens."""
         return not self.row.get("requires_nvidia") and "loads" not in self.row
 
-    def serves(self, capabilities: Iterable[str]) -> bool:
-        """Return whether it is known to have code of any kind for each card."""
+    def serves(self, capabilities: Iterable[str], tables: Tables) -> bool:
+        """Return whether it has code for each card, of any kind that is known to work there."""
         return self.is_measured and all(
-            device_code.coverage(as_records(self.row["code"]), card).kind != "none" for card in capabilities)
+            ptx_failures.is_known_to_work(self.framework, as_records(self.row["code"]), card, tables)
+            for card in capabilities)
 
     def has_ptx_alone(self, capabilities: Iterable[str]) -> bool:
         """Return whether there is a card that it has PTX for and no machine code."""

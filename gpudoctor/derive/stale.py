@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive.view import View
-from gpudoctor.model import Facts, Known, Snapshot, Unknown, Value
+from gpudoctor.model import Facts, Known, Snapshot, Tables, Unknown, Value
 
 # whose versions are the framework's own, in a table of several distributions
 _OWN = {"paddle": ("paddlepaddle", "paddlepaddle-gpu")}
@@ -21,16 +21,16 @@ def unknown(view: View, what: str, end: str, at_least: Value | None = None) -> U
                    at_least=None if at_least is None else str(at_least))
 
 
-def end_of(view: View, table: str, column: str) -> str:
+def end_of(tables: Tables, table: str, column: str) -> str:
     """Return the greatest version in a column, "0" where the database has no such table."""
-    found = view.tables.get(table)
+    found = tables.get(table)
     texts = [] if found is None else [str(row[column]) for row in found.rows if column in row]
     return max(texts, key=versions.parse, default="0")
 
 
 def cuda_end(view: View) -> str:
     """Return the newest CUDA whose driver is known: of a later one its PTX may be known all the same."""
-    return end_of(view, "cuda_toolkits", "cuda")
+    return end_of(view.tables, "cuda_toolkits", "cuda")
 
 
 def is_newer(version: str, end: str) -> bool:
@@ -40,7 +40,7 @@ def is_newer(version: str, end: str) -> bool:
 
 def branch_end(view: View, driver: str) -> str | None:
     """Return the newest driver branch known, where this driver is of a later one."""
-    end = end_of(view, "driver_branches", "driver")
+    end = end_of(view.tables, "driver_branches", "driver")
     newer = end != "0" and versions.parse(driver).major > versions.parse(end).major
     return end if newer else None
 
@@ -72,7 +72,7 @@ def _newer(view: View, snapshot: Snapshot) -> Iterator[str]:
     driver = view.value("driver.version")
     if driver is not None and (end := branch_end(view, str(driver))):
         yield f"driver {driver} (the rules end at branch {end})"
-    end = end_of(view, "architectures", "compute_capability")
+    end = end_of(view.tables, "architectures", "compute_capability")
     for card in () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus:
         capability = _text(card, "gpu.compute_capability")
         if capability and is_newer(capability, end):

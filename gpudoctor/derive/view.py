@@ -20,7 +20,7 @@ class NotKnown(Exception):
     """A needed fact is absent or unknown; `fact` is what the derivation yields instead."""
 
     def __init__(self, fact: Absent | Unknown) -> None:
-        super().__init__(str(fact))
+        super().__init__(fact)
         self.fact = fact
 
 

@@ -147,8 +147,7 @@ def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
     first: Recommendation | None = None
     for image in _in_order(snapshot, database, wanted):
         said = recommend(inside(snapshot, image.system, database), database, _asked(wanted))
-        offer = next((one for one in said.candidates if one.offered and one.kind == "pip"
-                      and needs_nothing_else(one)
+        offer = next((one for one in said.candidates if one.offered and needs_nothing_else(one)
                       and brings_libraries(one, said.ground.platform, database.tables)), None)
         if offer is not None:
             return Chosen(base="python-slim", image=image.reference, python=image.system.python,
@@ -178,7 +177,7 @@ def _in_order(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ite
 
 def _asked(wanted: Wanted, *, image: bool = False, may_change: tuple[str, ...] = ()) -> Asked:
     return Asked(frameworks=wanted.wishes, pre=wanted.pre, image=image, may_change=may_change,
-                 assumptions=wanted.assumptions)
+                 images=_PREFIXES.get(wanted.base), assumptions=wanted.assumptions)
 
 
 def _without_offers(snapshot: Snapshot, system: System, database: RuleDatabase,
@@ -190,8 +189,7 @@ def _without_offers(snapshot: Snapshot, system: System, database: RuleDatabase,
     said = recommend(inside(snapshot, system, database), database, _asked(wanted, may_change=("driver",)))
     why = "it brings no CUDA libraries, and this base has none: --base cuda has"
     refused = Rejection(rule=rule_of("docker-image-without-cuda", database), message=why)
-    candidates = tuple(_rejected(one, refused) if one.offered else one for one in said.candidates
-                       if one.kind == "pip")
+    candidates = tuple(_rejected(one, refused) if one.offered else one for one in said.candidates)
     return replace(said, candidates=candidates, exit_code=EXIT_NOTHING)
 
 
@@ -231,10 +229,8 @@ def _published(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
     """Return the newest image of that publisher that fits."""
     system = next(_in_order(snapshot, database, wanted)).system  # which of them says nothing of the image
     said = recommend(inside(snapshot, system, database), database, _asked(wanted, image=True))
-    prefix = _PREFIXES[wanted.base]
-    images = tuple(one for one in said.candidates if (one.image or "").startswith(prefix))
-    offer = next((one for one in images if one.offered), None)
+    offer = next((one for one in said.candidates if one.offered), None)
     if offer is None or offer.image is None:
-        return Nothing(said=replace(said, candidates=images, exit_code=EXIT_NOTHING))
+        return Nothing(said=said)
     python = offer.python[0] if offer.python else None
     return Chosen(base=wanted.base, image=offer.image, python=python, candidate=offer, said=said)

@@ -83,7 +83,7 @@ class Change:
 
 @frozen
 class LastStack:
-    """The newest release that has code for the cards here, whatever else it needs.
+    """The newest release that has code for the cards here which works there, whatever else it needs.
 
     `is_ptx` where that is PTX alone for one of them: the driver would have to compile all of it.
     """
@@ -97,7 +97,7 @@ class LastStack:
 
 @frozen
 class Unserved:
-    """A framework of which no release has code for the cards here, of those whose code is known.
+    """A framework of which no release has code that is known to work on the cards here.
 
     `would_be` says where one would have to be sought: "older" or "newer" than what is known, or "nowhere", as
     there are releases for each card and none for all of them.

@@ -256,8 +256,8 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
         here = ", ".join(dict.fromkeys(card.compute_capability for card in said.ground.cards))
         known = f"{never.framework} that these rules know ({never.oldest} to {never.newest})"
         elsewhere = _ELSEWHERE[never.would_be].format(oldest=never.oldest, newest=never.newest)
-        _said(page, f"No release of {known} has code for {_cards_of(never)} (compute capability "
-                    f"{here}){elsewhere}", indent=0)
+        _said(page, f"No release of {known} has code that is known to work on {_cards_of(never)} (compute "
+                    f"capability {here}){elsewhere}", indent=0)
 
 
 def _cards_of(never: Unserved) -> str:

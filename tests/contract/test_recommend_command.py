@@ -46,6 +46,8 @@ def document(run: Run) -> dict[str, Any]:
     ("l4-set", (*L4, "--framework", "tensorflow", "--framework", "torch")),
     ("l4-why", (*L4, "--why", "torch==2.15.0")),
     ("l4-image", (*L4, "--image", "--framework", "tensorflow")),
+    ("blackwell-image", ("--assume", "cc=12.0", "--assume", "driver=535.104.05", "--image", "--framework",
+                         "tensorflow", "--may-change", "driver")),
     ("pascal", ("--assume", "cc=6.1", "--assume", "driver=550.54.14", "--python", "3.10")),
     ("kepler", ("--assume", "cc=3.0", "--assume", "driver=470.256.02")),
     ("kepler-torch", ("--assume", "cc=3.5", "--assume", "driver=470.256.02", "--framework", "torch")),

@@ -164,7 +164,8 @@ def test_nothing_is_recommended_without_code_for_the_card(driver: str, capabilit
     """And where nothing is, the newest release that still has code for the cards is named."""
     said = asked(host(driver, capabilities), python)
     serving = {(stack.framework, stack.version) for framework in FRAMEWORKS
-               for stack in stacks_of(framework, PLATFORM, database().tables) if stack.serves(capabilities)}
+               for stack in stacks_of(framework, PLATFORM, database().tables)
+               if stack.serves(capabilities, database().tables)}
     assert {(framework, version) for framework, version, _ in fitting(said)} <= serving
     assert (said.exit_code == 0) == any(one.offered for one in said.candidates)
     if said.exit_code:

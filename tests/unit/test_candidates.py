@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -367,24 +366,6 @@ def test_an_image_with_another_python_is_not_what_was_asked_for(database: RuleDa
     same = asked(machine, database, "tensorflow", only_python=plain.python[0], image=True)
     for said in (same, asked(machine, database, "tensorflow", image=True)):
         assert "tensorflow/tensorflow:2.17.0-gpu" in [one.image for one in said.candidates if one.offered]
-
-
-@pytest.mark.parametrize(("cards", "would_be"), [
-    (("cc=3.5",), "older"), (("cc=99.0",), "newer"), (("cc=3.7", "cc=12.0"), "nowhere"),
-    (("cc=3.5", "cc=12.0"), "older"),
-])
-def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_would_be(
-        cards: Iterable[str], would_be: str, database: RuleDatabase) -> None:
-    """The tables of torch begin at 1.8: what served a K40 is older, and is not said not to exist."""
-    said = asked(host(database, *cards, "driver=470.256.02"), database, "torch", python="3.8")
-    assert [(one.oldest, one.would_be) for one in said.unserved] == [("1.8.0", would_be)]
-
-
-def test_the_last_release_with_ptx_alone_says_so(database: RuleDatabase) -> None:
-    """That of TensorFlow 2.21 does not work on Blackwell: "with code for the cards" promised too much."""
-    machine = host(database, "cc=12.0", "driver=580.65.06")
-    said = asked(machine, database, "tensorflow", "torch", python="3.12")
-    assert ("tensorflow", "2.21.0", True) in [(one.framework, one.version, one.is_ptx) for one in said.last]
 
 
 def test_reasons_that_rest_on_an_assumption_say_so(database: RuleDatabase) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -61,3 +62,23 @@ def test_what_another_driver_refused_is_refused_as_if_judged_anew(
     quick, anew = Judge(after, nearby=nearby), Judge(after)
     assert [quick.fits(stack) for stack in every] == [not anew.of((stack,)).objections for stack in every]
     assert len(quick.courses) < len(anew.courses)  # some were refused without the rest of the rules
+
+
+@pytest.mark.parametrize(("words", "python", "first", "second"), [
+    (("cc=7.5", "driver=570.86.15"), "3.10", "tensorflow", "jax"),
+    (("cc=6.1", "cc=7.0", "driver=580.95.05"), "3.10", "tensorflow", "jax"),
+    (("cc=8.9", "driver=535.104.05"), "3.9", "torch", "tensorflow"),
+])
+def test_a_set_that_pip_refuses_after_a_fix_is_refused_as_if_judged_to_the_end(
+        words: Iterable[str], python: str, first: str, second: str, database: RuleDatabase) -> None:
+    """What the first fix brings is enough to tell, if it writes the files of another package; only then."""
+    base = ground_of(host(database, *words), database, python)
+    quick, whole = Judge(base), Judge(base)
+    fitting = [[stack for stack in stacks_of(name, base.platform, database.tables) if whole.fits(stack)]
+               for name in (first, second)]
+    sets = list(itertools.product(*fitting))[::5]
+    assert [quick.fits(*stacks) for stacks in sets] == [not whole.of(stacks).objections for stacks in sets]
+    keys = {tuple(stack.alike for stack in stacks) for stacks in sets}
+    refused = keys & quick.refused.keys() - quick.courses.keys()
+    assert refused
+    assert len(refused) < len(keys)

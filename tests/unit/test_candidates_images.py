@@ -34,6 +34,20 @@ def test_code_of_which_nobody_knows_whether_it_runs_is_offered_in_no_form(databa
     assert image(known, "tensorflow/tensorflow:2.17.0-gpu").verdict is Fit.FITS
 
 
+@pytest.mark.parametrize(("capability", "words"), [
+    ("11.0", "the driver compiles each kernel when it is first used, which can take many minutes (GPD5040)"),
+    ("9.0", "part of the code is PTX 8.3, which the driver compiles when it is first used"),
+])
+def test_an_image_with_ptx_says_that_the_driver_compiles_it_first(capability: str, words: str,
+                                                                  database: RuleDatabase) -> None:
+    """As pip's offers do: the code in the image is the same."""
+    said = asked(host(database, f"cc={capability}", "driver=580.95.05"), database, "tensorflow", image=True)
+    one = image(said, "tensorflow/tensorflow:2.17.0-gpu")
+    assert (one.verdict, [note.endswith(words) for note in one.notes]) == (Fit.WITH_NOTES, [True])
+    page = recommendation.render(said, width=1000, colour=False)
+    assert f"    note    {one.notes[0]}\n" in page
+
+
 def test_the_reasons_of_an_image_are_those_of_the_image(database: RuleDatabase) -> None:
     """It told why pip could install the release, and then that nothing fits."""
     machine = host(database, "cc=8.9", "driver=535.104.05")
@@ -66,6 +80,7 @@ def test_what_is_in_no_image_is_said_to_be_in_none(database: RuleDatabase) -> No
     with pytest.raises(WishError, match=r"no image tensorflow/tensorflow:[.]{3} with torch"):
         checked(Wanted(frameworks=("torch",), base="tensorflow"), database)
     checked(Wanted(frameworks=("torch",), base="ngc"), database)
+    checked(Wanted(frameworks=("tensorflow",), base="tensorflow"), database)  # was said to be in none
     checked(Wanted(base="tensorflow"), database)
 
 

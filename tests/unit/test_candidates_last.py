@@ -1,0 +1,60 @@
+"""The last release that ran on a card, named where nothing fits; and that none is known to have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.model import RuleDatabase
+from gpudoctor.render import recommendation
+from gpudoctor.ruledb import load_compiled
+from tests.unit.asked_candidates import asked, host
+
+RULES = Path(__file__).parents[2] / "rules"
+
+
+@pytest.fixture(scope="module")
+def database() -> RuleDatabase:
+    return load_compiled(RULES)
+
+
+@pytest.mark.parametrize(("cards", "would_be"), [
+    (("cc=3.5",), "older"), (("cc=99.0",), "newer"), (("cc=3.7", "cc=12.0"), "nowhere"),
+    (("cc=3.5", "cc=12.0"), "older"),
+])
+def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_would_be(
+        cards: Iterable[str], would_be: str, database: RuleDatabase) -> None:
+    """The tables of torch begin at 1.8: what served a K40 is older, and is not said not to exist."""
+    said = asked(host(database, *cards, "driver=470.256.02"), database, "torch", python="3.8")
+    assert [(one.oldest, one.would_be) for one in said.unserved] == [("1.8.0", would_be)]
+
+
+def test_the_last_release_with_ptx_alone_says_so(database: RuleDatabase) -> None:
+    machine = host(database, "cc=11.0", "driver=580.65.06")
+    said = asked(machine, database, "tensorflow>=2.20", python="3.8")
+    assert [(one.framework, one.version, one.is_ptx) for one in said.last] == [("tensorflow", "2.21.0", True)]
+
+
+@pytest.mark.parametrize("card", ["10.0", "12.0", "13.0"])
+def test_no_release_is_the_last_whose_code_is_not_known_to_work(card: str, database: RuleDatabase) -> None:
+    """TensorFlow 2.21 was named on Blackwell, where its PTX fails: by that very reason it was not offered."""
+    said = asked(host(database, f"cc={card}", "driver=580.65.06"), database, "tensorflow>=2.18")
+    assert (said.exit_code, said.last) == (1, ())
+    assert [(one.framework, one.newest, one.would_be) for one in said.unserved] == [
+        ("tensorflow", "2.21.0", "newer")]
+    page = " ".join(recommendation.render(said, width=100, colour=False).split())
+    assert "(2.1.0 to 2.21.0) has code that is known to work on the cards here" in page
+
+
+@pytest.mark.parametrize("card", ["3.7", "6.1", "12.0"])
+def test_the_last_release_did_run_on_the_card(card: str, database: RuleDatabase) -> None:
+    """Each that is named is offered for the card, with a driver that serves it and a Python of its own."""
+    lost = asked(host(database, f"cc={card}", "driver=none"), database)
+    assert lost.last
+    for one in lost.last:
+        wanted = f"{one.framework}=={one.version}"
+        said = [asked(host(database, f"cc={card}", f"driver={driver}"), database, wanted, python=python)
+                for driver in ("595.45.04", "580.95.05", "470.256.02") for python in one.python]
+        assert any(each.offered and each.kind == "pip" for some in said for each in some.candidates), wanted
