@@ -66,7 +66,7 @@ def test_assumptions_that_cannot_be_made(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("gpu.compute_capability=0.0", "two numbers like 9.0, from 1.0 to 39.9, also one that no card has yet"),
+        ("gpu.compute_capability=0.0", "two numbers like 9.0, from 1.0 to 39.9, also one"),
         ("gpu.compute_capability=99.9", "no compute capability: "),
         ("gpu.compute_capability=-9.0", "no compute capability: "),
         ("gpu.compute_capability=9", "no compute capability: "),
@@ -97,7 +97,7 @@ def test_a_value_that_no_machine_can_have_is_refused(text: str, said: str) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["cc=13.0", "gpu.compute_capability=13.0", "driver=999.1", "cuda.ceiling=20.1", "python=3.99", "glibc=2.99"],
+    ["cc=13.0", "gpu.compute_capability=13.0", "driver=999.1", "cuda.ceiling=20.1", "python=3.99"],
 )
 def test_a_value_newer_than_every_table_is_possible(text: str) -> None:
     """The tables do not bound what there can be."""
