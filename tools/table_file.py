@@ -20,13 +20,14 @@ LINE_LIMIT = 110
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table's head; its rows come and go."""
+    """A table's head; its rows come and go. One that is `informative` no rule and no code reads."""
 
     summary: str
     key: tuple[str, ...]
     columns: Mapping[str, str]
     generated_by: str = "tools/update_tables.py"
     origin: str = "the published wheels"
+    informative: bool = False
 
 
 def render_table(table: Table, rows: Sequence[Row]) -> str:
@@ -38,6 +39,7 @@ def render_table(table: Table, rows: Sequence[Row]) -> str:
         f"summary = {_text(table.summary)}",
         f"key = {_inline(list(table.key))}",
         f"generated_by = {_text(table.generated_by)}",
+        *(["informative = true"] if table.informative else []),
         "",
         "[columns]",
         *(f"{name} = {_text(kind)}" for name, kind in table.columns.items()),
