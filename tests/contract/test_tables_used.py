@@ -12,6 +12,9 @@ import pytest
 from gpudoctor import ruledb
 from gpudoctor.compatible import tomllib
 from tests.contract.checkout import PACKAGE, ROOT, RULES, files_below, parsed
+from tools import nvidia_code, nvidia_libraries, nvidia_requirements, shared_modules, update_gpu_products
+from tools.framework_tables import PROJECTS
+from tools.table_file import Table, render_table
 
 TABLES = sorted((RULES / "tables").glob("*.toml"))
 _LOOKUP = re.compile(r"lookup='([a-z_0-9]+)\.")
@@ -39,3 +42,21 @@ def test_a_table_is_read_or_marked_informative(path: Path) -> None:
     head = tomllib.loads(path.read_text(encoding="utf-8"))["table"]
     is_read = path.stem in read_by_rules() | named_in_code()
     assert head.get("informative", False) is not is_read
+
+
+HEADS: dict[str, Table] = {
+    **{project.name: project.table for project in PROJECTS},
+    "gpu_products": update_gpu_products.TABLE, "gpu_specifications": update_gpu_products.SPECIFICATIONS,
+    "nvidia_code": nvidia_code.TABLE, "nvidia_libraries": nvidia_libraries.TABLE,
+    "nvidia_libraries_elsewhere": nvidia_libraries.ELSEWHERE_TABLE,
+    "nvidia_shared_files": nvidia_libraries.SHARED_TABLE, "nvidia_requirements": nvidia_requirements.TABLE,
+    "shared_modules": shared_modules.TABLE,
+}
+
+
+def test_generated_tables_have_the_head_that_their_script_writes() -> None:
+    """Each that says it is generated: what was changed by hand would be gone with the next run."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in TABLES}
+    assert {name for name, text in texts.items() if "\ngenerated_by = " in text} == HEADS.keys()
+    assert [name for name, table in HEADS.items()
+            if not texts[name].startswith(render_table(table, []))] == []
