@@ -68,7 +68,12 @@ def test_a_number_between_those_that_are_sold_has_no_name() -> None:
 ])
 def test_rubin_asks_for_the_branch_that_its_maker_names(driver: str, expected: list[str]) -> None:
     """Its row was read as Blackwell's, and 570 was held to serve it."""
-    assert causes(judged(cc="10.7", driver=driver)) == expected
+    report = judged(cc="10.7", driver=driver)
+    assert causes(report) == expected
+    named = [command for finding in report.findings for fix in finding.fixes for command in fix.commands]
+    assert [command for command in named if "-pinning-620 " in command] == [
+        command for command in named if "nvidia-open" in command]
+    assert bool(named) is bool(expected)
 
 
 def test_no_generation_is_guessed() -> None:
