@@ -178,7 +178,6 @@ PROJECTS = (
     ),
     Project(
         name="cupy_distributions",
-        informative=True,
         summary="Wheels of cupy-cuda*, from CuPy 4 on: a row for each version and platform; the build file "
         "is cupy/.data/_wheel.json.",
         distributions={f"cupy-cuda{suffix}": "4.0" for suffix in CUPY_SUFFIXES},

@@ -50,6 +50,9 @@ def one(framework: str, version: str, capability: str, database: RuleDatabase) -
     ("paddle", "2.6.2", "6.0", Verdict(kind="stopped", driver="580.65.06", rule="GPD5010")),
     ("paddle", "2.6.2", "9.0", Verdict(kind="stopped", driver="620.70.06", rule="GPD5020")),
     ("paddle", "2.1.3", "7.0", Verdict(kind="open", driver="580.65.06")),
+    ("cupy", "14.2.0 cuda12x", "5.0", Verdict(kind="runs", driver="525.60.13")),
+    ("cupy", "14.2.0 cuda13x", "7.0", Verdict(kind="stopped", driver="580.65.06", rule="GPD5010")),
+    ("cupy", "9.6.0 cuda92", "7.0", Verdict(kind="runs", driver="396.26")),
 ])
 def test_verdict_and_oldest_driver(framework: str, version: str, capability: str, expected: Verdict,
                                    database: RuleDatabase) -> None:
