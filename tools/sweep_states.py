@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from gpudoctor import derive, remedy, versions
 from gpudoctor.assume import assumed, lay, parse_assumption
@@ -43,7 +44,7 @@ class Release:
     platform: str
     row: Row = field(hash=False, compare=False)
 
-    @property
+    @cached_property
     def alike(self) -> tuple[object, ...]:
         """Return what two releases have in common that the engine cannot tell apart."""
         own = {name: value for name, value in self.row.items() if name not in _NOT_OF_THE_MACHINE}
