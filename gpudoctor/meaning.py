@@ -1,7 +1,8 @@
 """Whether rules say anything that can be judged: facts that exist, operators and values that fit, ids.
 
 A machine is not judged by a folder of pages that fails here, for it would be judged otherwise than its author
-meant, and in silence. What a page must prove besides is for the linter, which asks here as well. Pure.
+meant, and in silence. What a page must prove besides is for the linter, which asks here as well. Symptoms are
+held to the same in symptom_meaning.py. Pure.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ from gpudoctor.assume import ALIASES
 from gpudoctor.engine import placeholders
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED, FactType
 from gpudoctor.frozen import frozen
-from gpudoctor.model import (
-    Condition, Effect, Operand, Rule, RuleDatabase, Scope, SymptomPattern, Table, Value,
-)
+from gpudoctor.model import Condition, Effect, Operand, Rule, RuleDatabase, Scope, Table, Value
 from gpudoctor.skeleton import UNFINISHED
 
 _NUMBERS = (FactType.INTEGER, FactType.NUMBER)
@@ -51,15 +50,6 @@ def of_page(rule: Rule, database: RuleDatabase) -> Iterator[Fault]:
                     for index, effect in enumerate(fix.effect) for problem in _effect(effect, rule, database))
     yield from (Fault(place=place, problem=problem) for place, text in _texts(rule)
                 for problem in _words(text, seen_from(rule)))
-
-
-def of_symptom(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[Fault]:
-    """Yield the same of the conditions under which a symptom suspects a cause."""
-    yield from (Fault(place=f"suspects[{number}].when[{index}]",
-                      problem=f"suspects {suspect.cause}: {problem}")
-                for number, suspect in enumerate(symptom.suspects)
-                for index, condition in enumerate(suspect.when)
-                for problem in condition_problems(condition, Scope.HOST, database))
 
 
 def of_table(table: Table) -> Iterator[Fault]:
@@ -125,12 +115,13 @@ def _words(text: str, scope: Scope) -> Iterator[str]:
 def _visible(name: str, scope: Scope) -> Iterator[str]:
     spec = CATALOGUE.get(name)
     if spec is None:
-        yield f"there is no fact {name}{_nearest(name)}"
+        yield f"there is no fact {name}{nearest(name)}"
     elif spec.scope not in _VISIBLE[scope]:
         yield f"{name} is not visible in scope {scope.value!r}"
 
 
-def _nearest(name: str) -> str:
+def nearest(name: str) -> str:
+    """Return the fact that a name was probably meant to be, as a question in brackets."""
     import difflib  # for the few who mistyped
 
     near = difflib.get_close_matches(name[:80], CATALOGUE, n=1)

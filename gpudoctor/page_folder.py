@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpudoctor import __version__, compiled, meaning
+from gpudoctor import __version__, compiled, meaning, symptom_meaning
 from gpudoctor.assume import AssumptionError, blank, lay
 from gpudoctor.compatible import tomllib
 from gpudoctor.compiled import RuleDatabaseError
@@ -86,7 +86,7 @@ def require_meaning(root: Path, pages: RuleDatabase, database: RuleDatabase) -> 
         number, file = numbers_below[symptom.path], root / symptom.path
         numbers_below[symptom.path] += 1
         problems += [f"{symptom.path}:{_line_of(file, f'symptom[{number}].{fault.place}')}: {symptom.id}: "
-                     f"{fault.problem}" for fault in meaning.of_symptom(symptom, database)]
+                     f"{fault.problem}" for fault in symptom_meaning.of_symptom(symptom, database)]
     _refuse(root, problems)
 
 

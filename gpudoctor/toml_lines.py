@@ -14,6 +14,8 @@ Step = tuple[str, int | None]  # a key, and which of its entries
 _STEP = re.compile(r"\.?([A-Za-z_][\w-]*)(?:\[(\d+)\])?")
 _HEADING = re.compile(r"\s*\[")
 _ENTRY = re.compile(r"\s*\{")
+_OPENED = re.compile(r"=\s*\[\s*(#.*)?\Z")  # a list whose entries stand on the lines below
+_CLOSED = re.compile(r"\s*\]")
 
 
 def steps(place: str) -> tuple[Step, ...]:
@@ -56,5 +58,8 @@ def _key(lines: Sequence[str], key: str, start: int, end: int) -> int | None:
 
 def _entry(lines: Sequence[str], start: int, end: int, index: int) -> int:
     """Return the line of an entry of a list; one that is written in a single line is that line."""
-    entries = [number for number in range(start + 1, end) if _ENTRY.match(lines[number])]
+    if _OPENED.search(lines[start]) is None:
+        return start
+    closed = next((number for number in range(start + 1, end) if _CLOSED.match(lines[number])), end)
+    entries = [number for number in range(start + 1, closed) if _ENTRY.match(lines[number])]
     return entries[index] if index < len(entries) else start

@@ -81,6 +81,7 @@ class Project:
     extra: str
     extras: re.Pattern[str] | None = None
     compact: bool = True
+    informative: bool = False
 
     @property
     def table(self) -> Table:
@@ -91,7 +92,7 @@ class Project:
         if self.extras is None:
             del columns["extras"]
         key = ("distribution", "version", "platform") if self.compact else ("version", "platform")
-        return Table(summary=self.summary, key=key, columns=columns)
+        return Table(summary=self.summary, key=key, columns=columns, informative=self.informative)
 
     @property
     def path(self) -> Path:
@@ -132,6 +133,7 @@ PROJECTS = (
     ),
     Project(
         name="tensorflow_distributions",
+        informative=True,
         summary="Wheels of TensorFlow under its other names: a row for each version and platform; the build "
         "file is tensorflow/python/platform/build_info.py, before 2.2 in tensorflow_core.",
         distributions={

@@ -15,6 +15,7 @@ TABLE = Table(
     "a requirement of one version (==) is not listed.",
     key=("requirement",),
     columns={"requirement": "text", "resolves_to": "package_version", "wheel_sha256": "text"},
+    informative=True,
 )
 
 

@@ -11,12 +11,14 @@ from gpudoctor.model import RuleDatabase
 from tools.sweep_states import Card, Release, Verdict, drivers, products
 
 Fares = tuple[Release, Mapping[Card, Verdict]]
-TITLES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX", "paddle": "PaddlePaddle"}
+TITLES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX", "paddle": "PaddlePaddle",
+          "cupy": "CuPy"}
 GENERATED = "<!-- Written by tools/sweep.py from rules/: do not edit. -->"
 MARKS = {"part": "+", "jit": " JIT", "runs": ""}
 SHORT = {
     "gpu-too-old-for-build": "old", "gpu-too-new-for-build": "new", "driver-too-old": "driver",
-    "driver-dropped-gpu": "driver", "cudnn-dropped-gpu": "cuDNN", "pip-nvidia-libs-not-found": "path",
+    "driver-dropped-gpu": "driver", "cudnn-dropped-gpu": "cuDNN",
+    "ptx-isa-newer-than-driver": "PTX", "pip-nvidia-libs-not-found": "path",
 }
 UNKNOWN = "?"
 PLATFORM_NAMES = {"linux_x86_64": "Linux, x86_64", "linux_aarch64": "Linux, aarch64 (GH200, GB200, GB10)"}
@@ -35,6 +37,13 @@ Wheels of `paddlepaddle-gpu` from PyPI, which ended at 2.6; later ones are on Pa
 read. Listed are the releases whose device code was read: one of each minor release. They bring no CUDA
 libraries: these come from the system. None has PTX, so none runs on a card of a later generation than it was
 built for.""",
+    "cupy": """\
+Wheels of `cupy-cuda*`, of which there are some for each CUDA. A cell is about the driver and the code that
+the wheel holds: sorting, scans and some reductions (cub, thrust), and random numbers. All other kernels are
+compiled by NVRTC when they are first used: for the card itself or, where that NVRTC is older than the card,
+for the newest one that it knows (`cupy/cuda/compiler.py` of 14.2). Where a cell says `old` or `new`, those
+may run all the same, if NVRTC and driver of the machine serve the card, which no wheel tells. The CUDA
+libraries come from the system, or from packages that pip adds.""",
 }
 
 
@@ -75,7 +84,7 @@ def _cuda(release: Release) -> str:
 def _groups(rows: Sequence[Fares], causes: Mapping[str, str]) -> list[list[Fares]]:
     """Return releases that follow one another and fare alike together; JAX's for each CUDA apart."""
     groups: list[list[Fares]] = []
-    ordered = sorted(rows, key=lambda row: _kind(row[0]), reverse=True)
+    ordered = sorted(rows, key=lambda row: _cuda_of_kind(_kind(row[0])), reverse=True)
     for row in ordered:
         if groups and _cells(groups[-1][0], causes) == _cells(row, causes):
             groups[-1].append(row)
@@ -86,6 +95,14 @@ def _groups(rows: Sequence[Fares], causes: Mapping[str, str]) -> list[list[Fares
 
 def _kind(release: Release) -> str:
     return release.version.partition(" ")[2]
+
+
+def _cuda_of_kind(kind: str) -> tuple[int, ...]:
+    """Return the CUDA in a kind of build, to order by: 13 of cuda13 and cuda13x, 11.5 of cuda115."""
+    digits = "".join(character for character in kind if character.isdigit())
+    if kind.endswith("x") or not digits:
+        return int(digits or 0), 99
+    return (int(digits[:-1]), int(digits[-1])) if len(digits) > 2 or int(digits) > 20 else (int(digits), 0)
 
 
 def _cells(row: Fares, causes: Mapping[str, str]) -> tuple[str, ...]:
@@ -141,7 +158,8 @@ the drivers' versions say. What surprised in it is in [findings.md](../findings.
     gpudoctor check --depth static --assume cc=9.0 --assume driver=550.54.14 \\
         --assume "release=tensorflow==2.20.0"
 
-[TensorFlow](tensorflow.md), [PyTorch](torch.md), [JAX](jax.md), [PaddlePaddle](paddle.md)
+[TensorFlow](tensorflow.md), [PyTorch](torch.md), [JAX](jax.md), [PaddlePaddle](paddle.md),
+[CuPy](cupy.md) (which `--assume release=` does not take)
 
 ## How to read a cell
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from gpudoctor import derive, remedy, versions
 from gpudoctor.assume import assumed, lay, parse_assumption
+from gpudoctor.assume.releases import with_build
 from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts, floor_row
 from gpudoctor.engine import Subjects, evaluate
@@ -15,7 +17,7 @@ from gpudoctor.model import (
 )
 
 Row = Mapping[str, Value]
-FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
+FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle", "cupy")
 OLDEST_CARDS = {"linux_x86_64": "3.5", "linux_aarch64": "9.0"}  # of the platforms: beside ARM, from Grace on
 PLATFORMS = tuple(OLDEST_CARDS)
 CODE_ALIKE = {"native": "runs", "partial": "part", "ptx": "jit"}
@@ -23,13 +25,18 @@ _NOT_OF_THE_MACHINE = frozenset({
     "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
     "cudnn_from", "extras", "python"})
+# Of CuPy's rows what its own code asks of driver and card: its libraries are nobody's package.
+_OF_CUPY = ("version", "platform", "build", "cuda", "code", "source")
 _SAFE_CURES = ("environment", "pip")
 _MOST_CURES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A build of a framework: what `--assume release=` is told, and the row that it stands for."""
+    """A build of a framework: what `--assume release=` is told, and the row that it stands for.
+
+    CuPy is none that can be assumed: `assumption` is empty, and its row alone says what is on the machine.
+    """
 
     framework: str
     version: str
@@ -37,7 +44,7 @@ class Release:
     platform: str
     row: Row = field(hash=False, compare=False)
 
-    @property
+    @cached_property
     def alike(self) -> tuple[object, ...]:
         """Return what two releases have in common that the engine cannot tell apart."""
         own = {name: value for name, value in self.row.items() if name not in _NOT_OF_THE_MACHINE}
@@ -89,6 +96,12 @@ def _listed(framework: str, platform: str, database: RuleDatabase) -> Iterator[t
             if "code" in row and plugin is not None:
                 own = {name: plugin[name] for name in ("python", "requires_nvidia") if name in plugin}
                 yield f"{row['version']} cuda{major}", f"jax[cuda{major}]=={row['version']}", {**row, **own}
+        return
+    if framework == "cupy":
+        for row in database.tables["cupy_distributions"].rows:
+            if row["platform"] == platform and "code" in row:
+                kind = str(row["distribution"]).removeprefix("cupy-")
+                yield f"{row['version']} {kind}", "", {name: row[name] for name in _OF_CUPY if name in row}
         return
     for row in published.rows(framework, database.tables):
         if row["platform"] == platform and row.get("build") == "cuda" and "code" in row:
@@ -166,11 +179,15 @@ def machine(release: Release, card: Card, driver: str, database: RuleDatabase) -
         "system.architecture": _told(architecture), "driver.kernel_flavour": _told(card.flavour),
         "system.pci_nvidia": _told(({"address": "0000:01:00.0", "device": card.device, "class": "0x030200",
                                      "driver": "nvidia"},)), **_libraries(release)}
-    words = (f"cc={card.capability}", f"driver={driver}", f"python={release.python}",
-             f"release={release.assumption}")
+    words = [f"cc={card.capability}", f"driver={driver}", f"python={release.python}"]
+    words += [f"release={release.assumption}"] if release.assumption else []
     pairs = assumed([parse_assumption(word) for word in words])
-    return lay(lay(database.base, facts, database.tables, source="the sweep"), pairs, database.tables,
+    laid = lay(lay(database.base, facts, database.tables, source="the sweep"), pairs, database.tables,
                source="assumed")
+    if release.assumption:
+        return laid
+    built = with_build(laid, release.framework, release.row, "the sweep")
+    return lay(built, {"framework.code": _told(release.row["code"])}, database.tables, source="the sweep")
 
 
 def _told(value: Value) -> Known:

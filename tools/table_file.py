@@ -20,7 +20,10 @@ LINE_LIMIT = 110
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table's head; its rows come and go. One that `is_vocabulary` states no facts, and has no sources."""
+    """A table's head; its rows come and go.
+
+    One that `is_vocabulary` states no facts, and has no sources; one that is `informative` nothing reads.
+    """
 
     summary: str
     key: tuple[str, ...]
@@ -28,6 +31,7 @@ class Table:
     generated_by: str = "tools/update_tables.py"
     origin: str = "the published wheels"
     is_vocabulary: bool = False
+    informative: bool = False
 
 
 def render_table(table: Table, rows: Sequence[Row]) -> str:
@@ -40,6 +44,7 @@ def render_table(table: Table, rows: Sequence[Row]) -> str:
         f"key = {_inline(list(table.key))}",
         *(["vocabulary = true"] if table.is_vocabulary else []),
         f"generated_by = {_text(table.generated_by)}",
+        *(["informative = true"] if table.informative else []),
         "",
         "[columns]",
         *(f"{name} = {_text(kind)}" for name, kind in table.columns.items()),

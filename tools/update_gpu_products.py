@@ -53,6 +53,7 @@ SPECIFICATIONS = Table(
     },
     generated_by="tools/update_gpu_products.py",
     origin="published specifications",
+    informative=True,
 )
 OLDEST = (2, 0)
 OLDEST_SPECIFIED = (5, 0)

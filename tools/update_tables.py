@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from packaging.version import Version  # noqa: E402 - the repository's root has to be on the path first
 
-from tools import nvidia_code, nvidia_libraries, nvidia_requirements  # noqa: E402
+from tools import nvidia_code, nvidia_libraries, nvidia_requirements, shared_modules  # noqa: E402
 from tools.framework_tables import MEASURED, PROJECTS, TABLES_FOLDER, Project, Release, releases  # noqa: E402
 from tools.table_file import Row, Table, changes, read_rows, write_table  # noqa: E402
 from tools.wheel_cache import WheelCache, default_cache_folder  # noqa: E402
@@ -144,14 +144,23 @@ def update_nvidia(index: WheelIndex, cache: WheelCache, arguments: argparse.Name
             nvidia_requirements.requirement_rows(index, frameworks),
         ),
     }
-    changed = False
-    for name, (table, rows) in wanted.items():
-        path = TABLES_FOLDER / f"{name}.toml"
-        before = read_rows(path)
-        if not arguments.check:
-            write_table(path, table, rows)
-        changed |= report(path, table, before, rows)
-    return changed
+    changed = [update(name, table, rows, arguments) for name, (table, rows) in wanted.items()]
+    return any(changed)
+
+
+def update_shared_modules(index: WheelIndex, cache: WheelCache, arguments: argparse.Namespace) -> bool:
+    """Bring the table of the distributions that install the same modules up to date."""
+    rows = shared_modules.module_rows(index, cache)
+    return update("shared_modules", shared_modules.TABLE, rows, arguments)
+
+
+def update(name: str, table: Table, rows: list[Row], arguments: argparse.Namespace) -> bool:
+    """Write a table that is had in one go, return whether it differs from the file that was there."""
+    path = TABLES_FOLDER / f"{name}.toml"
+    before = read_rows(path)
+    if not arguments.check:
+        write_table(path, table, rows)
+    return report(path, table, before, rows)
 
 
 def update_nvidia_code(index: WheelIndex, cache: WheelCache, arguments: argparse.Namespace) -> bool:
@@ -177,7 +186,7 @@ def report(path: Path, table: Table, before: list[Row], after: list[Row]) -> boo
 
 def main() -> int:
     """Update the tables that the command line names, all of them by default."""
-    names = [*(project.name for project in PROJECTS), "nvidia_libraries", "nvidia_code"]
+    names = [*(project.name for project in PROJECTS), "nvidia_libraries", "nvidia_code", "shared_modules"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=names, help="update one table")
     parser.add_argument(
@@ -200,6 +209,8 @@ def main() -> int:
         changed |= update_nvidia(index, cache, arguments)
     if arguments.only in (None, "nvidia_code"):
         changed |= update_nvidia_code(index, cache, arguments)
+    if arguments.only in (None, "shared_modules"):
+        changed |= update_shared_modules(index, cache, arguments)
     return 1 if arguments.check and changed else 0
 
 

@@ -9,12 +9,12 @@ CUDA libraries as its table row says).
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.assume import machines
-from gpudoctor.assume.laying import AssumptionError, require_version
+from gpudoctor.assume.forms import NAMES, require_form
+from gpudoctor.assume.laying import AssumptionError
 from gpudoctor.assume.observed import seen_by_running, unobserved
 from gpudoctor.assume.releases import items, releases
 from gpudoctor.assume.supposed import require_cards, with_consequences
@@ -101,22 +101,12 @@ def parse_assumption(text: str) -> tuple[str, Value]:
 
 def _well_formed(name: str, raw: str) -> str:
     """Return the value of a name that stands for many facts; raise `AssumptionError` for another form."""
-    form = _FORMS.get(name)
-    if raw == "none" or form is None:
+    kind = NAMES.get(name)
+    if raw == "none" or kind is None:
         return raw
-    pattern, example = form
     for part in raw.split(",") if name == "cc" else (raw,):
-        if re.fullmatch(pattern, part.strip()) is None:
-            raise AssumptionError(f"{name}={raw[:80]}: {part.strip()[:80]!r} is not a version like those of "
-                                  f"{example}")
+        require_form(name, kind, part.strip())
     return raw
-
-
-_FORMS = {
-    "cc": ("[1-9][0-9]?[.][0-9]", "a compute capability, from 1.0 on, also one that no card has yet: 9.0"),
-    "glibc": ("[0-9]{1,2}[.][0-9]{1,3}([.][0-9]{1,3})?", "the C library: 2.31"),
-    "python": ("[0-9]{1,2}[.][0-9]{1,2}([.][0-9a-z]{1,8})?", "Python: 3.12"),
-}
 
 
 def _parse_value(name: str, kind: FactType, raw: str) -> Value:
@@ -125,16 +115,18 @@ def _parse_value(name: str, kind: FactType, raw: str) -> Value:
             raise AssumptionError(f"{name} is a flag: true or false, not {raw!r}")
         return raw.lower() in ("true", "yes")
     if kind is FactType.INTEGER:
-        if re.fullmatch(r"-?[0-9]{1,18}", raw) is None:
-            raise AssumptionError(f"{name} is a whole number, not {raw!r}")
+        require_form(name, kind, raw)
         return int(raw)
+    if kind is FactType.NUMBER:
+        require_form(name, kind, raw)
+        return float(raw)
     if kind in LISTS:
         return tuple(part.strip() for part in raw.split(",") if part.strip())
     if kind is FactType.RECORDS:
         raise AssumptionError(
             f"{name} holds records and cannot be given on the command line; use --from SNAPSHOT")
     if kind.value.endswith(("_version", "_isa", "_capability")):
-        require_version(name, raw)
+        require_form(name, kind, raw)
     return raw
 
 

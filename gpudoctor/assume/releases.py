@@ -31,6 +31,11 @@ def releases(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> S
 
 def _release(snapshot: Snapshot, value: str, tables: Tables, source: str) -> Snapshot:
     name, row = _row(value, _platform(snapshot), tables)
+    return with_build(snapshot, name, row, source)
+
+
+def with_build(snapshot: Snapshot, name: str, row: Row, source: str) -> Snapshot:
+    """Return the snapshot with the build of a framework that a row describes, and its CUDA libraries."""
     facts = _release_facts(name, row, snapshot, source)
     if name == "jax":
         facts.update(_jax_facts(row, facts, source))

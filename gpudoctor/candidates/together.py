@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.derive.stacks import Row, Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
@@ -35,11 +35,7 @@ class Together:
 
     def __init__(self, database: RuleDatabase) -> None:
         self._database = database
-        table = database.tables.get("nvidia_libraries")
-        self._listed: dict[str, set[str]] = {}
-        for row in table.rows if table else ():
-            ends = {str(row["since"]), str(row["version"])}
-            self._listed.setdefault(str(row["distribution"]), set()).update(ends)
+        self._listed: dict[str, Mapping[str, set[str]]] = {}
         self._asked: dict[str, dict[str, Asked]] = {}
         self._shared = [(frozenset(planned.names(as_texts(row["distributions"]))), row)
                         for row in _shared(database)]
@@ -54,7 +50,7 @@ class Together:
         wanted = [self._of(stack, (added or {}).get(stack.framework, ())) for stack in stacks]
         for name in dict.fromkeys(name for one in wanted for name in one):
             asked = [one[name] for one in wanted if name in one]
-            if len(asked) > 1 and not self._some_version(name, asked):
+            if len(asked) > 1 and not self._some_version(name, asked, str(stacks[0].row["platform"])):
                 said = ", ".join(f"{one.framework} asks for {name}{one.bounds}" for one in asked)
                 return Rejection(rule=rule_of(_UNMET, self._database),
                                  message=f"no version meets both: {said}")
@@ -71,15 +67,27 @@ class Together:
                 for one in _asked(stack, as_texts(stack.row.get(column)))}
         return {**self._asked[stack.release], **{one.distribution: one for one in _asked(stack, added)}}
 
-    def _some_version(self, name: str, asked: Sequence[Asked]) -> bool:
+    def _some_version(self, name: str, asked: Sequence[Asked], platform: str) -> bool:
         """Return whether a version is known, or named in the bounds, that meets them all."""
-        key = (name, *(one.bounds for one in asked))
+        key = (platform, name, *(one.bounds for one in asked))
         if key not in self._meeting:
             bounds = [bound for one in asked for bound in one.bounds.split(",") if bound]
             named = [bound.lstrip("=<>!~ ").removesuffix(".*") for bound in bounds]
-            known = {f"{version}{end}" for version in named for end in _NEXT} | self._listed.get(name, set())
+            known = {f"{version}{end}" for version in named for end in _NEXT}
+            known |= self._published(platform).get(name, set())
             self._meeting[key] = not bounds or any(_meets(version, bounds) for version in known)
         return self._meeting[key]
+
+    def _published(self, platform: str) -> Mapping[str, set[str]]:
+        """Return versions of NVIDIA's packages that there are for a platform, by name."""
+        if platform not in self._listed:
+            table = self._database.tables.get(published.nvidia_table(platform))
+            found: dict[str, set[str]] = {}
+            for row in published.for_platform(table, platform).rows if table else ():
+                ends = {str(row["since"]), str(row["version"])}
+                found.setdefault(str(row["distribution"]), set()).update(ends)
+            self._listed[platform] = found
+        return self._listed[platform]
 
     def _same_files(self, wanted: Sequence[dict[str, Asked]]) -> Rejection | None:
         """Return the two packages of two releases that write the same files, of which the last would win."""

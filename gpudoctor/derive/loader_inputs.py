@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.loader_trace import MACHINES, Inputs, expand
-from gpudoctor.derive.releases import Row, cuda_version, own_row
+from gpudoctor.derive.releases import Row, cuda_version, nvidia_packages, own_row
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Known, Record, Unknown
 
@@ -52,7 +52,7 @@ def _files(view: View, location: str, extra: Sequence[str]) -> dict[str, Record]
     }
     wanted = (*view.texts("python.planned_distributions"), *extra)
     if wanted:
-        for written, record in planned.files(wanted, location, view.table("nvidia_libraries")):
+        for written, record in planned.files(wanted, location, nvidia_packages(view)):
             path = posixpath.normpath(written)
             if path not in files or planned.replaces(record, wanted, files[path]):
                 files[path] = record

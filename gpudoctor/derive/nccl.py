@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
+from gpudoctor.derive.releases import nvidia_packages
 from gpudoctor.derive.view import View, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown, Value
 
@@ -46,7 +47,7 @@ def _installed(view: View) -> tuple[str, str] | None:
     """Return the distribution of NCCL and its version: what is to be installed comes before what is."""
     for wanted in planned.parse(view.texts("python.planned_distributions")):
         if wanted.name.startswith(_PREFIX):
-            chosen = planned.newest(wanted, view.table("nvidia_libraries"))
+            chosen = planned.newest(wanted, nvidia_packages(view))
             if chosen is not None:
                 return wanted.name, chosen[1]
     for record in view.records("python.nvidia_distributions"):

@@ -8,7 +8,9 @@ from gpudoctor import versions
 from gpudoctor.derive import planned, stale
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.libraries import trace_all
-from gpudoctor.derive.releases import capped, cuda_version, oldest_card_of, own_row, platform_of, release_rows
+from gpudoctor.derive.releases import (
+    capped, cuda_version, nvidia_packages, oldest_card_of, own_row, platform_of, release_rows,
+)
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown, Value
 
@@ -68,12 +70,13 @@ def cuda_distributions(view: View, cards: Sequence[str]) -> Fact:
         return Known(value=capped(wanted, view, cards), source="requirements of the release")
     major = versions.parse(cuda_version(view)).major
     loads = as_texts((own_row(view) or {}).get("loads"))
-    found = [planned.bringing(name, major, view.table("nvidia_libraries")) for name in loads]
+    packages = nvidia_packages(view)
+    found = [planned.bringing(name, major, packages) for name in loads]
     if not loads or None in found:
         return Absent(source="no packages with these CUDA libraries are known")
     floor = view.value("framework.cudnn_floor")
     brought = dict.fromkeys(_not_older(text, floor) for text in found if text)
-    return Known(value=capped(tuple(brought), view, cards), source="rules/tables/nvidia_libraries.toml")
+    return Known(value=capped(tuple(brought), view, cards), source=f"rules/tables/{packages.name}.toml")
 
 
 def _not_older(text: str, floor: Value | None) -> str:

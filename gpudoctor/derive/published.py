@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Tables, Value
+from gpudoctor.model import Table, Tables, Value
 
 Row = Mapping[str, Value]
 _DISTRIBUTIONS: Mapping[str, tuple[str, str]] = {"paddle": ("paddle_distributions", "paddlepaddle-gpu")}
@@ -15,6 +16,18 @@ _JAX = "jax_distributions"
 _INDEXES = "torch_indexes"
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9]")
 _PLUGIN = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)\Z")
+
+
+def nvidia_table(platform: str) -> str:
+    """Return the name of the table of what NVIDIA's packages for a platform hold."""
+    return "nvidia_libraries" if platform == "linux_x86_64" else "nvidia_libraries_elsewhere"
+
+
+def for_platform(table: Table, platform: str) -> Table:
+    """Return a table's rows for a platform; of a table for one platform alone, all of them."""
+    if "platform" not in table.columns:
+        return table
+    return replace(table, rows=tuple(row for row in table.rows if row["platform"] == platform))
 
 
 def is_listed(name: str, tables: Tables) -> bool:

@@ -12,7 +12,7 @@ from gpudoctor.derive import device_code, planned, published, stale
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
-from gpudoctor.model import Absent, Fact, Known, Record, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Record, Table, Unknown, Value
 
 Row = Mapping[str, Value]
 _ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
@@ -21,6 +21,13 @@ _ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the sa
 def platform_of(view: View) -> str:
     """Return the platform name that tables use, such as linux_x86_64."""
     return f"{view.need_text('system.os').lower()}_{view.need_text('system.architecture')}"
+
+
+def nvidia_packages(view: View) -> Table:
+    """Return what NVIDIA's packages for this platform hold, which is not the same on each."""
+    platform = platform_of(view)
+    return view.once("nvidia packages", lambda _: published.for_platform(
+        view.table(published.nvidia_table(platform)), platform))
 
 
 def release_rows(view: View, name: str) -> Iterator[Row]:
@@ -233,7 +240,7 @@ def _finds_libraries(row: Row, view: View) -> bool:
     folders = expand(as_texts(row["runpath"]), origin)
     brought = {
         path
-        for path, _ in planned.files(as_texts(row["requires_nvidia"]), "", view.table("nvidia_libraries"))
+        for path, _ in planned.files(as_texts(row["requires_nvidia"]), "", nvidia_packages(view))
     }
     drivers = {str(known["stem"]) for known in view.table("libraries").rows if known["role"] == "driver"}
     return all(
@@ -255,7 +262,7 @@ def oldest_card_of(cudnn: str, view: View) -> str | None:
 def _cudnn_serves(row: Row, view: View, cards: Sequence[str]) -> bool:
     for requirement in planned.parse(as_texts(row.get("requires_nvidia"))):
         if requirement.name.startswith("nvidia-cudnn-"):
-            chosen = planned.newest(requirement, view.table("nvidia_libraries"))
+            chosen = planned.newest(requirement, nvidia_packages(view))
             oldest = oldest_card_of(chosen[1], view) if chosen is not None else None
             if oldest is not None and any(versions.parse(card) < versions.parse(oldest) for card in cards):
                 return False

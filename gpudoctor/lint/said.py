@@ -6,11 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import meaning, symptoms, versions
-from gpudoctor.facts import CATALOGUE, TEXT
+from gpudoctor import symptom_meaning, symptoms, versions
 from gpudoctor.lint.form import DATED, PINNED
 from gpudoctor.model import RuleDatabase, Severity, SymptomPattern
-from gpudoctor.quantities import OPERATORS
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 # a program of a stated version that was run, the day, and what was done
@@ -51,28 +49,10 @@ def _form(symptom: SymptomPattern, known: set[str]) -> Iterator[str]:
 
 def _suspects(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[str]:
     severities = {rule.cause: rule.severity for rule in database.rules if rule.withdrawn is None}
-    for suspect in symptom.suspects:
-        if suspect.cause not in severities:
-            yield f"suspects {suspect.cause!r}, which is the cause of no page"
-        if not 1 <= suspect.weight <= 100:
-            yield f"suspects {suspect.cause} with the weight {suspect.weight}: it is 1 to 100"
-    yield from (fault.problem for fault in meaning.of_symptom(symptom, database))
-    yield from (f"is against {cause!r}, which is the cause of no page"
-                for cause in symptom.against if cause not in severities)
+    yield from (fault.problem for fault in symptom_meaning.of_symptom(symptom, database))
     if not symptom.patterns:
         yield from (f"suspects {suspect.cause} without a condition, and has no pattern"
                     for suspect in symptom.suspects if not suspect.when)
-    used = {hole for pattern in symptom.patterns for hole in symptoms.holes(pattern)}
-    for one in symptom.holds:
-        if one.op not in OPERATORS:
-            yield f"compares {one.left} by {one.op!r}: it is {' or '.join(sorted(OPERATORS))}"
-        yield from (f"compares {{{name}}}, which not every pattern has" for name in (one.left, one.right)
-                    if any(name not in symptoms.holes(pattern) for pattern in symptom.patterns))
-    for name, hole in symptom.gives.items():
-        if name not in CATALOGUE or CATALOGUE[name].probe != TEXT:
-            yield f"gives {name}, which is no fact of a text"
-        if not (hole.startswith("'") and hole.endswith("'") and len(hole) > 2) and hole not in used:
-            yield f"gives {name} from {hole!r}: neither a hole of a pattern nor a word in single quotes"
     if symptom.benign and symptom.suspects and not any(
             severities.get(suspect.cause) is Severity.BENIGN for suspect in symptom.suspects):
         yield "is benign, but suspects no benign cause"

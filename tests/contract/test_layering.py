@@ -17,7 +17,7 @@ PURE = (
     {"facts"},
     {"quantities", "skeleton", "toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "image_notes", "meaning", "pages", "require", "share",
-     "symptoms", "unfamiliar"},
+     "symptom_meaning", "symptoms", "unfamiliar"},
     {"candidates", "compare", "consequences", "courses", "editions", "examine", "explanation", "fleet",
      "lint", "manifests", "planning", "proven", "remedy"},
     {"dockerfiles", "render"},

@@ -40,7 +40,7 @@ def one(framework: str, version: str, capability: str, database: RuleDatabase) -
     ("tensorflow", "2.21.0", "8.0", Verdict(kind="runs", driver="525.60.13", cured=("GPD4020",))),
     ("tensorflow", "2.20.0", "7.0", Verdict(kind="runs", driver="525.60.13", cured=("GPD5050",))),
     ("tensorflow", "2.3.0", "5.0", Verdict(kind="stopped", driver="580.65.06", rule="GPD5015")),
-    ("tensorflow", "2.20.0", "12.0", Verdict(kind="stopped", driver="615.61", rule="GPD5020")),
+    ("tensorflow", "2.20.0", "12.0", Verdict(kind="stopped", driver="620.70.06", rule="GPD5020")),
     ("torch", "2.15.0", "7.0", Verdict(kind="stopped", driver="580.65.06", rule="GPD5010")),
     ("torch", "2.6.0", "3.7", Verdict(kind="stopped", driver="470.42.01", rule="GPD2062")),
     ("torch", "1.12.1", "3.5", Verdict(kind="stopped", driver="470.42.01", rule="GPD5010")),
@@ -48,8 +48,11 @@ def one(framework: str, version: str, capability: str, database: RuleDatabase) -
     ("jax", "0.12.0.1 cuda12", "7.0", Verdict(kind="runs", driver="525.60.13", cured=("GPD5050",))),
     ("jax", "0.12.0.1 cuda13", "12.0", Verdict(kind="runs", driver="580.65.06")),
     ("paddle", "2.6.2", "6.0", Verdict(kind="stopped", driver="580.65.06", rule="GPD5010")),
-    ("paddle", "2.6.2", "9.0", Verdict(kind="stopped", driver="615.61", rule="GPD5020")),
+    ("paddle", "2.6.2", "9.0", Verdict(kind="stopped", driver="620.70.06", rule="GPD5020")),
     ("paddle", "2.1.3", "7.0", Verdict(kind="open", driver="580.65.06")),
+    ("cupy", "14.2.0 cuda12x", "5.0", Verdict(kind="runs", driver="525.60.13")),
+    ("cupy", "14.2.0 cuda13x", "7.0", Verdict(kind="stopped", driver="580.65.06", rule="GPD5010")),
+    ("cupy", "9.6.0 cuda92", "7.0", Verdict(kind="runs", driver="396.26")),
 ])
 def test_verdict_and_oldest_driver(framework: str, version: str, capability: str, expected: Verdict,
                                    database: RuleDatabase) -> None:

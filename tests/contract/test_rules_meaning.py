@@ -39,14 +39,16 @@ summary = "A crane."
 
 [[symptom]]
 id = "crane-rope"
-pattern = "crane: the rope is torn"
+pattern = "crane: the rope is torn by {program}"
+captures = { program = "word" }
+gives = { "text.places" = "'docker'" }
 meaning = "It is torn."
 benign = false
 versions = []
 suspects = [
   { cause = "cuda-does-not-start", weight = 50, when = [{ fact = "system.os", op = "equals", value = "x" }] },
 ]
-examples = ["crane: the rope is torn"]
+examples = [{ line = "crane: the rope is torn by load", captures = { program = "load" } }]
 source = "https://example.org"
 accessed = "2026-11-01"
 """
@@ -104,6 +106,31 @@ BROKEN = {
     "a suspect under a condition that cannot hold": (
         "symptoms/crane.toml", 'fact = "system.os"', 'fact = "system.oss"',
         "crane-rope: suspects cuda-does-not-start: there is no fact system.oss"),
+    "a suspect that is the cause of no page": (
+        "symptoms/crane.toml", 'cause = "cuda-does-not-start"', 'cause = "cuda-starts"',
+        "crane-rope: suspects 'cuda-starts', which is the cause of no page"),
+    "a fact of a text that is mistyped": (
+        "symptoms/crane.toml", '"text.places"', '"text.place"',
+        "crane-rope: gives text.place: there is no such fact (did you mean text.places?)"),
+    "a fact of the machine, given by a text": (
+        "symptoms/crane.toml", '"text.places"', '"system.os"',
+        "crane-rope: gives system.os, which is no fact of a text"),
+    "a flag, given as a word": (
+        "symptoms/crane.toml", '"text.places"', '"text.nvidia_card"',
+        "crane-rope: gives text.nvidia_card: what a line says is words, and flag is not"),
+    "a word, given as a version": (
+        "symptoms/crane.toml", '"text.places"', '"text.driver"',
+        "crane-rope: gives text.driver as 'docker', which is no driver_version"),
+    "any word, given as a version": (
+        "symptoms/crane.toml", "\"text.places\" = \"'docker'\"", '"text.driver" = "program"',
+        "crane-rope: gives text.driver from the hole {program}, which holds any word"),
+    "a hole that no pattern has": (
+        "symptoms/crane.toml", "\"'docker'\"", '"rope"',
+        "crane-rope: gives text.places from 'rope': neither a hole of a pattern nor a word"),
+    "an order that there is not": (
+        "symptoms/crane.toml", "benign = false",
+        'benign = false\nholds = [{ left = "program", op = "under", right = "program" }]',
+        "crane-rope: compares program by 'under': it is above or below"),
 }
 
 

@@ -15,6 +15,7 @@ from tools import jax_versions
 from tools.framework_tables import PROJECTS, TABLES_FOLDER, Project, Release, releases_of
 from tools.nvidia_libraries import elsewhere_rows, nvidia_rows, shared_rows
 from tools.nvidia_requirements import requirement_rows
+from tools.shared_modules import FAMILIES, module_rows
 from tools.table_file import Row, read_rows
 from tools.wheel_cache import WheelCache
 from tools.wheel_code import measured_columns, observe, worth_observing
@@ -194,6 +195,21 @@ def test_nvidia_libraries_that_share_a_place_are_those_of_the_wheels(
     assert names[0] <= names[1]
 
 
+def test_distributions_that_fill_one_module_are_those_of_the_wheels(
+    index: WheelIndex, empty_cache: WheelCache
+) -> None:
+    """Found anew: who fills the module, since which release, in which wheel; newer ones may have come."""
+    for module in ("onnxruntime", "tensorflow"):
+        (live,) = module_rows(index, empty_cache, {module: FAMILIES[module]})
+        held = committed("shared_modules", module=module)
+        since = [[text.partition(",")[0] for text in row["distributions"]] for row in (live, held)]
+        assert since[0] == since[1]
+        distribution, _, version = held["source"].removeprefix("pypi:").partition("==")
+        hashes = {wheel.sha256 for wheel in index.wheels(distribution) if wheel.version == version}
+        assert held["wheel_sha256"] in hashes
+        assert live["files"] == held["files"] or live["source"] != held["source"]
+
+
 def test_a_requirement_resolves_to_a_release_that_it_admits(index: WheelIndex) -> None:
     """A range with an upper bound that no later release can change."""
     requirement = "nvidia-cudnn-cu12<10.0,>=9.3.0.75"
@@ -216,9 +232,9 @@ def test_device_code_of_an_nvidia_library_has_the_hash_that_its_wheel_records(
 
 @pytest.mark.parametrize(
     "name", ["nvidia_libraries", "nvidia_libraries_elsewhere", "nvidia_code", "nvidia_shared_files",
-             "nvidia_requirements"],
+             "nvidia_requirements", "shared_modules"],
 )
-def test_every_row_about_nvidias_packages_names_its_wheel(name: str) -> None:
+def test_every_row_about_packages_names_its_wheel(name: str) -> None:
     """By its hash: a version may have two wheels."""
     rows = read_rows(TABLES_FOLDER / f"{name}.toml")
     assert rows

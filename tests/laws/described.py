@@ -10,7 +10,7 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Absent, Fact, Finding, Known, Record, Severity, Snapshot, Unknown, Value
 from tests.laws.working import (
-    SITE, Build, Machine, at_least, database, loader_of, own_libraries, packages, sonames, table,
+    SITE, Build, Machine, at_least, database, loader_of, nvidia_packages, own_libraries, packages, sonames,
 )
 from tools import sweep_states as sweep
 
@@ -102,7 +102,7 @@ def packaged_facts(build: Build, files: Mapping[str, Record], *, without: str = 
     for requirement in planned.parse(as_texts(build.row.get("requires_nvidia"))):
         if requirement.name == without or installed == {}:
             continue
-        chosen = planned.newest(requirement, table("nvidia_libraries"))
+        chosen = planned.newest(requirement, nvidia_packages(build.platform))
         version = chosen[1] if chosen else next((one.version for one in requirement.specifier), "1")
         other = [v for name, v in (installed or {}).items() if requirement.name.startswith(name)]
         listed.append({"name": requirement.name, "version": (*other, version)[0], "location": SITE})

@@ -14,7 +14,7 @@ from functools import cache
 from hypothesis import strategies as st
 
 from gpudoctor import ruledb, versions
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.derive.device_code import coverage
 from gpudoctor.derive.view import as_records, as_texts, floor_row
 from gpudoctor.frozen import frozen
@@ -117,10 +117,16 @@ def sonames(build: Build) -> tuple[str, ...]:
 
 
 @cache
+def nvidia_packages(platform: str) -> Table:
+    """Return what NVIDIA's packages for a platform hold."""
+    return published.for_platform(table(published.nvidia_table(platform)), platform)
+
+
+@cache
 def packages(build: Build) -> Mapping[str, Record]:
     """Return the files, by path, that pip brings for what it asks for: the newest that its pins admit."""
     requires = as_texts(build.row.get("requires_nvidia"))
-    found = dict(planned.files(requires, SITE, table("nvidia_libraries")))
+    found = dict(planned.files(requires, SITE, nvidia_packages(build.platform)))
     return {path: {**record, "machine": build.platform.partition("_")[2]} for path, record in found.items()}
 
 

@@ -26,7 +26,8 @@ def value(snapshot: Snapshot, name: str) -> object:
     ("text", "expected"),
     [
         ("cuda.init_code=802", ("cuda.init_code", 802)),
-        ("cuda.init_code=-1", ("cuda.init_code", -1)),
+        ("cuda.init_code=100", ("cuda.init_code", 100)),
+        ("framework.import_seconds=2.5", ("framework.import_seconds", 2.5)),
         ("driver.uvm_node=yes", ("driver.uvm_node", True)),
         ("driver.uvm_node=FALSE", ("driver.uvm_node", False)),
         ("system.cpu_flags=avx, avx2", ("system.cpu_flags", ("avx", "avx2"))),
@@ -60,6 +61,48 @@ def test_assumptions_that_cannot_be_made(text: str) -> None:
     with pytest.raises(AssumptionError) as error:
         parse_assumption(text)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("gpu.compute_capability=0.0", "two numbers like 9.0, from 1.0 to 39.9, also one"),
+        ("gpu.compute_capability=99.9", "no compute capability: "),
+        ("gpu.compute_capability=-9.0", "no compute capability: "),
+        ("gpu.compute_capability=9", "no compute capability: "),
+        ("cc=0.0", "no compute capability: "),
+        ("cc=0.9", "no compute capability: "),
+        ("cc=9.0,0.0", "'0.0' is no compute capability: "),
+        ("cc=99.9", "no compute capability: "),
+        ("driver=0", "no version of NVIDIA's driver: "),
+        ("driver=99999999", "no version of NVIDIA's driver: "),
+        ("driver.kernel_version=0.0", "no version of NVIDIA's driver: "),
+        ("cuda.ceiling=0.0", "no version of CUDA, from 1.0"),
+        ("framework.cudnn=0", "no version of cuDNN, from 1.0"),
+        ("python=1.5", "no version of Python, from 2.0 on"),
+        ("python.version=1", "no version of Python, from 2.0 on"),
+        ("glibc=0.0", "no version of the C library, from 2.0 on"),
+        ("system.glibc=1.9", "no version of the C library, from 2.0 on"),
+        ("gpu.memory_total_bytes=-5", "no whole number, from 0 on"),
+        ("cuda.device_count=-1", "no whole number, from 0 on"),
+        ("framework.import_seconds=soon", "no number, from 0 on"),
+    ],
+)
+def test_a_value_that_no_machine_can_have_is_refused(text: str, said: str) -> None:
+    """A compute capability of 0.0 was taken for an unknown card, and negative memory for a small one."""
+    with pytest.raises(AssumptionError) as error:
+        parse_assumption(text)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cc=13.0", "gpu.compute_capability=13.0", "driver=999.1", "cuda.ceiling=20.1", "python=3.99"],
+)
+def test_a_value_newer_than_every_table_is_possible(text: str) -> None:
+    """The tables do not bound what there can be."""
+    name, _, value = text.partition("=")
+    assert parse_assumption(text) == (name, value)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def needing(version: str) -> Change:
 @pytest.mark.parametrize(("minimum", "device", "driver"), [
     ("525.60.13", TURING, "580.65.06"), ("555.42.02", BLACKWELL, "580.65.06"),
     ("580.95.05", TURING, "580.95.05"), ("590.44.01", TURING, "595.45.04"),
-    ("610.43.02", TURING, "610.43.02"),
+    ("610.43.02", TURING, "620.70.06"), ("620.80", TURING, "620.80"), ("630.10", TURING, "630.10"),
     ("525.60.13", PASCAL, "580.65.06"), ("590.44.01", PASCAL, None),
     ("450.80.02", KEPLER, "470.42.01"), ("525.60.13", KEPLER, None),
 ])

@@ -8,8 +8,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from gpudoctor import ruledb
-from gpudoctor.derive import planned
-from gpudoctor.model import Record, RuleDatabase, Scope, Unknown
+from gpudoctor.derive import planned, published
+from gpudoctor.model import Known, Record, RuleDatabase, Scope, Unknown
 from tests.unit.derived_facts import H100, NOTHING_PLANNED, RULES, V100, Change, fact, release, value
 
 SITE = "/home/user/venv/lib/python3.12/site-packages"
@@ -151,6 +151,35 @@ def test_a_requirement_that_no_version_satisfies_brings_nothing(database: RuleDa
     table = database.tables["nvidia_libraries"]
     assert planned.newest(Requirement("nvidia-cudnn-cu12<1"), table) is None
     assert list(planned.files(["some-package", "not a requirement !"], "/site", table)) == []
+
+
+def test_packages_are_those_for_this_processor(database: RuleDatabase) -> None:
+    """What the wheels for x86_64 hold was taken for what those for aarch64 hold, which begin later."""
+    held = {
+        platform: published.for_platform(database.tables[published.nvidia_table(platform)], platform)
+        for platform in ("linux_x86_64", "linux_aarch64", "windows_x86_64")
+    }
+    wanted = Requirement("nvidia-cuda-nvrtc==13.0.88")
+    nvrtc = {name: planned.newest(wanted, table) for name, table in held.items()}
+    libraries = {name: chosen[0]["libraries"] for name, chosen in nvrtc.items() if chosen}
+    assert libraries["linux_aarch64"] == ("libnvrtc-builtins.so.13.0", "libnvrtc.so.13")
+    assert "libnvrtc.alt.so.13" in str(libraries["linux_x86_64"])
+    assert "nvrtc64_130_0.dll" in str(libraries["windows_x86_64"])
+
+
+@pytest.mark.parametrize(("architecture", "is_known"), [("x86_64", True), ("aarch64", False)])
+def test_a_package_that_is_not_for_this_processor_is_not_planned(
+    database: RuleDatabase, architecture: str, is_known: bool
+) -> None:
+    """NCCL 2.18 has no wheel for aarch64: pip would refuse it, and its device code was judged there."""
+    changes: tuple[Change, ...] = (
+        {"system.architecture": architecture},
+        H100,
+        release("torch==2.10.0"),
+        {"python.planned_distributions": ("nvidia-nccl-cu12==2.18.1",)},
+    )
+    oldest = fact(database, Scope.FRAMEWORK, "framework.nccl_oldest_card", *changes)
+    assert isinstance(oldest, Known) is is_known
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,12 @@ def test_a_place_has_its_line(place: str, line: int) -> None:
     assert line_of(TEXT, steps(place)) == line
 
 
+def test_an_entry_of_a_list_is_not_looked_for_in_the_next_one() -> None:
+    """A list on one line was said to be wrong where the entries of the one after it stand."""
+    text = 'one = [{ op = "is" }]\ntwo = [  # more\n  { op = "is" },\n]\nthree = [\n  { op = "is" },\n]\n'
+    assert [line_of(text, steps(place)) for place in ("one[0]", "two[0].op", "two[1]")] == [1, 3, 2]
+
+
 @pytest.mark.parametrize("text", ["", "\n", "[[x", "= 1\n[["])
 def test_any_text_has_a_first_line(text: str) -> None:
     """A text that is no TOML at all is told by its parser; here nothing is raised."""
