@@ -114,7 +114,8 @@ def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Ite
                 return
 
 
-def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None) -> Iterator[Said]:
+def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None, tables: Tables
+             ) -> Iterator[Said]:
     """Yield what the image and the frameworks of an environment for a GPU show on a host's driver."""
     place = environment.image.place if environment.image else environment.place
     if base is not None and driver is not None:
@@ -131,18 +132,20 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
-    brought = [*_of_system(environment, base, place), *brought, *_by_name(environment)]
+    brought = [*_of_system(environment, base, place, tables), *brought, *_by_name(environment)]
     majors = {versions.parse(cuda).major for _, cuda, _ in brought}
     if len(majors) > 1:
         yield Said(place=brought[-1][2], facts={
             "file.cuda_versions": tuple(text for text, _, _ in brought)})
 
 
-def _of_system(environment: Environment, base: Base | None, place: Place) -> Iterator[tuple[str, str, Place]]:
+def _of_system(environment: Environment, base: Base | None, place: Place, tables: Tables
+               ) -> Iterator[tuple[str, str, Place]]:
     """Yield the toolkits of an image; beside one that is installed in it, the image's own libraries count."""
     toolkits = base.toolkits if base is not None else ()
-    if base is not None and base.name == images.CUDA_IMAGE and base.cuda is not None and environment.packages:
-        yield f"CUDA {base.cuda} ({base.reference})", base.cuda, place
+    own = images.base_of(base.reference, tables).cuda if base is not None else None
+    if base is not None and own is not None and environment.packages:
+        yield f"CUDA {own} ({base.reference})", own, place
         toolkits = tuple(one for one in toolkits if one.place is not None)
     yield from ((f"CUDA {one.cuda} ({one.told_by})", one.cuda, one.place or place) for one in toolkits)
 

@@ -67,43 +67,41 @@ def is_of_repository(text: str) -> bool:
 
 
 def added(base: Base | None, packages: Sequence[Package], tables: Tables) -> tuple[Base | None, bool]:
-    """Return the image with what packages bring, and whether all of them could be read."""
-    if not packages:
-        return base, True
-    if base is None or base.libraries is None:
-        return base, False
+    """Return the image with what packages bring, and whether all libraries in it are known then."""
+    if not packages or base is None:
+        return base, not packages
+    is_read = base.libraries is not None
     for package in packages:
-        extended = _with_one(base, package, tables)
-        if extended is None:
-            return base, False
-        base = extended
-    return base, True
+        base, is_whole = _with_one(base, package, tables)
+        is_read = is_read and is_whole
+    return base, is_read
 
 
-def _with_one(base: Base, package: Package, tables: Tables) -> Base | None:
-    found = next(_rows(package.text, base, tables), None)
+def _with_one(base: Base, package: Package, tables: Tables) -> tuple[Base, bool]:
+    """Return an image with what is known of one package more, and whether that is all that it brings."""
+    found = next(_rows(package.text, tables), None)
     if found is None:
-        return None
+        return base, False
     row, named = found
     brings = str(row["brings"])
     if brings == "cudnn":
-        return _with_cudnn(base, named)
-    cuda = str(row["cuda"]) if "cuda" in row else (named["cuda"] or "").replace("-", ".")
-    names = tuple(images.cuda_libraries(cuda, tables))
-    if not names:
-        return None  # of a CUDA that the tables do not reach back to
+        return _with_cudnn(base, named), True
+    is_own = row.get("own") is True
+    cuda = images.own_cuda(base, tables) if is_own else (named["cuda"] or "").replace("-", ".")
+    if cuda is None:
+        return base, False
+    names = tuple(images.cuda_libraries(cuda, tables))  # none of a CUDA that the tables do not reach back to
     if brings == "compat":
-        return replace(base, compat=cuda)
+        return (replace(base, compat=cuda) if names else base), bool(names)
     beginnings = as_texts(row.get("libraries"))
     if beginnings:
         names = tuple(name for name in names if name.startswith(beginnings))
-    is_own = "system" in row
     folder = ("/usr/lib/x86_64-linux-gnu" if is_own else
               "/usr/local/cuda/lib64" if base.cuda in (None, cuda) else f"/usr/local/cuda-{cuda}/lib64")
     paths = () if brings == "compiler" else tuple(f"{folder}/{name}" for name in names)
     made = (Toolkit(cuda=cuda, told_by=package.text, place=package.place),)
     return replace(base, cuda=base.cuda or cuda, libraries=_joined(base, paths),
-                   toolkits=base.toolkits + (made if brings in ("toolkit", "compiler") else ()))
+                   toolkits=base.toolkits + (made if brings in ("toolkit", "compiler") else ())), bool(names)
 
 
 def _with_cudnn(base: Base, named: dict[str, str | None]) -> Base:
@@ -114,17 +112,17 @@ def _with_cudnn(base: Base, named: dict[str, str | None]) -> Base:
     return replace(base, libraries=_joined(base, (path,)), versions={**versions_of, **known})
 
 
-def _joined(base: Base, paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*(base.libraries or ()), *paths)))
+def _joined(base: Base, paths: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the libraries of an image with some more; None where its own are not known."""
+    return None if base.libraries is None else tuple(dict.fromkeys((*base.libraries, *paths)))
 
 
-def _rows(text: str, base: Base, tables: Tables) -> Iterator[tuple[Row, dict[str, str | None]]]:
+def _rows(text: str, tables: Tables) -> Iterator[tuple[Row, dict[str, str | None]]]:
     """Yield the row that says what a package is, with what its name says."""
     table = tables.get("system_cuda_packages")
     for row in table.rows if table else ():
         match = _pattern(str(row["name"])).match(text)
-        if match is not None and ("system" not in row or images.is_of(
-                base, str(row["system"]), str(row["system_version"]), tables)):
+        if match is not None:
             yield row, {name: match.groupdict().get(name) for name in (*_HOLES, "pin")}
 
 
