@@ -416,6 +416,8 @@ file.image_ended | text | file | | what in it gets no updates any more: Ubuntu 1
 file.image_end | text | file | | the day or month since when
 file.image_least_cuda | cuda_version | file | | the CUDA that the driver must run for it to start, where its older exceptions do not count
 file.image_least_driver | driver_version | file | | the driver that it asks for, likewise
+file.driver_by | text | file | | what lays a driver into an image: a package, or NVIDIA's installer
+file.driver_laid | driver_version | file | | that driver, or one that it is not older than
 file.placeholder_requirement | text | file | | a requirement that is met by a release which only raises an error
 file.misnamed | text | file | | a requirement whose name sounds like that of a framework or a library and is not
 file.misnamed_is | text | file | | what the name is instead, in words

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from gpudoctor import versions
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, names, releases, tags, together
+from gpudoctor.manifests import drivers, images, names, releases, tags, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
@@ -127,6 +127,7 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
             facts["file.image_least_driver"] = base.least_driver
         if facts:
             yield Said(place=place, facts={"file.image": base.reference, **facts})
+    yield from _of_driver(environment, tables)
     for one, why in together.contradictions(laid.chosen):
         yield Said(place=one.asked.place, facts={"file.contradiction": why})
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
@@ -137,6 +138,14 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
     if len(majors) > 1:
         yield Said(place=brought[-1][2], facts={
             "file.cuda_versions": tuple(text for text, _, _ in brought)})
+
+
+def _of_driver(environment: Environment, tables: Tables) -> Iterator[Said]:
+    """Yield the driver that is laid into an image."""
+    found = drivers.newest(environment.packages, tables)
+    if found is not None:
+        known: dict[str, Value] = {"file.driver_laid": found.least} if found.least is not None else {}
+        yield Said(place=found.place, facts={"file.driver_by": found.text, **known})
 
 
 def _of_system(environment: Environment, base: Base | None, place: Place, tables: Tables

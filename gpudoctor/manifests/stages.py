@@ -9,11 +9,12 @@ from collections.abc import Callable
 
 from gpudoctor.manifests import references, requirements
 from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse
-from gpudoctor.manifests.runs import SHELLS, Runs
+from gpudoctor.manifests.runs import Runs
 from gpudoctor.manifests.shellwords import Command, Variables, commands, words_of
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
+from gpudoctor.manifests.system_packages import SHELLS
 
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
 _PACKAGES = re.compile(

@@ -51,7 +51,7 @@ class Asked:
 
 @frozen
 class Package:
-    """A package of CUDA that the system's own package manager installs, as written."""
+    """A package of CUDA or of a driver that the system's own package manager installs, as written."""
 
     text: str
     place: Place
