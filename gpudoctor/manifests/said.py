@@ -93,9 +93,11 @@ def _misnamed(environment: Environment, tables: Tables) -> Iterator[Said]:
 def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:
     for one in some:
         nearest = releases.missing(framework, one, tables)
-        if nearest is not None:
+        requirement = releases.requirement_of(one)
+        if nearest is not None and requirement is not None:
+            written = f"{requirement.name}{requirement.specifier}" if one.bounds else one.text.strip()
             yield Said(place=one.place, facts={
-                "file.release_missing": one.text.strip(), "file.release_nearest": nearest})
+                "file.release_missing": written, "file.release_nearest": nearest})
 
 
 def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:
