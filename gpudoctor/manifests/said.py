@@ -35,6 +35,8 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
     for lost in environment.lost:
         yield Said(place=lost.place, facts={
             "file.requirement_meant": lost.meant, "file.requirement_given": lost.given})
+    for broken in environment.broken:
+        yield Said(place=broken.place, facts={"file.shell_fault": broken.why})
     for image in environment.images:
         if image.reference is not None:
             base = images.base_of(image.reference, tables)

@@ -77,6 +77,14 @@ class Lost:
 
 
 @frozen
+class Broken:
+    """A command for which a shell refuses to parse the whole that it stands in, and why."""
+
+    why: str
+    place: Place
+
+
+@frozen
 class Wish:
     """A sign that it is meant to use a GPU, in words."""
 
@@ -122,6 +130,7 @@ class Environment:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
     lost: tuple[Lost, ...] = ()
+    broken: tuple[Broken, ...] = ()
     unread: tuple[Unread, ...] = ()
     python: str | None = None
     python_place: Place | None = None
