@@ -1,7 +1,7 @@
 """Where a shell's text does not parse: what is opened and not closed, and an operator with nothing behind it.
 
-Only what every POSIX shell refuses is said; here-documents inside a text and `case` in a substitution are left
-alone. Linear.
+Only what every POSIX shell refuses is said; here-documents inside a text and `case` in a substitution are
+left alone. Linear.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from gpudoctor.manifests.spans import Traced
 _BEFORE_COMMENT = frozenset(" \t\n;&|(")
 _DOCUMENT = re.compile(r"(?<!<)<<(?!<)")
 _CASE = re.compile(r"\bcase\b")
-_NAMES = {'"': 'the quote " is not closed', "'": "the quote ' is not closed", "`": "the quote ` is not closed",
-          "$(": "$( is not closed"}
+_NAMES = {'"': 'the quote " is not closed', "'": "the quote ' is not closed",
+          "`": "the quote ` is not closed", "$(": "$( is not closed"}
+_CLOSES = {'"': '"', "$(": ")", "(": ")", "${": "}"}
 _OPERATOR = re.compile(r"(?:&&|\|\|?)\Z")
 
 
@@ -54,6 +55,7 @@ class _Reading:
         self.text = text
         self.at = 0
         self.opened: list[tuple[str, int]] = []
+        self.double_quotes = 0  # that are open
         self.behind_code = 0
         self.is_unsure = False
 
@@ -87,20 +89,18 @@ class _Reading:
         elif two == "$'" and self._quotes(inside):
             self._skip_escaped()
             return
-        elif here == '"' == inside:
+        elif here == _CLOSES.get(inside):
             self.opened.pop()
-        elif here == '"':
+            self.double_quotes -= here == '"'
+        elif here == '"' or (here == "(" and inside != '"'):
             self.opened.append((here, self.at))
-        elif here == "(" and inside != '"':
-            self.opened.append((here, self.at))
-        elif (here == ")" and inside in ("(", "$(")) or (here == "}" and inside == "${"):
-            self.opened.pop()
+            self.double_quotes += here == '"'
         self.at += width
 
     def _quotes(self, inside: str) -> bool:
         """Return whether a single quote is one here: in double quotes it is a character like any other."""
         if inside == "${":  # and so it is in an expansion within them
-            return not any(kind == '"' for kind, _ in self.opened)
+            return not self.double_quotes
         return inside != '"'
 
     def _single(self) -> None:

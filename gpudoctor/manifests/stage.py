@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Asked, Broken, Environment, Image, Lost, Package, Setting, Unread, Wish
+from gpudoctor.manifests.statements import (
+    Asked, Broken, Environment, Image, Lost, Package, Setting, Unread, Wish,
+)
 
 _NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
 _OF_THE_DRIVER = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA")

@@ -59,11 +59,15 @@ class Package:
 
 @frozen
 class Setting:
-    """An environment variable; None where its value is not known, `stated` is what of it is written."""
+    """An environment variable; None where its value is not known, `stated` is what of it is written.
+
+    `is_listed`: an engine makes it of a list, and its place is that of the last item that counts.
+    """
 
     value: str | None
     stated: str
     place: Place
+    is_listed: bool = False
 
 
 @frozen

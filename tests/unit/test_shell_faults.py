@@ -15,8 +15,8 @@ from tests.unit.test_manifest_troubles import SLIM, causes, docker, judged
 
 SHELLS = [name for name in ("dash", "bash") if shutil.which(name)]
 PIECES = st.sampled_from([
-    "a", "b ", "'", '"', "$(", "$", "{", "${x", "}", ")", "(", "`", "\\", "#", " ", "|", "&&", ";", "\n", "$'",
-    "x=1", "if ", "fi;", "echo ", "case x in a) b;; esac", "<<", "$$", "[", "~"])
+    "a", "b ", "'", '"', "$(", "$", "{", "${x", "}", ")", "(", "`", "\\", "#", " ", "|", "&&", ";", "\n",
+    "$'", "x=1", "if ", "fi;", "echo ", "case x in a) b;; esac", "<<", "$$", "[", "~"])
 
 
 def refusing(text: str) -> list[str]:
