@@ -410,12 +410,15 @@ pair.release_note | text | derive | | that no known release of the framework has
 pair.architecture_note | text | derive | | which CUDA toolkits compile for this card, in words
 file.requirement_meant | text | file | | a requirement whose bound the shell takes for a redirection, as it was meant
 file.requirement_given | text | file | | what pip is given of it
+file.shell_fault | text | file | | why a shell refuses to parse a command, in words
 file.image | text | file | | an image that is built on or started
 file.image_nearest | texts | file | | where its tag was never published: the nearest tags that were
 file.image_ended | text | file | | what in it gets no updates any more: Ubuntu 18.04, Python 3.8
 file.image_end | text | file | | the day or month since when
 file.image_least_cuda | cuda_version | file | | the CUDA that the driver must run for it to start, where its older exceptions do not count
 file.image_least_driver | driver_version | file | | the driver that it asks for, likewise
+file.driver_by | text | file | | what lays a driver into an image: a package, or NVIDIA's installer
+file.driver_laid | driver_version | file | | that driver, or one that it is not older than
 file.placeholder_requirement | text | file | | a requirement that is met by a release which only raises an error
 file.misnamed | text | file | | a requirement whose name sounds like that of a framework or a library and is not
 file.misnamed_is | text | file | | what the name is instead, in words

@@ -212,10 +212,10 @@ def glibc(base: Base, tables: Tables) -> Fact:
                 Unknown(reason="the files do not say which C library the image has", asked=False))
 
 
-def is_of(base: Base, system: str, version: str, tables: Tables) -> bool:
-    """Return whether an image is of that release of a distribution, as far as its tag says."""
-    return any(row["system"] == system and row["version"] == version for pair in _systems(base, tables)
-               if (row := system_row(*pair, tables)) is not None)
+def own_cuda(base: Base, tables: Tables) -> str | None:
+    """Return the CUDA of the packages that the distribution in an image has itself."""
+    rows = (system_row(system, version, tables) for system, version in _systems(base, tables))
+    return next((str(row["cuda"]) for row in rows if row and "cuda" in row), None)
 
 
 def _systems(base: Base, tables: Tables) -> list[tuple[str, str]]:

@@ -114,7 +114,7 @@ class Linter:
         if is_supposed and all(one.build == "cpu" for one in laid.chosen):
             notes += [left_open.of_processor(one) for one in laid.chosen]
             return
-        for one in said.of_build(environment, base, laid, ground.driver):
+        for one in said.of_build(environment, base, laid, ground.driver, self.database.tables):
             findings += self._of_file(one, environment, laid)
         for snapshot in (laid.snapshot, *laid.kept_away):
             found, open_ = self._diagnosed(snapshot, environment, laid, ground)

@@ -26,8 +26,8 @@ _OF_SERVICES = ("compose", "docker-compose")
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
 _OTHERS = (*_YAML, ".sh", ".md", ".toml")
-_KNOWN = ("a Dockerfile, requirements*.txt, pyproject.toml, pixi.toml, Pipfile, a lock of uv, poetry or "
-          "pixi, or YAML of compose, conda or Kubernetes")
+_KNOWN = ("a Dockerfile, requirements*.txt, pyproject.toml, pixi.toml, Pipfile, a lock of uv, poetry, pdm, "
+          "pipenv or pixi, or YAML of compose, conda or Kubernetes")
 
 
 def environments(source: Source, reader: Reader, build: Build | None = None) -> list[Environment]:
@@ -71,6 +71,9 @@ def _of_yaml(source: Source, reader: Reader, build: Build | None) -> list[Enviro
             found.append(conda.of_conda(document, source, reader))
         elif document.get("kind") is not None:
             found += services.of_kubernetes(document)
+        elif document.get("package") is not None and document.get("metadata") is not None:
+            raise ManifestError(f"{source.file}: a lock of conda-lock is not read: lint the environment.yml "
+                                "that it was made of")
         else:
             continue
         is_known = True

@@ -1,4 +1,4 @@
-"""What a lock file pins: uv.lock, poetry.lock and pylock.toml, each package with its exact version.
+"""What a lock file pins: of uv, poetry, pdm, pipenv and pip, each package with its exact version.
 
 https://docs.astral.sh/uv/concepts/projects/layout/#the-lockfile and
 https://packaging.python.org/en/latest/specifications/pylock-toml/
@@ -13,43 +13,82 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
+from gpudoctor.manifests import pipfile_lock, releases
 from gpudoctor.manifests.pyproject import one_python
 from gpudoctor.manifests.requirements import FRAMEWORK
 from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import parsed, table, tables
 
-LOCKS = re.compile(r"(?:uv|poetry)\.lock|pylock(?:\.[^.]+)?\.toml")
+LOCKS = re.compile(r"(?:uv|poetry|pdm|Pipfile)\.lock|pylock(?:\.[^.]+)?\.toml")
 _HEADER = re.compile(r"(?m)^\[\[packages?\]\][ \t]*(?:#.*)?$")
-_NOT_FROM_AN_INDEX = ("editable", "virtual", "git", "path", "url", "directory", "vcs", "archive")
+_NOT_FROM_AN_INDEX = ("editable", "virtual", "git", "path", "file", "url", "directory", "vcs", "archive")
+# what says where a package counts: uv, poetry, pdm and pip
+_MARKERS = ("resolution-markers", "markers", "marker")
+_Placed = Sequence[tuple[Mapping[str, Any], Place]]
 
 
 def of_lock(source: Source) -> Environment:
     """Return the environment that a lock file pins; raise `ManifestError`."""
+    name = source.file.rpartition("/")[2]
+    placed, stated = pipfile_lock.read(source) if name == pipfile_lock.NAME else _of_toml(source)
+    python = one_python(stated)
+    placed, split = _counting(placed, python)
+    return Environment(
+        name=name, place=source.place(0), in_container=False, python=python,
+        asked=tuple(_asked(placed, split, _extras([one for one, _ in placed]))),
+        unread=tuple(_unread(placed, split)))
+
+
+def _of_toml(source: Source) -> tuple[_Placed, str]:
+    """Return the packages of a lock with their places, and which Pythons it is for."""
     document = parsed(source)
     packages = tables(document.get("package")) or tables(document.get("packages"))
     headers = [match.start() for match in _HEADER.finditer(source.text)]
-    placed = [(one, source.place(headers[at]) if at < len(headers) else source.place(0))
-              for at, one in enumerate(packages)]
+    about = table(document.get("metadata"))
+    targets = {str(one.get("requires_python", "")) for one in tables(about.get("targets"))}
+    stated = document.get("requires-python") or about.get("python-versions") or (
+        targets.pop() if len(targets) == 1 else "")
+    return [(one, source.place(headers[at]) if at < len(headers) else source.place(0))
+            for at, one in enumerate(packages)], str(stated)
+
+
+def _counting(placed: _Placed, python: str | None) -> tuple[_Placed, set[str]]:
+    """Return the packages that count on Linux, and the names of which several versions still may."""
     versions: dict[str, set[str]] = {}
-    for one in packages:
-        name = canonicalize_name(str(one.get("name", "")))
-        versions.setdefault(name, set()).add(str(one.get("version", "")))
+    for one, _ in placed:
+        versions.setdefault(_name(one), set()).add(str(one.get("version", "")))
     split = {name for name, some in versions.items() if len(some) > 1}
-    stated = document.get("requires-python") or table(document.get("metadata")).get("python-versions")
-    return Environment(
-        name=source.file.rpartition("/")[2], place=source.place(0), in_container=False,
-        asked=tuple(_asked(placed, split, _extras(packages))), unread=tuple(_unread(placed, split)),
-        python=one_python(str(stated or "")))
+    left: dict[str, set[str]] = {}
+    for one, _ in placed:
+        if _name(one) in split and _counts(one, python):
+            left.setdefault(_name(one), set()).add(str(one.get("version", "")))
+    settled = {name for name, some in left.items() if len(some) == 1}
+    return [pair for pair in placed if _name(pair[0]) not in settled
+            or str(pair[0].get("version", "")) in left[_name(pair[0])]], split - settled
 
 
-def _asked(placed: Sequence[tuple[Mapping[str, Any], Place]], split: set[str],
-           extras: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
+def _counts(one: Mapping[str, Any], python: str | None) -> bool:
+    """Return whether the markers of a package let it count on Linux; not where that cannot be said."""
+    stated = next((one[key] for key in _MARKERS if key in one), None)
+    markers = [*stated.values()] if isinstance(stated, dict) else (
+        stated if isinstance(stated, list) else [stated])
+    return stated is None or any(releases.applies(requirement, python) for marker in markers
+                                 for requirement in planned.parse((f"name ; {marker}",)))
+
+
+def _name(one: Mapping[str, Any]) -> str:
+    return canonicalize_name(str(one.get("name", "")))
+
+
+def _asked(placed: _Placed, split: set[str], extras: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
+    told: set[str] = set()
     for one, place in placed:
         name, version = str(one.get("name", "")), str(one.get("version", ""))
-        if canonicalize_name(name) in split or not _is_of_index(one):
+        if _name(one) in split | told or not _is_of_index(one):
             continue
-        wanted = ",".join(extras.get(canonicalize_name(name), ()))
+        told.add(_name(one))  # pdm has it once more with its extras
+        wanted = ",".join(extras.get(_name(one), ()))
         text = f"{name}{f'[{wanted}]' if wanted else ''}=={version}"
         if any(True for _ in planned.parse((text,))):
             source = one.get("source")
@@ -67,9 +106,12 @@ def _is_of_index(one: Mapping[str, Any]) -> bool:
 
 
 def _extras(packages: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return which extras of each package the others ask for, as uv and poetry write it."""
+    """Return which extras of each package are locked: the others ask for them, or they stand beside it."""
     found: dict[str, list[str]] = {}
     for one in packages:
+        own = one.get("extras")  # of pdm and pipenv; poetry has there what there are
+        if isinstance(own, list):
+            found.setdefault(_name(one), []).extend(str(word) for word in own)
         listed = one.get("dependencies")
         pairs = ([(str(each.get("name")), each) for each in tables(listed)] if isinstance(listed, list) else
                  [(name, each) for name, some in table(listed).items() for each in tables(some)])
@@ -81,15 +123,15 @@ def _extras(packages: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return found
 
 
-def _unread(placed: Sequence[tuple[Mapping[str, Any], Place]], split: set[str]) -> Iterator[Unread]:
+def _unread(placed: _Placed, split: set[str]) -> Iterator[Unread]:
     told: set[str] = set()
     for one, place in placed:
         name = str(one.get("name", ""))
         is_framework = FRAMEWORK.match(name) is not None
-        if canonicalize_name(name) in split and canonicalize_name(name) not in told:
-            told.add(canonicalize_name(name))
+        if _name(one) in split and _name(one) not in told:
+            told.add(_name(one))
             yield Unread(why=f"{name} is locked in several versions: which one a machine gets depends on "
                              "markers, which were not judged", place=place, of_framework=is_framework)
-        elif canonicalize_name(name) not in split and not _is_of_index(one) and is_framework:
+        elif _name(one) not in split and not _is_of_index(one) and is_framework:
             yield Unread(why=f"{name} is no release of an index, so what it is was not judged", place=place,
                          of_framework=True)

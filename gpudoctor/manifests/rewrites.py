@@ -20,6 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _NO_END = "\\ No newline at end of file"
 _NEEDED = ("compute", "utility")
+_ITEM = re.compile(r"[ \t]*-[ \t]+['\"]?\Z")  # what stands before an item on a line of its own
 
 
 @frozen
@@ -144,6 +145,18 @@ def _capabilities(located: Located, texts: Mapping[str, str]) -> str | None:
         return None
     written = texts[located.place.file][located.place.start:located.place.end]
     own = [part.strip() for part in setting.value.split(",") if part.strip()]
+    if setting.is_listed:
+        return _with_items([name for name in _NEEDED if name not in own], located.place, texts)
     value = ",".join(dict.fromkeys((*_NEEDED, *own)))
     found = re.fullmatch(rf"({_CAPABILITIES}[= ]\s*|)(['\"]?){re.escape(setting.value)}\2", written)
     return f"{found[1]}{found[2]}{value}{found[2]}" if found else None
+
+
+def _with_items(more: Sequence[str], place: Place, texts: Mapping[str, str]) -> str:
+    """Return an item of a list in YAML with others before it, written as it is; what is behind it stays."""
+    text = texts[place.file]
+    before = text[text.rfind("\n", 0, place.start) + 1:place.start]
+    end = "\r\n" if "\r\n" in text else "\n"
+    quote = before[-1:] if before[-1:] in ("'", '"') else ""
+    between = f"{quote}{end}{before}" if _ITEM.match(before) else f"{quote}, {quote}"
+    return between.join((*more, text[place.start:place.end]))

@@ -17,9 +17,10 @@ from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
-from gpudoctor.manifests.system_packages import driver_packages_of, is_of_repository, packages_of
+from gpudoctor.manifests.system_packages import (
+    SHELLS, installer_of, is_of_driver, is_of_repository, packages_of,
+)
 
-SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
 _OF_PIXI = ("install", "i", "add", "a", "run", "r", "shell", "s", "shell-hook", "global", "reinstall")
@@ -46,7 +47,7 @@ class Runs:
              quotable: bool = True) -> None:
         """Add what commands do to a stage; `quotable`: quotes may be written around their words."""
         for command in listed:
-            self._note_driver(command, stage)
+            self._installer(command, stage)
             script = _script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
             if script is not None:
@@ -73,6 +74,9 @@ class Runs:
                 _look_at(command, stage, at_libraries=False)
             else:
                 _look_at(command, stage)
+                stage.unread += [
+                    Unread(why=f"whether {word.text} lays a driver into the image was not judged",
+                           place=self.source.of(word)) for word in words or () if is_of_driver(word.text)]
                 if _has_pixi_install(command):
                     stage.unread.append(Unread(why="what pixi installs was not judged here: lint pixi.lock",
                                                place=self.source.of(command.words[0]), of_framework=True))
@@ -80,12 +84,11 @@ class Runs:
                     stage.unread.append(Unread(why="what xargs gives to an installer was not judged",
                                                place=self.source.of(command.words[0]), of_framework=True))
 
-    def _note_driver(self, command: Command, stage: Stage) -> None:
-        """Note that a package manager lays a driver into the image."""
-        for word in driver_packages_of(command)[:1]:
-            why = (f"{word.text} lays a driver into the image: its libcuda stands beside the one that the "
-                   "container runtime mounts, and fits one driver of a host alone: leave it out (GPD3046)")
-            stage.unread.append(Unread(why=why, place=self.source.of(word)))
+    def _installer(self, command: Command, stage: Stage) -> None:
+        """Add NVIDIA's own installer of a driver to what is installed."""
+        word = installer_of(command)
+        if word is not None and not command.conditional:
+            stage.packages.append(Package(text=posixpath.basename(word.text), place=self.source.of(word)))
 
     def _open(self, install: Install, command: Command, stage: Stage, why: str) -> None:
         """Note what of an installation is left open."""

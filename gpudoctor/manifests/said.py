@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from gpudoctor import versions
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, names, releases, tags, together
+from gpudoctor.manifests import drivers, images, names, releases, tags, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
@@ -35,6 +35,8 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
     for lost in environment.lost:
         yield Said(place=lost.place, facts={
             "file.requirement_meant": lost.meant, "file.requirement_given": lost.given})
+    for broken in environment.broken:
+        yield Said(place=broken.place, facts={"file.shell_fault": broken.why})
     for image in environment.images:
         if image.reference is not None:
             base = images.base_of(image.reference, tables)
@@ -93,9 +95,11 @@ def _misnamed(environment: Environment, tables: Tables) -> Iterator[Said]:
 def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:
     for one in some:
         nearest = releases.missing(framework, one, tables)
-        if nearest is not None:
+        requirement = releases.requirement_of(one)
+        if nearest is not None and requirement is not None:
+            written = f"{requirement.name}{requirement.specifier}" if one.bounds else one.text.strip()
             yield Said(place=one.place, facts={
-                "file.release_missing": one.text.strip(), "file.release_nearest": nearest})
+                "file.release_missing": written, "file.release_nearest": nearest})
 
 
 def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:
@@ -114,7 +118,8 @@ def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Ite
                 return
 
 
-def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None) -> Iterator[Said]:
+def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None, tables: Tables
+             ) -> Iterator[Said]:
     """Yield what the image and the frameworks of an environment for a GPU show on a host's driver."""
     place = environment.image.place if environment.image else environment.place
     if base is not None and driver is not None:
@@ -126,23 +131,34 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
             facts["file.image_least_driver"] = base.least_driver
         if facts:
             yield Said(place=place, facts={"file.image": base.reference, **facts})
+    yield from _of_driver(environment, tables)
     for one, why in together.contradictions(laid.chosen):
         yield Said(place=one.asked.place, facts={"file.contradiction": why})
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
-    brought = [*_of_system(environment, base, place), *brought, *_by_name(environment)]
+    brought = [*_of_system(environment, base, place, tables), *brought, *_by_name(environment)]
     majors = {versions.parse(cuda).major for _, cuda, _ in brought}
     if len(majors) > 1:
         yield Said(place=brought[-1][2], facts={
             "file.cuda_versions": tuple(text for text, _, _ in brought)})
 
 
-def _of_system(environment: Environment, base: Base | None, place: Place) -> Iterator[tuple[str, str, Place]]:
+def _of_driver(environment: Environment, tables: Tables) -> Iterator[Said]:
+    """Yield the driver that is laid into an image."""
+    found = drivers.newest(environment.packages, tables)
+    if found is not None:
+        known: dict[str, Value] = {"file.driver_laid": found.least} if found.least is not None else {}
+        yield Said(place=found.place, facts={"file.driver_by": found.text, **known})
+
+
+def _of_system(environment: Environment, base: Base | None, place: Place, tables: Tables
+               ) -> Iterator[tuple[str, str, Place]]:
     """Yield the toolkits of an image; beside one that is installed in it, the image's own libraries count."""
     toolkits = base.toolkits if base is not None else ()
-    if base is not None and base.name == images.CUDA_IMAGE and base.cuda is not None and environment.packages:
-        yield f"CUDA {base.cuda} ({base.reference})", base.cuda, place
+    own = images.base_of(base.reference, tables).cuda if base is not None else None
+    if base is not None and own is not None and environment.packages:
+        yield f"CUDA {own} ({base.reference})", own, place
         toolkits = tuple(one for one in toolkits if one.place is not None)
     yield from ((f"CUDA {one.cuda} ({one.told_by})", one.cuda, one.place or place) for one in toolkits)
 

@@ -92,25 +92,27 @@ def _devices(service: Node) -> tuple[Node, ...]:
     return (*(reserved.items if reserved else ()), *(given.items if given else ()))
 
 
-def _named(device: Node) -> set[str]:
+def _named(device: Node) -> dict[str, Node]:
     asked = device.get("capabilities")
-    return {one.text for one in asked.texts() if one.text} if asked else set()
+    return {one.text: one for one in asked.texts() if one.text} if asked else {}
 
 
 def _capabilities(service: Node) -> Iterator[tuple[str, Setting]]:
     """Yield the variable that Docker makes of a reservation which names capabilities of the driver."""
     for device in _devices(service):
-        given = ",".join(sorted(_named(device) & _DRIVER_CAPABILITIES))
-        asked = device.get("capabilities")
-        if given and asked is not None:
-            yield reaching.CAPABILITIES, Setting(value=given, stated=given, place=asked.place)
+        named = {text: node for text, node in _named(device).items() if text in _DRIVER_CAPABILITIES}
+        given = ",".join(sorted(named))
+        if named:
+            last = [*named.values()][-1]
+            yield reaching.CAPABILITIES, Setting(value=given, stated=given, place=last.place,
+                                                 is_listed=last.whole)
 
 
 def _wishes_of_service(service: Node) -> Iterator[Wish]:
     for device in _devices(service):
         names = _named(device)
         driver = device.get("driver")
-        if names & {"gpu", "nvidia", *_DRIVER_CAPABILITIES} or (driver and driver.text == "nvidia"):
+        if names.keys() & {"gpu", "nvidia", *_DRIVER_CAPABILITIES} or (driver and driver.text == "nvidia"):
             yield Wish(why="the service reserves a GPU", place=device.place)
     runtime, gpus = service.get("runtime"), service.get("gpus")
     if runtime is not None and runtime.text == "nvidia":

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Asked, Environment, Image, Lost, Package, Setting, Unread, Wish
+from gpudoctor.manifests.statements import (
+    Asked, Broken, Environment, Image, Lost, Package, Setting, Unread, Wish,
+)
 
 _NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
 _OF_THE_DRIVER = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA")
@@ -24,6 +26,7 @@ class Stage:
         self.stubs: list[str] = list(parent.stubs) if parent else []
         self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
         self.lost: list[Lost] = []
+        self.broken: list[Broken] = []
         self.unread: list[Unread] = list(parent.unread) if parent else []
         self.feeding: list[Image] = list(parent.feeding) if parent else [image] if image else []
         self.python: tuple[str, Place] | None = parent.python if parent else None
@@ -42,6 +45,7 @@ class Stage:
             feeding=tuple(self.feeding), asked=tuple(self.asked),
             packages=tuple(self.packages), stubs=tuple(self.stubs),
             settings=self.settings, wishes=(*wishes, *own), lost=tuple(self.lost),
+            broken=tuple(self.broken),
             unread=tuple(self.unread),
             python=self.python[0] if self.python else None,
             python_place=self.python[1] if self.python else None, alters_libraries=self.alters_libraries,

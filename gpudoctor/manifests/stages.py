@@ -9,11 +9,13 @@ from collections.abc import Callable
 
 from gpudoctor.manifests import references, requirements
 from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse
-from gpudoctor.manifests.runs import SHELLS, Runs
+from gpudoctor.manifests.runs import Runs
+from gpudoctor.manifests.shell_faults import fault_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands, words_of
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
-from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
+from gpudoctor.manifests.statements import Broken, Build, Environment, Image, Setting, Unread, Wish
+from gpudoctor.manifests.system_packages import SHELLS
 
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
 _PACKAGES = re.compile(
@@ -41,6 +43,7 @@ class _Stages:
         self.globals: dict[str, str | None] = {}
         self.stages: list[Stage] = []
         self.images: list[Image] = []
+        self.broken: list[Broken] = []
         self.runs = Runs(source, self._find, reader)
         self._take: dict[str, Callable[[Instruction], None]] = {
             "FROM": self._from, "ARG": self._argument, "ENV": self._variable, "RUN": self._run,
@@ -70,7 +73,7 @@ class _Stages:
                 last.unread.append(Unread(why=f"there is no stage {self.build.target}, which is to be built",
                                           place=last.place, of_framework=True))
             last = named or last
-        last.lost = self.runs.lost
+        last.lost, last.broken = self.runs.lost, self.broken
         return last
 
     def _named(self, name: str) -> Stage | None:
@@ -159,12 +162,19 @@ class _Stages:
         program = [*marker_free(instruction.arguments)]
         is_script = bool(instruction.documents) and len(program) < 2 and not set(program) - SHELLS
         if not is_script:
-            found += commands(instruction.arguments, stage.variables, self.escape)
+            found += self._of_shell(instruction.arguments, stage)
         for document in instruction.documents if is_script else ():
             begin = document.text.text.partition("\n")[0]
             if not begin.startswith("#!") or "sh" in begin:
-                found += commands(_joined_lines(document.text), stage.variables, self.escape)
+                found += self._of_shell(_joined_lines(document.text), stage)
         return found
+
+    def _of_shell(self, text: Traced, stage: Stage) -> list[Command]:
+        """Return the commands of a script; where it does not parse, that is kept, and the rest is read on."""
+        fault = fault_of(text) if self.escape == "\\" else None
+        if fault is not None:
+            self.broken.append(Broken(why=fault.said, place=self.source.place(fault.start, fault.end)))
+        return commands(text, stage.variables, self.escape)
 
 
 def _name_of(word: Word, source: Source) -> str | None:

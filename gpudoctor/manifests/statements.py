@@ -51,7 +51,7 @@ class Asked:
 
 @frozen
 class Package:
-    """A package of CUDA that the system's own package manager installs, as written."""
+    """A package of CUDA or of a driver that the system's own package manager installs, as written."""
 
     text: str
     place: Place
@@ -59,11 +59,15 @@ class Package:
 
 @frozen
 class Setting:
-    """An environment variable; None where its value is not known, `stated` is what of it is written."""
+    """An environment variable; None where its value is not known, `stated` is what of it is written.
+
+    `is_listed`: an engine makes it of a list, and its place is that of the last item that counts.
+    """
 
     value: str | None
     stated: str
     place: Place
+    is_listed: bool = False
 
 
 @frozen
@@ -74,6 +78,14 @@ class Lost:
     given: str
     place: Place
     rewritable: bool
+
+
+@frozen
+class Broken:
+    """A command for which a shell refuses to parse the whole that it stands in, and why."""
+
+    why: str
+    place: Place
 
 
 @frozen
@@ -122,6 +134,7 @@ class Environment:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
     lost: tuple[Lost, ...] = ()
+    broken: tuple[Broken, ...] = ()
     unread: tuple[Unread, ...] = ()
     python: str | None = None
     python_place: Place | None = None

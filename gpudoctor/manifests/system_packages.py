@@ -1,10 +1,10 @@
-"""CUDA and cuDNN that apt, dnf or zypper install in an image, by what the tables say of their names."""
+"""CUDA, cuDNN and drivers that apt, dnf or zypper install in an image, by what the tables say of names."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
@@ -23,12 +23,16 @@ _VALUED = frozenset({"-o", "--option", "-t", "--target-release", "-c", "--config
 _OF_CUDA = re.compile(
     r"cuda|cudnn|libnccl|libcublas|libcu(?:fft|rand|solver|sparse)|libnvjitlink", re.IGNORECASE)
 _OF_DRIVER = re.compile(
-    r"(?:nvidia-driver|libnvidia-compute|nvidia-headless|nvidia-compute-utils|cuda-drivers)(?:-|\Z|=)"
-    r"|(?:libcuda1|nvidia-open)(?:\Z|=|-\d)")
+    r"nvidia-(?:driver|utils|compute-utils|headless|open)\b|libnvidia-compute\b|cuda-drivers\b|libcuda1\b")
+SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
+_INSTALLER = re.compile(r"NVIDIA-Linux-[\w.-]*\.run\Z")
+_INSTALLS_NOTHING = frozenset({"-x", "--extract-only", "--check", "--info", "--help", "-h"})
 # only names a repository, or makes it trusted: nothing is installed by it
 _REPOSITORY = re.compile(
     r"keyring|/repos/|(?:cuda|cudnn)(?:-local)?-repo-|/sources\.list\.d/|/yum\.repos\.d/", re.IGNORECASE)
-_HOLES = {"cuda": r"\d+-\d+", "cuda_major": r"\d+", "cudnn": r"\d+"}
+_HOLES = {"cuda": r"\d+-\d+", "cuda_major": r"\d+", "cudnn": r"\d+", "branch": r"\d{3}",
+          "driver": r"(?:\d{3}(?:\.\d+){1,2})?", "flavour": r"(?:-server)?(?:-open)?",
+          "rest": r"(?:[:-][a-z][\w-]*)?", "machine": r"x86_64|aarch64"}
 _HOLE = re.compile(r"\{([a-z_]+)\}")
 # behind a name: the architecture, and the version as apt (=8.9.7.29-1+cuda12.2) or dnf (-8.9.7.29-1) have it
 _BEHIND = r"(?::amd64|\.x86_64)?(?:(?:=|-)(?P<pin>\d+\.[\w.+*~-]*))?\Z"
@@ -36,15 +40,22 @@ _NUMBER = re.compile(r"\d+(?:\.\d+){2,3}(?=[-+~]|\Z)")
 
 
 def packages_of(command: Command) -> tuple[Word, ...] | None:
-    """Return the packages with CUDA that the system is to install; None for any other command."""
+    """Return the packages with CUDA or a driver that the system is to install; None for any other command."""
     installed = _installed(command)
     return None if installed is None else tuple(
-        word for word in installed if _OF_CUDA.search(word.text) or not word.known)
+        word for word in installed
+        if _OF_CUDA.search(word.text) or _OF_DRIVER.match(word.text) or not word.known)
 
 
-def driver_packages_of(command: Command) -> tuple[Word, ...]:
-    """Return the packages with libraries of NVIDIA's driver that the system is to install."""
-    return tuple(word for word in _installed(command) or () if _OF_DRIVER.match(word.text))
+def installer_of(command: Command) -> Word | None:
+    """Return NVIDIA's own installer of a driver, by its file, where a command runs it."""
+    words = command.words[behind_wrappers(command.words):]
+    if words and posixpath.basename(words[0].text) in SHELLS:
+        words = words[1:]
+    named = next((word for word in words if not word.text.startswith("-")), None)
+    if named is None or not _INSTALLER.match(posixpath.basename(named.text)):
+        return None
+    return None if any(word.text in _INSTALLS_NOTHING for word in words) else named
 
 
 def _installed(command: Command) -> tuple[Word, ...] | None:
@@ -61,49 +72,54 @@ def _installed(command: Command) -> tuple[Word, ...] | None:
                  and not word.text.startswith("-"))
 
 
+def is_of_driver(text: str) -> bool:
+    """Return whether a package has the name of one with a driver."""
+    return _OF_DRIVER.match(text) is not None
+
+
 def is_of_repository(text: str) -> bool:
     """Return whether a word that speaks of CUDA only says where its packages come from."""
     return _REPOSITORY.search(text) is not None
 
 
 def added(base: Base | None, packages: Sequence[Package], tables: Tables) -> tuple[Base | None, bool]:
-    """Return the image with what packages bring, and whether all of them could be read."""
-    if not packages:
-        return base, True
-    if base is None or base.libraries is None:
-        return base, False
+    """Return the image with what packages bring, and whether all libraries in it are known then."""
+    if not packages or base is None:
+        return base, not packages
+    is_read = base.libraries is not None
     for package in packages:
-        extended = _with_one(base, package, tables)
-        if extended is None:
-            return base, False
-        base = extended
-    return base, True
+        base, is_whole = _with_one(base, package, tables)
+        is_read = is_read and is_whole
+    return base, is_read
 
 
-def _with_one(base: Base, package: Package, tables: Tables) -> Base | None:
-    found = next(_rows(package.text, base, tables), None)
-    if found is None:
-        return None
+def _with_one(base: Base, package: Package, tables: Tables) -> tuple[Base, bool]:
+    """Return an image with what is known of one package more, and whether that is all that it brings."""
+    found = row_of(package.text, tables)
+    brings = str(found[0].get("brings", "")) if found is not None else ""
+    if found is None or not brings:
+        return base, False
+    if brings == "driver":
+        return base, True
     row, named = found
-    brings = str(row["brings"])
     if brings == "cudnn":
-        return _with_cudnn(base, named)
-    cuda = str(row["cuda"]) if "cuda" in row else (named["cuda"] or "").replace("-", ".")
-    names = tuple(images.cuda_libraries(cuda, tables))
-    if not names:
-        return None  # of a CUDA that the tables do not reach back to
+        return _with_cudnn(base, named), True
+    is_own = row.get("own") is True
+    cuda = images.own_cuda(base, tables) if is_own else (named["cuda"] or "").replace("-", ".")
+    if cuda is None:
+        return base, False
+    names = tuple(images.cuda_libraries(cuda, tables))  # none of a CUDA that the tables do not reach back to
     if brings == "compat":
-        return replace(base, compat=cuda)
+        return (replace(base, compat=cuda) if names else base), bool(names)
     beginnings = as_texts(row.get("libraries"))
     if beginnings:
         names = tuple(name for name in names if name.startswith(beginnings))
-    is_own = "system" in row
     folder = ("/usr/lib/x86_64-linux-gnu" if is_own else
               "/usr/local/cuda/lib64" if base.cuda in (None, cuda) else f"/usr/local/cuda-{cuda}/lib64")
     paths = () if brings == "compiler" else tuple(f"{folder}/{name}" for name in names)
     made = (Toolkit(cuda=cuda, told_by=package.text, place=package.place),)
     return replace(base, cuda=base.cuda or cuda, libraries=_joined(base, paths),
-                   toolkits=base.toolkits + (made if brings in ("toolkit", "compiler") else ()))
+                   toolkits=base.toolkits + (made if brings in ("toolkit", "compiler") else ())), bool(names)
 
 
 def _with_cudnn(base: Base, named: dict[str, str | None]) -> Base:
@@ -114,18 +130,19 @@ def _with_cudnn(base: Base, named: dict[str, str | None]) -> Base:
     return replace(base, libraries=_joined(base, (path,)), versions={**versions_of, **known})
 
 
-def _joined(base: Base, paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*(base.libraries or ()), *paths)))
+def _joined(base: Base, paths: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the libraries of an image with some more; None where its own are not known."""
+    return None if base.libraries is None else tuple(dict.fromkeys((*base.libraries, *paths)))
 
 
-def _rows(text: str, base: Base, tables: Tables) -> Iterator[tuple[Row, dict[str, str | None]]]:
-    """Yield the row that says what a package is, with what its name says."""
+def row_of(text: str, tables: Tables) -> tuple[Row, dict[str, str | None]] | None:
+    """Return the row that says what a package is, with what its name says; None where there is none."""
     table = tables.get("system_cuda_packages")
     for row in table.rows if table else ():
         match = _pattern(str(row["name"])).match(text)
-        if match is not None and ("system" not in row or images.is_of(
-                base, str(row["system"]), str(row["system_version"]), tables)):
-            yield row, {name: match.groupdict().get(name) for name in (*_HOLES, "pin")}
+        if match is not None:
+            return row, {name: match.groupdict().get(name) for name in (*_HOLES, "pin")}
+    return None
 
 
 def _pattern(name: str) -> re.Pattern[str]:

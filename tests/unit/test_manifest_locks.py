@@ -69,6 +69,67 @@ python-versions = "~3.11"
 """
 
 
+UV_SPLIT = """version = 1
+requires-python = ">=3.12"
+
+[[package]]
+name = "torch"
+version = "2.6.0"
+source = { registry = "https://index.example/simple" }
+resolution-markers = ["sys_platform == 'darwin'"]
+
+[[package]]
+name = "torch"
+version = "2.6.0+cu124"
+source = { registry = "https://download.pytorch.org/whl/cu124" }
+resolution-markers = ["platform_machine == 'x86_64' and sys_platform == 'linux'", "sys_platform == 'win32'"]
+"""
+PDM = """[metadata]
+groups = ["default"]
+lock_version = "4.5.0"
+
+[[metadata.targets]]
+requires_python = "==3.12.*"
+
+[[package]]
+name = "tensorflow"
+version = "2.20.0"
+requires_python = ">=3.9"
+groups = ["default"]
+files = [
+    {file = "tensorflow-2.20.0-cp312-cp312-manylinux_2_17_x86_64.whl", hash = "sha256:00"},
+]
+
+[[package]]
+name = "tensorflow"
+version = "2.20.0"
+extras = ["and-cuda"]
+dependencies = ["tensorflow==2.20.0"]
+
+[[package]]
+name = "jax"
+version = "0.5.3"
+git = "https://git.example/jax"
+revision = "00"
+"""
+PIPENV = """{
+    "_meta": {
+        "pipfile-spec": 6,
+        "requires": {"python_version": "3.12"},
+        "sources": [{"name": "pytorch", "url": "https://download.pytorch.org/whl/cu124", "verify_ssl": true}]
+    },
+    "default": {
+        "tensorflow": {"extras": ["and-cuda"], "hashes": ["sha256:00"], "version": "==2.20.0"},
+        "torch": {
+            "index": "pytorch",
+            "version": "==2.6.0+cu124"
+        }
+    },
+    "develop": {"jax": {"git": "https://git.example/jax", "ref": "00"}, "torch": {"version": "==2.6.0"}}
+}
+"""
+
+
 def only(name: str, text: str) -> Environment:
     """Return the one environment that a file describes."""
     found, = kinds.environments(Source(file=name, text=text), lambda _: None)
@@ -92,6 +153,82 @@ def test_a_lock_of_poetry() -> None:
     assert [(one.text, one.index) for one in found.asked] == [
         ("torch==2.6.0+cu124", "https://download.pytorch.org/whl/cu124"), ("jax[cuda12]==0.5.3", None)]
     assert found.python == "3.11"
+
+
+def test_of_several_versions_that_one_counts_which_linux_gets() -> None:
+    found = only("uv.lock", UV_SPLIT)
+    assert [(one.text, one.index, one.place.line) for one in found.asked] == [
+        ("torch==2.6.0+cu124", "https://download.pytorch.org/whl/cu124", 10)]
+    assert found.unread == ()
+    # a Python that nobody says, and two that count
+    for one, other in (("python_version < '3.13'", "python_version >= '3.13'"),
+                       ("sys_platform == 'linux'", "")):
+        text = UV_SPLIT.replace("sys_platform == 'darwin'", one)
+        open_ = only("uv.lock", text.replace("platform_machine == 'x86_64'", other) if other else text)
+        assert (open_.asked, [one.of_framework for one in open_.unread]) == ((), [True])
+
+
+def test_a_lock_of_pdm() -> None:
+    """A package is there once more with its extras."""
+    found = only("pdm.lock", PDM)
+    assert [(one.text, one.place.line) for one in found.asked] == [("tensorflow[and-cuda]==2.20.0", 8)]
+    assert [(one.place.line, one.of_framework) for one in found.unread] == [(23, True)]
+    assert found.python == "3.12"
+
+
+def test_a_lock_of_pipenv() -> None:
+    """Of a package in several categories the first is taken; what is called like a category is none."""
+    found = only("Pipfile.lock", PIPENV)
+    assert sorted((one.text, one.index, one.place.line, one.place.column) for one in found.asked) == [
+        ("tensorflow[and-cuda]==2.20.0", None, 8, 10),
+        ("torch==2.6.0+cu124", "https://download.pytorch.org/whl/cu124", 9, 10)]
+    assert [(one.place.line, one.of_framework) for one in found.unread] == [(14, True)]
+    assert found.python == "3.12"
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ('{\n  "default": {,}\n}', "Pipfile.lock:2:15: is no JSON"), ("", "Pipfile.lock:1:1: is no JSON"),
+    ("[" * 100_000, "Pipfile.lock: is no JSON: nested too deeply")])
+def test_a_lock_that_is_no_json_is_refused_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(ManifestError) as refused:
+        only("Pipfile.lock", text)
+    assert str(refused.value).startswith(said)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", [
+    "[]", "{}", '{"default": {"torch": 1}, "_meta": []}', '{"default": {"torch": {}}}'])
+def test_a_lock_of_pipenv_without_versions_pins_nothing(text: str) -> None:
+    assert only("Pipfile.lock", text).asked == ()
+
+
+def test_a_lock_of_conda_is_refused_with_what_to_lint() -> None:
+    with pytest.raises(ManifestError, match=r"not read: lint the environment\.yml"):
+        only("conda-lock.yml", "version: 1\nmetadata: {}\npackage: []\n")
+
+
+def test_a_release_that_constraints_ask_for_is_named_with_them() -> None:
+    """The line itself has no version: "There is no release torch" was said."""
+    found = judged({"requirements.txt": "-c c.txt\ntorch\n", "c.txt": "torch==2.4.7\n"}, gpu=True)
+    assert [one.finding.message.partition(";")[0] for one in found.findings] == [
+        "There is no release torch==2.4.7"]
+
+
+def test_a_bound_is_judged_as_the_release_that_pip_would_take() -> None:
+    """Of 2.10 there are wheels up to Python 3.10 alone."""
+    listed = {"requirements.txt": "tensorflow>=2.10,<2.11\n"}
+    for python, expected in (("3.10", []), ("3.12", ["python-version-unsupported"])):
+        docker = {"Dockerfile": f"FROM python:{python}-slim\nCOPY . .\nRUN pip install -r requirements.txt\n"}
+        found = judged({**docker, **listed})
+        assert [cause for cause in causes(found) if cause.startswith("python")] == expected
+
+
+def test_hashes_hide_no_release() -> None:
+    """As pip-compile and uv write them: behind the release and on lines of their own."""
+    text = "tensorflow==2.20.0 \\\n    --hash=sha256:00 \\\n    --hash=sha256:11\n    # via -r in\n"
+    found = judged({"requirements.txt": text}, gpu=True)
+    assert [(one.finding.cause, one.place.line) for one in found.findings] == [
+        ("pip-nvidia-libs-not-installed", 1)]
 
 
 def test_a_lock_of_pip() -> None:

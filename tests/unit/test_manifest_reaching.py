@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from gpudoctor.manifests import rewrites
+from gpudoctor.manifests.judging import Verdicts
 from tests.unit.test_manifest_troubles import Files, causes, docker, judged
 
 CUDA_122 = "FROM nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04"
@@ -18,6 +20,16 @@ COMPOSE = """services:
   a:
     image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime
     deploy: {{resources: {{reservations: {{devices: [{{capabilities: {}}}]}}}}}}
+"""
+WINDOWS = """# a\r
+services:\r
+  a:\r
+    image: tensorflow/tensorflow:2.17.0-gpu\r
+    gpus:\r
+    - capabilities:\r
+      - gpu\r
+      -  "utility"   # smi\r
+      # end\r
 """
 # name: the file, the host, and the cause with its place; none where it is sound
 CASES: Mapping[str, tuple[Files, tuple[str, ...], list[tuple[str, str]]]] = {
@@ -48,17 +60,17 @@ CASES: Mapping[str, tuple[Files, tuple[str, ...], list[tuple[str, str]]]] = {
     "a link that is not searched": (docker(CUDA_122, LINK, TORCH), R580, []),
     "utility alone": (
         {"compose.yaml": COMPOSE.format("[gpu, utility]")}, R580,
-        [("docker-driver-capabilities", "compose.yaml:4:66")]),
+        [("docker-driver-capabilities", "compose.yaml:4:72")]),
     "utility without a word of a GPU": (
         {"compose.yaml": COMPOSE.format("[utility]")}, R580,
-        [("docker-driver-capabilities", "compose.yaml:4:66")]),
+        [("docker-driver-capabilities", "compose.yaml:4:67")]),
     "over the variable": (
         {"compose.yaml": COMPOSE.format("[utility]") + "    environment: [NVIDIA_DRIVER_CAPABILITIES=all]\n"},
-        R580, [("docker-driver-capabilities", "compose.yaml:4:66")]),
+        R580, [("docker-driver-capabilities", "compose.yaml:4:67")]),
     "the short form": (
         {"compose.yaml": "services:\n  a:\n    image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n"
                          "    gpus:\n    - capabilities: [video]\n"}, R580,
-        [("docker-driver-capabilities", "compose.yaml:5:21")]),
+        [("docker-driver-capabilities", "compose.yaml:5:22")]),
     "both": ({"compose.yaml": COMPOSE.format("[gpu, compute, utility]")}, R580, []),
     "a GPU, and no capability of the driver": ({"compose.yaml": COMPOSE.format("[gpu]")}, R580, []),
 }
@@ -69,6 +81,22 @@ def test_what_hides_the_drivers_libraries_is_found_and_nothing_else(name: str) -
     files, host, expected = CASES[name]
     found = judged(files, *host)
     assert [(one.finding.cause, str(one.place)) for one in found.findings] == expected
+
+
+@pytest.mark.parametrize(("text", "changed"), [
+    (COMPOSE.format("[gpu, utility]  # smi\n"), ("[gpu, utility]", "[gpu, compute, utility]")),
+    (COMPOSE.format("[ gpu,'utility' ]"), ("'utility'", "'compute', 'utility'")),
+    (COMPOSE.format("[graphics, gpu]"), ("[graphics", "[compute, utility, graphics")),
+    (WINDOWS, ('      -  "utility"', '      -  "compute"\r\n      -  "utility"'))])
+def test_a_list_of_capabilities_is_added_to_as_it_is_written(text: str, changed: tuple[str, str]) -> None:
+    """Quotes, comments and line ends stay; nothing but the items is new."""
+    def judge_again(texts: Mapping[str, str]) -> Verdicts:
+        return judged(texts, *R580)
+
+    files = {"compose.yaml": text}
+    after = rewrites.applied(files, rewrites.proven(judge_again(files).findings, files, judge_again))
+    assert after["compose.yaml"] == text.replace(*changed)
+    assert causes(judge_again(after)) == []
 
 
 @pytest.mark.parametrize(("lines", "host", "matters", "words"), [

@@ -59,6 +59,7 @@ SLIM_11 = "FROM python:3.11-slim"
 BOOKWORM = "FROM python:3.11-slim-bookworm"
 CUDA_APT = "RUN apt-get install -y cuda-libraries-12-4 libcudnn9-cuda-12="
 TF_212, TF_220 = "RUN pip install tensorflow==2.12.0", "RUN pip install tensorflow==2.20.0"
+TORCH_24 = "RUN pip install torch==2.4.1"
 REPOSITORY = ("RUN wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/"
               "cuda-keyring_1.1-1_all.deb && dpkg -i cuda-keyring_1.1-1_all.deb && apt-get update")
 AND_CUDA = "RUN pip install 'tensorflow[and-cuda]==2.20.0'"
@@ -141,6 +142,18 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         docker(SLIM_11, "RUN apt-get install -y cuda-nvcc-11-8", "RUN pip install torch==2.10.0"),
         "cuda-versions-differ", "torch==2.10.0",
         docker(SLIM_11, "RUN apt-get install -y cuda-nvcc-12-8", "RUN pip install torch==2.10.0"), ()),
+    "Ubuntu's own CUDA beside that of the wheels": (
+        docker("FROM ubuntu:22.04", "RUN apt-get install -y nvidia-cuda-toolkit python3-pip", AND_CUDA),
+        "cuda-versions-differ", "'tensorflow[and-cuda]==2.20.0'",
+        docker("FROM ubuntu:24.04", "RUN apt-get install -y nvidia-cuda-toolkit python3-pip", AND_CUDA), ()),
+    "a CUDA of Ubuntu's that the tables of libraries do not reach back to": (
+        docker("FROM ubuntu:18.04", "RUN apt-get install -y nvidia-cuda-toolkit", TORCH_24),
+        "cuda-versions-differ", "torch==2.4.1",
+        docker("FROM ubuntu:26.04", "RUN apt-get install -y nvidia-cuda-toolkit", TORCH_24), ()),
+    "a toolkit beside the CUDA of an image of NVIDIA": (
+        docker("FROM nvcr.io/nvidia/paddlepaddle:24.05-py3", "RUN apt-get install -y nvidia-cuda-toolkit"),
+        "cuda-versions-differ", "nvidia-cuda-toolkit",
+        docker("FROM nvcr.io/nvidia/paddlepaddle:24.05-py3", "RUN apt-get install -y cuda-nvcc-12-4"), ()),
     "a release that a loop names": (
         docker(GPU, SLIM, "RUN for p in six tensorflow==2.20.0; do pip install $p || exit 1; done"),
         "pip-nvidia-libs-not-installed", "$p",
@@ -220,7 +233,8 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
 # what is found besides: packages for two CUDAs write the same files
 BESIDES = {"two CUDA versions": ["wheel-file-collision"],
            "wheels that own the same files": ["cuda-versions-differ"],
-           "image of NVIDIA on a system at its end": ["image-at-its-end"]}  # its series is, too
+           "image of NVIDIA on a system at its end": ["image-at-its-end"],  # its series is, too
+           "a CUDA of Ubuntu's that the tables of libraries do not reach back to": ["image-at-its-end"]}
 
 
 @pytest.mark.parametrize("name", TROUBLES)
@@ -271,7 +285,8 @@ def test_what_can_be_put_right_is_sound_afterwards_and_stays_as_it_is(name: str)
     docker(CUDA_12, "ENV CUDA_VISIBLE_DEVICES=", "RUN pip install tensorflow-cpu==2.20.0"),
     docker("FROM myregistry.example/base:1", "ENV NVIDIA_VISIBLE_DEVICES=all", "RUN pip install tensorflow"),
     docker(CUDA_12, "RUN apt-get install -y cuda-toolkit", "RUN pip install tensorflow==2.12.0"),
-    docker("FROM ubuntu:22.04", "RUN apt-get install -y nvidia-cuda-toolkit", TF_212),
+    docker("FROM ubuntu:25.10", "RUN apt-get install -y nvidia-cuda-toolkit", TF_212),
+    docker("FROM ubuntu:22.04", "RUN apt-get install -y nvidia-cuda-toolkit nvidia-cudnn", TF_212),
     docker(GPU, SLIM_11, "RUN if [ $X ]; then apt-get install -y cuda-toolkit-12-4; fi", TF_212),
     docker(GPU, SLIM_11, "RUN apt-get install -y cuda-toolkit-$V", TF_212),
     docker(GPU, SLIM_11, "RUN for p in $LISTED; do pip install $p; done"),

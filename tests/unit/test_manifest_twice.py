@@ -41,10 +41,46 @@ def test_a_toolkit_of_apt_for_another_cuda_than_the_image_is_found() -> None:
     assert causes(judged(docker(BASE, "RUN apt-get install -y cuda-toolkit-12-6"))) == []
 
 
-@pytest.mark.parametrize(("package", "is_driver"), [
-    ("nvidia-driver-550", True), ("libnvidia-compute-550=550.54.15", True), ("cuda-drivers", True),
-    ("libcuda1", True), ("nvidia-container-toolkit", False), ("libcudnn9-cuda-12", False), ("wget", False)])
-def test_a_driver_in_an_image_is_said(package: str, is_driver: bool) -> None:
-    found = judged(docker(SLIM, f"RUN apt-get update && apt-get install -y {package}"), gpu=True)
-    notes = [str(one.place) for one in found.notes if "lays a driver into the image" in one.said]
-    assert notes == (["Dockerfile:2:42"] if is_driver else [])
+APT = "RUN apt-get update && apt-get install -y {}"
+RUN_FILE = "RUN wget https://x/NVIDIA-Linux-x86_64-{0}.run && sh ./NVIDIA-Linux-x86_64-{0}.run --silent"
+OLDER, NEWER = ["driver-in-image"], ["driver-in-image-newer"]  # than the host's 545.23.08, as far as is known
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    (APT.format("nvidia-driver-535-server-open"), OLDER), (APT.format("nvidia-driver-550"), NEWER),
+    (APT.format("libnvidia-compute-545=545.23.06-0ubuntu1"), OLDER),
+    (APT.format("libnvidia-compute-545=545.29.02-0ubuntu1"), NEWER),
+    (APT.format("nvidia-utils-550:amd64"), NEWER), (APT.format("cuda-drivers-550"), NEWER),
+    (APT.format("cuda-drivers"), OLDER), (APT.format("libcuda1"), OLDER), (APT.format("cuda"), OLDER),
+    (APT.format("cuda-12-3"), OLDER), (APT.format("cuda-12-4"), NEWER),
+    (APT.format("cuda-runtime-12-4"), NEWER),
+    (APT.format("nvidia-driver-535 libnvidia-compute-550"), NEWER),
+    ("RUN dnf module install -y nvidia-driver:latest-dkms", OLDER),
+    ("RUN dnf install -y nvidia-driver-cuda-560.35.03", NEWER),
+    (RUN_FILE.format("535.104.05"), OLDER), (RUN_FILE.format("550.54.14"), NEWER),
+    ("RUN ./NVIDIA-Linux-x86_64-$V.run --no-kernel-module", OLDER)])
+def test_a_driver_in_an_image_is_found_and_held_against_the_hosts(line: str, expected: list[str]) -> None:
+    found = judged(docker(SLIM, line), "driver=545.23.08", "cc=8.9")
+    assert causes(found) == expected
+    assert found.findings[0].place.line == 2
+
+
+@pytest.mark.parametrize("line", [
+    APT.format("cuda-toolkit-12-4"), APT.format("nvidia-container-toolkit"), APT.format("libcudnn9-cuda-12"),
+    APT.format("wget"), "RUN wget https://x/NVIDIA-Linux-x86_64-550.54.14.run && ls",
+    "RUN sh NVIDIA-Linux-x86_64-550.54.14.run --extract-only", "RUN apt-get purge -y nvidia-driver-550",
+    "RUN if [ $X ]; then apt-get install -y nvidia-driver-550; fi"])
+def test_what_lays_no_driver_into_an_image_is_left_alone(line: str) -> None:
+    assert causes(judged(docker(SLIM, line), "driver=545.23.08", "cc=8.9", gpu=True)) == []
+
+
+def test_the_driver_of_a_stage_that_is_not_built_on_does_not_count() -> None:
+    files = docker("FROM ubuntu:22.04 AS b", APT.format("nvidia-driver-550"), SLIM)
+    assert causes(judged(files, gpu=True)) == []
+
+
+@pytest.mark.parametrize("line", [APT.format("nvidia-driver-$V"),
+                                  "RUN if [ $X ]; then apt-get install -y nvidia-driver-550; fi"])
+def test_a_driver_that_only_the_build_knows_of_is_a_note(line: str) -> None:
+    found = judged(docker(SLIM, line), gpu=True)
+    assert [one.matters for one in found.notes if "lays a driver into the image" in one.said] == [False]
