@@ -21,7 +21,7 @@ from gpudoctor.probes import document
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import Answer, RawDocument, ended
 from gpudoctor.transports import handing_out, image_system, sandbox
-from gpudoctor.transports.engine import PODMAN, Engine, EngineTrouble, Trouble, asked
+from gpudoctor.transports.engine import Engine, EngineTrouble, Trouble, asked
 from gpudoctor.transports.handing_out import PLACEHOLDER, HandedOut, Refusal
 from gpudoctor.transports.image_files import ContainerFiles
 
@@ -123,7 +123,7 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
             refusals.append(handing_out.refusal(request, error))
             continue
         answers = _read(done, interpreter)
-        is_believed = request is None or engine.name != PODMAN
+        is_believed = request is None or handing_out.is_told(engine, request)
         if isinstance(answers, Answer):
             handed = HandedOut(request=request) if request else HandedOut(refusals=tuple(refusals))
             untold = HandedOut(untold=handing_out.UNTOLD)
@@ -138,7 +138,7 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
 
 
 def _has_nodes(answers: RawDocument) -> bool:
-    """Say whether NVIDIA's nodes are in a container: Podman may take a request and drop it in silence."""
+    """Say whether NVIDIA's nodes are in a container whose start does not tell that it has the GPU."""
     nodes = mapping(mapping(answers["driver"].data).get("nodes")).get("nodes")
     return isinstance(nodes, list) and bool(nodes)
 

@@ -14,6 +14,7 @@ DEFAULT_SOCKET = "/var/run/docker.sock"
 PODMAN = "podman"
 HANGS = "hangs"  # starting does; the engine answers all else
 _PODMAN = "Podman Engine"  # as its answer to `version` names itself
+_RUNTIME = "nvidia"  # as NVIDIA's toolkit registers it
 _UNIX = "unix://"
 _SAID_CHARACTERS = 2000
 _T = TypeVar("_T")
@@ -41,7 +42,10 @@ class NoLibrary(Exception):
 
 @frozen
 class Engine:
-    """An engine that answers. `api` is the package's own client; `is_here`: its kernel is this machine's."""
+    """An engine that answers. `api` is the package's own client; `is_here`: its kernel is this machine's.
+
+    `has_runtime`: NVIDIA's runtime is in its configuration, and it heeds one that is asked for.
+    """
 
     api: Any
     address: str
@@ -49,6 +53,7 @@ class Engine:
     version: str
     is_here: bool
     knows_cdi: bool
+    has_runtime: bool
     processors: int
 
 
@@ -89,7 +94,9 @@ def _described(api: Any, address: str) -> Engine:
     return Engine(
         api=api, address=address, name=PODMAN if podman else "docker",
         version=str((podman or version).get("Version", "")), is_here=is_here,
-        knows_cdi=bool(podman or info.get("CDISpecDirs")), processors=int(info.get("NCPU") or 1))
+        knows_cdi=bool(podman or info.get("CDISpecDirs")),
+        has_runtime=not podman and _RUNTIME in (info.get("Runtimes") or {}),
+        processors=int(info.get("NCPU") or 1))
 
 
 def _address(environment: Mapping[str, str], files: Host) -> str:

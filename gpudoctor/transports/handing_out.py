@@ -10,7 +10,8 @@ from gpudoctor.frozen import frozen
 from gpudoctor.transports import sandbox
 from gpudoctor.transports.engine import HANGS, PODMAN, Engine, EngineTrouble
 
-AS_ASKED = {"nvidia": "--gpus all", "cdi": "--device nvidia.com/gpu=all"}  # as a person asks
+AS_ASKED = {"nvidia": "--gpus all", "cdi": "--device nvidia.com/gpu=all",
+            "runtime": "--runtime=nvidia"}  # as a person asks
 PLACEHOLDER = ("/gpudoctor-never-started",)
 DROPPED = "the engine took the request for a GPU, and started the container without one"
 UNTOLD = "the engine took the request for a GPU; whether it heeded it cannot be asked without a Python"
@@ -19,7 +20,7 @@ _REFUSING = ("refused", "not-found", HANGS)
 
 @frozen
 class Refusal:
-    """What an engine said to one request (`nvidia` or `cdi`); `hangs`: it never said a word."""
+    """What an engine said to one request (`nvidia`, `cdi`, `runtime`); `hangs`: it never said a word."""
 
     request: str
     said: str
@@ -41,8 +42,20 @@ class HandedOut:
 
 
 def requests(engine: Engine) -> tuple[str, ...]:
-    """Return the requests that an engine may heed, in their order."""
-    return ("nvidia", "cdi") if engine.knows_cdi else ("nvidia",)
+    """Return the requests that an engine may heed, in their order.
+
+    Podman takes a runtime that is asked for by Docker's API and heeds it as little as --gpus
+    (https://github.com/lablup/backend.ai/issues/13820): it is not asked for one.
+    """
+    return ("nvidia", *(["cdi"] if engine.knows_cdi else []), *(["runtime"] if engine.has_runtime else []))
+
+
+def is_told(engine: Engine, request: str) -> bool:
+    """Say whether a container that starts has the GPU: some take the request and drop it in silence.
+
+    NVIDIA's runtime does where its settings let no variable of an unprivileged container choose devices.
+    """
+    return engine.name != PODMAN and request != "runtime"
 
 
 def refusal(request: str, error: EngineTrouble) -> Refusal:
@@ -66,7 +79,7 @@ def without_program(engine: Engine, image: str, timeout_seconds: float) -> Hande
             except EngineTrouble as error:
                 if PLACEHOLDER[0] not in error.trouble.said:
                     refusals.append(refusal(request, error))
-                elif engine.name == PODMAN:
+                elif not is_told(engine, request):
                     return HandedOut(untold=UNTOLD)
                 else:
                     return HandedOut(request=request)

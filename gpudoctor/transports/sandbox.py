@@ -27,6 +27,9 @@ _OLD_SECONDS = 24 * 3600  # longer than any look takes: what is left of another 
 # where programs compile: it must be writable, and what lies there be loadable; it is gone with the container
 _SCRATCH = {"/tmp": "rw,exec,nosuid,nodev,mode=1777,size=2g"}
 _CACHES = {"TRITON_CACHE_DIR": "/tmp/.triton"}  # else in the home folder, which is closed like the rest
+_RUNTIME = "nvidia"
+# what the engine adds of itself for --gpus; the runtime hands out nothing without it
+_ALL_CARDS = {"NVIDIA_VISIBLE_DEVICES": "all"}
 
 
 @frozen
@@ -48,7 +51,8 @@ def created(engine: Engine, image: str, command: Sequence[str], *, request: str 
     def create() -> None:
         found = api.create_container(
             image, entrypoint=list(command[:1]), command=list(command[1:]), stdin_open=True,
-            network_disabled=True, labels={LABEL: owner()}, environment=_CACHES, use_config_proxy=False,
+            network_disabled=True, labels={LABEL: owner()}, use_config_proxy=False,
+            environment={**_CACHES, **_ALL_CARDS} if request == "runtime" else _CACHES,
             host_config=api.create_host_config(**options))
         identity.append(found["Id"])
 
@@ -71,7 +75,8 @@ def _options(engine: Engine, request: str | None) -> dict[str, Any]:
         "security_opt": ["no-new-privileges"], "pids_limit": _PROCESSES, "mem_limit": _MEMORY_BYTES,
         "memswap_limit": _MEMORY_BYTES, "nano_cpus": min(_PROCESSORS, engine.processors) * 10**9,
         "log_config": LogConfig(type="none"),
-        "device_requests": [DeviceRequest(**gpus[request])] if request else None}
+        "device_requests": [DeviceRequest(**gpus[request])] if request in gpus else None,
+        "runtime": _RUNTIME if request == "runtime" else None}
 
 
 def run(engine: Engine, container: str, given: bytes, *, limit_seconds: float,
