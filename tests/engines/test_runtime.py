@@ -46,8 +46,8 @@ def test_the_engine_itself_refuses_gpus(engine: Engine) -> None:
     """Else these tests would show nothing of the runtime."""
     refused = engine.run("run", "--rm", "--network", "none", "--gpus", "all", PLAIN, "true", check=False)
     assert "could not select device driver" in refused.stderr
-    ran = engine.run("run", "--rm", "--network", "none", BY_RUNTIME, "-e", "NVIDIA_VISIBLE_DEVICES=all", PLAIN,
-                     "ls", "/dev/nvidia0")
+    ran = engine.run("run", "--rm", "--network", "none", BY_RUNTIME, "-e", "NVIDIA_VISIBLE_DEVICES=all",
+                     PLAIN, "ls", "/dev/nvidia0")
     assert ran.stdout == "/dev/nvidia0\n"
 
 
