@@ -111,6 +111,8 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
     payload = zipapp.build()
     refusals: list[Refusal] = []
     for request in (*handing_out.requests(engine), None):
+        if request is not None and handing_out.is_known(request, refusals):
+            continue
         command = _command(interpreter, len(payload), wish, has_gpu=request is not None)
         try:
             with sandbox.created(engine, described["Id"], command, request=request,

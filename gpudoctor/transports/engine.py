@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from gpudoctor.frozen import frozen
@@ -13,6 +14,7 @@ from gpudoctor.transports import engine_words
 DEFAULT_SOCKET = "/var/run/docker.sock"
 PODMAN = "podman"
 HANGS = "hangs"  # starting does; the engine answers all else
+SILENT = engine_words.SILENT
 _PODMAN = "Podman Engine"  # as its answer to `version` names itself
 _RUNTIME = "nvidia"  # as NVIDIA's toolkit registers it
 _UNIX = "unix://"
@@ -144,6 +146,16 @@ def asked(question: Callable[[], _T], timeout_seconds: float, address: str = "")
         raise EngineTrouble(*engine_words.of_answer(error)) from None
     except Exception as error:  # noqa: BLE001 - of four packages, whose errors have no base in common
         raise EngineTrouble(*engine_words.of_failure(error, address, timeout_seconds)) from None
+
+
+@contextlib.contextmanager
+def waiting(engine: Engine, seconds: float) -> Iterator[None]:
+    """Ask the engine with another limit than that of the whole look."""
+    usual, engine.api.timeout = engine.api.timeout, seconds
+    try:
+        yield
+    finally:
+        engine.api.timeout = usual
 
 
 def pull(engine: Engine, reference: str, told: Callable[[Mapping[str, Any]], None] | None) -> None:

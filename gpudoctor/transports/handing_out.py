@@ -6,6 +6,8 @@ every refusal is kept in the engine's own words: they are all that tells why.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpudoctor.frozen import frozen
 from gpudoctor.transports import sandbox
 from gpudoctor.transports.engine import HANGS, PODMAN, Engine, EngineTrouble
@@ -50,6 +52,11 @@ def requests(engine: Engine) -> tuple[str, ...]:
     return ("nvidia", *(["cdi"] if engine.knows_cdi else []), *(["runtime"] if engine.has_runtime else []))
 
 
+def is_known(request: str, refusals: Sequence[Refusal]) -> bool:
+    """Say whether a request need not be made: the hook that hangs is also the one that the runtime calls."""
+    return request == "runtime" and any(one.hangs for one in refusals if one.request == "nvidia")
+
+
 def is_told(engine: Engine, request: str) -> bool:
     """Say whether a container that starts has the GPU: some take the request and drop it in silence.
 
@@ -70,17 +77,19 @@ def without_program(engine: Engine, image: str, timeout_seconds: float) -> Hande
 
     The engine looks for it last: only an engine that is content with all else misses it.
     """
-    refusals = []
+    refusals: list[Refusal] = []
     for request in requests(engine):
-        with sandbox.created(engine, image, PLACEHOLDER, request=request,
-                             timeout_seconds=timeout_seconds) as container:
-            try:
+        if is_known(request, refusals):
+            continue
+        try:
+            with sandbox.created(engine, image, PLACEHOLDER, request=request,
+                                 timeout_seconds=timeout_seconds) as container:
                 sandbox.start(engine, container, timeout_seconds)
-            except EngineTrouble as error:
-                if PLACEHOLDER[0] not in error.trouble.said:
-                    refusals.append(refusal(request, error))
-                elif not is_told(engine, request):
-                    return HandedOut(untold=UNTOLD)
-                else:
-                    return HandedOut(request=request)
+        except EngineTrouble as error:
+            if PLACEHOLDER[0] not in error.trouble.said:
+                refusals.append(refusal(request, error))
+            elif not is_told(engine, request):
+                return HandedOut(untold=UNTOLD)
+            else:
+                return HandedOut(request=request)
     return HandedOut(refusals=tuple(refusals))

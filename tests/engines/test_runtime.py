@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,6 +85,18 @@ def test_a_driver_that_is_not_loaded(engine: Engine, toolkit: Toolkit) -> None:
     said = seen.fact("image.gpu_refusals")
     assert [line.partition(": ")[0] for line in said] == ["--gpus all", BY_RUNTIME]
     assert "driver not loaded" in said[1]
+    assert left(engine) == ""
+
+
+def test_a_runtime_that_hangs(engine: Engine, toolkit: Toolkit) -> None:
+    toolkit.fails(None)
+    with toolkit.hangs():
+        seen = check(engine.address, "--image", PLAIN, "--depth", "static", "--timeout", "3", *WORKS)
+    assert seen.code == FINDINGS
+    assert "gpu-start-hangs" in json.dumps(seen.report["findings"])
+    until = time.monotonic() + 30
+    while left(engine) and time.monotonic() < until:
+        time.sleep(0.2)
     assert left(engine) == ""
 
 
