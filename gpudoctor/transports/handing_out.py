@@ -22,11 +22,15 @@ _REFUSING = ("refused", "not-found", HANGS)
 
 @frozen
 class Refusal:
-    """What an engine said to one request (`nvidia`, `cdi`, `runtime`); `hangs`: it never said a word."""
+    """What an engine said to one request (`nvidia`, `cdi`, `runtime`).
+
+    `hangs`: it never said a word; `dropped`: the container started, without a GPU, and without a word.
+    """
 
     request: str
     said: str
     hangs: bool = False
+    dropped: bool = False
 
     @property
     def line(self) -> str:
@@ -36,11 +40,22 @@ class Refusal:
 
 @frozen
 class HandedOut:
-    """The request with which a container got the GPU, or each refusal, or why it cannot be told."""
+    """The request with which a container got the GPU, each refusal before that, or why it cannot be told."""
 
     request: str | None = None
     refusals: tuple[Refusal, ...] = ()
     untold: str | None = None
+
+    @property
+    def against(self) -> tuple[str, ...]:
+        """Return what was said against the GPU, where a container got none."""
+        return () if self.request else tuple(one.line for one in self.refusals)
+
+    @property
+    def dropped(self) -> str:
+        """Return of how many requests nothing was said and nothing came: none, some or all."""
+        silent = [one.dropped for one in self.refusals]
+        return "none" if not any(silent) else "all" if all(silent) and not self.request else "some"
 
 
 def requests(engine: Engine) -> tuple[str, ...]:
@@ -50,6 +65,11 @@ def requests(engine: Engine) -> tuple[str, ...]:
     (https://github.com/lablup/backend.ai/issues/13820): it is not asked for one.
     """
     return ("nvidia", *(["cdi"] if engine.knows_cdi else []), *(["runtime"] if engine.has_runtime else []))
+
+
+def dropped(request: str) -> Refusal:
+    """Return what it says of a request that the container started without a GPU."""
+    return Refusal(request=request, said=DROPPED, dropped=True)
 
 
 def is_known(request: str, refusals: Sequence[Refusal]) -> bool:
@@ -91,5 +111,5 @@ def without_program(engine: Engine, image: str, timeout_seconds: float) -> Hande
             elif not is_told(engine, request):
                 return HandedOut(untold=UNTOLD)
             else:
-                return HandedOut(request=request)
+                return HandedOut(request=request, refusals=tuple(refusals))
     return HandedOut(refusals=tuple(refusals))
