@@ -60,7 +60,8 @@ class Kubelet:
             "staticPodPath": str(pods), "fileCheckFrequency": "1s", "port": self._own_port,
             "address": "127.0.0.1", "readOnlyPort": self._port, "healthzPort": 0,
             "volumePluginDir": f"{self._folder}/plugins", "makeIPTablesUtilChains": False,
-            "failSwapOn": False, "cgroupDriver": "cgroupfs", "cgroupsPerQOS": False, "enforceNodeAllocatable": [],
+            "failSwapOn": False, "cgroupDriver": "cgroupfs", "cgroupsPerQOS": False,
+            "enforceNodeAllocatable": [],
             # a machine of developers has a fuller disk than a node
             "evictionHard": {"nodefs.available": "1%", "imagefs.available": "1%"},
             "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
