@@ -7,6 +7,7 @@ from itertools import chain
 
 from gpudoctor import derive, ruledb, versions
 from gpudoctor.derive import requirements
+from gpudoctor.derive.cards import card_within
 from gpudoctor.derive.requirements import Requirement
 from gpudoctor.engine import Subject
 from gpudoctor.examine import Policy, every_finding, examine
@@ -98,7 +99,7 @@ def _unfit(wanted: Need, card: Subject) -> Iterator[str]:
         elif versions.parse(str(capability.value)) < versions.parse(wanted.capability):
             yield f"compute capability {capability.value} is below {wanted.capability}"
     if wanted.memory is not None:
-        verdict = requirements.card_within(wanted.memory.bound, card.facts)
+        verdict = card_within(wanted.memory.bound, card.facts)
         if isinstance(verdict, Unknown):
             yield f"its memory could not be seen ({verdict.reason})"
         elif not verdict:

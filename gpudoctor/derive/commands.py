@@ -42,6 +42,10 @@ def run_command(view: View) -> Fact:
     """Return how a container with the GPUs is started: as its engine took the request, else as engines do."""
     is_podman = "podman" in (view.value("image.engine"), view.value("container.runtime"))
     engine = "podman" if is_podman else "docker"
-    if is_podman or view.value("image.gpu_request") == "cdi":
+    request = view.value("image.gpu_request")
+    if is_podman or request == "cdi":
         return Known(value=f"{engine} run --device nvidia.com/gpu=all", source="the engine takes CDI devices")
+    if request == "runtime":
+        return Known(value=f"{engine} run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all",
+                     source="the engine hands the GPU out by NVIDIA's runtime alone")
     return Known(value=f"{engine} run --gpus all", source="Docker with NVIDIA's toolkit")

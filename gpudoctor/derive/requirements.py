@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import visible
+from gpudoctor.derive import cards
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.releases import Row, platform_of, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_texts
@@ -17,11 +16,7 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _FORM = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.-]*)\s*((?:>=|<=|==|!=|~=|>|<).+)?\s*\Z")
-_BOUND = re.compile(r"(>=|<=|==|>|<)\s*(\d+(?:\.\d+)?)\s*(GiB|GB|MiB|MB)?\Z")
-_UNITS = {"GiB": 1 << 30, "GB": 10**9, "MiB": 1 << 20, "MB": 10**6, None: 1}
 _CARDS, _MEMORY = "gpu", "gpu.memory"
-_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
 _AT_LEAST_ONE = ">=1"
 _SOURCE = "--require"
 
@@ -44,20 +39,15 @@ def parse(text: str) -> Requirement:
     match = _FORM.match(text)
     subject, bound = (match[1], (match[2] or "").strip()) if match else ("", "")
     if subject == _CARDS:
-        sound = _unit(bound or _AT_LEAST_ONE) == ""
+        sound = cards.unit(bound or _AT_LEAST_ONE) == ""
     elif subject == _MEMORY:
-        sound = bool(_unit(bound))  # a size without one would be bytes, which every card has
+        sound = bool(cards.unit(bound))  # a size without one would be bytes, which every card has
     else:
         sound = subject in FRAMEWORKS and _is_specifier(bound)
     if not sound:
         raise RequirementError(f"--require {text!r}: write gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 "
                                f"({', '.join(FRAMEWORKS)})")
     return Requirement(text=text.strip(), subject=subject, bound=bound)
-
-
-def _unit(bound: str) -> str | None:
-    """Return the unit of a bound on a number, "" where it has none, and None for what is no bound."""
-    return (match[3] or "") if (match := _BOUND.match(bound)) else None
 
 
 def _is_specifier(bound: str) -> bool:
@@ -86,9 +76,9 @@ def together(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
 
 def _in_common(*bounds: str) -> bool:
     """Say whether a whole number of 0 or more is within all bounds; at one next to a bound it would be."""
-    sizes = [float(match[2]) * _UNITS[match[3]] for match in map(_BOUND.match, bounds) if match is not None]
+    sizes = [size for bound in bounds if (size := cards.size(bound)) is not None]
     near = {int(size) + step for size in sizes for step in (-1, 0, 1)}
-    return any(number >= 0 and all(_within_bound(bound, Known(value=number, source=_SOURCE)) is True
+    return any(number >= 0 and all(cards.within(bound, Known(value=number, source=_SOURCE)) is True
                                    for bound in bounds) for number in near)
 
 
@@ -154,9 +144,9 @@ def _unmet(view: View, snapshot: Snapshot) -> Fact:
 
 def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | Unknown:
     if requirement.subject == _CARDS:
-        return _within_bound(requirement.bound or _AT_LEAST_ONE, _gpu_count(view))
+        return cards.within(requirement.bound or _AT_LEAST_ONE, cards.count(view))
     if requirement.subject == _MEMORY:
-        return _every_card(requirement.bound, view, snapshot)
+        return cards.every_card(requirement.bound, view, snapshot)
     if isinstance(snapshot.frameworks, Unknown):
         return snapshot.frameworks
     for framework in snapshot.frameworks:
@@ -167,52 +157,6 @@ def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | 
             except versions.Incomparable as error:
                 return Unknown(reason=str(error))
     return False
-
-
-def _gpu_count(view: View) -> Fact:
-    """Return how many cards CUDA programs see; without a working libcuda they see none."""
-    if view.value("driver.works") is False:
-        return Known(value=0, source="driver.works")
-    visible = view.fact("cuda.visible_count")
-    return visible if isinstance(visible, Known) else view.fact("system.nvidia_gpus")
-
-
-def _within_bound(bound: str, fact: Fact) -> bool | Unknown:
-    match = _BOUND.match(bound)
-    assert match is not None
-    if isinstance(fact, Absent):
-        return False
-    if isinstance(fact, Unknown):
-        return fact
-    value = fact.value if isinstance(fact.value, int | float) else 0
-    return _COMPARE[match[1]](value, float(match[2]) * _UNITS[match[3]])
-
-
-def _every_card(bound: str, view: View, snapshot: Snapshot) -> bool | Unknown:
-    """Return whether the memory of every card that programs see is within the bound."""
-    if isinstance(snapshot.gpus, Unknown):
-        return snapshot.gpus
-    try:
-        hidden = [visible.card_hidden(view, card, snapshot) for card in snapshot.gpus]
-    except NotKnown as error:
-        return error.fact if isinstance(error.fact, Unknown) else Unknown(reason=error.fact.source)
-    seen = [card for card, fact in zip(snapshot.gpus, hidden, strict=True)
-            if not isinstance(fact, Known) or fact.value is False]
-    verdicts = [card_within(bound, card) for card in seen]
-    if any(verdict is False for verdict in verdicts) or not verdicts:
-        return False
-    return next((verdict for verdict in verdicts if isinstance(verdict, Unknown)), True)
-
-
-def card_within(bound: str, card: Facts) -> bool | Unknown:
-    """Return whether a card's memory is within the bound; a MIG instance has less of it than the card."""
-    silent = Unknown(reason="no probe answered for the card's memory")
-    verdict = _within_bound(bound, card.get("gpu.memory_total_bytes", silent))
-    split = card.get("gpu.mig_mode")
-    if isinstance(split, Known) and split.value is True and not (verdict is False and bound.startswith(">")):
-        return Unknown(reason="the card is cut into MIG instances, whose memory no probe reads; "
-                              "nvidia-smi -L lists their sizes")
-    return verdict
 
 
 def _text(facts: Facts, name: str) -> str:

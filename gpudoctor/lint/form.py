@@ -22,7 +22,7 @@ PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
 _NO_FAULT_OF_THE_MACHINE = (
     "framework-came-along", "framework-not-installed", "unknown-card", "other-accelerator",
     "loader-trace-differs", "rules-older-than-machine", "rules-package-refused", "shm-too-small",
-    "nvidia-container-toolkit-missing")
+    "nvidia-container-toolkit-missing", "podman-drops-gpu-request")
 _AS_ROOT = re.compile(r"\b(?:sudo|reboot|poweroff)\b")
 
 

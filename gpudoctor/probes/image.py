@@ -74,6 +74,13 @@ def _refusals(data: Data) -> Fact:
     return known(lines or None, _source(data))
 
 
+def _dropped(data: Data) -> Fact:
+    untold, dropped = text_at(data, "untold"), text_at(data, "dropped")
+    if untold or dropped is None:
+        return Unknown(reason=untold or "whether the engine drops requests for a GPU was not recorded")
+    return Known(value=dropped, source=_source(data))
+
+
 def _flag(data: Data, key: str) -> Fact:
     return Known(value=data.get(key) is True, source=_source(data))
 
@@ -96,6 +103,7 @@ _READERS = {
     "image.engine_version": _version,
     "image.gpu_request": _request,
     "image.gpu_refusals": _refusals,
+    "image.gpu_dropped": _dropped,
     "image.gpu_start_hangs": lambda data: _flag(data, "hangs"),
     "image.shows_host": lambda data: _flag(data, "shows_host"),
     "image.left_containers": _left,

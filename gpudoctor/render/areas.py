@@ -10,6 +10,8 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown, Value
 from gpudoctor.render.plain import printable
 
 _MISSING = Unknown(reason="no probe answered for it")
+_REQUESTS = {"nvidia": "with --gpus all", "cdi": "with the GPU as CDI device nvidia.com/gpu=all",
+             "runtime": "with --runtime=nvidia and NVIDIA_VISIBLE_DEVICES=all"}
 
 
 def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -72,8 +74,7 @@ def _image(host: Facts) -> str:
 def _gpu_of_image(host: Facts) -> str:
     """Say how a container got the GPU, and whose driver and cards are told of."""
     request = host.get("image.gpu_request", _MISSING)
-    words = {"nvidia": "with --gpus all", "cdi": "with the GPU as CDI device nvidia.com/gpu=all"}.get(
-        str(_value(host, "image.gpu_request")), "without a GPU")
+    words = _REQUESTS.get(str(_value(host, "image.gpu_request")), "without a GPU")
     if isinstance(request, Unknown):
         words = f"(whether it gets a GPU {_words(request, '')})"
     if not _value(host, "image.shows_host"):

@@ -21,7 +21,7 @@ from gpudoctor.probes import document
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import Answer, RawDocument, ended
 from gpudoctor.transports import handing_out, image_system, sandbox
-from gpudoctor.transports.engine import PODMAN, Engine, EngineTrouble, Trouble, asked
+from gpudoctor.transports.engine import Engine, EngineTrouble, Trouble, asked
 from gpudoctor.transports.handing_out import PLACEHOLDER, HandedOut, Refusal
 from gpudoctor.transports.image_files import ContainerFiles
 
@@ -111,6 +111,8 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
     payload = zipapp.build()
     refusals: list[Refusal] = []
     for request in (*handing_out.requests(engine), None):
+        if request is not None and handing_out.is_known(request, refusals):
+            continue
         command = _command(interpreter, len(payload), wish, has_gpu=request is not None)
         try:
             with sandbox.created(engine, described["Id"], command, request=request,
@@ -123,22 +125,22 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
             refusals.append(handing_out.refusal(request, error))
             continue
         answers = _read(done, interpreter)
-        is_believed = request is None or engine.name != PODMAN
+        is_believed = request is None or handing_out.is_told(engine, request)
         if isinstance(answers, Answer):
-            handed = HandedOut(request=request) if request else HandedOut(refusals=tuple(refusals))
+            handed = HandedOut(request=request, refusals=tuple(refusals))
             untold = HandedOut(untold=handing_out.UNTOLD)
             return _by_files(engine, wish, described, answers, handed if is_believed else untold)
         if request is not None and not is_believed and not _has_nodes(answers):
-            refusals.append(Refusal(request=request, said=handing_out.DROPPED))
+            refusals.append(handing_out.dropped(request))
             continue
-        handed = HandedOut(request=request, refusals=() if request else tuple(refusals))
+        handed = HandedOut(request=request, refusals=tuple(refusals))
         return Looked(raw={**answers, "image": _image(wish, engine, described, handed)},
-                      refusals=tuple(one.line for one in handed.refusals))
+                      refusals=handed.against)
     raise AssertionError("the last request is none")
 
 
 def _has_nodes(answers: RawDocument) -> bool:
-    """Say whether NVIDIA's nodes are in a container: Podman may take a request and drop it in silence."""
+    """Say whether NVIDIA's nodes are in a container whose start does not tell that it has the GPU."""
     nodes = mapping(mapping(answers["driver"].data).get("nodes")).get("nodes")
     return isinstance(nodes, list) and bool(nodes)
 
@@ -181,7 +183,7 @@ def _by_files(engine: Engine, wish: Wish, described: Mapping[str, Any], why: Ans
                          timeout_seconds=wish.timeout_seconds) as container:
         files = ContainerFiles(api=engine.api, container=container, timeout_seconds=wish.timeout_seconds)
         seen = image_system.answers(files, _variables(described))
-    return Looked(refusals=tuple(one.line for one in handed.refusals), raw={
+    return Looked(refusals=handed.against, raw={
         **dict.fromkeys(_ALL, why), **seen, "image": _image(wish, engine, described, handed)})
 
 
@@ -202,8 +204,8 @@ def _image(wish: Wish, engine: Engine | None, described: Mapping[str, Any],
     about = {
         "reference": wish.reference, "running": running, "engine": engine and engine.name,
         "engine_version": engine and engine.version, "request": handed.request,
-        "refusals": [one.line for one in handed.refusals], "untold": handed.untold,
-        "hangs": any(one.hangs for one in handed.refusals),
+        "refusals": list(handed.against), "dropped": handed.dropped, "untold": handed.untold,
+        "hangs": handed.request is None and any(one.hangs for one in handed.refusals),
         "trouble": trouble and {"kind": trouble.kind, "said": trouble.said},
         "require_cuda": variables.get("NVIDIA_REQUIRE_CUDA"), "id": described.get("Id")}
     return ended("ok", 0.0, data=about)

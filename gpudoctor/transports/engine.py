@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from gpudoctor.frozen import frozen
@@ -13,7 +14,9 @@ from gpudoctor.transports import engine_words
 DEFAULT_SOCKET = "/var/run/docker.sock"
 PODMAN = "podman"
 HANGS = "hangs"  # starting does; the engine answers all else
+SILENT = engine_words.SILENT
 _PODMAN = "Podman Engine"  # as its answer to `version` names itself
+_RUNTIME = "nvidia"  # as NVIDIA's toolkit registers it
 _UNIX = "unix://"
 _SAID_CHARACTERS = 2000
 _T = TypeVar("_T")
@@ -41,7 +44,10 @@ class NoLibrary(Exception):
 
 @frozen
 class Engine:
-    """An engine that answers. `api` is the package's own client; `is_here`: its kernel is this machine's."""
+    """An engine that answers. `api` is the package's own client; `is_here`: its kernel is this machine's.
+
+    `has_runtime`: NVIDIA's runtime is in its configuration, and it heeds one that is asked for.
+    """
 
     api: Any
     address: str
@@ -49,6 +55,7 @@ class Engine:
     version: str
     is_here: bool
     knows_cdi: bool
+    has_runtime: bool
     processors: int
 
 
@@ -89,7 +96,9 @@ def _described(api: Any, address: str) -> Engine:
     return Engine(
         api=api, address=address, name=PODMAN if podman else "docker",
         version=str((podman or version).get("Version", "")), is_here=is_here,
-        knows_cdi=bool(podman or info.get("CDISpecDirs")), processors=int(info.get("NCPU") or 1))
+        knows_cdi=bool(podman or info.get("CDISpecDirs")),
+        has_runtime=not podman and _RUNTIME in (info.get("Runtimes") or {}),
+        processors=int(info.get("NCPU") or 1))
 
 
 def _address(environment: Mapping[str, str], files: Host) -> str:
@@ -137,6 +146,16 @@ def asked(question: Callable[[], _T], timeout_seconds: float, address: str = "")
         raise EngineTrouble(*engine_words.of_answer(error)) from None
     except Exception as error:  # noqa: BLE001 - of four packages, whose errors have no base in common
         raise EngineTrouble(*engine_words.of_failure(error, address, timeout_seconds)) from None
+
+
+@contextlib.contextmanager
+def waiting(engine: Engine, seconds: float) -> Iterator[None]:
+    """Ask the engine with another limit than that of the whole look."""
+    usual, engine.api.timeout = engine.api.timeout, seconds
+    try:
+        yield
+    finally:
+        engine.api.timeout = usual
 
 
 def pull(engine: Engine, reference: str, told: Callable[[Mapping[str, Any]], None] | None) -> None:

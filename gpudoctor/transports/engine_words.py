@@ -14,6 +14,7 @@ import ssl
 from collections.abc import Iterator
 from typing import Any
 
+SILENT = "silent"  # no answer within the limit
 _NOT_FOUND, _UNAUTHORISED = 404, (401, 403)
 _NO_SPACE = "no space left on device"
 _BAD_NAME = "invalid reference format"
@@ -61,7 +62,7 @@ def of_failure(error: BaseException, address: str, timeout_seconds: float) -> tu
         if isinstance(one, PermissionError) or getattr(one, "errno", None) == errno.EACCES:
             return "denied", f"{address}: {os.strerror(errno.EACCES)}"
         if isinstance(one, TimeoutError) or _TIMED_OUT in str(one).lower():
-            return "silent", f"no answer within {timeout_seconds:g} s"
+            return SILENT, f"no answer within {timeout_seconds:g} s"
     return "unreachable", f"{address}: {_reason(found)}" if address else _reason(found)
 
 

@@ -6,11 +6,14 @@ every refusal is kept in the engine's own words: they are all that tells why.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpudoctor.frozen import frozen
 from gpudoctor.transports import sandbox
 from gpudoctor.transports.engine import HANGS, PODMAN, Engine, EngineTrouble
 
-AS_ASKED = {"nvidia": "--gpus all", "cdi": "--device nvidia.com/gpu=all"}  # as a person asks
+AS_ASKED = {"nvidia": "--gpus all", "cdi": "--device nvidia.com/gpu=all",
+            "runtime": "--runtime=nvidia"}  # as a person asks
 PLACEHOLDER = ("/gpudoctor-never-started",)
 DROPPED = "the engine took the request for a GPU, and started the container without one"
 UNTOLD = "the engine took the request for a GPU; whether it heeded it cannot be asked without a Python"
@@ -19,11 +22,15 @@ _REFUSING = ("refused", "not-found", HANGS)
 
 @frozen
 class Refusal:
-    """What an engine said to one request (`nvidia` or `cdi`); `hangs`: it never said a word."""
+    """What an engine said to one request (`nvidia`, `cdi`, `runtime`).
+
+    `hangs`: it never said a word; `dropped`: the container started, without a GPU, and without a word.
+    """
 
     request: str
     said: str
     hangs: bool = False
+    dropped: bool = False
 
     @property
     def line(self) -> str:
@@ -33,16 +40,49 @@ class Refusal:
 
 @frozen
 class HandedOut:
-    """The request with which a container got the GPU, or each refusal, or why it cannot be told."""
+    """The request with which a container got the GPU, each refusal before that, or why it cannot be told."""
 
     request: str | None = None
     refusals: tuple[Refusal, ...] = ()
     untold: str | None = None
 
+    @property
+    def against(self) -> tuple[str, ...]:
+        """Return what was said against the GPU, where a container got none."""
+        return () if self.request else tuple(one.line for one in self.refusals)
+
+    @property
+    def dropped(self) -> str:
+        """Return of how many requests nothing was said and nothing came: none, some or all."""
+        silent = [one.dropped for one in self.refusals]
+        return "none" if not any(silent) else "all" if all(silent) and not self.request else "some"
+
 
 def requests(engine: Engine) -> tuple[str, ...]:
-    """Return the requests that an engine may heed, in their order."""
-    return ("nvidia", "cdi") if engine.knows_cdi else ("nvidia",)
+    """Return the requests that an engine may heed, in their order.
+
+    Podman takes a runtime that is asked for by Docker's API and heeds it as little as --gpus
+    (https://github.com/lablup/backend.ai/issues/13820): it is not asked for one.
+    """
+    return ("nvidia", *(["cdi"] if engine.knows_cdi else []), *(["runtime"] if engine.has_runtime else []))
+
+
+def dropped(request: str) -> Refusal:
+    """Return what it says of a request that the container started without a GPU."""
+    return Refusal(request=request, said=DROPPED, dropped=True)
+
+
+def is_known(request: str, refusals: Sequence[Refusal]) -> bool:
+    """Say whether a request need not be made: the hook that hangs is also the one that the runtime calls."""
+    return request == "runtime" and any(one.hangs for one in refusals if one.request == "nvidia")
+
+
+def is_told(engine: Engine, request: str) -> bool:
+    """Say whether a container that starts has the GPU: some take the request and drop it in silence.
+
+    NVIDIA's runtime does where its settings let no variable of an unprivileged container choose devices.
+    """
+    return engine.name != PODMAN and request != "runtime"
 
 
 def refusal(request: str, error: EngineTrouble) -> Refusal:
@@ -57,17 +97,19 @@ def without_program(engine: Engine, image: str, timeout_seconds: float) -> Hande
 
     The engine looks for it last: only an engine that is content with all else misses it.
     """
-    refusals = []
+    refusals: list[Refusal] = []
     for request in requests(engine):
-        with sandbox.created(engine, image, PLACEHOLDER, request=request,
-                             timeout_seconds=timeout_seconds) as container:
-            try:
+        if is_known(request, refusals):
+            continue
+        try:
+            with sandbox.created(engine, image, PLACEHOLDER, request=request,
+                                 timeout_seconds=timeout_seconds) as container:
                 sandbox.start(engine, container, timeout_seconds)
-            except EngineTrouble as error:
-                if PLACEHOLDER[0] not in error.trouble.said:
-                    refusals.append(refusal(request, error))
-                elif engine.name == PODMAN:
-                    return HandedOut(untold=UNTOLD)
-                else:
-                    return HandedOut(request=request)
+        except EngineTrouble as error:
+            if PLACEHOLDER[0] not in error.trouble.said:
+                refusals.append(refusal(request, error))
+            elif not is_told(engine, request):
+                return HandedOut(untold=UNTOLD)
+            else:
+                return HandedOut(request=request, refusals=tuple(refusals))
     return HandedOut(refusals=tuple(refusals))

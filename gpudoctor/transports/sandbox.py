@@ -16,17 +16,23 @@ from gpudoctor.child import framed
 from gpudoctor.child.strays import start_ticks
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
-from gpudoctor.transports.engine import HANGS, Engine, EngineTrouble, asked
+from gpudoctor.transports.engine import HANGS, SILENT, Engine, EngineTrouble, asked, waiting
 
 LABEL = "io.github.gpudoctor.examination"
 OUTPUT_LIMIT_BYTES, ERRORS_LIMIT_BYTES = 64 << 20, 1 << 16
 _PROCESSES, _PROCESSORS = 4096, 4
 _MEMORY_BYTES = 16 << 30
 _ID_CHARACTERS = 12  # as many as the engine's own lists show
+# of the limit: an engine that was told to take a container away does so as soon as it can, and holds the
+# answer back as long as the container's start hangs
+_TELLING, _TELLING_SECONDS = 0.1, 0.5
 _OLD_SECONDS = 24 * 3600  # longer than any look takes: what is left of another machine's gpudoctor
 # where programs compile: it must be writable, and what lies there be loadable; it is gone with the container
 _SCRATCH = {"/tmp": "rw,exec,nosuid,nodev,mode=1777,size=2g"}
 _CACHES = {"TRITON_CACHE_DIR": "/tmp/.triton"}  # else in the home folder, which is closed like the rest
+_RUNTIME = "nvidia"
+# what the engine adds of itself for --gpus; the runtime hands out nothing without it
+_ALL_CARDS = {"NVIDIA_VISIBLE_DEVICES": "all"}
 
 
 @frozen
@@ -44,20 +50,25 @@ def created(engine: Engine, image: str, command: Sequence[str], *, request: str 
     api = engine.api
     options = _options(engine, request)
     identity: list[str] = []
+    is_stuck = False
 
     def create() -> None:
         found = api.create_container(
             image, entrypoint=list(command[:1]), command=list(command[1:]), stdin_open=True,
-            network_disabled=True, labels={LABEL: owner()}, environment=_CACHES, use_config_proxy=False,
+            network_disabled=True, labels={LABEL: owner()}, use_config_proxy=False,
+            environment={**_CACHES, **_ALL_CARDS} if request == "runtime" else _CACHES,
             host_config=api.create_host_config(**options))
         identity.append(found["Id"])
 
     try:
         asked(create, timeout_seconds)
         yield identity[0]
+    except EngineTrouble as error:
+        is_stuck = error.trouble.kind in (HANGS, SILENT)
+        raise
     finally:
         if identity:
-            remove(engine, identity[0], timeout_seconds)
+            (tell_to_remove if is_stuck else remove)(engine, identity[0], timeout_seconds)
 
 
 def _options(engine: Engine, request: str | None) -> dict[str, Any]:
@@ -71,7 +82,8 @@ def _options(engine: Engine, request: str | None) -> dict[str, Any]:
         "security_opt": ["no-new-privileges"], "pids_limit": _PROCESSES, "mem_limit": _MEMORY_BYTES,
         "memswap_limit": _MEMORY_BYTES, "nano_cpus": min(_PROCESSORS, engine.processors) * 10**9,
         "log_config": LogConfig(type="none"),
-        "device_requests": [DeviceRequest(**gpus[request])] if request else None}
+        "device_requests": [DeviceRequest(**gpus[request])] if request in gpus else None,
+        "runtime": _RUNTIME if request == "runtime" else None}
 
 
 def run(engine: Engine, container: str, given: bytes, *, limit_seconds: float,
@@ -99,7 +111,7 @@ def start(engine: Engine, container: str, timeout_seconds: float) -> None:
     try:
         asked(lambda: engine.api.start(container), timeout_seconds)
     except EngineTrouble as error:
-        if error.trouble.kind == "silent" and _answers(engine, timeout_seconds):
+        if error.trouble.kind == SILENT and _answers(engine, timeout_seconds):
             raise EngineTrouble(HANGS, f"starting the container had not ended after {timeout_seconds:g} s, "
                                        "and the engine answers all else") from None
         raise
@@ -144,6 +156,12 @@ def remove(engine: Engine, container: str, timeout_seconds: float) -> None:
         asked(lambda: engine.api.remove_container(container, force=True, v=True), timeout_seconds)
 
 
+def tell_to_remove(engine: Engine, container: str, timeout_seconds: float) -> None:
+    """Have the engine remove it when it can, and do not wait for that."""
+    with waiting(engine, max(_TELLING_SECONDS, _TELLING * timeout_seconds)):
+        remove(engine, container, timeout_seconds)
+
+
 def left(engine: Engine, timeout_seconds: float) -> tuple[str, ...]:
     """Return the containers of this look that are still there after another try to remove them.
 
@@ -156,7 +174,7 @@ def left(engine: Engine, timeout_seconds: float) -> tuple[str, ...]:
 
     try:
         for container in mine():
-            remove(engine, container, timeout_seconds)
+            tell_to_remove(engine, container, timeout_seconds)
         return mine()
     except EngineTrouble:
         return ()  # an engine that says nothing is told of as such
@@ -180,7 +198,7 @@ def sweep(engine: Engine, timeout_seconds: float, files: Host | None = None) -> 
         is_left = left_behind(engine, LABEL, timeout_seconds, files)
         for one in asked(lambda: engine.api.containers(all=True, filters={"label": LABEL}), timeout_seconds):
             if is_left(one):
-                remove(engine, one["Id"], timeout_seconds)
+                tell_to_remove(engine, one["Id"], timeout_seconds)
 
 
 def left_behind(engine: Engine, label: str, timeout_seconds: float,

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import docker
 import pytest
 
 from gpudoctor import versions
@@ -128,7 +129,31 @@ def test_a_podman_that_heeds_requests(podman: Podman, specification: Specificati
     assert (seen.fact("image.engine"), version >= versions.parse(HEEDS_REQUESTS)) == ("podman", True)
     assert seen.code == HEALTHY, seen.report["findings"]
     assert [card["gpu.name"]["value"] for card in seen.report["snapshot"]["gpus"]] == [H100.name]
-    assert "podman-drops-gpu-request" not in seen.causes
+
+
+def test_a_podman_that_drops_what_gpus_asks_for(podman: Podman, specification: Specification) -> None:
+    """It hands the CDI device out, and nothing said that --gpus by Docker's API ends without a GPU."""
+    specification.there()
+    seen = check(podman.address, "--image", PLAIN, "--depth", "static")
+    assert (seen.fact("image.gpu_dropped"), seen.fact("image.gpu_request")) == ("some", "cdi")
+    note, = (one for one in seen.report["findings"] if one["cause"] == "podman-drops-gpu-request")
+    assert (note["rule"], note["severity"]) == ("GPD3080", "info")
+    assert note["fixes"][0]["commands"] == [f"podman run --rm --device nvidia.com/gpu=all {PLAIN}"]
+
+
+def test_what_the_note_says_is_so(podman: Podman, specification: Specification) -> None:
+    """The package docker asks in both ways; only the device of its page gets the nodes in."""
+    specification.there()
+    gpus = {"count": -1, "capabilities": [["gpu"]]}
+    device = {"driver": "cdi", "device_ids": ["nvidia.com/gpu=all"]}
+    client = docker.DockerClient(base_url=podman.address, timeout=60)
+    try:
+        seen = [client.containers.run(PLAIN, ["ls", "/dev"], network_mode="none", remove=True,
+                                      device_requests=[docker.types.DeviceRequest(**one)]).decode().split()
+                for one in (gpus, device)]
+    finally:
+        client.close()
+    assert ["nvidia0" in nodes for nodes in seen] == [False, True]
 
 
 def test_a_podman_without_a_specification(podman: Podman, specification: Specification) -> None:

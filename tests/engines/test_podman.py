@@ -40,7 +40,9 @@ def test_a_dropped_request_is_not_taken_for_a_gpu(podman: Podman) -> None:
     assert seen.fact("image.gpu_request") is None
     if versions.parse(seen.fact("image.engine_version")) < versions.parse(HEEDS_REQUESTS):
         assert seen.code == FINDINGS
-        assert "podman-drops-gpu-request" in seen.causes
+        assert seen.fact("image.gpu_dropped") == "all"
+        assert [(one["rule"], one["severity"]) for one in seen.report["findings"]
+                if one["cause"] == "podman-drops-gpu-request"] == [("GPD3074", "error")]
     assert podman.run("ps", "--all", "--quiet") == ""
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.test_examined_images import BENT, FINDINGS, NONE, PLAIN, check, left, started
+from tests.engines.test_examined_images import BENT, FINDINGS, HEALTHY, NONE, PLAIN, check, left, started
 from tests.engines.toolkit import NOT_LOADED, UNHEARD_OF, Toolkit
 from tests.harness.engine import Engine
 from tests.harness.nvidia import H100, script
 from tests.unit import driver_answers
 
+UNDECIDED = 3
 WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
 
 
@@ -36,7 +37,7 @@ def engine(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def test_words_that_no_symptom_knows_are_a_finding(image: str, engine: Engine, toolkit: Toolkit) -> None:
     """On a machine that is well the report was "healthy", and the words were nowhere."""
     toolkit.fails(UNHEARD_OF)
-    seen = check(engine.address, "--image", image, "--depth", "static", *WORKS, "--require", "gpu>=1")
+    seen = check(engine.address, "--image", image, "--depth", "static", *WORKS)
     assert seen.code == FINDINGS
     assert seen.causes[0] == "gpu-not-handed-out"
     assert seen.report["findings"][0]["certainty"] == "certain"
@@ -70,10 +71,16 @@ def test_known_words_stand_before_the_refusal(engine: Engine, toolkit: Toolkit) 
 
 @pytest.mark.parametrize("image", [PLAIN, NONE])
 def test_a_hook_that_hangs_is_a_start_that_hangs(image: str, engine: Engine, toolkit: Toolkit) -> None:
-    """It was "no container engine answers", and to restart it. The container cannot go as long."""
+    """It was "no container engine answers", and to restart it. The container cannot go as long.
+
+    The limit was waited for once more each time the engine was told to take it away.
+    """
     toolkit.fails(None)
+    limit = 8
     with toolkit.hangs():
-        seen = check(engine.address, "--image", image, "--depth", "static", "--timeout", "3", *WORKS)
+        begun = time.monotonic()
+        seen = check(engine.address, "--image", image, "--depth", "static", "--timeout", str(limit), *WORKS)
+        assert limit < time.monotonic() - begun < 2 * limit
         assert seen.code == FINDINGS
         assert seen.causes[:2] == ["gpu-start-hangs", "container-left-behind"]
         assert seen.fact("image.trouble") is None
@@ -104,13 +111,39 @@ def test_in_an_image_without_python_the_cards_are_the_machines(engine: Engine, t
                                                                tmp_path: Path) -> None:
     """It is said whose they are."""
     toolkit.fails(None)
-    folder = driver_answers.machine(tmp_path, script(driver_answers.DRIVER, 13000, [H100]))
-    ran = subprocess.run(
-        [sys.executable, "-m", "gpudoctor", "check", "--image", NONE, "--depth", "static"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, "DOCKER_HOST": engine.address, "LD_LIBRARY_PATH": str(folder),
-             "GPUDOCTOR_SHIM": str(folder / "script")})
+    ran = _on_a_machine_with_a_card(engine, tmp_path, NONE)
     said = " ".join(ran.stdout.split())
     assert ("with --gpus all; nothing in it could look at it, so what is said of driver and cards is the "
             "machine's own") in said
     assert H100.name in said
+
+
+def _on_a_machine_with_a_card(engine: Engine, folder: Path,
+                              *words: str) -> subprocess.CompletedProcess[str]:
+    """Check an image where libraries beside the engine show an H100."""
+    place = driver_answers.machine(folder, script(driver_answers.DRIVER, 13000, [H100]))
+    return subprocess.run(
+        [sys.executable, "-m", "gpudoctor", "check", "--depth", "static", "--image", *words],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "DOCKER_HOST": engine.address, "LD_LIBRARY_PATH": str(place),
+             "GPUDOCTOR_SHIM": str(place / "script")})
+
+
+@pytest.mark.parametrize("wish", ["gpu", "gpu.memory>=70GiB"])
+@pytest.mark.parametrize(("image", "words", "code"), [
+    (NONE, None, UNDECIDED), (PLAIN, None, HEALTHY),
+    (PLAIN, UNHEARD_OF, FINDINGS), (NONE, UNHEARD_OF, FINDINGS)],
+    ids=["could not be asked", "got it", "was refused it", "was refused it, without Python"])
+def test_a_wish_is_for_cards_of_the_container(image: str, words: str | None, code: int, wish: str,
+                                              engine: Engine, toolkit: Toolkit, tmp_path: Path) -> None:
+    """The machine has the card, which alone met the wish; that it is not met follows from the refusal."""
+    toolkit.fails(words)
+    ran = _on_a_machine_with_a_card(engine, tmp_path, image, "--require", wish, "--format", "json")
+    report = json.loads(ran.stdout)
+    assert ran.returncode == code, report["findings"]
+    assert ("requirement-not-met" in [one["cause"] for one in report["undecided"]]) == (code == UNDECIDED)
+    if code == FINDINGS:
+        first = report["findings"][0]
+        assert first["cause"] == "gpu-not-handed-out"
+        assert "requirement-not-met" in [one["cause"] for one in first["consequences"]]
+        assert report["snapshot"]["host"]["require.unmet"]["value"] == [wish]

@@ -1,7 +1,9 @@
 """What stands in for NVIDIA's container toolkit: a hook that mounts a scripted driver, or fails like it.
 
 The engine calls it before the container's first program, as it calls the real one; it enters the container's
-mount namespace and puts the libraries, the script and the nodes where the real one puts them.
+mount namespace and puts the libraries, the script and the nodes where the real one puts them. An engine that
+does not know it is given a runtime of the name nvidia: runc, with the hook written into each container that
+asks for cards by NVIDIA_VISIBLE_DEVICES.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tests.harness import nvidia
@@ -34,10 +37,26 @@ for source, target in json.load(open(os.path.join(folder, "mounts.json"))):
     subprocess.check_call(["nsenter", "--target", str(state["pid"]), "--mount", "--", "sh", "-c",
                            'touch "$1" && mount --bind "$0" "$1"', source, place])
 '''
+_RUNTIME = '''#!/usr/bin/python3
+import json, os, sys
+folder, words = {folder!r}, sys.argv[1:]
+if "create" in words:
+    file = os.path.join(words[words.index("--bundle") + 1], "config.json")
+    container = json.load(open(file))
+    process, is_deaf = container["process"], os.path.exists(os.path.join(folder, "deaf"))
+    # a machine within a machine may not guard processes from the kernel's search for memory, as kubelet asks
+    process["oomScoreAdj"] = max(0, process.get("oomScoreAdj") or 0)
+    if "NVIDIA_VISIBLE_DEVICES=all" in process["env"] and not is_deaf:
+        hook = os.path.join(folder, "nvidia-container-runtime-hook")
+        container.setdefault("hooks", {{}}).setdefault("prestart", []).append(
+            {{"path": hook, "args": [hook, "prestart"]}})
+    json.dump(container, open(file, "w"))
+os.execvp("runc", ["runc", *words])
+'''
 
 
 class Toolkit:
-    """A folder with the hook in it; `fails` makes it end with these words, `hangs` not end at all."""
+    """A folder with the programs; `fails` makes the hook end with these words, `hangs` not end at all."""
 
     def __init__(self, folder: Path, card: nvidia.Card) -> None:
         self.programs = folder
@@ -48,9 +67,14 @@ class Toolkit:
             mounts.append((str(library), f"{path.removesuffix(DRIVER)}1"))
         mounts += [("/dev/null", f"/dev/{node}") for node in ("nvidia0", "nvidiactl", "nvidia-uvm")]
         (folder / "mounts.json").write_text(json.dumps(mounts))
-        hook = folder / "nvidia-container-runtime-hook"
-        hook.write_text(_HOOK.format(folder=str(folder)))
-        hook.chmod(0o755)
+        for name, text in (("nvidia-container-runtime-hook", _HOOK), (self.runtime.name, _RUNTIME)):
+            (folder / name).write_text(text.format(folder=str(folder)))
+            (folder / name).chmod(0o755)
+
+    @property
+    def runtime(self) -> Path:
+        """Return what an engine's configuration names as the runtime nvidia."""
+        return self.programs / "nvidia-container-runtime"
 
     def fails(self, words: str | None) -> None:
         """Make it fail with these words from now on, or work."""
@@ -59,10 +83,17 @@ class Toolkit:
         if words is not None:
             file.write_text(words)
 
-    @contextlib.contextmanager
-    def hangs(self) -> Iterator[None]:
+    def hangs(self) -> AbstractContextManager[None]:
         """Make it wait as long as the context lasts, as the real one does for a driver that is stuck."""
-        file = self.programs / "hangs"
+        return self._marked("hangs")
+
+    def deaf(self) -> AbstractContextManager[None]:
+        """Let the runtime heed no variable, as the real one does where its settings say so."""
+        return self._marked("deaf")
+
+    @contextlib.contextmanager
+    def _marked(self, name: str) -> Iterator[None]:
+        file = self.programs / name
         file.touch()
         try:
             yield

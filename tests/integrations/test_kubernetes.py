@@ -95,6 +95,7 @@ def test_the_monitor_obeys_what_node_problem_detector_validates() -> None:
     assert set(settings) == {"invoke_interval", "timeout", "max_output_length", "concurrency",
                              "skip_initial_status", "enable_message_change_based_condition_update"}
     conditions = {condition["type"] for condition in MONITOR["conditions"]}
+    assert [one["reason"] for one in MONITOR["conditions"]] == ["NoGPUFaultSeen"]  # said of Unknown, too
     for rule in MONITOR["rules"]:
         assert set(rule) == {"type", "condition", "reason", "path", "args", "timeout"}
         assert (rule["type"], Path(rule["path"]).name) == ("permanent", PLUGIN.name)

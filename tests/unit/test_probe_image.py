@@ -32,6 +32,16 @@ def test_what_was_not_recorded_is_unknown() -> None:
     assert isinstance(image.read(ended("timeout", 0.0))["image.trouble"], Unknown)
 
 
+def test_requests_that_were_dropped_are_counted_where_it_was_seen() -> None:
+    """What could not be asked, and what older snapshots did not keep, is unknown."""
+    def dropped(**more: object) -> object:
+        return image.read(ended("ok", 0.0, data={**ABOUT, **more}))["image.gpu_dropped"]
+
+    assert dropped(dropped="some") == Known(value="some", source="the engine (docker)")
+    assert isinstance(dropped(), Unknown)
+    assert isinstance(dropped(dropped="none", untold="nobody could look"), Unknown)
+
+
 def test_trouble_is_told_with_the_engines_words() -> None:
     trouble = {"kind": "denied", "said": "[Errno 13] Permission denied"}
     facts = image.read(ended("ok", 0.0, data={**ABOUT, "engine": None, "trouble": trouble}))

@@ -10,12 +10,17 @@ from gpudoctor.derive.requirements import RequirementError, parse, parse_all
 from gpudoctor.model import Fact, Known, Snapshot, Unknown
 
 
-def unmet(*wanted: str, gpus: tuple[dict[str, Fact], ...] | Unknown | None = None) -> Fact:
-    """Return what two cards of 80 GiB and torch 2.10 do not meet of what is wanted."""
+def unmet(*wanted: str, gpus: tuple[dict[str, Fact], ...] | Unknown | None = None,
+          image: dict[str, Fact] | None = None) -> Fact:
+    """Return what two cards of 80 GiB and torch 2.10 do not meet of what is wanted.
+
+    `image` are facts of a container that was examined there.
+    """
     database = ruledb.load()
     facts = assumed([("cc", "9.0"), ("cc", "9.0"), ("driver", "580.95.05"), ("release", "torch==2.10.0")])
     facts["gpu.memory_total_bytes"] = Known(value=80 << 30, source="a test")
     facts["require.wanted"] = Known(value=wanted, source="a test")
+    facts.update(image or {})
     machine = lay(database.base, facts, database.tables, source="a test")
     if gpus is not None:
         machine = Snapshot(host=machine.host, gpus=gpus, frameworks=machine.frameworks)
@@ -53,6 +58,30 @@ def test_not_met(text: str) -> None:
 def test_nobody_could_look() -> None:
     """Memory of cards that could not be listed is unknown, which is not unmet."""
     assert isinstance(unmet("gpu.memory>=1GiB", gpus=Unknown(reason="NVML hangs")), Unknown)
+
+
+REFUSED = Known(value=("--gpus all: no",), source="a test")
+SHOWS_HOST = Known(value=True, source="a test")
+
+
+@pytest.mark.parametrize("text", ["gpu", "gpu>=1", "gpu.memory>=40GiB", "gpu.memory<90GiB"])
+@pytest.mark.parametrize("shown", [{"image.shows_host": SHOWS_HOST}, {}], ids=["here", "on another machine"])
+def test_a_container_that_was_refused_a_gpu_has_none(text: str, shown: dict[str, Fact]) -> None:
+    """Whatever cards the machine has; they were counted as the container's."""
+    found = unmet("torch", text, image={"image.gpu_refusals": REFUSED, **shown})
+    assert found == Known(value=(text,), source="--require")
+
+
+def test_no_card_at_all_is_what_a_refused_container_gets() -> None:
+    assert unmet("gpu==0", image={"image.gpu_refusals": REFUSED}) == Known(value=(), source="--require")
+
+
+@pytest.mark.parametrize("text", ["gpu>=1", "gpu>=8", "gpu.memory>=40GiB"])
+def test_a_container_that_nobody_could_look_into(text: str) -> None:
+    """The machine's cards stand in its report, and are not known to be what it gets."""
+    found = unmet(text, image={"image.shows_host": SHOWS_HOST})
+    assert isinstance(found, Unknown)
+    assert "nothing in the container could look" in found.reason
 
 
 @pytest.mark.parametrize(

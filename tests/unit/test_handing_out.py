@@ -1,0 +1,50 @@
+"""How an engine is asked for the GPU, and what is made of its answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.transports import handing_out
+from gpudoctor.transports.engine import PODMAN, Engine
+from gpudoctor.transports.handing_out import HandedOut, Refusal
+
+ALOUD = Refusal(request="nvidia", said="no")
+HANGING = Refusal(request="nvidia", said="starting had not ended", hangs=True)
+
+
+def engine(*, name: str = "docker", knows_cdi: bool = False, has_runtime: bool = False) -> Engine:
+    """Return an engine that nobody asks anything."""
+    return Engine(api=None, address="", name=name, version="1", is_here=True, knows_cdi=knows_cdi,
+                  has_runtime=has_runtime, processors=1)
+
+
+def test_the_requests_are_those_that_fit() -> None:
+    """NVIDIA's runtime comes last: an image's own variable has no say in the others."""
+    assert handing_out.requests(engine()) == ("nvidia",)
+    assert handing_out.requests(engine(knows_cdi=True, has_runtime=True)) == ("nvidia", "cdi", "runtime")
+
+
+def test_the_runtime_and_podman_are_believed_when_seen() -> None:
+    assert [handing_out.is_told(engine(), request) for request in ("nvidia", "cdi", "runtime")] == [
+        True, True, False]
+    assert not handing_out.is_told(engine(name=PODMAN), "cdi")
+
+
+def test_a_hook_that_hangs_is_waited_for_once() -> None:
+    """The runtime calls it, too; a CDI device does not take it."""
+    assert handing_out.is_known("runtime", [HANGING])
+    assert not handing_out.is_known("cdi", [HANGING])
+    assert not handing_out.is_known("runtime", [ALOUD])
+
+
+@pytest.mark.parametrize(("request_", "refusals", "dropped"), [
+    (None, (), "none"), ("nvidia", (), "none"), (None, (ALOUD,), "none"),
+    (None, (handing_out.dropped("nvidia"), handing_out.dropped("cdi")), "all"),
+    (None, (handing_out.dropped("nvidia"), ALOUD), "some"),
+    ("cdi", (handing_out.dropped("nvidia"),), "some")])
+def test_how_many_requests_were_dropped(request_: str | None, refusals: tuple[Refusal, ...],
+                                        dropped: str) -> None:
+    """What was said before a container got the GPU speaks against nothing."""
+    handed = HandedOut(request=request_, refusals=refusals)
+    assert handed.dropped == dropped
+    assert len(handed.against) == (0 if request_ else len(refusals))
