@@ -30,12 +30,14 @@ class Way:
 
 
 def package_row(view: View) -> Row:
-    """Return the row of this distribution for the cards here, else the one for all cards.
+    """Return the row of this distribution for the cards here, else any one's for them, else for all cards.
 
     The distribution is the one that os-release names, else the first that it says it is like, else "any".
     """
-    rows, last = _rows_of_distribution(view), served(view).last_branch
-    own = [row for row in rows if last is not None and _cards_of(row) == str(last)]
+    rows, last = _rows_of_distribution(view), str(served(view).last_branch)
+    own = [row for row in rows if _cards_of(row) == last] or [
+        row for row in view.table("driver_packages").rows
+        if row["distribution"] == _ANY in _families(view) and _cards_of(row) == last]
     return max(own or [row for row in rows if _cards_of(row) == _ANY],
                key=lambda row: major(row["first_version"]),
                default={"source": "rules/tables/driver_packages.toml has no row for this distribution"})

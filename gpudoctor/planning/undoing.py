@@ -35,8 +35,8 @@ _CONDA = ("{tool} keeps each state: `{look} --revisions` numbers them, and `{tak
           "one back")
 _OF_SYSTEM = ("driver", "system")
 _NOTES = {
-    "driver": "no command is known that undoes it: bring back the driver from before in the way that it "
-              "came, then restart",
+    "driver": "it is undone in the way that it is done: remove its packages again (NVIDIA's own installer: "
+              "sudo nvidia-uninstall), bring back the driver from before, then restart",
     "system": _NOT_KNOWN, "hardware": "no command changes this machine, so none is needed", "pip": _PIP,
     "restart": RESTART, "environment": _NEW_SHELL,
     "container": "start the container as before", "image": "take the image from before",
