@@ -137,6 +137,7 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "system.driver_command": driver_packages.own_command,
     "system.driver_package_version": lambda view: driver_packages.cell(view, "driver"),
     "system.driver_guide": driver_packages.guide,
+    "system.own_repository_command": lambda view: driver_packages.cell(view, "own_repository_command"),
     "system.driver_way": lambda view: driver_packages.cell(view, "way"),
     "system.driver_repository": lambda view: driver_packages.cell(view, "repository"),
     "system.driver_repository_command": driver_packages.repository_command,

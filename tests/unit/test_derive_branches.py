@@ -149,7 +149,8 @@ def test_amazon_linux_is_not_treated_as_the_fedora_that_it_says_it_is_like(datab
     (machine("sles", "15.7", TURING, architecture="aarch64"), None),
     (machine("opensuse-leap", "16.1", TURING), "https://download.nvidia.com/opensuse/leap/16.1 "),
     (machine("opensuse-tumbleweed", "20261101", TURING), "https://download.nvidia.com/opensuse/tumbleweed "),
-    (machine("debian", "12", KEPLER), None), (machine("fedora", "44", KEPLER), "rpmfusion-nonfree-release"),
+    (machine("debian", "12", KEPLER), "main contrib non-free"), (machine("debian", "13", KEPLER), None),
+    (machine("fedora", "44", KEPLER), "rpmfusion-nonfree-release"),
 ])
 def test_the_repository_is_added_for_the_version_and_the_processor(
     database: RuleDatabase, here: Change, part: str | None,

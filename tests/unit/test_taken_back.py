@@ -46,7 +46,7 @@ def step(database: RuleDatabase, distribution: str, version: str, *changes: Chan
 
 @pytest.mark.parametrize(("distribution", "version", "undo"), [
     ("ubuntu", "24.04", (f"sudo apt-get purge --autoremove $({INSTALLED})",)),
-    ("debian", "13", ("sudo apt-get purge --autoremove nvidia-driver",)),
+    ("sles", "15.7", ("sudo zypper remove --clean-deps nvidia-open-driver-G07-signed-kmp-meta",)),
     ("fedora", "44", ("sudo dnf remove akmod-nvidia xorg-x11-drv-nvidia-cuda",)),
     ("rhel", "9.6", ("sudo dnf remove nvidia-open", "sudo dnf module reset nvidia-driver")),
     ("rhel", "10.1", ("sudo dnf remove nvidia-open", "sudo dnf versionlock delete '*nvidia*580*'")),
@@ -60,6 +60,14 @@ def test_a_first_driver_is_removed_again(
     first = step(database, distribution, version, NO_DRIVER, {"system.user_id": 1000})
     assert first.undo == undo
     assert "no driver was there before" in first.undo_note
+
+
+def test_debians_sources_come_back_behind_the_driver(database: RuleDatabase) -> None:
+    """They are brought back exactly, and only where they were changed: the command looks itself."""
+    first = step(database, "debian", "13", NO_DRIVER, {"system.user_id": 1000})
+    assert first.commands[0].startswith("if ! apt-cache policy nvidia-driver ")
+    assert first.undo[0] == "sudo apt-get purge --autoremove nvidia-driver"
+    assert "if [ -e $file.before-non-free ]" in first.undo[1]
 
 
 def test_a_repository_stays_and_the_note_says_how_it_goes(database: RuleDatabase) -> None:
@@ -137,3 +145,33 @@ def test_apt_understands_what_takes_its_command_back(database: RuleDatabase) -> 
     said = subprocess.run([words[0], "--simulate", *words[1:]], check=True, text=True, capture_output=True,
                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}).stdout
     assert f"Purg {listed[0]} " in said
+
+
+ONE_LINE = "deb http://deb.debian.org/debian trixie main non-free-firmware\n# deb x trixie main\n"
+DEB822 = "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: trixie trixie-updates\nComponents: main\n"
+ALL = "main contrib non-free non-free-firmware"
+
+
+@pytest.mark.parametrize(("name", "before", "after"), [
+    ("sources.list", ONE_LINE, ONE_LINE.replace("main non-free-firmware", ALL)),
+    ("sources.list.d/debian.sources", DEB822, DEB822.replace("main", ALL)),
+])
+def test_debians_sources_get_what_holds_the_driver_and_come_back(
+    database: RuleDatabase, name: str, before: str, after: str, tmp_path: Path,
+) -> None:
+    """A real shell and sed, in another folder, asking an apt that knows no package."""
+    row = next(row for row in database.tables["driver_packages"].rows if row["distribution"] == "debian")
+    command = str(row["own_repository_command"])
+    taken = take_back([command], database.tables["undone_commands"])
+    assert taken is not None
+    sources = tmp_path / name
+    sources.parent.mkdir(exist_ok=True)
+    sources.write_text(before)
+    (tmp_path / "apt.conf").write_text(
+        f'Dir::State::lists "{tmp_path}/none"; Dir::State::status "/dev/null";\n')
+    for text, expected in ((command, after), (taken.commands[0], before)):
+        here = text.replace("/etc/apt", str(tmp_path)).replace("sudo apt-get update", "true")
+        here = here.replace("sudo ", "")
+        subprocess.run(["sh", "-euc", here], check=True, env={
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "APT_CONFIG": str(tmp_path / "apt.conf")})
+        assert sources.read_text() == expected
