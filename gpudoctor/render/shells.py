@@ -159,9 +159,9 @@ def _kernelspec(variables: Variables, python: str) -> str:
     return json.dumps(spec, indent=1) + "\n"
 
 
-# conda sources what lies in etc/conda/activate.d, and in deactivate.d when the environment is left; what `conda
-# env config vars set` is given it puts into the shell's words as it is, and loses what stands behind a dollar
-# (https://github.com/conda/conda/issues/10126)
+# conda sources what lies in etc/conda/activate.d, and in deactivate.d when the environment is left; what
+# `conda env config vars set` is given it puts into the shell's words as it is, and loses what stands behind a
+# dollar (https://github.com/conda/conda/issues/10126)
 SHELLS: Mapping[str, Callable[[Variables, str], str]] = {
     **dict.fromkeys(("sh", "bash", "zsh", "dash"), _posix), "conda": _conda,
     "conda-deactivate": _conda_deactivate, "fish": _fish,

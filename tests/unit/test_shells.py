@@ -134,19 +134,22 @@ def test_unset_is_no_empty_value(tmp_path: Path) -> None:
 # -- conda's two scripts ---------------------------------------------------------------------------
 
 @pytest.mark.parametrize("words", [["dash"], ["bash"], ["bash", "--posix"], ["zsh", "-f"]])
-def test_what_an_environment_of_conda_changed_is_gone_when_it_is_left(words: list[str], tmp_path: Path) -> None:
-    """Each script twice, as conda sources them, in a shell that ends at a mistake: values before are values after.
+def test_what_condas_environment_changed_is_gone_when_it_is_left(words: list[str], tmp_path: Path) -> None:
+    """Each script twice, as conda sources them, in a shell that ends at a mistake: what was before is after.
 
     A value is brought back whatever it holds; what was empty is empty, and what was not set is not.
     """
     variables: dict[str, str | None] = {f"A{at}": f"new {value}" for at, value in enumerate(HOSTILE)}
     variables |= {"EMPTY": "x", "NEVER": "x", "GONE": None, "NEVER_GONE": None, "EMPTY_GONE": None}
-    before = {f"A{at}": value for at, value in enumerate(HOSTILE)} | {"EMPTY": "", "GONE": "y", "EMPTY_GONE": ""}
+    before = {f"A{at}": value for at, value in enumerate(HOSTILE)}
+    before |= {"EMPTY": "", "GONE": "y", "EMPTY_GONE": ""}
     for name in ("conda", "conda-deactivate"):
         (tmp_path / name).write_bytes(lines(variables, name).encode())
-    script = "set -eu\n" + "\n".join([
-        ". ./conda", ". ./conda", "env -0 > inside", ". ./conda-deactivate", "env -0 > outside",
-        ". ./conda-deactivate", "env -0 > twice", ". ./conda", "env -0 > again"])
+    script = """set -eu
+. ./conda; . ./conda; env -0 > inside
+. ./conda-deactivate; env -0 > outside
+. ./conda-deactivate; env -0 > twice
+. ./conda; env -0 > again"""
     subprocess.run([need(words[0]), *words[1:], "-c", script], cwd=tmp_path, check=True, timeout=60,
                    env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **before})
 
