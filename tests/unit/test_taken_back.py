@@ -147,8 +147,8 @@ def test_apt_understands_what_takes_its_command_back(database: RuleDatabase) -> 
     assert f"Purg {listed[0]} " in said
 
 
-ONE_LINE = "deb http://deb.debian.org/debian trixie main non-free-firmware\n# deb x trixie main\n"
-DEB822 = "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: trixie trixie-updates\nComponents: main\n"
+ONE_LINE = "deb http://mirror.example/debian trixie main non-free-firmware\n# deb x trixie main\n"
+DEB822 = "Types: deb\nURIs: http://mirror.example/debian\nSuites: trixie trixie-updates\nComponents: main\n"
 ALL = "main contrib non-free non-free-firmware"
 
 
