@@ -271,6 +271,8 @@ system.nvidia_pci_drivers | texts | derive | | kernel drivers bound to the NVIDI
 system.driver_package_version | driver_version | derive | | oldest driver that this distribution's packages bring
 system.maintained_driver | driver_version | derive | | oldest driver of a maintained branch that serves the cards here
 system.branch_command | command | derive | | how to install a driver of that branch on this distribution
+system.own_repository_command | command | derive | | how to enable the part of the distribution's own repository that holds its driver, where it is not
+system.driver_way | text | derive | | where that comes from and by what, where no command of the package manager installs it
 system.driver_repository | text | derive | | whose package repository that needs, where it is not the distribution's own
 system.driver_repository_command | command | derive | | how to add that repository
 system.driver_guide | text | derive | | where it is written down how the driver is installed here

@@ -23,6 +23,7 @@ class Shell(str, Enum):
     POWERSHELL = "powershell"
     DOCKERFILE = "dockerfile"
     CONDA = "conda"
+    CONDA_DEACTIVATE = "conda-deactivate"
     SYSTEMD = "systemd"
     KERNELSPEC = "kernelspec"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from gpudoctor.derive import branches, elsewhere
+from gpudoctor.derive import branches, driver_packages, elsewhere
 from gpudoctor.derive.view import View, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
@@ -16,10 +16,10 @@ _KERNEL_NUMBER = re.compile(r"\d+(\.\d+)*")
 _CONFINED = re.compile(r":container(_\w+)?_t(:|$)")
 
 
-def _command(column: str) -> Derivation:
+def _command(column: str, row_of: Callable[[View], branches.Row] = driver_packages.package_row) -> Derivation:
     """Return a derivation: the distribution's command in `column`, for the branch in use where it has one."""
     def derivation(view: View) -> Fact:
-        fact = branches.cell(view, column)
+        fact = driver_packages.cell(view, column, row_of)
         if not isinstance(fact, Known) or "BRANCH" not in str(fact.value):
             return fact
         branch = view.need_text("driver.version").partition(".")[0]
@@ -134,14 +134,16 @@ def cdi_is_stale(view: View) -> Fact:
 
 
 DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
-    "system.driver_command": branches.package_command,
-    "system.driver_package_version": lambda view: branches.cell(view, "driver"),
-    "system.driver_guide": branches.guide,
-    "system.driver_repository": lambda view: branches.cell(view, "repository"),
-    "system.driver_repository_command": branches.repository_command,
-    "system.maintained_driver": branches.for_cards(branches.maintained_driver),
-    "system.branch_command": branches.for_cards(branches.branch_command),
-    "system.kernel_headers_command": _command("headers_command"),
+    "system.driver_command": driver_packages.own_command,
+    "system.driver_package_version": lambda view: driver_packages.cell(view, "driver"),
+    "system.driver_guide": driver_packages.guide,
+    "system.own_repository_command": lambda view: driver_packages.cell(view, "own_repository_command"),
+    "system.driver_way": lambda view: driver_packages.cell(view, "way"),
+    "system.driver_repository": lambda view: driver_packages.cell(view, "repository"),
+    "system.driver_repository_command": driver_packages.repository_command,
+    "system.maintained_driver": driver_packages.for_cards(driver_packages.maintained_driver),
+    "system.branch_command": driver_packages.for_cards(driver_packages.branch_command),
+    "system.kernel_headers_command": _command("headers_command", driver_packages.system_row),
     "system.kernel_log_signs": kernel_log_signs,
     "system.card_elsewhere": elsewhere.card_elsewhere,
     "system.kernel_version": kernel_number,
@@ -155,8 +157,10 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "driver.libcuda_search_path": libcuda_search_path,
     "cuda.init_answer": init_answer,
     "cuda.serves": cuda_serves,
-    "cuda.library_maintained_driver": branches.for_fact(branches.maintained_driver, "cuda.library_version"),
-    "cuda.library_driver_command": branches.for_fact(branches.branch_command, "cuda.library_version"),
+    "cuda.library_maintained_driver": driver_packages.for_fact(
+        driver_packages.maintained_driver, "cuda.library_version"),
+    "cuda.library_driver_command": driver_packages.for_fact(
+        driver_packages.branch_command, "cuda.library_version"),
     "cuda.library_path_clean": library_path_clean,
     "container.withheld_capabilities": withheld_capabilities,
 }

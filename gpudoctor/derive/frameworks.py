@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, device_code, drivers_needed, jax, jetson
+from gpudoctor.derive import abi, branches, device_code, driver_packages, drivers_needed, jax, jetson
 from gpudoctor.derive import libraries as trace
 from gpudoctor.derive import mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
@@ -236,9 +236,10 @@ def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mappin
     return {
         **_BEFORE_CARDS,
         "framework.sufficient_driver": lambda view: sufficient_driver(view, here),
-        "framework.maintained_driver": branches.for_fact(
-            branches.maintained_driver, "framework.sufficient_driver"),
-        "framework.driver_command": branches.for_fact(branches.branch_command, "framework.sufficient_driver"),
+        "framework.maintained_driver": driver_packages.for_fact(
+            driver_packages.maintained_driver, "framework.sufficient_driver"),
+        "framework.driver_command": driver_packages.for_fact(
+            driver_packages.branch_command, "framework.sufficient_driver"),
         "framework.fitting_release": lambda view: unseen or releases.fitting_release(view, here),
         "framework.gpu_release": lambda view: releases.gpu_release(view, here, unseen),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),

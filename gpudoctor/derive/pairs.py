@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, device_code, ptx_failures, published, stale
+from gpudoctor.derive import device_code, driver_packages, ptx_failures, published, stale
 from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, no_driver_for, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
 from gpudoctor.model import Absent, Fact, Known, Unknown
@@ -175,8 +175,8 @@ PAIR_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     "pair.ptx_ceiling": pair_ptx_ceiling,
     "pair.ptx_driver": pair_ptx_driver,
     "pair.ptx_fails": pair_ptx_fails,
-    "pair.maintained_driver": branches.for_fact(branches.maintained_driver, "pair.ptx_driver"),
-    "pair.driver_command": branches.for_fact(branches.branch_command, "pair.ptx_driver"),
+    "pair.maintained_driver": driver_packages.for_fact(driver_packages.maintained_driver, "pair.ptx_driver"),
+    "pair.driver_command": driver_packages.for_fact(driver_packages.branch_command, "pair.ptx_driver"),
     "pair.release_note": pair_release_note,
     "pair.architecture_note": pair_architecture_note,
 }

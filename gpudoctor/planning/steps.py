@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from gpudoctor import derive
 from gpudoctor.assume import seen_by_running
-from gpudoctor.derive import planned, published
+from gpudoctor.derive import driver_packages, planned, published
+from gpudoctor.derive.view import View
 from gpudoctor.engine import Subject, show
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
@@ -71,6 +72,7 @@ def ordered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) 
 def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) -> tuple[Step, ...]:
     """Return the choices as steps, in their order."""
     facts = derive.subjects(begin, database)[Scope.HOST][0]
+    view = View(facts=facts.facts, database=database)
     commands = (facts.fact("python.pip_command"), facts.fact("python.pip_uninstall_command"))
     host = Host(
         is_root=_value(facts.fact("system.user_id")) == 0,
@@ -78,7 +80,11 @@ def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase)
         and _value(facts.fact("python.environment")) == "system",
         pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)),
         conda_command=str(_value(facts.fact("python.conda_command"))),
-        indexes=published.labels(database.tables))
+        indexes=published.labels(database.tables),
+        driver=str(_value(facts.fact("driver.version")) or ""),
+        driver_command=driver_packages.command_from_before(view),
+        installs_driver=lambda command: driver_packages.installs_driver(view, command),
+        undone=database.tables.get("undone_commands"))
     return _renumbered([_step(choice, host, database) for choice in choices])
 
 
@@ -98,7 +104,7 @@ def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
     because = _by_hand(fix, commands, unset, host)
     undo, note = undoing.undo(choice.before, fix, unset, host)
     if host.is_root:
-        undo = tuple(map(without_sudo, undo))
+        undo, note = tuple(map(without_sudo, undo)), note.replace("sudo ", "")
     done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"
     return Step(
         number=0, title=_title(fix.title), kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpudoctor.derive import planned
+from gpudoctor.derive.branches import major
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Known, Remedy, Snapshot, Unknown
+from gpudoctor.model import Absent, Known, Remedy, Snapshot, Table, Unknown
+from gpudoctor.planning.taken_back import TakenBack, take_back
 from gpudoctor.versions import distribution_name
 
 PLANNED = "python.planned_distributions"
@@ -17,15 +19,24 @@ _NEW_SHELL = "or open a new shell: variables are set in one shell alone"
 _PIP = ("what pip takes along is not known beforehand: `gpudoctor fix --apply` notes every version before "
         "and after, and prints the commands that bring them back")
 _AGAIN = "the same versions are laid down again: there is nothing to undo"
-_NOT_KNOWN = "no command is known that undoes it"
+_NOT_KNOWN = "it cannot be undone by a command: what was there before is kept nowhere"
 _IN_WINDOWS = "it is undone where it was done: in Windows"
+_REPOSITORY = ("the package repository stays, since others may use it; where it was not there before: "
+               "{command}")
+_BRANCH = ("then restart: driver {driver} was there before, and the last command installs its branch, where "
+           "its packages still exist")
+_VERSION = ("to remove the packages would be too much, since driver {driver} may have come out of the same "
+            "ones: {history}; then restart")
+_NOTHING_LEFT = "nothing of it is left to undo"
+_NO_DRIVER = "then restart: no driver was there before"
 _REVISION = ("revision {number} is the environment as it is now: what {tool} changes from here on, in other "
              "steps too, is taken back; what pip installs there stays")
 _CONDA = ("{tool} keeps each state: `{look} --revisions` numbers them, and `{take} --revision NUMBER` brings "
           "one back")
+_OF_SYSTEM = ("driver", "system")
 _NOTES = {
-    "driver": "no single command undoes it: have the package manager remove what it installed, or bring back "
-              "the version from before (its own history names both), then restart",
+    "driver": "it is undone in the way that it is done: remove its packages again (NVIDIA's own installer: "
+              "sudo nvidia-uninstall), bring back the driver from before, then restart",
     "system": _NOT_KNOWN, "hardware": "no command changes this machine, so none is needed", "pip": _PIP,
     "restart": RESTART, "environment": _NEW_SHELL,
     "container": "start the container as before", "image": "take the image from before",
@@ -34,13 +45,22 @@ _NOTES = {
 
 @frozen
 class Host:
-    """What steps need to know of a machine; `indexes` has the index of each local label of a version."""
+    """What steps need to know of a machine; `indexes` has the index of each local label of a version.
+
+    `driver` is the one that is there, "" where there is none; `driver_command` installs its branch, and
+    `installs_driver` says whether a command installs any. `undone` is the table of what takes commands back,
+    which an older rule database has not.
+    """
 
     is_root: bool
     refuses_pip: bool
     pip_commands: tuple[str, ...]
     conda_command: str
     indexes: Mapping[str, str]
+    driver: str
+    driver_command: str
+    installs_driver: Callable[[str], bool]
+    undone: Table | None
 
 
 def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> tuple[tuple[str, ...], str]:
@@ -53,6 +73,9 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> tup
     variables = tuple(_variables(before, (*fix.env, *unset)))
     if fix.kind == "environment" and variables:
         return variables, note
+    taken = take_back(fix.commands, host.undone) if host.undone and fix.kind in _OF_SYSTEM else None
+    if taken is not None and fix.commands and not is_windows:
+        return _taken_back(taken, fix, host)
     if fix.undo:
         return (*variables, fix.undo), note if fix.kind == "pip" else ""
     if any(command.startswith(host.conda_command) for command in fix.commands):
@@ -64,6 +87,28 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> tup
     if fix.kind == "system" and fix.risk == "restart":
         return variables, RESTART
     return variables, note
+
+
+def _taken_back(taken: TakenBack, fix: Remedy, host: Host) -> tuple[tuple[str, ...], str]:
+    """Return how packages are removed again, and how a driver that was there before comes back.
+
+    Where the same branch was there before, to remove its packages would take that as well.
+    """
+    commands, notes = ((fix.undo, *taken.commands) if fix.undo else taken.commands), []
+    if any(map(host.installs_driver, fix.commands)):
+        if not host.driver:
+            notes.append(_NO_DRIVER)
+        elif host.driver_command and major(fix.effect.get("driver") or "") != major(host.driver):
+            commands = (*commands, host.driver_command)
+            notes.append(_BRANCH.format(driver=host.driver))
+        else:
+            commands = ()
+            notes.append(_VERSION.format(driver=host.driver, history=taken.history))
+    if taken.repositories:
+        notes.append(_REPOSITORY.format(command=" && ".join(taken.repositories)))
+    if not commands and not notes:
+        notes.append(taken.history or _NOTHING_LEFT)
+    return commands, "; ".join(notes)
 
 
 def _revision(before: Snapshot, variables: tuple[str, ...], install: str) -> tuple[tuple[str, ...], str]:

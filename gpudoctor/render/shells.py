@@ -20,6 +20,16 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LINE_ENDS = re.compile(r"[\n\x0b\x0c\r\x85\u2028\u2029]")
 _POWERSHELL_QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")  # to PowerShell all of these are the same
+# what is kept is x and the value from before; nothing where the variable was not set
+_KEEP = """\
+if [ -z "${_GPUDOCTOR_BEFORE_NAME+x}" ]; then export _GPUDOCTOR_BEFORE_NAME="${NAME+x}${NAME-}"; fi
+"""
+_BRING_BACK = """\
+if [ -n "${_GPUDOCTOR_BEFORE_NAME+x}" ]; then
+  if [ -n "$_GPUDOCTOR_BEFORE_NAME" ]; then export NAME="${_GPUDOCTOR_BEFORE_NAME#x}"; else unset NAME; fi
+  unset _GPUDOCTOR_BEFORE_NAME
+fi
+"""
 _LAUNCHER = ("-m", "ipykernel_launcher", "-f", "{connection_file}")
 
 
@@ -32,7 +42,10 @@ class Written:
 
 PLACES = {
     "dockerfile": "these lines belong into the Dockerfile, behind its FROM",
-    "conda": "these lines belong into $CONDA_PREFIX/etc/conda/activate.d/gpudoctor.sh; then activate it anew",
+    "conda": ("these lines belong into $CONDA_PREFIX/etc/conda/activate.d/gpudoctor.sh, and those of --shell "
+              "conda-deactivate into deactivate.d/gpudoctor.sh beside; write both, then activate it anew"),
+    "conda-deactivate": ("these lines belong into $CONDA_PREFIX/etc/conda/deactivate.d/gpudoctor.sh: they "
+                         "bring back what those of --shell conda in activate.d change"),
     "systemd": "these lines belong into the unit: systemctl edit NAME; then restart it",
     "kernelspec": "this belongs into the kernel.json of the kernel; then restart it",
 }
@@ -78,6 +91,16 @@ def _lines(variables: Variables, set_: Callable[[str, str], str], unset: Callabl
 def _posix(variables: Variables, _: str) -> str:
     return _lines(variables, lambda name, value: f"export {name}={shlex.quote(value)}",
                   lambda name: f"unset {name}")
+
+
+def _conda(variables: Variables, python: str) -> str:
+    """Return a script for activate.d: what was there before is kept, and kept once however often it runs."""
+    return "".join(_KEEP.replace("NAME", name) for name in variables) + _posix(variables, python)
+
+
+def _conda_deactivate(variables: Variables, _: str) -> str:
+    """Return a script for deactivate.d: each variable is as it was, and not set if it was not."""
+    return "".join(_BRING_BACK.replace("NAME", name) for name in variables)
 
 
 def _fish(variables: Variables, _: str) -> str:
@@ -136,9 +159,11 @@ def _kernelspec(variables: Variables, python: str) -> str:
     return json.dumps(spec, indent=1) + "\n"
 
 
-# conda sources what lies in etc/conda/activate.d; what `conda env config vars set` is given it puts into the
-# shell's words as it is, and loses what stands behind a dollar (https://github.com/conda/conda/issues/10126)
+# conda sources what lies in etc/conda/activate.d, and in deactivate.d when the environment is left; what
+# `conda env config vars set` is given it puts into the shell's words as it is, and loses what stands behind a
+# dollar (https://github.com/conda/conda/issues/10126)
 SHELLS: Mapping[str, Callable[[Variables, str], str]] = {
-    **dict.fromkeys(("sh", "bash", "zsh", "dash", "conda"), _posix), "fish": _fish,
+    **dict.fromkeys(("sh", "bash", "zsh", "dash"), _posix), "conda": _conda,
+    "conda-deactivate": _conda_deactivate, "fish": _fish,
     "powershell": _powershell, "dockerfile": _dockerfile, "systemd": _systemd, "kernelspec": _kernelspec,
 }

@@ -12,6 +12,8 @@ from tests.unit.derived_facts import Change, fact
 
 RULES = Path(__file__).parents[2] / "rules"
 PASCAL, TURING, GH200, BLACKWELL, KEPLER = "1b80", "1e04", "2342", "2b85", "102d"
+RUN = "NVIDIA-Linux-x86_64-470.256.02.run"
+SUSE = ("suse", "opensuse")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def needing(version: str) -> Change:
     ("580.95.05", TURING, "580.95.05"), ("590.44.01", TURING, "595.45.04"),
     ("610.43.02", TURING, "620.70.06"), ("620.80", TURING, "620.80"), ("630.10", TURING, "630.10"),
     ("525.60.13", PASCAL, "580.65.06"), ("590.44.01", PASCAL, None),
-    ("450.80.02", KEPLER, "470.42.01"), ("525.60.13", KEPLER, None),
+    ("450.80.02", KEPLER, "470.256.02"), ("525.60.13", KEPLER, None),
 ])
 def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
     database: RuleDatabase, minimum: str, device: str, driver: str | None,
@@ -72,10 +74,27 @@ def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
      "sudo dnf install akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"),
     (machine("arch", "", TURING), "sudo pacman -S nvidia-open-dkms nvidia-utils"),
     (machine("arch", "", PASCAL), None),
-    (machine("opensuse-leap", "16.0", TURING, like=("suse", "opensuse")),
+    (machine("opensuse-leap", "16.0", TURING, like=SUSE),
      "sudo zypper install nvidia-open-driver-G07-signed-kmp-meta"),
-    (machine("opensuse-leap", "15.6", PASCAL, like=("suse", "opensuse")),
-     "sudo zypper install nvidia-driver-G06-kmp-meta"),
+    (machine("opensuse-leap", "15.6", PASCAL, like=SUSE), "sudo zypper install nvidia-driver-G06-kmp-meta"),
+    (machine("opensuse-tumbleweed", "20261101", BLACKWELL, like=SUSE),
+     "sudo zypper install nvidia-open-driver-G07-signed-kmp-meta"),
+    (machine("opensuse-tumbleweed", "20261101", PASCAL, like=SUSE), None),
+    (machine("opensuse-tumbleweed", "20261101", KEPLER, like=SUSE),
+     "sudo zypper install nvidia-gfxG05-kmp-default nvidia-computeG05"),
+    (machine("sles", "15.7", TURING, like=("suse",)),
+     "sudo zypper install nvidia-open-driver-G07-signed-kmp-meta"),
+    (machine("sles", "16.0", TURING, like=("suse",)),
+     "sudo zypper install nvidia-open-driver-G07-signed-kmp-meta"),
+    (machine("sles", "15.7", PASCAL, like=("suse",)),
+     "sudo zypper install nvidia-driver-G06 nvidia-compute-utils-G06"),
+    (machine("sles", "16.0", PASCAL, like=("suse",)), None),
+    (machine("sles", "12.5", TURING, like=("suse",)), None),
+    (machine("debian", "12", KEPLER), "sudo apt-get install nvidia-tesla-470-driver"),
+    (machine("debian", "13", KEPLER), None),
+    (machine("fedora", "44", KEPLER), "sudo dnf install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
+    (machine("rocky", "9.6", KEPLER, like=("rhel", "centos", "fedora")), None),
+    (machine("arch", "", KEPLER), None),
     (machine("slackware", "15.0", TURING), None),
     (machine("kali", "2026.2", TURING, like=("debian",)), None),
     (machine("ubuntu", "24.04", KEPLER), None),
@@ -124,6 +143,14 @@ def test_amazon_linux_is_not_treated_as_the_fedora_that_it_says_it_is_like(datab
     (machine("almalinux", "9.6", TURING, like=("rhel", "centos", "fedora")), "cuda-rhel9.repo"),
     (machine("debian", "11", TURING), None), (machine("debian", "", TURING), None),
     (machine("ubuntu", "24.04", TURING), None),
+    (machine("sles", "15.6", TURING), "https://download.nvidia.com/suse/sle15sp6 "),
+    (machine("sles", "16.1", TURING), "https://download.nvidia.com/suse/sle16.1 "),
+    (machine("sles", "15.7", PASCAL, architecture="aarch64"), "/repos/sles15/sbsa "),
+    (machine("sles", "15.7", TURING, architecture="aarch64"), None),
+    (machine("opensuse-leap", "16.1", TURING), "https://download.nvidia.com/opensuse/leap/16.1 "),
+    (machine("opensuse-tumbleweed", "20261101", TURING), "https://download.nvidia.com/opensuse/tumbleweed "),
+    (machine("debian", "12", KEPLER), "main contrib non-free"), (machine("debian", "13", KEPLER), None),
+    (machine("fedora", "44", KEPLER), "rpmfusion-nonfree-release"),
 ])
 def test_the_repository_is_added_for_the_version_and_the_processor(
     database: RuleDatabase, here: Change, part: str | None,
@@ -157,3 +184,34 @@ def test_there_is_always_a_guide(database: RuleDatabase) -> None:
     """Where no command is known, the fix leads to where the way is written down."""
     assert str(said(database, "system.driver_guide", machine("slackware", "15.0", TURING))).startswith("https://")
     assert "nvidia-580xx" in str(said(database, "system.driver_guide", machine("arch", "", PASCAL)))
+    assert "nvidia-470xx" in str(said(database, "system.driver_guide", machine("arch", "", KEPLER)))
+
+
+@pytest.mark.parametrize(("here", "part"), [
+    (machine("arch", "", KEPLER), "nvidia-470xx-dkms"), (machine("arch", "", PASCAL), "nvidia-580xx-dkms"),
+    (machine("ubuntu", "24.04", KEPLER), RUN), (machine("debian", "13", KEPLER), RUN),
+    (machine("rocky", "9.6", KEPLER, like=("rhel",)), RUN), (machine("slackware", "15.0", KEPLER), RUN),
+    (machine("gentoo", "", KEPLER), RUN), (machine("opensuse-leap", "16.0", KEPLER, like=SUSE), RUN),
+    (machine("opensuse-tumbleweed", "20261101", PASCAL, like=SUSE), "G06"),
+    (machine("debian", "12", KEPLER), None), (machine("fedora", "44", KEPLER), None),
+    (machine("ubuntu", "24.04", PASCAL), None), (machine("arch", "", TURING), None),
+    ({**machine("ubuntu", "24.04", KEPLER), "system.wsl": 2}, None),
+])
+def test_where_no_command_installs_the_branch_it_is_said_where_it_comes_from(
+    database: RuleDatabase, here: Change, part: str | None,
+) -> None:
+    """A Tesla K80 is served by branch 470 alone, which most distributions have no more."""
+    way = said(database, "system.driver_way", here)
+    assert way is None if part is None else part in str(way)
+
+
+@pytest.mark.parametrize(("here", "driver"), [
+    (machine("arch", "", TURING), "590.48.01"), (machine("opensuse-leap", "16.0", TURING), "595.45.04"),
+    (machine("debian", "12", KEPLER), "470.256.02"), (machine("ubuntu", "24.04", KEPLER), "470.256.02"),
+    (machine("ubuntu", "24.04", TURING), "580.65.06"), (machine("slackware", "15.0", TURING), "580.65.06"),
+])
+def test_the_named_driver_is_the_one_that_the_command_brings(
+    database: RuleDatabase, here: Change, driver: str,
+) -> None:
+    """On Arch `pacman -S nvidia-open-dkms` was said to bring 580.65.06, which it does not have."""
+    assert said(database, "system.maintained_driver", here) == driver

@@ -7,6 +7,9 @@ language (about_Quoting_Rules: in single quotes everything stands for itself, tw
 tokenizer takes four other characters for the same quote). On 2026-11-23 the grammar of pypi:tree-sitter-
 powershell==0.26.4 read each value below, and 3000 put together of them, as one such string and nothing
 beside it. What Docker makes of a line is held against the rules of its reference.
+No conda is to be had either. On 2026-11-27 pypi:py-rattler==0.28.0, which activates environments of conda for
+other programs, sourced both scripts of an environment in bash: within it the variables were those of the
+lines, and behind it those from before.
 On 2026-11-24 pypi:jupyter-client started a kernel (pypi:ipykernel) with a kernel.json of these lines: it had
 each hostile value below, and not the variable to be unset.
 """
@@ -43,6 +46,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], ex
                 max_size=4)
 PIECES = st.lists(st.sampled_from(HOSTILE) | TEXTS, min_size=1, max_size=4).map("".join)
 SHELLS = ("dash", "bash", "zsh", "fish")
+SHELLS_OWN = {"", "PATH", "LANG", "PWD", "OLDPWD", "SHLVL", "_", "HOME", "LOGNAME"}
 SHOW = "printf '%s\\0' \"$GPUDOCTOR_A\" \"$GPUDOCTOR_B\""
 
 
@@ -127,6 +131,48 @@ def test_unset_is_no_empty_value(tmp_path: Path) -> None:
         assert "GPUDOCTOR_B" not in run.stdout, shell
 
 
+# -- conda's two scripts ---------------------------------------------------------------------------
+
+@pytest.mark.parametrize("words", [["dash"], ["bash"], ["bash", "--posix"], ["zsh", "-f"]])
+def test_what_condas_environment_changed_is_gone_when_it_is_left(words: list[str], tmp_path: Path) -> None:
+    """Each script twice, as conda sources them, in a shell that ends at a mistake: what was before is after.
+
+    A value is brought back whatever it holds; what was empty is empty, and what was not set is not.
+    """
+    variables: dict[str, str | None] = {f"A{at}": f"new {value}" for at, value in enumerate(HOSTILE)}
+    variables |= {"EMPTY": "x", "NEVER": "x", "GONE": None, "NEVER_GONE": None, "EMPTY_GONE": None}
+    before = {f"A{at}": value for at, value in enumerate(HOSTILE)}
+    before |= {"EMPTY": "", "GONE": "y", "EMPTY_GONE": ""}
+    for name in ("conda", "conda-deactivate"):
+        (tmp_path / name).write_bytes(lines(variables, name).encode())
+    script = """set -eu
+. ./conda; . ./conda; env -0 > inside
+. ./conda-deactivate; env -0 > outside
+. ./conda-deactivate; env -0 > twice
+. ./conda; env -0 > again"""
+    subprocess.run([need(words[0]), *words[1:], "-c", script], cwd=tmp_path, check=True, timeout=60,
+                   env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **before})
+
+    def seen(name: str) -> dict[str, str]:
+        entries = (entry.partition("=") for entry in (tmp_path / name).read_text().split("\0"))
+        return {key: value for key, _, value in entries if key not in SHELLS_OWN}
+
+    inside = {name: value for name, value in variables.items() if value is not None}
+    assert {name: value for name, value in seen("inside").items() if not name.startswith("_GPU")} == inside
+    assert seen("again") == seen("inside")
+    assert seen("outside") == seen("twice") == before
+
+
+def test_a_shell_inside_the_environment_can_leave_it_as_well(tmp_path: Path) -> None:
+    """It inherits the variables, so it has to inherit what was there before."""
+    for name in ("conda", "conda-deactivate"):
+        (tmp_path / name).write_text(lines({"A": "new", "B": None}, name))
+    run = subprocess.run(["sh", "-c", ". ./conda; sh -c '. ./conda-deactivate; echo $A $B'"], cwd=tmp_path,
+                         env={"PATH": os.environ["PATH"], "A": "old", "B": "too"}, check=True, text=True,
+                         capture_output=True)
+    assert run.stdout == "old too\n"
+
+
 # -- PowerShell, by rule ---------------------------------------------------------------------------
 
 POWERSHELL_QUOTE = "'\u2018\u2019\u201a\u201b"
@@ -200,7 +246,7 @@ def test_a_kernelspec_unsets_in_front_of_its_python() -> None:
 def test_conda_is_given_what_a_shell_reads() -> None:
     """`conda env config vars set` loses what stands behind a dollar; a script of activation does not."""
     variables = {"A": "it's $HOME", "B": None}
-    assert lines(variables, "conda") == lines(variables, "sh")
+    assert lines(variables, "conda").endswith(lines(variables, "sh"))
 
 
 # -- systemd ---------------------------------------------------------------------------------------
