@@ -292,7 +292,8 @@ def _symptom(raw: Mapping[str, Any]) -> SymptomPattern:
         examples=tuple(SymptomExample(**example) for example in raw.get("examples", ())),
         also=tuple(raw.get("also", ())), suspects=Lazy(lambda: _suspects(suspects)) if suspects else (),
         against=tuple(raw.get("against", ())), gives=raw.get("gives", {}), framework=raw.get("framework"),
-        source=tuple(raw.get("source", ())), accessed=raw.get("accessed"), path=raw["path"])
+        source=tuple(raw.get("source", ())), accessed=raw.get("accessed"), path=raw["path"],
+        stems=tuple(raw.get("stems", ())), spoken=tuple(raw.get("spoken", ())))
 
 
 def _suspects(raw: Sequence[Mapping[str, Any]]) -> tuple[Suspect, ...]:

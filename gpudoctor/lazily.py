@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, overload
 
@@ -59,9 +60,9 @@ class Pattern:
             self._compiled = re.compile(self._text, self._flags)
         return self._compiled
 
-    def search(self, text: str, begin: int = 0) -> re.Match[str] | None:
-        """Return the first match from a place on."""
-        return self._whole().search(text, begin)
+    def search(self, text: str, begin: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        """Return the first match from a place on, before another."""
+        return self._whole().search(text, begin, end)
 
     def match(self, text: str, begin: int = 0) -> re.Match[str] | None:
         """Return the match that begins at a place."""
@@ -82,3 +83,7 @@ class Pattern:
     def split(self, text: str, maxsplit: int = 0) -> list[str]:
         """Return what stands between the matches, of which so many count."""
         return self._whole().split(text, maxsplit)
+
+    def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
+        """Return the text with each match replaced."""
+        return self._whole().sub(replacement, text)

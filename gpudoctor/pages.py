@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpudoctor.compatible import tomllib
@@ -20,6 +21,7 @@ from gpudoctor.toml_lines import line_of, steps
 _FENCE = re.compile(r"\A```toml\n(.*?)\n```\n(.*)\Z", re.DOTALL)
 _NONE_OF = re.compile(r"unknown error \((.*) not in literal typing\.Literal\[(.*)\]\) @ (.*)")
 _SURPLUS = re.compile(r"extra fields found \(([\w-]+)")
+_MADE = ("stems", "spoken")  # of a symptom
 _OPERAND = ("value", "other", "lookup", "key")
 
 
@@ -251,9 +253,20 @@ def _symptom(entry: Any, head: Mapping[str, Any], path: str, where: str) -> Symp
     if isinstance(rest.get("suspects"), list):
         rest["suspects"] = [_with_conditions(suspect) for suspect in rest["suspects"]]
     program = {"program": head["name"], **({"framework": head["framework"]} if "framework" in head else {})}
+    if problems := [f"{where}: {key} is made, not written" for key in _MADE if key in rest]:
+        raise PageError("\n".join(problems))
     symptom = _structure({**program, **rest, "path": path, "patterns": patterns, "source": source,
                           "examples": lines}, SymptomPattern, where)
     assert isinstance(symptom, SymptomPattern)
     if problems := [f"{where}: {problem}" for problem in pattern_problems(symptom)]:
         raise PageError("\n".join(problems))
-    return symptom
+    return _prepared(symptom)
+
+
+def _prepared(symptom: SymptomPattern) -> SymptomPattern:
+    """Return a symptom with what reading a text would else have to make of it each time."""
+    from gpudoctor.explanation.wording import PEOPLE, spoken_patterns
+    from gpudoctor.sources.anchors import stem_of
+
+    return replace(symptom, stems=tuple(map(stem_of, symptom.patterns)),
+                   spoken=spoken_patterns(symptom) if symptom.program == PEOPLE else ())

@@ -82,27 +82,36 @@ def unreached(lines: Sequence[str]) -> Iterator[Answered]:
         if number is not None:
             yield Answered(text=text, line=number)
     for number, (line, below) in enumerate(zip(said, [*said[1:], "$"], strict=True), start=1):
-        if _LOOKED.search(line) and (below.strip() in ("$", "#", "") or "No such file" in below):
+        is_empty = below.strip() in ("$", "#", "") or "No such file" in below
+        if is_empty and "ls " in line and _LOOKED.search(line):
             yield Answered(text=NO_TOOLKIT, line=number)
             return
 
 
 def _may_miss(line: str) -> bool:
+    return _names_any(line, "cu", "nvvm", "gpu libraries")
+
+
+def _names_any(line: str, *words: str) -> bool:
+    """Say whether a line may be worth an expression: without one of these words none of it can match."""
     folded = line.lower()
-    return "cu" in folded or "nvvm" in folded or "gpu libraries" in folded
+    return any(word in folded for word in words)
 
 
 def _says_no_toolkit(line: str) -> bool:
-    return any(saying.search(line) for saying in _NO_TOOLKIT)
+    return _names_any(line, "toolkit", "cuda", "driver") and any(
+        saying.search(line) for saying in _NO_TOOLKIT)
 
 
 def _has_packages(line: str) -> bool:
-    return _PACKAGES.search(line) is not None and "LD_LIBRARY_PATH:" not in line
+    found = _names_any(line, "nvidia") and _PACKAGES.search(line)
+    return bool(found) and "LD_LIBRARY_PATH:" not in line
 
 
 def _says_cured(line: str) -> bool:
     """Say whether a line names a way to the packages of pip, and says that it helps."""
-    if not (_WAY.search(line) and _TO_PIP.search(line)):
+    may_name = _names_any(line, "packages", "nvidia", "cudnn_path", "preload", "torch")
+    if not (may_name and _WAY.search(line) and _TO_PIP.search(line)):
         return False
     return any(not _DENIED.search(line[:found.start()]) for found in _CURES.finditer(line))
 

@@ -100,13 +100,15 @@ def plain(words: str) -> str:
 def _spoken(symptoms: Sequence[SymptomPattern]) -> Sequence[SymptomPattern]:
     """Return people's symptoms, with their patterns spelt as `plain` spells lines."""
     return _latest("spoken", symptoms, lambda: [
-        _spelt(one, _plain_pattern) for one in symptoms if one.patterns and one.program == PEOPLE])
+        replace(one, patterns=one.spoken or spoken_patterns(one), stems=())
+        for one in symptoms if one.patterns and one.program == PEOPLE])
 
 
 def _printed(symptoms: Sequence[SymptomPattern]) -> Sequence[SymptomPattern]:
     """Return programs' symptoms, with their patterns spelt as `folded` spells lines."""
     return _latest("printed", symptoms, lambda: [
-        _spelt(one, folded) for one in symptoms if one.patterns and one.program != PEOPLE])
+        replace(one, patterns=_spelt(one, folded), stems=())
+        for one in symptoms if one.patterns and one.program != PEOPLE])
 
 
 def _latest(form: str, symptoms: Sequence[SymptomPattern], made: _Make) -> Sequence[SymptomPattern]:
@@ -117,11 +119,15 @@ def _latest(form: str, symptoms: Sequence[SymptomPattern], made: _Make) -> Seque
     return known[1]
 
 
-def _spelt(symptom: SymptomPattern, spelt: Callable[[str], str]) -> SymptomPattern:
-    """Return a symptom in another spelling; what that leaves too short to look for stays as it was."""
+def spoken_patterns(symptom: SymptomPattern) -> tuple[str, ...]:
+    """Return the patterns of a symptom of people's, spelt as `plain` spells lines."""
+    return _spelt(symptom, _plain_pattern)
+
+
+def _spelt(symptom: SymptomPattern, spelt: Callable[[str], str]) -> tuple[str, ...]:
+    """Return patterns in another spelling; what that leaves too short to look for stays as it was."""
     forms = ((pattern, spelt(pattern)) for pattern in symptom.patterns)
-    return replace(symptom, patterns=tuple(dict.fromkeys(
-        form if _is_long_enough(form) else pattern for pattern, form in forms)))
+    return tuple(dict.fromkeys(form if _is_long_enough(form) else pattern for pattern, form in forms))
 
 
 def _is_long_enough(pattern: str) -> bool:

@@ -242,7 +242,9 @@ class SymptomPattern:
     that is not called by its type, and all of `holds` must be true of the numbers in holes. `also` names the
     symptoms that its examples show besides. It speaks `against` causes that it cannot appear with. `gives`
     names facts that it shows, each with the hole that holds the value, or the value itself in single quotes;
-    `framework` is the one whose program it is. Who reads texts reads it without what only its proof needs:
+    `framework` is the one whose program it is. `stems` (a short part of each pattern, by which lines are
+    found) and `spoken` (the patterns of people's sentences in one spelling) are made where pages are read; ()
+    where the patterns were given otherwise. Who reads texts reads it without what only its proof needs:
     meaning, versions, examples, also, source.
     """
 
@@ -263,6 +265,8 @@ class SymptomPattern:
     source: tuple[str, ...]
     accessed: str | None = None
     path: str
+    stems: tuple[str, ...] = ()
+    spoken: tuple[str, ...] = ()
 
 
 @frozen

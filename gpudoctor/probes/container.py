@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpudoctor.lazily import Pattern
 from gpudoctor.model import Absent, Fact, Known, Unknown
 from gpudoctor.probes import calls
 from gpudoctor.probes.calls import mapping
@@ -23,7 +24,7 @@ _LAYERED = frozenset({
     "overlay", "aufs", "fuse-overlayfs", "fuse.fuse-overlayfs", "squashfs", "fuse.squashfuse",
 })
 _HANDED_IN = frozenset({"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"})
-_DRIVER_MOUNT = re.compile(
+_DRIVER_MOUNT = Pattern(
     r"^/dev/(nvidia|dxg)|^/proc/driver/nvidia|/bin/nvidia-"
     r"|/lib(cuda|cudadebugger|nvidia-|nvcuvid|nvoptix|GLX_nvidia|EGL_nvidia|dxcore)[^/]*\.so(\.[0-9.]+)?$")
 _CGROUP_RUNTIMES = (
@@ -33,7 +34,7 @@ _CGROUP_RUNTIMES = (
     ("lxc", re.compile(r"/lxc\.payload|/lxc/")),
     ("containerd", re.compile(r"cri-containerd-[0-9a-f]{12}|/containerd/[0-9a-f]{12}")),
 )
-_NO_CGROUPS = re.compile(r"^[ \t]*no-cgroups[ \t]*=[ \t]*(true|false)", re.MULTILINE)
+_NO_CGROUPS = Pattern(r"^[ \t]*no-cgroups[ \t]*=[ \t]*(true|false)", re.MULTILINE)
 _MOUNT_RUNTIMES = (
     ("kubernetes", re.compile(r"/kubelet/pods/|/io\.containerd\.grpc\.v1\.cri/")),
     ("docker", re.compile(r"docker/containers/[0-9a-f]{12}")),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from gpudoctor.frozen import frozen
+from gpudoctor.lazily import Pattern
 from gpudoctor.model import Table
 
 NAME_CHARACTERS = 120
@@ -20,12 +21,12 @@ nvidia corporation corp inc gpu gpus graphics card cards laptop notebook mobile 
 with design the pcie pci hbm2 hbm2e hbm3 hbm3e gddr5 gddr5x gddr6 gddr6x ddr3 oem vram memory ram rev a1 gb
 g mib mb mac refresh workstation server passive sff sxm generation
 """.split())
-_NOISE_PATTERN = re.compile(
+_NOISE_PATTERN = Pattern(
     r"[0-9]{1,6}(?:gb|mib|mb|gib|g)|sxm[0-9]|nvl[0-9]{0,3}|[0-9]{1,2}[qcab]|[0-9]{1,2}x")
-_GLUED = re.compile(
+_GLUED = Pattern(
     r"\b(rtx|gtx|gts|gt|titan|quadro|tesla|geforce|radeon|rx|vega|hd|uhd)[ -]?([0-9]{3,4})(ti|super|xtx?)?\b"
     r"|\b([0-9]{4})(super)\b|\b([0-9]{3,4})(ti)\b")
-_TOKEN = re.compile(r"[a-z0-9]+")
+_TOKEN = Pattern(r"[a-z0-9]+")
 _FAMILIES = frozenset({"geforce", "tesla", "quadro", "grid", "jetson", "drive", "tegra"})
 _RANGES = frozenset({"rtx", "gtx"})
 _GENERATIONS = frozenset({"ada", "blackwell", "pascal", "lovelace", "ampere"})
@@ -40,11 +41,11 @@ amd radeon vega rx intel iris uhd hd arc apple adreno mali ati firepro m1 m2 m3 
 mi300x tpu rocm gaudi
 """.split())
 _NO_CARD = frozenset({"none", "no", "no gpu", "cpu", "cpu only", "without gpu", "-", "n/a (cpu)", "no gpus"})
-_CAPABILITY = re.compile(
+_CAPABILITY = Pattern(
     r"\b(?:sm_|compute_)([0-9]{2,3})[af]?\b|\b(?:capability|cc)[ :=]{1,3}([0-9]{1,2}\.[0-9])\b")
-_COUNT = re.compile(r"\(?([0-9]{1,2}) ?[x\u00d7*]\)? ?(?=[A-Za-z])|(?<=[ )])[x\u00d7*] ?([0-9]{1,2})\b")
-_PLAIN_NUMBER = re.compile(r"[0-9]{3}|[a-z]?[0-9]{4}")
-_SEPARATORS = re.compile(r"[,;&\n]| \+ | and | / | plus ")
+_COUNT = Pattern(r"\(?([0-9]{1,2}) ?[x\u00d7*]\)? ?(?=[A-Za-z])|(?<=[ )])[x\u00d7*] ?([0-9]{1,2})\b")
+_PLAIN_NUMBER = Pattern(r"[0-9]{3}|[a-z]?[0-9]{4}")
+_SEPARATORS = Pattern(r"[,;&\n]| \+ | and | / | plus ")
 
 
 @frozen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor import versions
+from gpudoctor.lazily import Pattern
 from gpudoctor.sources.cards import capability_in, stated_cards
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.frameworks import CATALOGUED, SPELLINGS, cuda_suffix, framework_in, version_of
@@ -26,17 +27,17 @@ _PLACES = {  # what `platform:` may say
     "jupyter": "jupyter",
     "nixos": "nixos",
 }
-_DRIVER = re.compile(r"(?<![0-9.])([0-9]{3})(\.[0-9]{1,3}){0,2}(?![0-9.]*[0-9])")
-_WINDOWS_DRIVER = re.compile(r"\b[0-9]{2}\.[0-9]{1,2}\.([0-9]{1,2})\.([0-9]{4})\b")
-_PLATFORM = re.compile(r"Linux-([0-9][0-9A-Za-z._+-]{2,80}?)-(x86_64|aarch64|ppc64le|arm64)\b")
-_KERNEL = re.compile(r"(?<![0-9.])[2-9]\.[0-9]{1,3}[.-][0-9A-Za-z][0-9A-Za-z._+-]{0,40}")
+_DRIVER = Pattern(r"(?<![0-9.])([0-9]{3})(\.[0-9]{1,3}){0,2}(?![0-9.]*[0-9])")
+_WINDOWS_DRIVER = Pattern(r"\b[0-9]{2}\.[0-9]{1,2}\.([0-9]{1,2})\.([0-9]{4})\b")
+_PLATFORM = Pattern(r"Linux-([0-9][0-9A-Za-z._+-]{2,80}?)-(x86_64|aarch64|ppc64le|arm64)\b")
+_KERNEL = Pattern(r"(?<![0-9.])[2-9]\.[0-9]{1,3}[.-][0-9A-Za-z][0-9A-Za-z._+-]{0,40}")
 _CLOUDS = ("-aws", "-azure", "-gcp", "-oracle", "-gke")
 _KERNEL_NAMES = frozenset({"linux", "linux2", "posix", "nt"})
 _TUPLE = str.maketrans("(),'", "    ")
-_GLIBC = re.compile(r"(?:glibc|libc)[ -]?([0-9]\.[0-9]{1,2})")
+_GLIBC = Pattern(r"(?:glibc|libc)[ -]?([0-9]\.[0-9]{1,2})")
 _PYTHON_OWN_GLIBC = 12
-_FOLDERS = re.compile(r"[A-Za-z]:\\|/(?:usr|opt|home)/")
-_LIBRARY = re.compile(
+_FOLDERS = Pattern(r"[A-Za-z]:\\|/(?:usr|opt|home)/")
+_LIBRARY = Pattern(
     r"libcudnn[a-z_]{0,30}\.so\.([0-9]{1,2}(?:\.[0-9]{1,3}){0,3})|cudnn[a-z_]{0,30}64_([0-9]{1,2})\.dll")
 
 

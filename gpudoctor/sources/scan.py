@@ -83,9 +83,12 @@ def _prepared(symptoms: Sequence[SymptomPattern]) -> _Prepared:
 
 def _by_stem(symptoms: Sequence[SymptomPattern]) -> dict[str, list[_Wanted]]:
     found: dict[str, list[_Wanted]] = {}
-    patterns = ((symptom, pattern) for symptom in symptoms for pattern in symptom.patterns)
-    for place, (symptom, pattern) in enumerate(patterns):
-        found.setdefault(stem_of(pattern), []).append(_Wanted(place, pattern, symptom))
+    place = 0
+    for symptom in symptoms:
+        stems = symptom.stems or map(stem_of, symptom.patterns)
+        for pattern, stem in zip(symptom.patterns, stems, strict=True):
+            found.setdefault(stem, []).append(_Wanted(place, pattern, symptom))
+            place += 1
     return found
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.lazily import Pattern
+
 VALUE_CHARACTERS = 240
-_VERSION = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,8}){0,4}")
-_DOTTED = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,8}){1,4}")
-_PACKAGE_VERSION = re.compile(
+_VERSION = Pattern(r"[0-9]{1,5}(?:\.[0-9]{1,8}){0,4}")
+_DOTTED = Pattern(r"[0-9]{1,5}(?:\.[0-9]{1,8}){1,4}")
+_PACKAGE_VERSION = Pattern(
     r"[0-9]{1,8}(?:\.[0-9]{1,8}){0,5}(?:\.?(?:dev|post|rc|a|b)\.?[0-9]{0,12}){0,2}"
     r"(?:\+[A-Za-z0-9.]{1,30})?")
 _NOTHING = frozenset({
@@ -17,7 +19,7 @@ _NOTHING = frozenset({
     "not supported", "[not supported]", "unset", "not set", "nan",
 })
 _BYTES = {"b": 1, "kib": 1 << 10, "kb": 1 << 10, "mib": 1 << 20, "mb": 1 << 20, "gib": 1 << 30, "gb": 1 << 30}
-_SIZE = re.compile(r"([0-9]{1,9})(?:\.[0-9]{1,3})? ?((?:[KMG]i?)?B)\b")
+_SIZE = Pattern(r"([0-9]{1,9})(?:\.[0-9]{1,3})? ?((?:[KMG]i?)?B)\b")
 
 # A distribution's name at the beginning of what people and os-release call it -> os-release's ID
 _DISTRIBUTIONS = {
@@ -29,7 +31,7 @@ _DISTRIBUTIONS = {
     "amazon linux": "amzn", "kali": "kali", "oracle linux": "ol", "sles": "sles", "elementary": "elementary",
 }
 _PUNCTUATION = str.maketrans("(),'\"", "     ")
-_OS_VERSION = re.compile(r"[ -]{0,6}(?:gnu/linux|linux|os|server|enterprise|workstation|stream|release|"
+_OS_VERSION = Pattern(r"[ -]{0,6}(?:gnu/linux|linux|os|server|enterprise|workstation|stream|release|"
                          r"desktop|lts)? {0,6}(?:server |release |linux |version )?"
                          r"([0-9]{1,4}(?:\.[0-9]{1,4}){0,2})")
 

@@ -135,9 +135,17 @@ def test_file_of_symptoms() -> None:
     many = many.replace('["it fell over"]\n', f'["it fell over", {example}]\n')
     one, two = parse_symptoms(HEAD + ENTRY + many, "symptoms/a.toml")
     assert one == replace(symptom("a-b", "it fell over"), program="A", meaning="It fell.",
-                          examples=(SymptomExample(line="it fell over"),))
+                          examples=(SymptomExample(line="it fell over"),), stems=("it fell over",))
+    assert two.stems == ("it fell over", "fell on ")
     assert two.patterns == ("it fell over", "fell on {path}")
     assert two.examples[1] == SymptomExample(line="fell on /x", filled=True, captures={"path": "/x"})
+
+
+def test_what_is_made_of_sentences_is_their_one_spelling() -> None:
+    people = HEAD.replace('"A"', '"People"')
+    entry = ENTRY.replace("it fell over", "It does not see the card")
+    said, = parse_symptoms(people + entry, "symptoms/a.toml")
+    assert said.spoken == ("it doesn't see card",)
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -146,6 +154,7 @@ def test_file_of_symptoms() -> None:
     (HEAD, ("a.toml: ", "[[symptom]]")),
     ("symptom = [1]\n" + HEAD, ("symptom 1", "[[symptom]]")),
     (HEAD + ENTRY + "colour = 1\n", ("symptom 1 (a-b)", "colour")),
+    (HEAD + ENTRY + 'stems = ["it"]\n', ("symptom 1 (a-b)", "stems is made, not written")),
     (HEAD + ENTRY.replace("versions", "version"), ("symptom 1 (a-b)", "versions")),
     (HEAD + ENTRY + ENTRY.replace("false", '"no"'), ("symptom 2 (a-b)", "benign")),
     (HEAD + ENTRY.replace("it fell over", "it {fell"), ("symptom 1 (a-b)", "brace")),

@@ -6,25 +6,26 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
+from gpudoctor.lazily import Pattern
 from gpudoctor.model import Record
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
 
 _CACHE_LINES = 8000
-_CACHE = re.compile(r"\s{1,8}(lib[A-Za-z0-9_.+-]{1,80}\.so[0-9.]{0,20}) \([^)]{1,80}\) => (/[^\s]{1,300})")
+_CACHE = Pattern(r"\s{1,8}(lib[A-Za-z0-9_.+-]{1,80}\.so[0-9.]{0,20}) \([^)]{1,80}\) => (/[^\s]{1,300})")
 _GPU_LIBRARIES = ("libcuda", "libcudart", "libcudnn", "libcublas", "libcufft", "libcurand", "libcusolver",
                   "libcusparse", "libnccl", "libnvidia-ml", "libnvinfer", "libnvrtc", "libnvJitLink",
                   "libcupti")
-_DPKG = re.compile(
+_DPKG = Pattern(
     r"ii\s{1,4}([a-z0-9][a-z0-9.+-]{1,80})(?::(?:amd64|arm64|i386|all))?\s{1,80}([0-9][^\s]{0,80})\s")
-_RPM = re.compile(r"\s{0,8}([A-Za-z0-9_+][A-Za-z0-9_.+-]{1,80}?)-"
+_RPM = Pattern(r"\s{0,8}([A-Za-z0-9_+][A-Za-z0-9_.+-]{1,80}?)-"
                   r"(?:[0-9]{1,2}:)?([0-9][A-Za-z0-9.+_~]{0,40})-([0-9][A-Za-z0-9.+_~]{0,40})\.(x86_64|aarch64|noarch|ppc64le|i686)\s{0,8}")
-_DRIVER_PACKAGES = re.compile(r"(?:libnvidia-compute|nvidia-driver|nvidia-dkms|nvidia-kernel-source|"
+_DRIVER_PACKAGES = Pattern(r"(?:libnvidia-compute|nvidia-driver|nvidia-dkms|nvidia-kernel-source|"
                               r"libcuda1|libnvidia-ml1|nvidia-driver-cuda-libs|nvidia-driver-cuda|"
                               r"xorg-x11-drv-nvidia(?:-cuda)?|nvidia-compute-G06|kmod-nvidia|nvidia-compute-utils)(?:-[0-9]{3})?(?:-server|-open)?")
-_CUDNN_PACKAGES = re.compile(r"libcudnn[0-9]{1,2}(?:-cuda-[0-9]{1,2})?|cudnn[0-9]?(?:-cuda-[0-9]{1,2})?")
-_TOOLKIT_PACKAGES = re.compile(
+_CUDNN_PACKAGES = Pattern(r"libcudnn[0-9]{1,2}(?:-cuda-[0-9]{1,2})?|cudnn[0-9]?(?:-cuda-[0-9]{1,2})?")
+_TOOLKIT_PACKAGES = Pattern(
     r"(?:cuda|cuda-toolkit|cuda-cudart|cuda-runtime|cuda-libraries)-([0-9]{1,2})-([0-9]{1,2})")
 _INTERESTING = ("nvidia", "cuda", "cudnn", "nccl", "libnvinfer", "tensorrt", "nouveau")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
+from gpudoctor.lazily import Pattern
 from gpudoctor.sources.found import NAMES, Found
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
@@ -13,25 +14,25 @@ _LIST_LINES = 3000
 _WHOLE = 12  # rows: a shorter list was filtered, or cut out by hand
 # pip sorts its lists: one whose last name comes before this was cut off above what its absence would tell.
 _LAST_THAT_TELLS = "nvidia-~"
-_PARTIAL = re.compile(r"\bpip[0-9.]{0,5} list\b.{0,80}(?:\||\s-(?!v\b|-verbose|-format|-disable|-no-)[a-z-])")
-_LEGACY = re.compile(r"[ \t]{0,8}([A-Za-z0-9_][A-Za-z0-9._-]{0,80}) "
+_PARTIAL = Pattern(r"\bpip[0-9.]{0,5} list\b.{0,80}(?:\||\s-(?!v\b|-verbose|-format|-disable|-no-)[a-z-])")
+_LEGACY = Pattern(r"[ \t]{0,8}([A-Za-z0-9_][A-Za-z0-9._-]{0,80}) "
                      r"\(([0-9][A-Za-z0-9.!+_-]{0,60})(?:, [^()]{1,200})?\)\s{0,4}")
 _LEGACY_ROWS = 3  # so many below one another are a list of pip's before 18, which has no heading
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,80}")
-_VERSION = re.compile(r"[0-9][A-Za-z0-9.!+_-]{0,60}")
-_FREEZE = re.compile(r"[ \t*+-]{0,12}(?:\[(?:pip[23]?|conda)\][ \t]{1,4})?"
+_NAME = Pattern(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,80}")
+_VERSION = Pattern(r"[0-9][A-Za-z0-9.!+_-]{0,60}")
+_FREEZE = Pattern(r"[ \t*+-]{0,12}(?:\[(?:pip[23]?|conda)\][ \t]{1,4})?"
                      r"([A-Za-z0-9_][A-Za-z0-9._-]{0,80})={2,3}([0-9][A-Za-z0-9.!+_-]{0,60})[ \t\\]{0,8}")
 _INSTALLED = "Successfully installed "
 _SATISFIED = "Requirement already satisfied: "
-_INCOMPATIBLE = re.compile(
+_INCOMPATIBLE = Pattern(
     r"(?:ERROR: )?([A-Za-z0-9._-]{1,80}) ([0-9][A-Za-z0-9.+!-]{0,60}) (?:requires|has requirement) ")
-_BUT_HAVE = re.compile(r"but you(?:'ll)? have ([A-Za-z0-9._-]{1,80}) ([0-9][A-Za-z0-9.+!-]{0,60})")
+_BUT_HAVE = Pattern(r"but you(?:'ll)? have ([A-Za-z0-9._-]{1,80}) ([0-9][A-Za-z0-9.+!-]{0,60})")
 # Rows without a heading (pip list | grep ...) are taken for packages that matter here.
 _PREFIXES = ("nvidia-", "jax", "tensorflow", "torch", "keras", "cupy", "onnxruntime", "cuda", "paddle",
              "tf-nightly", "ctranslate2", "bitsandbytes", "vllm")
 _PLAIN = frozenset(
     {"numpy", "protobuf", "cudnn", "nccl", "pip", "triton", "pytorch", "libtensorflow", "tensorrt"})
-_BUILD = re.compile(r"(?:py|<pip>|pypi)|[A-Za-z0-9_.]{0,40}_[0-9]{1,4}")
+_BUILD = Pattern(r"(?:py|<pip>|pypi)|[A-Za-z0-9_.]{0,40}_[0-9]{1,4}")
 
 
 def read(text: Text, found: Found) -> None:

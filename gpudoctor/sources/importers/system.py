@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.lazily import Pattern
 from gpudoctor.sources import fields
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
 
-_UNAME = re.compile(
+_UNAME = Pattern(
     r"\s{0,20}Linux [A-Za-z0-9_.-]{1,80} ([0-9]{1,2}\.[0-9]{1,3}[0-9A-Za-z._+-]{0,60}) (#.{1,120})")
-_UNAME_RESULT = re.compile(r"uname_result\(system='([A-Za-z]{3,10})', node='[^']{0,80}', "
+_UNAME_RESULT = Pattern(r"uname_result\(system='([A-Za-z]{3,10})', node='[^']{0,80}', "
                            r"release='([^']{1,80})'[^)]{0,300}machine='([A-Za-z0-9_]{2,12})'")
-_MACHINE = re.compile(r"\b(x86_64|aarch64|ppc64le|armv7l|s390x|riscv64)\b")
-_OS_RELEASE = re.compile(
+_MACHINE = Pattern(r"\b(x86_64|aarch64|ppc64le|armv7l|s390x|riscv64)\b")
+_OS_RELEASE = Pattern(
     r"\s{0,20}(PRETTY_NAME|ID_LIKE|ID|VERSION_ID|DISTRIB_DESCRIPTION)=[\"']?([^\"'\n]{1,80})")
-_RELEASE = re.compile(r"release ([0-9]{1,2}\.[0-9]{1,2}), V([0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,4})")
-_KERNEL_MODULE = re.compile(
+_RELEASE = Pattern(r"release ([0-9]{1,2}\.[0-9]{1,2}), V([0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,4})")
+_KERNEL_MODULE = Pattern(
     r"Kernel Module(?: for [a-z0-9_]{3,10})?\s{1,4}([0-9]{3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?)")
-_TEGRA = re.compile(r"# R([0-9]{2}) \(release\), REVISION: ([0-9]{1,2}(?:\.[0-9]{1,2})?)")
-_JETPACK = re.compile(r"\[L4T ([0-9]{2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?)\]")
-_CUDNN_PART = re.compile(r"#define\s{1,8}CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s{1,8}([0-9]{1,3})\b")
+_TEGRA = Pattern(r"# R([0-9]{2}) \(release\), REVISION: ([0-9]{1,2}(?:\.[0-9]{1,2})?)")
+_JETPACK = Pattern(r"\[L4T ([0-9]{2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?)\]")
+_CUDNN_PART = Pattern(r"#define\s{1,8}CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s{1,8}([0-9]{1,3})\b")
 _MODULES = frozenset(
     {"nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nouveau", "nova_core", "nvidiafb"})
 _LSMOD_LINES = 600
