@@ -48,7 +48,7 @@ def test_what_was_seen_on_an_h200(name: str, exit_code: int, causes: list[str]) 
     pytest.param("healthy-torch-jax", 0, [], id="every-stage-passed"),
     pytest.param("nodes-of-root-torch-jax", 1, ["device-permission"], id="nobody-may-not-open-the-nodes"),
     pytest.param("stub-in-front-torch-jax", 1, ["libcuda-stub-loaded"], id="the-toolkit's-stub-in-front"),
-    # as a container has that was made before the module was loaded anew, and one that was given two nodes only
+    # in a container that was made before the module was loaded anew; in one that was given two nodes only
     pytest.param("stale-number-of-uvm-torch-jax", 1, ["nvidia-uvm-missing"], id="a-node-that-leads-nowhere"),
     pytest.param("without-uvm-torch-jax", 1, ["nvidia-uvm-missing"], id="nobody-without-the-node"),
     pytest.param("index-beyond-torch-jax", 1, ["cuda-visible-devices"], id="an-index-beyond-the-cards"),
