@@ -17,8 +17,8 @@ from gpudoctor.lazily import Pattern
 OLDER, NEWER = "an older {} is said to work", "a newer {} is said to work"
 _DRIVER, _KERNEL, _RELEASE = "driver", "kernel", "release"
 _BACK = Pattern(r"\b(?:down-?grad\w*|roll(?:ed|ing|s)? ?back|revert\w*|go(?:es|ing)? back|went back|"
-                   r"back to|"
-                   r"older|previous|earlier)\b")
+                r"back to|"
+                r"older|previous|earlier)\b")
 _ON = Pattern(r"\b(?:up-?grad\w*|updat\w*|newer|newest|latest)\b")
 _WORKS = Pattern(
     r"\b(?:fix(?:es|ed)|cure[sd]?|re?solve[sd]?|help(?:s|ed)|(?:go(?:es)?|gone|went) away|disappear\w*|"
@@ -33,17 +33,17 @@ _FAILS = Pattern(
     r"(?:does|do|is|did|has|can)(?:n't| not)|cannot|not)\b")
 _DENIED = Pattern(r"(?:\bnot|n't|\bno longer|\bnever|\bnothing)\b[^.,;]{0,24}$")
 _NUMBER = Pattern(r"(?<![\w.:/])(?<![rg]t[x ] )(?:[a-z-]{1,40}-)?v?"
-                     r"(\d{1,4}(?:\.\d{1,5}){1,3}|[3-6]\d{2})(?![\w/%]|:\d)")
+                  r"(\d{1,4}(?:\.\d{1,5}){1,3}|[3-6]\d{2})(?![\w/%]|:\d)")
 _CLAUSES = Pattern(r"[.;,!](?:\s+|$)| but | and | while | whereas | - ")
 _OF_DRIVER = Pattern(r"\bdrivers?\b|\bnvidia-\d{3}")
 _OF_KERNEL = Pattern(r"\bkernels?\b(?! launch)|\blinux \d")
 _DRIVERS_OWN = Pattern(r"[3-6]\d{2}(?:\.\d{2,3}){0,2}")
 _OF_GPUS = Pattern(r"cuda|gpu|nvidia|torch|tensorflow|\bjax|paddle|onnxruntime|ollama|vllm|"
-                      r"llama", re.IGNORECASE)
+                   r"llama", re.IGNORECASE)
 # Of these another version cures something else.
 _OTHERS = Pattern(r"\b(?:numpy|protobuf|scipy|pandas|pip|setuptools|python|gcc|bazel|cmake|keras|"
-                     r"transformers|"
-                     r"docker|pydantic|cuda \d|cudnn|cuda toolkit|conda|glibc|bios)\b")
+                  r"transformers|"
+                  r"docker|pydantic|cuda \d|cudnn|cuda toolkit|conda|glibc|bios)\b")
 _LONGEST = 400
 
 

@@ -15,16 +15,16 @@ from gpudoctor.lazily import Pattern
 WITH, WITHOUT = "container started with a GPU", "container started without a GPU"
 ALWAYS = "every container of the text is started with a GPU"
 _COMMAND = Pattern(r"(?P<quoted>`?)(?:sudo )?(?<![\w/.-])(?P<engine>nvidia-docker|docker|podman|nerdctl)"
-                      r" (?:container )?(?:run|create) (?P<words>.*)")
+                   r" (?:container )?(?:run|create) (?P<words>.*)")
 _ENDS = Pattern(r" (?:&&|\|\|?|;) ")
 _NO_VALUE = Pattern(r"-[itdPq]{1,4}|--(?:rm|init|detach|interactive|tty|privileged|publish-all|read-only|"
-                       r"no-healthcheck|quiet|replace|rmi|disable-content-trust)|--[\w-]+=.*|-[a-zA-Z]\S+")
+                    r"no-healthcheck|quiet|replace|rmi|disable-content-trust)|--[\w-]+=.*|-[a-zA-Z]\S+")
 _ASKS = Pattern(r"--gpus?\b|--runtime[= ]\S{0,60}nvidia|--device[= ]\S{0,60}nvidia")
 # Without the option these may hand cards in, or not: it depends on the engine's default runtime.
 _MAY_ASK = Pattern(r"NVIDIA_VISIBLE_DEVICES=|--privileged\b|--hooks-dir|--annotation")
 _HIDES = Pattern(r"NVIDIA_VISIBLE_DEVICES=['\"]?(?:void|none)\b")
 _COMPOSE_ASKS = Pattern(r"(?:driver|runtime): ?['\"]?nvidia|capabilities:|gpus:|nvidia\.com/gpu|"
-                           r"/dev/nvidia|NVIDIA_VISIBLE_DEVICES|privileged: ?true")
+                        r"/dev/nvidia|NVIDIA_VISIBLE_DEVICES|privileged: ?true")
 _TRIALS = frozenset({"hello-world"})  # images that only try the engine
 _OF_DRIVERS = "nvidia/cuda"  # an image that people try the driver with, and run nothing of their own in
 _MOST, _MOST_LINES, _LONGEST = 40, 60, 2000

@@ -15,20 +15,20 @@ TWO_RELEASES = "two TensorFlows of different releases are listed"
 TWO_DRIVERS = "the kernel module and the libraries are listed with different versions"
 _CONTROLLER = Pattern(r"(?:VGA compatible|3D|Display) controller")
 _ASKED = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
-                    r"lspci\b[^|]{0,40}\| ?e?grep\b.{0,40}nvidia[\"' ]{0,2}$",
-                    re.IGNORECASE)
+                 r"lspci\b[^|]{0,40}\| ?e?grep\b.{0,40}nvidia[\"' ]{0,2}$",
+                 re.IGNORECASE)
 _PROMPT = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|"
-                     r"\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
+                  r"\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
 _TENSORFLOW = Pattern(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|"
-                         r"tf-nightly|tf-nightly-gpu|intel-tensorflow)"
-                         r"(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
+                      r"tf-nightly|tf-nightly-gpu|intel-tensorflow)"
+                      r"(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
 _MODULE = Pattern(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 _LIBRARY = Pattern(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|nvidia-libopencl1)[\w:-]*\s+"
-                      r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|"
-                      r"nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+                   r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|"
+                   r"nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 OTHER_PROCESSOR = "the processor is no x86"
 _PROCESSOR = Pattern(r"\buname -(?:m|a|p|i)\b.{0,200}\b(?:aarch64|arm64|ppc64le)\b|"
-                        r"^\W{0,4}Architecture:\s+(?:aarch64|arm64|ppc64le)\b|^(?:aarch64|ppc64le)$")
+                     r"^\W{0,4}Architecture:\s+(?:aarch64|arm64|ppc64le)\b|^(?:aarch64|ppc64le)$")
 _LONGEST = 400
 
 

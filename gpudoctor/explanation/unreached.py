@@ -29,12 +29,12 @@ _END = (r"(?=\s*(?:[.,;)\u2014]|$|anywhere|here\b|there\b|at all|on (?:the|this|
        r"yet))")
 _NO_TOOLKIT = (
     Pattern(r"\b(?:no|without|never install(?:ed|ing)|(?:have|has|had|did|do)(?:n'?t|"
-               r" not)(?: \w+){0,2} install(?:ed)?)"
-               r" (?:the |any |a )?(?:nvidia )?(?:(?:cuda )?toolkit|cuda)" + _END, re.IGNORECASE),
+            r" not)(?: \w+){0,2} install(?:ed)?)"
+            r" (?:the |any |a )?(?:nvidia )?(?:(?:cuda )?toolkit|cuda)" + _END, re.IGNORECASE),
     Pattern(r"\b(?:only|just|nothing\b.{0,50}?\bbut) (?:the |a )?(?:nvidia )?driver\b|\bdriver only\b|"
-               r"\bshows? only libcuda1\b", re.IGNORECASE),
+            r"\bshows? only libcuda1\b", re.IGNORECASE),
     Pattern(r"\bno /usr/local/cuda|/usr/local/cuda\S{0,6}'?(?:: no such file| (?:does not|doesn'?t) exist|"
-               r" is (?:empty|missing|not there))", re.IGNORECASE),
+            r" is (?:empty|missing|not there))", re.IGNORECASE),
 )
 _LOOKED = Pattern(r"[$#] ?ls (?:-\w+ )?/usr/local(?:/cuda\S*| ?\| ?grep -?i? ?cuda)\s*$")
 _PACKAGES = Pattern(
@@ -49,12 +49,12 @@ _WAY = Pattern(
     r"\badd_dll_directory|"
     r"\bimport(?:ing)? torch (?:before|first)", re.IGNORECASE)
 _TO_PIP = Pattern(r"(?:site|dist)-packages|nvidia[./](?:\*|\w+)[./](?:lib|bin|__)|\bnvidia\.(?:cudnn|"
-                     r"cublas)|"
-                     r"\bnvidia (?:wheels?|packages?)|CUDNN_PATH|preload_dlls|"
-                     r"import(?:ing)? torch", re.IGNORECASE)
+                  r"cublas)|"
+                  r"\bnvidia (?:wheels?|packages?)|CUDNN_PATH|preload_dlls|"
+                  r"import(?:ing)? torch", re.IGNORECASE)
 _CURES = Pattern(r"\b(?:fix(?:es|ed)|helps?|helped|cure[sd]?|solve[sd]?|resolve[sd]?|works?|worked|"
-                    r"finds?|is fine|"
-                    r"gone)\b", re.IGNORECASE)
+                 r"finds?|is fine|"
+                 r"gone)\b", re.IGNORECASE)
 _DENIED = Pattern(r"(?:\bnot|n't|\bno|\bnever|\bnothing|\bstill)\b[^.,;]{0,24}$", re.IGNORECASE)
 # Kinds of process that do not read what a shell reads at its start.
 _OTHER_PROCESS = Pattern(
@@ -63,11 +63,11 @@ _OTHER_PROCESS = Pattern(
     r"sudo|ssh|ide|supervisor\w*|gunicorn|uwsgi|daemon|launchd|airflow|jenkins|"
     r"task scheduler)\b", re.IGNORECASE)
 _SHELL = Pattern(r"\b(?:shell|terminal|console|by hand|interactive\w*|command line|manually|bash|cmd|"
-                    r"prompt|"
-                    r"without sudo|locally|logged in)\b", re.IGNORECASE)
+                 r"prompt|"
+                 r"without sudo|locally|logged in)\b", re.IGNORECASE)
 _GOES_WELL = Pattern(r"\b(?:works?|worked|fine|finds?|found|sees?|ok(?:ay)?|imports|= ?gpu|there'?s gpu|"
-                        r"has gpu|"
-                        r"uses? the gpu|gpu is (?:used|found|seen)|succeeds|no problem)\b", re.IGNORECASE)
+                     r"has gpu|"
+                     r"uses? the gpu|gpu is (?:used|found|seen)|succeeds|no problem)\b", re.IGNORECASE)
 _LONGEST = 500
 
 

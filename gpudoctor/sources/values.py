@@ -32,8 +32,8 @@ _DISTRIBUTIONS = {
 }
 _PUNCTUATION = str.maketrans("(),'\"", "     ")
 _OS_VERSION = Pattern(r"[ -]{0,6}(?:gnu/linux|linux|os|server|enterprise|workstation|stream|release|"
-                         r"desktop|lts)? {0,6}(?:server |release |linux |version )?"
-                         r"([0-9]{1,4}(?:\.[0-9]{1,4}){0,2})")
+                      r"desktop|lts)? {0,6}(?:server |release |linux |version )?"
+                      r"([0-9]{1,4}(?:\.[0-9]{1,4}){0,2})")
 
 
 def says_nothing(value: str) -> bool:

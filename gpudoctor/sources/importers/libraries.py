@@ -20,10 +20,10 @@ _GPU_LIBRARIES = ("libcuda", "libcudart", "libcudnn", "libcublas", "libcufft", "
 _DPKG = Pattern(
     r"ii\s{1,4}([a-z0-9][a-z0-9.+-]{1,80})(?::(?:amd64|arm64|i386|all))?\s{1,80}([0-9][^\s]{0,80})\s")
 _RPM = Pattern(r"\s{0,8}([A-Za-z0-9_+][A-Za-z0-9_.+-]{1,80}?)-"
-                  r"(?:[0-9]{1,2}:)?([0-9][A-Za-z0-9.+_~]{0,40})-([0-9][A-Za-z0-9.+_~]{0,40})\.(x86_64|aarch64|noarch|ppc64le|i686)\s{0,8}")
+               r"(?:[0-9]{1,2}:)?([0-9][A-Za-z0-9.+_~]{0,40})-([0-9][A-Za-z0-9.+_~]{0,40})\.(x86_64|aarch64|noarch|ppc64le|i686)\s{0,8}")
 _DRIVER_PACKAGES = Pattern(r"(?:libnvidia-compute|nvidia-driver|nvidia-dkms|nvidia-kernel-source|"
-                              r"libcuda1|libnvidia-ml1|nvidia-driver-cuda-libs|nvidia-driver-cuda|"
-                              r"xorg-x11-drv-nvidia(?:-cuda)?|nvidia-compute-G06|kmod-nvidia|nvidia-compute-utils)(?:-[0-9]{3})?(?:-server|-open)?")
+                           r"libcuda1|libnvidia-ml1|nvidia-driver-cuda-libs|nvidia-driver-cuda|"
+                           r"xorg-x11-drv-nvidia(?:-cuda)?|nvidia-compute-G06|kmod-nvidia|nvidia-compute-utils)(?:-[0-9]{3})?(?:-server|-open)?")
 _CUDNN_PACKAGES = Pattern(r"libcudnn[0-9]{1,2}(?:-cuda-[0-9]{1,2})?|cudnn[0-9]?(?:-cuda-[0-9]{1,2})?")
 _TOOLKIT_PACKAGES = Pattern(
     r"(?:cuda|cuda-toolkit|cuda-cudart|cuda-runtime|cuda-libraries)-([0-9]{1,2})-([0-9]{1,2})")

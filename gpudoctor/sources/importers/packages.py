@@ -16,12 +16,12 @@ _WHOLE = 12  # rows: a shorter list was filtered, or cut out by hand
 _LAST_THAT_TELLS = "nvidia-~"
 _PARTIAL = Pattern(r"\bpip[0-9.]{0,5} list\b.{0,80}(?:\||\s-(?!v\b|-verbose|-format|-disable|-no-)[a-z-])")
 _LEGACY = Pattern(r"[ \t]{0,8}([A-Za-z0-9_][A-Za-z0-9._-]{0,80}) "
-                     r"\(([0-9][A-Za-z0-9.!+_-]{0,60})(?:, [^()]{1,200})?\)\s{0,4}")
+                  r"\(([0-9][A-Za-z0-9.!+_-]{0,60})(?:, [^()]{1,200})?\)\s{0,4}")
 _LEGACY_ROWS = 3  # so many below one another are a list of pip's before 18, which has no heading
 _NAME = Pattern(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,80}")
 _VERSION = Pattern(r"[0-9][A-Za-z0-9.!+_-]{0,60}")
 _FREEZE = Pattern(r"[ \t*+-]{0,12}(?:\[(?:pip[23]?|conda)\][ \t]{1,4})?"
-                     r"([A-Za-z0-9_][A-Za-z0-9._-]{0,80})={2,3}([0-9][A-Za-z0-9.!+_-]{0,60})[ \t\\]{0,8}")
+                  r"([A-Za-z0-9_][A-Za-z0-9._-]{0,80})={2,3}([0-9][A-Za-z0-9.!+_-]{0,60})[ \t\\]{0,8}")
 _INSTALLED = "Successfully installed "
 _SATISFIED = "Requirement already satisfied: "
 _INCOMPATIBLE = Pattern(

@@ -13,7 +13,7 @@ from gpudoctor.sources.stated import Rank
 _UNAME = Pattern(
     r"\s{0,20}Linux [A-Za-z0-9_.-]{1,80} ([0-9]{1,2}\.[0-9]{1,3}[0-9A-Za-z._+-]{0,60}) (#.{1,120})")
 _UNAME_RESULT = Pattern(r"uname_result\(system='([A-Za-z]{3,10})', node='[^']{0,80}', "
-                           r"release='([^']{1,80})'[^)]{0,300}machine='([A-Za-z0-9_]{2,12})'")
+                        r"release='([^']{1,80})'[^)]{0,300}machine='([A-Za-z0-9_]{2,12})'")
 _MACHINE = Pattern(r"\b(x86_64|aarch64|ppc64le|armv7l|s390x|riscv64)\b")
 _OS_RELEASE = Pattern(
     r"\s{0,20}(PRETTY_NAME|ID_LIKE|ID|VERSION_ID|DISTRIB_DESCRIPTION)=[\"']?([^\"'\n]{1,80})")
