@@ -4,8 +4,7 @@
 that are asked for are decoded. `symptoms.json` holds what programs say and the rules that only a text can
 show, `words.json` the words of what they say (older rules have none), and `pages.json` the pages themselves
 and their tests. Each says of which compilation it is: by a digest of all that was compiled. `db.json` is
-the head of them all: version, schema, the oldest gpudoctor that reads them rightly, and the digest of each
-file.
+the head of them all: version, schema, the oldest gpudoctor that reads them rightly, each file's digest.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from gpudoctor.compatible import tomllib
 from gpudoctor.facts import FactType
 from gpudoctor.model import Rule, Scalar, SymptomPattern, Table, Value
+from gpudoctor.pattern_forms import prepared
 from gpudoctor.symptoms import pattern_problems
 from gpudoctor.toml_lines import line_of, steps
 
@@ -260,13 +260,4 @@ def _symptom(entry: Any, head: Mapping[str, Any], path: str, where: str) -> Symp
     assert isinstance(symptom, SymptomPattern)
     if problems := [f"{where}: {problem}" for problem in pattern_problems(symptom)]:
         raise PageError("\n".join(problems))
-    return _prepared(symptom)
-
-
-def _prepared(symptom: SymptomPattern) -> SymptomPattern:
-    """Return a symptom with what reading a text would else have to make of it each time."""
-    from gpudoctor.explanation.wording import PEOPLE, spoken_patterns
-    from gpudoctor.sources.anchors import stem_of
-
-    return replace(symptom, stems=tuple(map(stem_of, symptom.patterns)),
-                   spoken=spoken_patterns(symptom) if symptom.program == PEOPLE else ())
+    return prepared(symptom)

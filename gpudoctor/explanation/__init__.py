@@ -14,12 +14,12 @@ from gpudoctor.explanation.ranking import Candidate, ranked, without_words
 from gpudoctor.explanation.reading import Quoted, Reading, Said
 from gpudoctor.explanation.stated_findings import completed, joined, stated_findings
 from gpudoctor.explanation.undecided import NO_FAULT, UNKNOWN_MESSAGE, unexplained
-from gpudoctor.explanation.wording import PEOPLE
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Certainty, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern,
     Undecided, Verdict,
 )
+from gpudoctor.pattern_forms import PEOPLE
 
 __all__ = ["Quoted", "Reading", "Said", "Told", "explain", "report"]
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from gpudoctor.explanation import entries
 from gpudoctor.explanation.reading import Quoted, Reading, Said
-from gpudoctor.explanation.wording import PEOPLE
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Severity, Suspect, SymptomPattern
+from gpudoctor.pattern_forms import PEOPLE
 from gpudoctor.unfamiliar.reports import Guess, Reports, telling
 from gpudoctor.unfamiliar.spoken import Speech
 from gpudoctor.unfamiliar.words import words_of

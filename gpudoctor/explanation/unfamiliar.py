@@ -11,8 +11,8 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from gpudoctor.explanation import entries
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.reading import Quoted, Reading, Said
-from gpudoctor.explanation.wording import PEOPLE
 from gpudoctor.model import RuleDatabase
+from gpudoctor.pattern_forms import PEOPLE
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.languages import Languages
 from gpudoctor.unfamiliar.spoken import Speech

@@ -242,10 +242,8 @@ class SymptomPattern:
     that is not called by its type, and all of `holds` must be true of the numbers in holes. `also` names the
     symptoms that its examples show besides. It speaks `against` causes that it cannot appear with. `gives`
     names facts that it shows, each with the hole that holds the value, or the value itself in single quotes;
-    `framework` is the one whose program it is. `stems` (a short part of each pattern, by which lines are
-    found) and `spoken` (the patterns of people's sentences in one spelling) are made where pages are read; ()
-    where the patterns were given otherwise. Who reads texts reads it without what only its proof needs:
-    meaning, versions, examples, also, source.
+    `framework` is the one whose program it is. `stems` and `spoken` are made of patterns (`pattern_forms`).
+    Who reads texts reads it without what only its proof needs: meaning, versions, examples, also, source.
     """
 
     id: str
@@ -273,8 +271,7 @@ class SymptomPattern:
 class WordIndex:
     """The words of known messages: `symptoms` are their ids, and each text about one has a place.
 
-    `owners` says for each place which symptom it is about, `masses` how much its words weigh, and `places`
-    where a word, or two that stand together, is found.
+    `owners`: which symptom each is about, `masses`: what its words weigh, `places`: where words are found.
     """
 
     symptoms: tuple[str, ...]
@@ -288,8 +285,7 @@ class RuleDatabase:
     """All that gpudoctor knows: pages, tables and symptoms, and the machine that cases start from.
 
     `words` are indexes of what the symptoms say, for lines that show none of them. `engine` is the oldest
-    gpudoctor that reads it rightly, `origin` the folder that it was read from.
-    `refused` are newer ones that were found and not taken, each with the reason.
+    gpudoctor that reads it rightly, `origin` its folder. `refused` are newer ones, each with the reason.
     """
 
     version: str

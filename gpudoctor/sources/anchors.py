@@ -6,26 +6,12 @@ every machine: without it the texts are looked for one by one, which gives the s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
-from gpudoctor.symptoms import anchor_of
-
-STEM_CHARACTERS = 16
 # Building the fast automaton takes as long as reading so much with the small one.
 SMALL_BYTES = 4 * 1024 * 1024
-# Holes, and what JSON may write in another way: a stem without it is found in an envelope too.
-_CUTS = re.compile(r"\{[^{}]*\}|[\"\\<>&'+/{}]|[^ -~]")
-_SHORTEST_STEM = 5
-
 Place = tuple[int, int, int]  # which text, from where, to where
 _Find = Callable[[bytes], Sequence[Place]]
-
-
-def stem_of(pattern: str) -> str:
-    """Return a short part of a pattern without which no line can match it, be it in an envelope or not."""
-    longest = max(_CUTS.split(pattern), key=len)
-    return (longest if len(longest) >= _SHORTEST_STEM else anchor_of(pattern))[:STEM_CHARACTERS]
 
 
 class Finder:

@@ -13,8 +13,9 @@ from io import BytesIO
 from typing import NamedTuple
 
 from gpudoctor.model import SymptomPattern
+from gpudoctor.pattern_forms import stem_of
 from gpudoctor.sources import suspicious
-from gpudoctor.sources.anchors import Finder, Place, stem_of
+from gpudoctor.sources.anchors import Finder, Place
 from gpudoctor.sources.keeping import Keeper, Stretch
 from gpudoctor.sources.reading import Block, Reader
 from gpudoctor.sources.seen import Input, Note, Seen, Shown, Sighting

@@ -14,8 +14,8 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation import explain
 from gpudoctor.explanation.reading import Quoted, Reading
 from gpudoctor.explanation.unfamiliar import MOST_LINES, said_otherwise
-from gpudoctor.explanation.wording import PEOPLE, plain
 from gpudoctor.model import Certainty, RuleDatabase, Severity
+from gpudoctor.pattern_forms import PEOPLE, plain
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.phrases import Phrases
 from gpudoctor.unfamiliar.spoken import Speech

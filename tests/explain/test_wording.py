@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explanation.wording import joined, plain
+from gpudoctor.explanation.wording import joined
+from gpudoctor.pattern_forms import plain
 
 
 def symptoms_of(text: str) -> set[str]:

@@ -14,8 +14,9 @@ import pytest
 
 from gpudoctor import symptoms
 from gpudoctor.model import SymptomPattern
+from gpudoctor.pattern_forms import stem_of
 from gpudoctor.sources import scan as scanning
-from gpudoctor.sources.anchors import Finder, one_by_one, stem_of
+from gpudoctor.sources.anchors import Finder, one_by_one
 from gpudoctor.sources.reading import STRETCH_BYTES
 from gpudoctor.sources.scan import Input, Seen, scan, scan_text
 from tests.contract.checkout import run_python
