@@ -14,6 +14,9 @@ from tests.contract.checkout import run_gpudoctor
 
 SCHEMA = json.loads((files("gpudoctor") / "schema" / "plan-1.json").read_text("utf-8"))
 HEALTHY, FINDINGS, USAGE, UNDECIDED, INPUT = range(5)
+REMEMBERED = (  # for what --shell conda-deactivate prints
+    'if [ -z "${_GPUDOCTOR_BEFORE_CUDA_VISIBLE_DEVICES+x}" ]; then export '
+    '_GPUDOCTOR_BEFORE_CUDA_VISIBLE_DEVICES="${CUDA_VISIBLE_DEVICES+x}${CUDA_VISIBLE_DEVICES-}"; fi\n')
 HIDDEN = ("--assume", "environment.CUDA_VISIBLE_DEVICES=")
 NO_DRIVER = ("--assume", "driver=none")
 TAKEN = ("--assume", "gpu.compute_mode=exclusive-process", "--assume", "gpu.compute_processes=1")
@@ -70,7 +73,7 @@ def test_env_prints_lines_alone(
 @pytest.mark.parametrize(("shell", "text"), [
     ("fish", "set -q CUDA_VISIBLE_DEVICES; and set -e CUDA_VISIBLE_DEVICES; or true;\n"),
     ("powershell", "Remove-Item -LiteralPath Env:CUDA_VISIBLE_DEVICES -ErrorAction SilentlyContinue\n"),
-    ("conda", "unset CUDA_VISIBLE_DEVICES\n"),
+    ("conda", f"{REMEMBERED}unset CUDA_VISIBLE_DEVICES\n"),
     ("systemd", "[Service]\nUnsetEnvironment=CUDA_VISIBLE_DEVICES\n"),
 ])
 def test_each_shell_has_its_words(shell: str, text: str, machine: tuple[str, str]) -> None:

@@ -55,8 +55,11 @@ def test_jax_asks_for_what_its_two_parts_ask_for(database: RuleDatabase) -> None
 def test_packages_write_the_same_files_also_where_one_release_asks_for_both(database: RuleDatabase) -> None:
     """The one that two releases ask for hid that one of them asks for the other, too."""
     one, other = stack("tensorflow", "2.20.0", database), stack("jax", "0.6.2", database)
-    eleven = replace(one, release="tensorflow of CUDA 11", row={"requires": ("nvidia-cudnn-cu11",)})
-    both = replace(other, release="jax of both", row={"requires": ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12")})
+    platform = one.row["platform"]
+    eleven = replace(one, release="tensorflow of CUDA 11", row={
+        "platform": platform, "requires": ("nvidia-cudnn-cu11",)})
+    both = replace(other, release="jax of both", row={
+        "platform": platform, "requires": ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12")})
     clash = Together(database).clash((eleven, both))
     assert clash is not None
     assert (clash.rule, "nvidia-cudnn-cu11 (tensorflow 2.20.0)" in clash.message) == ("GPD6060", True)
