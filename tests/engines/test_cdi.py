@@ -148,12 +148,23 @@ def test_what_the_note_says_is_so(podman: Podman, specification: Specification) 
     device = {"driver": "cdi", "device_ids": ["nvidia.com/gpu=all"]}
     client = docker.DockerClient(base_url=podman.address, timeout=60)
     try:
-        seen = [client.containers.run(PLAIN, ["ls", "/dev"], network_mode="none", remove=True,
-                                      device_requests=[docker.types.DeviceRequest(**one)]).decode().split()
-                for one in (gpus, device)]
+        seen = [_printed(client, ["ls", "/dev"], docker.types.DeviceRequest(**one)) for one in (gpus, device)]
     finally:
         client.close()
     assert ["nvidia0" in nodes for nodes in seen] == [False, True]
+    assert ["null" in nodes for nodes in seen] == [True, True], "both were listed"
+
+
+def _printed(
+    client: docker.DockerClient, command: list[str], request: docker.types.DeviceRequest) -> list[str]:
+    """Return the words that a command prints in a container; `run` may read before Podman has written."""
+    container = client.containers.create(PLAIN, command, network_mode="none", device_requests=[request])
+    try:
+        container.start()
+        container.wait(timeout=60)
+        return str(container.logs().decode()).split()
+    finally:
+        container.remove(force=True)
 
 
 def test_a_podman_without_a_specification(podman: Podman, specification: Specification) -> None:
