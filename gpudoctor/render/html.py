@@ -23,7 +23,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; } h3 { f
 footer, .soft, th { color: var(--soft); }
 table { border-collapse: collapse; table-layout: fixed; width: 100%; } td { padding: .2rem 0; }
 th { text-align: left; font-weight: 600; vertical-align: top; padding: .2rem .6rem .2rem 0; width: 8.5rem;
-  overflow-wrap: normal; }
+  overflow-wrap: break-word; }
 details th { width: 13rem; overflow-wrap: anywhere; }
 article { border: 1px solid var(--line); border-left-width: .4rem; border-radius: .4rem; margin: 1rem 0;
   padding: .8rem 1rem; background: var(--card); }
