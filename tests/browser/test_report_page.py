@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -120,3 +121,18 @@ def test_a_script_in_the_page_is_not_run(tmp_path: Path) -> None:
         [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", file.as_uri()],
         capture_output=True, text=True, timeout=120, check=True).stdout
     assert "<title>gpudoctor: " in said
+
+
+RECORDED = Path(__file__).parents[1] / "gpu" / "recorded"
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_no_name_stands_over_its_value(width: int, tmp_path: Path) -> None:
+    """Of many machines, rows are named after facts: such a name is wider than a label."""
+    page = tmp_path / "many.html"
+    subprocess.run([sys.executable, "-m", "gpudoctor", "report", str(RECORDED), "--format", "html",
+                    "-o", str(page)], timeout=120, check=False)
+    wide = "[...document.querySelectorAll('th')].filter(th => th.scrollWidth > th.clientWidth).length"
+    count = "document.querySelectorAll('th').length"
+    over, heads = measured(page, width, f"[{wide}, {count}]").split(",")
+    assert (int(over), int(heads) > 0) == (0, True)
