@@ -92,6 +92,8 @@ def test_a_missing_library_is_held_against_the_stated_version_of_its_family(
     ({"cuda": "12.4", "driver_ceiling": "12.0"}, True), ({"cuda": "12.4", "driver_ceiling": "11.8"}, False),
     ({"cuda": "12.1", "driver": "527.41", "places": ("windows",)}, True),
     ({"cuda": "12.1", "driver": "527.00", "places": ("windows",)}, False),
+    ({"cuda": "13.2", "driver": "580.88", "places": ("windows",)}, True),
+    ({"cuda": "13.0", "driver": "577.00", "places": ("windows",)}, False),
     ({"driver": "535.54.03"}, None),
 ])
 def test_a_driver_runs_a_cuda_minor_versions_counted_in(stated: dict[str, Value], runs: bool | None) -> None:
