@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from gpudoctor.compatible import tomllib
@@ -27,6 +28,10 @@ _OPERAND = ("value", "other", "lookup", "key")
 
 class PageError(ValueError):
     """A page or table is wrong; the message names file, line or key, one problem a line."""
+
+
+class _UnfitError(ValueError):
+    """A value is not of its kind; the message says which values are."""
 
 
 def parse_page(text: str, path: str) -> Rule:
@@ -96,8 +101,16 @@ def _structure(compiled: Mapping[str, Any], kind: type, where: str, front: str =
     try:
         return _converter().structure(compiled, kind)
     except Exception as error:  # noqa: BLE001 -- cattrs raises groups of many kinds; all become one message
-        problems = [f"{where}{_line(said, front)}: {_in_words(said)}" for said in transform_error(error)]
+        said_of = transform_error(error, format_exception=_told)
+        problems = [f"{where}{_line(said, front)}: {_in_words(said)}" for said in said_of]
         raise PageError("\n".join(problems)) from None
+
+
+def _told(error: BaseException, kind: type | None) -> str:
+    """Return what a value lacks in our own words; those of cattrs keep nothing of the error's text."""
+    from cattrs.v import format_exception
+
+    return str(error) if isinstance(error, _UnfitError) else format_exception(error, kind)
 
 
 def _in_words(problem: str) -> str:
@@ -128,6 +141,8 @@ def _converter() -> Any:
 
     converter = make_converter(forbid_extra_keys=True)
     converter.register_structure_hook_func(lambda kind: kind in (Value, Value | None), _structure_value)
+    converter.register_structure_hook_func(
+        lambda kind: isinstance(kind, type) and issubclass(kind, Enum), _structure_name)
     converter.register_structure_hook(str, _structure_text)
     converter.register_structure_hook(bool, _structure_flag)
     converter.register_unstructure_hook_factory(
@@ -136,16 +151,23 @@ def _converter() -> Any:
     return converter
 
 
+def _structure_name(raw: Any, kind: type[Enum]) -> Enum:
+    named = {member.value: member for member in kind}
+    if isinstance(raw, str) and raw in named:
+        return named[raw]
+    raise _UnfitError(f"{raw!r} is none of {', '.join(map(repr, named))}")
+
+
 def _structure_text(raw: Any, _: type) -> str:
     if isinstance(raw, str):
         return raw
-    raise ValueError(f"{raw!r} is not text")
+    raise _UnfitError(f"{raw!r} is not text")
 
 
 def _structure_flag(raw: Any, _: type) -> bool:
     if isinstance(raw, bool):
         return raw
-    raise ValueError(f"{raw!r} is neither true nor false")
+    raise _UnfitError(f"{raw!r} is neither true nor false")
 
 
 def _structure_value(raw: Any, _: Any) -> Value | None:
@@ -156,7 +178,7 @@ def _structure_value(raw: Any, _: Any) -> Value | None:
             return tuple(raw)
         case list() | tuple() if all(isinstance(item, Mapping) for item in raw):
             return tuple({key: _scalar(value) for key, value in item.items()} for item in raw)
-    raise ValueError(f"{raw!r} is not a flag, number, text, list of texts or list of records")
+    raise _UnfitError(f"{raw!r} is not a flag, number, text, list of texts or list of records")
 
 
 def _scalar(raw: Any) -> Scalar:
@@ -164,7 +186,7 @@ def _scalar(raw: Any) -> Scalar:
         return raw
     if isinstance(raw, list | tuple) and all(isinstance(item, str) for item in raw):
         return tuple(raw)
-    raise ValueError(f"{raw!r} is not a flag, number, text or list of texts")
+    raise _UnfitError(f"{raw!r} is not a flag, number, text or list of texts")
 
 
 def parse_table(text: str, name: str, path: str) -> Table:

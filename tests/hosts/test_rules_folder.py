@@ -53,10 +53,11 @@ BROKEN: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "TOML that is none": (changed_page('severity = "error"', "severity = error"),
                           (PAGE, ":4: ", "rules lint --rules")),
     "an unknown key": (changed_page("since", "hence"), (PAGE + ":7: ", "hence")),
-    "an unknown severity": (changed_page('"error"', '"terrible"'), (PAGE + ":4: ", "severity")),
+    "an unknown severity": (changed_page('"error"', '"terrible"'), (
+        PAGE + ":4: ", "'terrible' is none of 'error', 'warning', 'info', 'benign' @ $.severity")),
     "an unknown operator": (changed_page('"differs"', '"is"'), (PAGE + ":11: ", "is is none of 'below'")),
     "a condition without a fact": (changed_page('fact = "cuda.init_code", ', ""), (PAGE, "fact")),
-    "a wrong type": (changed_page('"2026.11.0"', "7"), (PAGE, "since")),
+    "a wrong type": (changed_page('"2026.11.0"', "7"), (PAGE + ":7: ", "7 is not text @ $.since")),
     "no title": (changed_page("# cuInit fails", "cuInit fails"), (PAGE, "title")),
     "not UTF-8": (written(PAGE, b"```toml\n\xff\xfe\n```\n"), (PAGE, "not UTF-8")),
     "a table that is no TOML": (written("tables/one.toml", b"[table\n"),
