@@ -172,6 +172,7 @@ image.gpu_dropped | text | image | | of how many requests for a GPU the engine t
 image.gpu_start_hangs | flag | image | | whether starting a container with a GPU had not ended within the limit, while the engine answered all else
 image.shows_host | flag | image | | whether what is said of driver and cards is the machine's own, because no container of it could be asked
 image.left_containers | texts | image | private | containers of the examination that could not be removed
+image.limits_missing | texts | image | | limits that the engine could not set for the container that was looked into: memory, swap, processes, processors
 image.least_cuda | cuda_version | image | | the CUDA that the driver must run by the image's NVIDIA_REQUIRE_CUDA
 image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
 image.trouble_said | text | image | | the engine's own words for that

@@ -206,6 +206,7 @@ def _image(wish: Wish, engine: Engine | None, described: Mapping[str, Any],
         "engine_version": engine and engine.version, "request": handed.request,
         "refusals": list(handed.against), "dropped": handed.dropped, "untold": handed.untold,
         "hangs": handed.request is None and any(one.hangs for one in handed.refusals),
+        "limits_missing": [] if engine is None or running or trouble else list(engine.limits_missing),
         "trouble": trouble and {"kind": trouble.kind, "said": trouble.said},
         "require_cuda": variables.get("NVIDIA_REQUIRE_CUDA"), "id": described.get("Id")}
     return ended("ok", 0.0, data=about)
