@@ -166,7 +166,7 @@ image.is_running | flag | image | | whether that is a container which ran alread
 image.id | text | image | informative | the image's or container's own id
 image.engine | text | image | | the engine that was asked: docker or podman
 image.engine_version | package_version | image | | its version
-image.gpu_request | text | image | | how it was asked for the GPU that the container got: nvidia (--gpus), cdi or runtime; absent when it gave none
+image.gpu_request | text | image | | how it was asked for the GPU that the container got: nvidia (--gpus), cdi or runtime; absent when it gave none, or tells of no request
 image.gpu_refusals | texts | image | | what the engine said to each request for a GPU (--gpus all: ...), when a container got none
 image.gpu_dropped | text | image | | of how many requests for a GPU the engine took, dropped in silence: none, some or all
 image.gpu_start_hangs | flag | image | | whether starting a container with a GPU had not ended within the limit, while the engine answered all else

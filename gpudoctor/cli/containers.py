@@ -33,8 +33,9 @@ _SAID = "text.symptoms"
 # what a refusal is, whatever its words
 _REFUSED = ("gpu-not-handed-out", "gpu-start-hangs", "container-not-started")
 _ELSEWHERE = "the engine runs on another machine, and {}"
-_UNSEEN = ("a container gets the GPU, but nothing in the image could look at it, and on the machine of "
+_UNSEEN = ("a container gets the GPU, but nothing in it could look at it, and on the machine of "
            "gpudoctor itself no NVIDIA card is seen")
+_UNASKED = "its engine tells of no request for a GPU with which it was started, and nothing in it could look"
 
 
 Made = Callable[[Engine], AbstractContextManager[str]]
@@ -89,14 +90,17 @@ def _looked_by(reached: Engine, wish: Wish, asked: Asked, made: Made | None) -> 
             said = (error.trouble.said,)
         return containers.unreached(wish, error.trouble, reached, running=running, said=said)
     is_handed_out = mapping(looked.raw["image"].data).get("request") is not None
-    if running or (is_handed_out and looked.raw["driver"].outcome == "ok"):
+    if (running and not looked.by_files) or (is_handed_out and looked.raw["driver"].outcome == "ok"):
         return looked
     if not reached.is_here:
-        why = "nothing in the image could look at its GPU" if is_handed_out else "handed out no GPU"
-        return containers.without_host(looked, _ELSEWHERE.format(why))
+        why = "nothing in it could look at its GPU" if is_handed_out else "handed out no GPU"
+        return containers.without_host(looked, _UNASKED if running else _ELSEWHERE.format(why))
     own = local.of_machine(host.environment(), asked.timeout)
+    kernel = mapping(own["system"].data).get("uname")
+    if running and not is_handed_out:
+        return containers.without_host(looked, _UNASKED, kernel)
     if is_handed_out and snapshots.read(own).gpus == ():
-        return containers.without_host(looked, _UNSEEN, mapping(own["system"].data).get("uname"))
+        return containers.without_host(looked, _UNSEEN, kernel)
     return containers.with_host(looked, own)
 
 

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.test_examined_images import BENT, FINDINGS, HEALTHY, NONE, PLAIN, check, left, started
+from tests.engines.test_examined_images import (
+    BENT, FINDINGS, HEALTHY, NONE, PLAIN, UNDECIDED, WORKS, check, left, started,
+)
 from tests.engines.toolkit import NOT_LOADED, UNHEARD_OF, Toolkit
 from tests.harness.engine import Engine
 from tests.harness.nvidia import H100, script
 from tests.unit import driver_answers
-
-UNDECIDED = 3
-WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +111,7 @@ def test_a_gpu_in_an_image_without_python_is_not_denied(image: str, engine: Engi
     seen = check(engine.address, "--image", image, "--depth", "static")
     assert (seen.fact("image.gpu_request"), seen.fact("image.shows_host")) == ("nvidia", False)
     assert "no-nvidia-gpu" not in seen.causes
-    assert "nothing in the image could look at it" in json.dumps(seen.report["snapshot"]["gpus"])
+    assert "nothing in it could look at it" in json.dumps(seen.report["snapshot"]["gpus"])
 
 
 def test_in_an_image_without_python_the_cards_are_the_machines(engine: Engine, toolkit: Toolkit,
