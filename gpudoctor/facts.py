@@ -166,12 +166,13 @@ image.is_running | flag | image | | whether that is a container which ran alread
 image.id | text | image | informative | the image's or container's own id
 image.engine | text | image | | the engine that was asked: docker or podman
 image.engine_version | package_version | image | | its version
-image.gpu_request | text | image | | how it was asked for the GPU that the container got: nvidia (--gpus), cdi or runtime; absent when it gave none
+image.gpu_request | text | image | | how it was asked for the GPU that the container got: nvidia (--gpus), cdi or runtime; absent when it gave none, or tells of no request
 image.gpu_refusals | texts | image | | what the engine said to each request for a GPU (--gpus all: ...), when a container got none
 image.gpu_dropped | text | image | | of how many requests for a GPU the engine took, dropped in silence: none, some or all
 image.gpu_start_hangs | flag | image | | whether starting a container with a GPU had not ended within the limit, while the engine answered all else
 image.shows_host | flag | image | | whether what is said of driver and cards is the machine's own, because no container of it could be asked
 image.left_containers | texts | image | private | containers of the examination that could not be removed
+image.limits_missing | texts | image | | limits that the engine could not set for the container that was looked into: memory, swap, processes, processors
 image.least_cuda | cuda_version | image | | the CUDA that the driver must run by the image's NVIDIA_REQUIRE_CUDA
 image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
 image.trouble_said | text | image | | the engine's own words for that

@@ -30,10 +30,12 @@ from gpudoctor.transports.engine import Engine, EngineTrouble
 
 _LINE_CHARACTERS = 100
 _SAID = "text.symptoms"
-_REFUSED = ("gpu-not-handed-out", "gpu-start-hangs")  # what a refusal is, whatever its words
+# what a refusal is, whatever its words
+_REFUSED = ("gpu-not-handed-out", "gpu-start-hangs", "container-not-started")
 _ELSEWHERE = "the engine runs on another machine, and {}"
-_UNSEEN = ("a container gets the GPU, but nothing in the image could look at it, and on the machine of "
+_UNSEEN = ("a container gets the GPU, but nothing in it could look at it, and on the machine of "
            "gpudoctor itself no NVIDIA card is seen")
+_UNASKED = "its engine tells of no request for a GPU with which it was started, and nothing in it could look"
 
 
 Made = Callable[[Engine], AbstractContextManager[str]]
@@ -84,16 +86,21 @@ def _looked_by(reached: Engine, wish: Wish, asked: Asked, made: Made | None) -> 
             looked = (containers.container if running else containers.image)(reached, wish)
     except EngineTrouble as error:
         said = error.lines if isinstance(error, NotBuilt) else ()
+        if error.trouble.kind == "refused":
+            said = (error.trouble.said,)
         return containers.unreached(wish, error.trouble, reached, running=running, said=said)
     is_handed_out = mapping(looked.raw["image"].data).get("request") is not None
-    if running or (is_handed_out and looked.raw["driver"].outcome == "ok"):
+    if (running and not looked.by_files) or (is_handed_out and looked.raw["driver"].outcome == "ok"):
         return looked
     if not reached.is_here:
-        why = "nothing in the image could look at its GPU" if is_handed_out else "handed out no GPU"
-        return containers.without_host(looked, _ELSEWHERE.format(why))
+        why = "nothing in it could look at its GPU" if is_handed_out else "handed out no GPU"
+        return containers.without_host(looked, _UNASKED if running else _ELSEWHERE.format(why))
     own = local.of_machine(host.environment(), asked.timeout)
+    kernel = mapping(own["system"].data).get("uname")
+    if running and not is_handed_out:
+        return containers.without_host(looked, _UNASKED, kernel)
     if is_handed_out and snapshots.read(own).gpus == ():
-        return containers.without_host(looked, _UNSEEN, mapping(own["system"].data).get("uname"))
+        return containers.without_host(looked, _UNSEEN, kernel)
     return containers.with_host(looked, own)
 
 
@@ -115,27 +122,33 @@ def _progress() -> Callable[[Mapping[str, Any]], None]:
 
 
 def _with_refusals(report: Report, refusals: tuple[str, ...], judge: Judge, asked: Asked) -> Report:
-    """Return the report with the causes of what the engine said when it was asked for a GPU.
+    """Return the report with the causes of what the engine said when it refused a GPU, or every container.
 
-    That it was refused follows from these causes, and stands for itself where its words tell none.
+    That it was refused follows from these causes. Where its words tell none, it stands for itself: it quotes
+    them, and what they may mean besides is no question of anybody's.
     """
     if not refusals:
         return report
     said = BytesIO("\n".join(refusals).encode("utf-8", "replace"))
     reading = texts.read([Input(name="what the engine says", stream=said)], judge.database)
-    policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided)
     refused = tuple(one for one in report.findings if one.cause in _REFUSED)
     others = tuple(one for one in report.findings if one.cause not in _REFUSED)
     told = explanation.explain(reading, judge.database, replace(report, findings=others))
-    return explanation.report(_because(told, refused), judge.database, policy)
+    if not any(map(_is_of_words, told.findings)):
+        return replace(report, findings=(*refused, *others))
+    policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided)
+    return replace(explanation.report(_because(told, refused), judge.database, policy),
+                   assumptions=report.assumptions)
+
+
+def _is_of_words(finding: Finding) -> bool:
+    """Say whether it is a cause to which the engine's words lead."""
+    return finding.severity in (Severity.ERROR, Severity.WARNING) and any(
+        evidence.fact == _SAID for evidence in finding.evidence)
 
 
 def _because(told: Told, refused: tuple[Finding, ...]) -> Told:
-    """Return what was told, the refusal behind the first cause that its words lead to, else before all."""
-    for number, finding in enumerate(told.findings):
-        is_said = any(evidence.fact == _SAID for evidence in finding.evidence)
-        if is_said and finding.severity in (Severity.ERROR, Severity.WARNING):
-            cause = replace(finding, consequences=(*finding.consequences, *refused))
-            before, behind = told.findings[:number], told.findings[number + 1:]
-            return replace(told, findings=(*before, cause, *behind))
-    return replace(told, findings=(*refused, *told.findings))
+    """Return what was told, the refusal behind the first cause that its words lead to."""
+    first = next(finding for finding in told.findings if _is_of_words(finding))
+    cause = replace(first, consequences=(*first.consequences, *refused))
+    return replace(told, findings=tuple(cause if one is first else one for one in told.findings))

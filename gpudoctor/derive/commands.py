@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
-from gpudoctor.derive.view import View
+from gpudoctor.derive.view import View, as_texts
 from gpudoctor.model import Absent, Fact, Known
+
+# as a refusal of the request begins (`image.gpu_refusals`)
+_REQUESTS = {"cdi": "--device nvidia.com/gpu=all", "runtime": "--runtime=nvidia"}
 
 
 def pip_command(view: View) -> Fact:
@@ -39,13 +43,22 @@ def conda_command(view: View) -> Fact:
 
 
 def run_command(view: View) -> Fact:
-    """Return how a container with the GPUs is started: as its engine took the request, else as engines do."""
+    """Return how a container with the GPUs is started: as its engine took the request, else as engines do.
+
+    Where it took none, as it was asked last: so is asked what it knows best.
+    """
     is_podman = "podman" in (view.value("image.engine"), view.value("container.runtime"))
     engine = "podman" if is_podman else "docker"
-    request = view.value("image.gpu_request")
+    request = view.value("image.gpu_request") or _asked_last(as_texts(view.value("image.gpu_refusals")))
     if is_podman or request == "cdi":
         return Known(value=f"{engine} run --device nvidia.com/gpu=all", source="the engine takes CDI devices")
     if request == "runtime":
         return Known(value=f"{engine} run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all",
                      source="the engine hands the GPU out by NVIDIA's runtime alone")
     return Known(value=f"{engine} run --gpus all", source="Docker with NVIDIA's toolkit")
+
+
+def _asked_last(refusals: Sequence[str]) -> str | None:
+    """Return the last of the requests that an engine refused, each of which its line begins with."""
+    last = refusals[-1] if refusals else ""
+    return next((request for request, words in _REQUESTS.items() if last.startswith(f"{words}: ")), None)

@@ -114,6 +114,9 @@ def _asks(rule: Rule) -> Iterator[str]:
 
 _BLANK = re.compile(r"(?<![\w$%-])(?:COMMAND|FILE|IMAGE|NAME|PROGRAM)(?![\w=])")
 
+# a container that is started by --gpus, unless the fix has just set Docker up for that
+_BY_GPUS, _SETS_UP = re.compile(r"\brun\b.* --gpus\b"), "--runtime=docker"
+
 
 def _fixes(rule: Rule) -> Iterator[str]:
     for fix in rule.fix:
@@ -122,6 +125,10 @@ def _fixes(rule: Rule) -> Iterator[str]:
         if rule.detect and not fix.by_hand and fix.kind not in ("container", "image"):
             yield from (f"fix {fix.title!r} has a blank for a person to fill in ({blank[0]}): by_hand = true"
                         for command in fix.commands if (blank := _BLANK.search(command)))
+        if not any(_SETS_UP in command for command in fix.commands):
+            yield from (f"fix {fix.title!r} asks for GPUs as not every engine takes them: write "
+                        "{container.run_command} for docker run --gpus all"
+                        for command in fix.commands if _BY_GPUS.search(command))
         if fix.risk in ("safe", "reinstall") and any(map(_AS_ROOT.search, fix.commands)):
             yield f"fix {fix.title!r} acts as root or restarts the machine: its risk is admin or restart"
 

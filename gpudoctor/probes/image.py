@@ -85,9 +85,9 @@ def _flag(data: Data, key: str) -> Fact:
     return Known(value=data.get(key) is True, source=_source(data))
 
 
-def _left(data: Data) -> Fact:
-    left = data.get("left")
-    lines = tuple(one for one in left if isinstance(one, str)) if isinstance(left, list) else ()
+def _texts(data: Data, key: str) -> Fact:
+    found = data.get(key)
+    lines = tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
     return known(lines or None, _source(data))
 
 
@@ -106,7 +106,8 @@ _READERS = {
     "image.gpu_dropped": _dropped,
     "image.gpu_start_hangs": lambda data: _flag(data, "hangs"),
     "image.shows_host": lambda data: _flag(data, "shows_host"),
-    "image.left_containers": _left,
+    "image.left_containers": lambda data: _texts(data, "left"),
+    "image.limits_missing": lambda data: _texts(data, "limits_missing"),
     "image.least_cuda": _least_cuda,
     "image.trouble": lambda data: _trouble(data, "kind"),
     "image.trouble_said": lambda data: _trouble(data, "said"),

@@ -67,8 +67,11 @@ def _image(host: Facts) -> str:
     names = ("image.engine", "image.engine_version")
     engine = " ".join(str(value) for name in names if (value := _value(host, name)))
     if _value(host, "image.is_running"):
-        return f"{reference}: a running container on {engine}".rstrip()
-    return f"{reference}: a container of it on {engine} {_gpu_of_image(host)}"
+        asked = f" {_gpu_of_image(host)}" if _value(host, "image.gpu_request") else ""
+        return f"{reference}: a running container on {engine}{asked}"
+    limits = as_texts(_value(host, "image.limits_missing"))
+    unlimited = f"; limits that the engine cannot set: {', '.join(limits)}" if limits else ""
+    return f"{reference}: a container of it on {engine} {_gpu_of_image(host)}{unlimited}"
 
 
 def _gpu_of_image(host: Facts) -> str:

@@ -21,7 +21,11 @@ WHAT_HELPS = ("on the machine where it happened, `gpudoctor check` finds the cau
 
 
 def is_of_text(snapshot: Snapshot) -> bool:
-    """Say whether a text was read."""
+    """Say whether somebody gave a text; what an engine said of an image is none."""
+    return _was_read(snapshot) and not isinstance(snapshot.host.get("image.reference"), Known)
+
+
+def _was_read(snapshot: Snapshot) -> bool:
     return "text.symptoms" in snapshot.host
 
 
@@ -84,7 +88,7 @@ def quoted(evidence: Evidence, before: set[str]) -> str | None:
 def ranks(report: Report) -> dict[str, str]:
     """Return the place of each candidate among several, by its rule: ", 2 of 3"."""
     candidates = [f.rule for f in _faults(report) if f.certainty is not Certainty.CERTAIN]
-    if not is_of_text(report.snapshot) or len(set(candidates)) < 2:
+    if not _was_read(report.snapshot) or len(set(candidates)) < 2:
         return {}
     return {rule: f", {place} of {len(candidates)}" for place, rule in enumerate(candidates, 1)}
 

@@ -49,10 +49,14 @@ class Wish:
 
 @frozen
 class Looked:
-    """The raw answers, and the engine's lines when it was asked for a GPU, or to build, and did not."""
+    """The raw answers, and the engine's lines when it was asked for a GPU, or to build, and did not.
+
+    `by_files`: no program inside was there to be asked.
+    """
 
     raw: RawDocument
     refusals: tuple[str, ...] = ()
+    by_files: bool = False
 
 
 def unreached(wish: Wish, trouble: Trouble, engine: Engine | None = None, *, running: bool = False,
@@ -78,14 +82,21 @@ def image(engine: Engine, wish: Wish) -> Looked:
         chosen = patient.inside(wish.python, _variables(described), _folder(described), files)
     if not isinstance(chosen, NoPatient):
         return _run(engine, wish, described, chosen.executable)
-    is_none = chosen.reason == patient.NONE_ON_PATH and wish.python is None
-    why = ended("not-asked" if is_none else "not-started", 0.0, f"no Python in the image: {chosen.reason}")
     handed = handing_out.without_program(engine, described["Id"], limit)
-    return _by_files(engine, wish, described, why, handed)
+    return _by_files(engine, wish, described, _no_python(chosen, wish, "image"), handed)
+
+
+def _no_python(chosen: NoPatient, wish: Wish, place: str) -> Answer:
+    """Return what every probe answers that needs one: where there is none, nobody wanted to know."""
+    is_none = chosen.reason == patient.NONE_ON_PATH and wish.python is None
+    return ended("not-asked" if is_none else "not-started", 0.0, f"no Python in the {place}: {chosen.reason}")
 
 
 def container(engine: Engine, wish: Wish) -> Looked:
-    """Examine a running container by a program in it that writes nothing; raise `EngineTrouble`."""
+    """Examine a running container by a program in it that writes nothing, else by its files.
+
+    Raise `EngineTrouble` where it does not run, or has no such interpreter as was named.
+    """
     api, limit = engine.api, wish.timeout_seconds
     described = asked(lambda: api.inspect_container(wish.reference), limit)
     if not described["State"].get("Running"):
@@ -93,9 +104,13 @@ def container(engine: Engine, wish: Wish) -> Looked:
         raise EngineTrouble("not-running", f"the container is {state}; only a running one can be examined")
     files = ContainerFiles(api=api, container=described["Id"], timeout_seconds=limit)
     chosen = patient.inside(wish.python, _variables(described), _folder(described), files)
-    about = _image(wish, engine, described, running=True)
+    about = _image(wish, engine, described, handing_out.of_running(engine, described), running=True)
     if isinstance(chosen, NoPatient):
-        raise EngineTrouble("no-python", f"no Python that can be run was found in it ({chosen.reason})")
+        if wish.python is not None:
+            raise EngineTrouble("no-python", f"no Python that can be run was found in it ({chosen.reason})")
+        seen = image_system.answers(files, _variables(described))
+        why = _no_python(chosen, wish, "container")
+        return Looked(raw={**dict.fromkeys(_ALL, why), **seen, "image": about}, by_files=True)
     payload = zipapp.build()
     command = _command(chosen.executable, len(payload), wish, has_gpu=True)
     done = sandbox.execute(engine, described["Id"], command, payload, limit_seconds=_limit(wish),
@@ -206,6 +221,7 @@ def _image(wish: Wish, engine: Engine | None, described: Mapping[str, Any],
         "engine_version": engine and engine.version, "request": handed.request,
         "refusals": list(handed.against), "dropped": handed.dropped, "untold": handed.untold,
         "hangs": handed.request is None and any(one.hangs for one in handed.refusals),
+        "limits_missing": [] if engine is None or running or trouble else list(engine.limits_missing),
         "trouble": trouble and {"kind": trouble.kind, "said": trouble.said},
         "require_cuda": variables.get("NVIDIA_REQUIRE_CUDA"), "id": described.get("Id")}
     return ended("ok", 0.0, data=about)

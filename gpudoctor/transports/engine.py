@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Kind, Missing, Refused
-from gpudoctor.transports import engine_words
+from gpudoctor.transports import engine_words, limits
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
 PODMAN = "podman"
@@ -47,6 +47,7 @@ class Engine:
     """An engine that answers. `api` is the package's own client; `is_here`: its kernel is this machine's.
 
     `has_runtime`: NVIDIA's runtime is in its configuration, and it heeds one that is asked for.
+    `limits_missing` are the limits that it cannot set for a container.
     """
 
     api: Any
@@ -57,6 +58,7 @@ class Engine:
     knows_cdi: bool
     has_runtime: bool
     processors: int
+    limits_missing: tuple[str, ...] = ()
 
 
 def connect(environment: Mapping[str, str], timeout_seconds: float, files: Host | None = None) -> Engine:
@@ -93,12 +95,13 @@ def _described(api: Any, address: str) -> Engine:
     components = version.get("Components") or ()
     podman = next((one for one in components if one.get("Name") == _PODMAN), None)
     is_here = address.startswith(_UNIX) and info.get("KernelVersion") == platform.release()
+    controllers = limits.controllers_of_podman(api, info) if podman else None
     return Engine(
         api=api, address=address, name=PODMAN if podman else "docker",
         version=str((podman or version).get("Version", "")), is_here=is_here,
         knows_cdi=bool(podman or info.get("CDISpecDirs")),
         has_runtime=not podman and _RUNTIME in (info.get("Runtimes") or {}),
-        processors=int(info.get("NCPU") or 1))
+        processors=int(info.get("NCPU") or 1), limits_missing=limits.missing(info, controllers))
 
 
 def _address(environment: Mapping[str, str], files: Host) -> str:

@@ -6,7 +6,8 @@ every refusal is kept in the engine's own words: they are all that tells why.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gpudoctor.frozen import frozen
 from gpudoctor.transports import sandbox
@@ -17,6 +18,9 @@ AS_ASKED = {"nvidia": "--gpus all", "cdi": "--device nvidia.com/gpu=all",
 PLACEHOLDER = ("/gpudoctor-never-started",)
 DROPPED = "the engine took the request for a GPU, and started the container without one"
 UNTOLD = "the engine took the request for a GPU; whether it heeded it cannot be asked without a Python"
+KEPT_NOTHING = "the engine does not keep how a running container was asked for"
+_OF_NVIDIA, _CHOOSES = "nvidia.com/gpu=", "NVIDIA_VISIBLE_DEVICES="
+_NO_DEVICES = ("", "none", "void")  # as NVIDIA's runtime understands its variable
 _REFUSING = ("refused", "not-found", HANGS)
 
 
@@ -90,6 +94,25 @@ def refusal(request: str, error: EngineTrouble) -> Refusal:
     if error.trouble.kind not in _REFUSING:
         raise error
     return Refusal(request=request, said=error.trouble.said, hangs=error.trouble.kind == HANGS)
+
+
+def of_running(engine: Engine, described: Mapping[str, Any]) -> HandedOut:
+    """Return how a running container was asked for the GPU, by what its engine keeps of its start.
+
+    Podman keeps nothing of a request, only what became of it.
+    """
+    settings = described.get("HostConfig") or {}
+    variables = (described.get("Config") or {}).get("Env") or ()
+    for one in settings.get("DeviceRequests") or ():
+        if str(one.get("Driver")) == "cdi":
+            if any(str(device).startswith(_OF_NVIDIA) for device in one.get("DeviceIDs") or ()):
+                return HandedOut(request="cdi")
+        elif any("gpu" in words for words in one.get("Capabilities") or ()):
+            return HandedOut(request="nvidia")
+    chosen = [line.removeprefix(_CHOOSES) for line in variables if line.startswith(_CHOOSES)]
+    if settings.get("Runtime") == "nvidia" and chosen and chosen[-1] not in _NO_DEVICES:
+        return HandedOut(request="runtime")
+    return HandedOut(untold=KEPT_NOTHING) if engine.name == PODMAN else HandedOut()
 
 
 def without_program(engine: Engine, image: str, timeout_seconds: float) -> HandedOut:

@@ -16,12 +16,11 @@ from gpudoctor.child import framed
 from gpudoctor.child.strays import start_ticks
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
+from gpudoctor.transports import limits
 from gpudoctor.transports.engine import HANGS, SILENT, Engine, EngineTrouble, asked, waiting
 
 LABEL = "io.github.gpudoctor.examination"
 OUTPUT_LIMIT_BYTES, ERRORS_LIMIT_BYTES = 64 << 20, 1 << 16
-_PROCESSES, _PROCESSORS = 4096, 4
-_MEMORY_BYTES = 16 << 30
 _ID_CHARACTERS = 12  # as many as the engine's own lists show
 # of the limit: an engine that was told to take a container away does so as soon as it can, and holds the
 # answer back as long as the container's start hangs
@@ -79,9 +78,8 @@ def _options(engine: Engine, request: str | None) -> dict[str, Any]:
         "cdi": {"driver": "cdi", "device_ids": ["nvidia.com/gpu=all"]}}
     return {
         "network_mode": "none", "read_only": True, "tmpfs": _SCRATCH, "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"], "pids_limit": _PROCESSES, "mem_limit": _MEMORY_BYTES,
-        "memswap_limit": _MEMORY_BYTES, "nano_cpus": min(_PROCESSORS, engine.processors) * 10**9,
-        "log_config": LogConfig(type="none"),
+        "security_opt": ["no-new-privileges"], "log_config": LogConfig(type="none"),
+        **limits.options(engine.limits_missing, engine.processors),
         "device_requests": [DeviceRequest(**gpus[request])] if request in gpus else None,
         "runtime": _RUNTIME if request == "runtime" else None}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Iterator
@@ -11,16 +12,15 @@ import docker
 import pytest
 
 from gpudoctor import versions
-from tests.engines.test_examined_images import FILES, FINDINGS, HEALTHY, NONE, PLAIN, check, left
+from tests.engines.test_examined_images import (
+    FINDINGS, HEALTHY, NONE, PLAIN, UNDECIDED, WORKS, Seen, check, left, with_images,
+)
 from tests.engines.test_podman import HEEDS_REQUESTS
-from tests.harness import engine as engines
 from tests.harness import podman as podmans
-from tests.harness.engine import Engine
+from tests.harness.engine import Engine, unavailable
 from tests.harness.nvidia import H100
 from tests.harness.podman import Podman
 from tests.harness.tree import Newer, Specification
-
-WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +31,10 @@ def specification(tmp_path_factory: pytest.TempPathFactory) -> Specification:
 @pytest.fixture(scope="module")
 def engine(specification: Specification, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Start a Docker that knows CDI."""
-    reason = engines.unavailable()
+    reason = unavailable()
     if reason:
         pytest.skip(reason)
-    started = Engine(Path(tempfile.mkdtemp(prefix="gpudoctor-")), newer=Newer(specification))
-    started.start()
-    try:
-        started.load_system(PLAIN)
-        started.build(f"FROM {PLAIN}\n{FILES[NONE]}", tmp_path_factory.mktemp("built"), NONE, {})
-        yield started
-    finally:
-        started.stop()
+    yield from with_images(tmp_path_factory.mktemp("built"), [NONE], newer=Newer(specification))
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +52,12 @@ def podman(specification: Specification) -> Iterator[Podman]:
         started.stop()
 
 
+def commands_of(seen: Seen) -> list[str]:
+    """Return all commands of a report."""
+    return [words for finding in seen.report["findings"] for fix in finding["fixes"]
+            for words in fix["commands"]]
+
+
 def test_the_card_of_a_specification_is_told(engine: Engine, specification: Specification) -> None:
     """A command to start a container is one that this engine takes: it refuses --gpus."""
     specification.there()
@@ -66,10 +65,8 @@ def test_the_card_of_a_specification_is_told(engine: Engine, specification: Spec
     assert seen.code == HEALTHY, seen.report["findings"]
     assert (seen.fact("image.gpu_request"), seen.fact("image.gpu_refusals")) == ("cdi", None)
     assert [card["gpu.name"]["value"] for card in seen.report["snapshot"]["gpus"]] == [H100.name]
-    commands = [words for finding in seen.report["findings"] for fix in finding["fixes"]
-                for words in fix["commands"]]
-    assert "docker run --device nvidia.com/gpu=all --shm-size=8g IMAGE COMMAND" in commands
-    assert not any("--gpus" in words for words in commands)
+    assert "docker run --device nvidia.com/gpu=all --shm-size=8g IMAGE COMMAND" in commands_of(seen)
+    assert not any("--gpus" in words for words in commands_of(seen))
     assert left(engine) == ""
 
 
@@ -111,15 +108,43 @@ def test_a_gpu_in_an_image_without_python(engine: Engine, specification: Specifi
     assert left(engine) == ""
 
 
-def test_a_running_container_with_a_device(engine: Engine, specification: Specification) -> None:
-    """It is looked into where it runs."""
-    specification.there()
-    engine.run("run", "--detach", "--network", "none", "--name", "mine", PLAIN, "sleep", "600")
+@contextlib.contextmanager
+def with_device(engine: Engine, image: str) -> Iterator[str]:
+    """Run a container that was started with a CDI device; its client here is too old to ask for one."""
+    client = docker.DockerClient(base_url=engine.address, timeout=60)
+    container = client.containers.create(image, ["sleep", "600"], network_mode="none", device_requests=[
+        docker.types.DeviceRequest(driver="cdi", device_ids=["nvidia.com/gpu=all"])])
     try:
-        seen = check(engine.address, "--container", "mine")
-        assert (seen.fact("python.version"), seen.fact("image.is_running")) == ("3.11.2", True)
+        container.start()
+        yield str(container.id)
     finally:
-        engine.run("rm", "--force", "mine")
+        container.remove(force=True)
+        client.close()
+
+
+def test_a_running_container_with_a_device(engine: Engine, specification: Specification) -> None:
+    """It is looked into where it runs, and commands ask for the GPU as it was asked for there."""
+    specification.there()
+    with with_device(engine, PLAIN) as container:
+        seen = check(engine.address, "--container", container)
+    assert seen.code == HEALTHY, seen.report["findings"]
+    assert (seen.fact("python.version"), seen.fact("image.is_running")) == ("3.11.2", True)
+    assert [card["gpu.name"]["value"] for card in seen.report["snapshot"]["gpus"]] == [H100.name]
+    assert seen.fact("image.gpu_request") == "cdi"
+    assert "docker run --device nvidia.com/gpu=all --shm-size=8g IMAGE COMMAND" in commands_of(seen)
+    assert not any("--gpus" in words for words in commands_of(seen))
+
+
+def test_a_running_container_with_a_device_and_no_python(engine: Engine,
+                                                         specification: Specification) -> None:
+    """Its system is read from its files; that the machine shows no card does not mean that it has none."""
+    specification.there()
+    with with_device(engine, NONE) as container:
+        seen = check(engine.address, "--container", container)
+    assert (seen.code, seen.fact("image.gpu_request")) == (UNDECIDED, "cdi")
+    assert (seen.fact("system.distribution"), seen.fact("image.trouble")) == ("debian", None)
+    assert "no-nvidia-gpu" not in seen.causes
+    assert "nothing in it could look at it" in json.dumps(seen.report["snapshot"]["gpus"])
 
 
 def test_a_podman_that_heeds_requests(podman: Podman, specification: Specification) -> None:

@@ -84,7 +84,29 @@ def test_a_runtime_that_is_not_there(engine: Engine) -> None:
     assert seen.code == FINDINGS
     assert "container-not-started" in seen.causes
     assert RUNTIME in seen.fact("image.trouble_said")
+    assert not any(one["subject"] == "text" for one in seen.report["undecided"])  # nobody gave one
     assert left(engine) == ""
+
+
+def test_a_default_runtime_that_the_toolkit_took_along() -> None:
+    """The engine's words for it are known: their cause stands in front of a start by hand."""
+    reason = unavailable()
+    if reason:
+        pytest.skip(reason)
+    runtime = "/nowhere/nvidia-container-runtime"
+    started = Engine(Path(tempfile.mkdtemp(prefix="gpudoctor-")), size="600m", settings={
+        "runtimes": {"nvidia": {"path": runtime}}, "default-runtime": "nvidia"})
+    started.start()
+    try:
+        started.load_system(PLAIN)
+        seen = check(started.address, "--image", PLAIN)
+        assert seen.code == FINDINGS
+        first = seen.report["findings"][0]
+        assert first["cause"] == "nvidia-container-toolkit-missing"
+        assert [one["cause"] for one in first["consequences"]] == ["container-not-started"]
+        assert runtime in seen.fact("image.trouble_said")
+    finally:
+        started.stop()
 
 
 def test_a_disk_that_is_full(engine: Engine, folder: Path) -> None:

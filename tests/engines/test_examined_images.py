@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from tests.harness.engine import Engine, unavailable
 from tests.harness.interpreters import need_python
 from tests.harness.nvidia import H100
 
-HEALTHY, FINDINGS, WRONG_USAGE = range(3)
+HEALTHY, FINDINGS, WRONG_USAGE, UNDECIDED = range(4)
+WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
 PLAIN, NONE, ASKING, BENT, BARE = (
     f"gpudoctor-test/{name}" for name in ("plain", "no-python", "asking", "bent", "bare-python"))
 FILES = {
@@ -70,15 +71,20 @@ def left(engine: Engine) -> str:
 
 
 def started(programs: Path | None, folder: Path) -> Iterator[Engine]:
+    yield from with_images(folder, FILES, programs=programs)
+
+
+def with_images(folder: Path, names: Iterable[str], **settings: Any) -> Iterator[Engine]:
+    """Start an engine with these settings that has the small Debian and these images made of it."""
     reason = unavailable()
     if reason:
         pytest.skip(reason)
-    engine = Engine(Path(tempfile.mkdtemp(prefix="gpudoctor-")), programs=programs)
+    engine = Engine(Path(tempfile.mkdtemp(prefix="gpudoctor-")), **settings)
     engine.start()
     try:
         engine.load_system(PLAIN)
-        for name, more in FILES.items():
-            engine.build(f"FROM {PLAIN}\n{more}", folder, name, {})
+        for name in names:
+            engine.build(f"FROM {PLAIN}\n{FILES[name]}", folder, name, {})
         yield engine
     finally:
         engine.stop()
@@ -264,6 +270,25 @@ def test_a_running_container_stays_as_it_is(engine: Engine) -> None:
         engine.run("stop", "--time", "0", "mine")
         stopped = check(engine.address, "--container", "mine")
         assert (stopped.code, stopped.causes) == (FINDINGS, ["container-not-started"])
+    finally:
+        engine.run("rm", "--force", "mine")
+
+
+def test_a_running_container_without_python_is_read_by_its_files(engine: Engine) -> None:
+    """It was "not examined". Whether its lack of a request means that it has no card, nobody could see."""
+    engine.run("run", "--detach", "--network", "none", "--name", "mine", NONE, "sleep", "600")
+    try:
+        seen = check(engine.address, "--container", "mine")
+        assert seen.code == UNDECIDED
+        assert (seen.fact("image.trouble"), seen.fact("image.is_running")) == (None, True)
+        assert (seen.fact("system.distribution"), seen.fact("system.glibc")) == ("debian", "2.36")
+        assert seen.fact("system.kernel") == os.uname().release
+        assert seen.report["snapshot"]["frameworks"] == {
+            "not_asked": "no Python in the container: there is none on its PATH"}
+        assert "tells of no request for a GPU" in json.dumps(seen.report["snapshot"]["gpus"])
+        assert engine.run("diff", "mine").stdout == ""
+        named = check(engine.address, "--container", "mine", "--python", "/opt/python")
+        assert (named.code, named.fact("image.trouble")) == (FINDINGS, "no-python")
     finally:
         engine.run("rm", "--force", "mine")
 

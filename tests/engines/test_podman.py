@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import versions
+from gpudoctor.transports import limits
+from gpudoctor.transports.engine import connect
 from tests.engines.test_examined_images import FINDINGS, PLAIN, check
 from tests.harness.podman import Podman, unavailable
 
@@ -44,6 +46,18 @@ def test_a_dropped_request_is_not_taken_for_a_gpu(podman: Podman) -> None:
         assert [(one["rule"], one["severity"]) for one in seen.report["findings"]
                 if one["cause"] == "podman-drops-gpu-request"] == [("GPD3074", "error")]
     assert podman.run("ps", "--all", "--quiet") == ""
+
+
+def test_the_controllers_that_it_may_use(podman: Podman) -> None:
+    """Its own answer names them; with version 1 of control groups these are the kernel's, and count not."""
+    found = connect({"DOCKER_HOST": podman.address}, 20)
+    try:
+        named = limits.controllers_of_podman(found.api, {"CgroupVersion": "2"})
+        assert named is not None
+        assert {"cpu", "memory", "pids"} <= set(named)
+        assert limits.controllers_of_podman(found.api, {"CgroupVersion": "1"}) is None
+    finally:
+        found.api.close()
 
 
 def test_an_image_that_is_not_there(podman: Podman) -> None:

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.test_examined_images import BENT, FINDINGS, HEALTHY, NONE, PLAIN, check, left, started
+from tests.engines.test_examined_images import (
+    BENT, FINDINGS, HEALTHY, NONE, PLAIN, UNDECIDED, WORKS, check, left, started,
+)
 from tests.engines.toolkit import NOT_LOADED, UNHEARD_OF, Toolkit
 from tests.harness.engine import Engine
 from tests.harness.nvidia import H100, script
 from tests.unit import driver_answers
-
-UNDECIDED = 3
-WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,10 @@ def engine(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.mark.parametrize("image", [PLAIN, NONE])
 def test_words_that_no_symptom_knows_are_a_finding(image: str, engine: Engine, toolkit: Toolkit) -> None:
-    """On a machine that is well the report was "healthy", and the words were nowhere."""
+    """On a machine that is well the report was "healthy", and the words were nowhere.
+
+    Later it asked besides what "this text" says, which nobody had given.
+    """
     toolkit.fails(UNHEARD_OF)
     seen = check(engine.address, "--image", image, "--depth", "static", *WORKS)
     assert seen.code == FINDINGS
@@ -43,6 +45,8 @@ def test_words_that_no_symptom_knows_are_a_finding(image: str, engine: Engine, t
     assert seen.report["findings"][0]["certainty"] == "certain"
     assert "frobnicated" in seen.report["findings"][0]["message"]
     assert ["frobnicated" in line for line in seen.fact("image.gpu_refusals")] == [True]
+    assert not any(one["subject"] == "text" for one in seen.report["undecided"])
+    assert seen.report["assumed"] == [WORKS[1], WORKS[3]]
     assert left(engine) == ""
 
 
@@ -55,7 +59,10 @@ def test_every_format_quotes_them(form: str, engine: Engine, toolkit: Toolkit) -
         env={**os.environ, "DOCKER_HOST": engine.address})
     assert ran.returncode == FINDINGS
     assert "gpu-not-handed-out" in ran.stdout
-    assert "frobnicated" in " ".join(ran.stdout.split())
+    said = " ".join(ran.stdout.split())
+    assert "frobnicated" in said
+    assert "the text" not in said
+    assert "this text" not in said
 
 
 def test_known_words_stand_before_the_refusal(engine: Engine, toolkit: Toolkit) -> None:
@@ -104,7 +111,7 @@ def test_a_gpu_in_an_image_without_python_is_not_denied(image: str, engine: Engi
     seen = check(engine.address, "--image", image, "--depth", "static")
     assert (seen.fact("image.gpu_request"), seen.fact("image.shows_host")) == ("nvidia", False)
     assert "no-nvidia-gpu" not in seen.causes
-    assert "nothing in the image could look at it" in json.dumps(seen.report["snapshot"]["gpus"])
+    assert "nothing in it could look at it" in json.dumps(seen.report["snapshot"]["gpus"])
 
 
 def test_in_an_image_without_python_the_cards_are_the_machines(engine: Engine, toolkit: Toolkit,

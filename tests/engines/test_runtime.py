@@ -6,19 +6,16 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.engines.test_examined_images import FILES, FINDINGS, HEALTHY, NONE, PLAIN, check, left
+from tests.engines.test_examined_images import FINDINGS, HEALTHY, NONE, PLAIN, WORKS, check, left, with_images
 from tests.engines.toolkit import NOT_LOADED, Toolkit
-from tests.harness.engine import Engine, unavailable
+from tests.harness.engine import Engine
 from tests.harness.nvidia import H100
 
-WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
 BY_RUNTIME = "--runtime=nvidia"
 
 
@@ -30,18 +27,8 @@ def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
 @pytest.fixture(scope="module")
 def engine(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Start an engine in whose configuration the runtime stands."""
-    reason = unavailable()
-    if reason:
-        pytest.skip(reason)
-    started = Engine(Path(tempfile.mkdtemp(prefix="gpudoctor-")),
-                     settings={"runtimes": {"nvidia": {"path": str(toolkit.runtime)}}})
-    started.start()
-    try:
-        started.load_system(PLAIN)
-        started.build(f"FROM {PLAIN}\n{FILES[NONE]}", tmp_path_factory.mktemp("built"), NONE, {})
-        yield started
-    finally:
-        started.stop()
+    yield from with_images(tmp_path_factory.mktemp("built"), [NONE],
+                           settings={"runtimes": {"nvidia": {"path": str(toolkit.runtime)}}})
 
 
 def test_the_engine_itself_refuses_gpus(engine: Engine) -> None:

@@ -25,6 +25,7 @@ START_SECONDS, STOP_SECONDS, BUILD_SECONDS = 60, 30, 1500
 _SETTINGS = {"bridge": "none", "iptables": False, "ip6tables": False, "live-restore": False}
 _PACKAGES = "python3-minimal,python3-venv,ca-certificates"
 _RELEASE = "bookworm"  # whose Python is 3.11
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
 CLIENT = "/usr/bin/docker"  # Debian's, which has BuildKit in it
 DRIVER, _CUDA = "580.95.05", 13000  # of the card that a container is handed
 
@@ -44,11 +45,12 @@ class Engine:
 
     `settings` are more of its daemon.json, `more` of its options; `size` is that of the memory for images;
     `newer` are the programs out of which a newer one is run, which takes the GPU from CDI specifications.
+    `hidden` are controllers of control groups that it does not find, as on a kernel without them.
     """
 
     def __init__(self, folder: Path, *, in_memory: bool = True, programs: Path | None = None,
                  settings: Mapping[str, object] | None = None, size: str = "3g",
-                 more: Sequence[str] = (), newer: Newer | None = None) -> None:
+                 more: Sequence[str] = (), newer: Newer | None = None, hidden: Sequence[str] = ()) -> None:
         self._newer = newer
         of_cdi = {} if newer is None else {"features": {"cdi": True}}
         self._folder = folder
@@ -56,6 +58,7 @@ class Engine:
         self._settings = {**_SETTINGS, **of_cdi, **(settings or {})}
         self._size = size
         self._more = more
+        self._hidden = hidden
         self._programs = programs  # a folder that comes first on its PATH, where it looks for the toolkit
         self._socket = f"unix://{folder}/docker.sock"
         self._pid_file = folder / "dockerd.pid"
@@ -71,8 +74,10 @@ class Engine:
             command = ["dockerd", "--host", self._socket, "--data-root", f"{self._folder}/data",
                        "--exec-root", f"{self._folder}/exec", "--pidfile", str(self._pid_file),
                        "--config-file", f"{self._folder}/daemon.json", *self._more]
+            if self._newer is not None:
+                command = self._newer.command(self._folder, command)
             daemon = subprocess.Popen(
-                command if self._newer is None else self._newer.command(self._folder, command),
+                [*_without(self._hidden), *command],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 env={**os.environ, "PATH": search})
         self._daemon = daemon
@@ -129,6 +134,20 @@ class Engine:
         """Import a small Debian with Python, made once and kept."""
         with system().open("rb") as archive:
             self.run("import", "-", name, data=archive.read())
+
+
+def _without(controllers: Sequence[str]) -> list[str]:
+    """Return what runs a command in a mount namespace that lacks these controllers, nothing for none."""
+    if not controllers:
+        return []
+    hide = "".join(f"umount {_CONTROL_GROUPS / one} && " for one in controllers)
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", f'{hide}exec "$@"', "sh"]
+
+
+def unhidable(controllers: Sequence[str]) -> str:
+    """Return why these controllers cannot be hidden here, "" where they can."""
+    united = ", ".join(one for one in controllers if not (_CONTROL_GROUPS / one).is_mount())
+    return united and f"this machine has control groups without a mount of their own: {united}"
 
 
 def handed_in(folder: Path, card: nvidia.Card, more: str = "") -> list[str]:

@@ -62,3 +62,23 @@ def test_a_module_that_refused_the_card_said_so() -> None:
     assert host("driver.module_refusal", system__gpu_kernel_log=(line,)) == Known(
         value="needs-proprietary-module", source=line)
     assert isinstance(host("driver.module_refusal", system__gpu_kernel_log=NOT_READ), Absent)
+
+
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({}, "docker run --gpus all"),
+    ({"image__gpu_request": "nvidia"}, "docker run --gpus all"),
+    ({"image__gpu_request": "cdi"}, "docker run --device nvidia.com/gpu=all"),
+    ({"image__gpu_request": "runtime"}, "docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"),
+    ({"image__engine": "podman"}, "podman run --device nvidia.com/gpu=all"),
+    ({"image__gpu_refusals": ("--gpus all: no",)}, "docker run --gpus all"),
+    ({"image__gpu_refusals": ("--gpus all: no", "--device nvidia.com/gpu=all: no")},
+     "docker run --device nvidia.com/gpu=all"),
+    ({"image__gpu_refusals": ("--gpus all: no", "--runtime=nvidia: no")},
+     "docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"),
+])
+def test_a_container_is_started_as_its_engine_takes_it(
+        changes: dict[str, Value | Fact], expected: str) -> None:
+    """Where it refused every request, as it was asked last, which is what it knows best."""
+    fact = host("container.run_command", **changes)
+    assert isinstance(fact, Known)
+    assert fact.value == expected

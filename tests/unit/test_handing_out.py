@@ -48,3 +48,26 @@ def test_how_many_requests_were_dropped(request_: str | None, refusals: tuple[Re
     handed = HandedOut(request=request_, refusals=refusals)
     assert handed.dropped == dropped
     assert len(handed.against) == (0 if request_ else len(refusals))
+
+
+GPUS = {"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}
+CDI = {"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}
+OTHER_CDI = {"Driver": "cdi", "DeviceIDs": ["vendor.com/net=0"]}
+
+
+@pytest.mark.parametrize(("settings", "variables", "request_"), [
+    ({"DeviceRequests": [GPUS]}, [], "nvidia"), ({"DeviceRequests": [OTHER_CDI, CDI]}, [], "cdi"),
+    ({"DeviceRequests": [OTHER_CDI]}, [], None), ({"DeviceRequests": None}, None, None), ({}, [], None),
+    ({"Runtime": "nvidia"}, ["NVIDIA_VISIBLE_DEVICES=all"], "runtime"), ({"Runtime": "nvidia"}, [], None),
+    ({"Runtime": "nvidia"}, ["NVIDIA_VISIBLE_DEVICES=void"], None),
+    ({"Runtime": "runc"}, ["NVIDIA_VISIBLE_DEVICES=all"], None)])
+def test_how_a_running_container_was_asked_for_it(settings: dict[str, object], variables: list[str] | None,
+                                                  request_: str | None) -> None:
+    described = {"HostConfig": settings, "Config": {"Env": variables}}
+    assert handing_out.of_running(engine(), described) == HandedOut(request=request_)
+
+
+def test_podman_keeps_nothing_of_a_request() -> None:
+    """So that it tells of none does not mean that there was none."""
+    assert handing_out.of_running(engine(name=PODMAN), {"HostConfig": {}}) == HandedOut(
+        untold=handing_out.KEPT_NOTHING)

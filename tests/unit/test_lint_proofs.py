@@ -141,6 +141,10 @@ FORMS: dict[str, tuple[Rule, str]] = {
     "a fix for root that would be run unasked": (
         limit(fix=(Fix(kind="system", title="Write", risk="safe", commands=("echo ON | sudo tee /x",)),)),
         "acts as root"),
+    "a container that not every engine starts": (
+        limit(fix=(Fix(kind="container", title="Start", risk="restart",
+                       commands=("docker run --rm --gpus all I",)),)),
+        "asks for GPUs as not every engine takes them"),
 }
 
 
