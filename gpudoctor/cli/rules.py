@@ -11,7 +11,7 @@ import typer
 
 from gpudoctor.cli import showing, streams
 from gpudoctor.cli.errors import UsageError
-from gpudoctor.cli.nearest import did_you_mean
+from gpudoctor.nearest import did_you_mean
 from gpudoctor.cli.plain_values import Command, Group
 from gpudoctor.render import wrapped
 from gpudoctor.render.plain import printable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -17,6 +16,8 @@ def did_you_mean(named: str, known: Iterable[str]) -> str:
 
     Of ids those with the nearest numbers: pages of one family stand together.
     """
+    import difflib  # for the few who mistyped
+
     spelt = {name.lower(): name for name in known}
     number = _number(named)
     if number is not None:
