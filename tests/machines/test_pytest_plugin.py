@@ -108,7 +108,7 @@ def test_a_gate_fails_in_place_of_skipping(tmp_path: Path) -> None:
     ("memory=40", "memory=40: a size with its unit, such as \"40GiB\""),
     ("capability='new'", "capability='new': a compute capability, such as \"8.0\""),
     ("memory=['40GiB']", "memory=['40GiB']: a size with its unit, such as \"40GiB\""),
-    ("framework='numpy'", "framework='numpy': a framework with its version, as in \"torch>=2.6\"; one of tens"),
+    ("framework='numpy'", "framework='numpy': a framework with its version, as in \"torch>=2.6\"; one of"),
     ("framework='pytorch>=2'", "framework='pytorch>=2': *paddle; did you mean torch?"),
     ("framework=['torch', 'jax']", "framework=['torch', 'jax']: a framework with its version"),
     ("cards=2", "cards: it takes one of count, memory, capability, framework"),
