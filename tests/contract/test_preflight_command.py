@@ -35,6 +35,16 @@ def test_elsewhere_it_prints_text_and_writes_nothing(tmp_path: Path) -> None:
     assert "ERROR  cuda-visible-devices" in done.stdout
 
 
+@pytest.mark.parametrize("named", [("--image", "app:1"), ("--container", "3f2a")])
+def test_a_container_is_gated_as_well(tmp_path: Path, named: tuple[str, str]) -> None:
+    """Regression: both were refused. An engine that is not there is told in every form that the place wants."""
+    place = {"JENKINS_URL": "https://ci.example/", "DOCKER_HOST": f"unix://{tmp_path}/nothing.sock"}
+    done = preflight(tmp_path, *named, variables=place)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "ERROR  container-engine-unreachable" in done.stdout
+    assert "container-engine-unreachable" in (tmp_path / TESTS).read_text(encoding="utf-8")
+
+
 def test_warnings_fail_it(tmp_path: Path) -> None:
     """A check passes with warnings, a pre-flight does not, unless it is told to."""
     full = ("--from", str(FULL), "--allow-undecided")
