@@ -11,8 +11,8 @@ import typer
 
 from gpudoctor.cli import showing, streams
 from gpudoctor.cli.errors import UsageError
-from gpudoctor.nearest import did_you_mean
 from gpudoctor.cli.plain_values import Command, Group
+from gpudoctor.nearest import did_you_mean
 from gpudoctor.render import wrapped
 from gpudoctor.render.plain import printable
 

@@ -24,8 +24,8 @@ LOCK = '[[package]]\nname = "numpy"\nversion = "2.0.0"\n'
 KNOWN = {
     **dict.fromkeys(("Dockerfile", "gpu.Dockerfile", "Dockerfile.gpu", "a/Containerfile", "dockerfile"),
                     DOCKERFILE),
-    **dict.fromkeys(("requirements.txt", "requirements-dev.in", "dev-requirements.txt", "requirements.dev.txt",
-                     "test_requirements.txt", "requirements/gpu.txt", "a/requirements/base.in"), "numpy\n"),
+    **dict.fromkeys(("requirements.txt", "requirements-dev.in", "dev-requirements.txt",
+                     "requirements.dev.txt", "test_requirements.txt", "requirements/gpu.txt", "a/requirements/base.in"), "numpy\n"),
     "pyproject.toml": '[project]\nname = "x"\ndependencies = ["numpy"]\n',
     "Pipfile": "[packages]\nnumpy = \"*\"\n",
     "uv.lock": LOCK, "poetry.lock": LOCK, "pdm.lock": LOCK,
@@ -41,7 +41,8 @@ FAULTY = "FROM nvidia/cuda:12.4.1-cudnn9-runtime-ubuntu22.04\n"  # no such tag
 INSTALL_SECONDS = 900  # pip builds gpudoctor and fetches what it needs
 OTHERS = ("README.md", "Dockerfile.md", "Dockerfile.yml", "Dockerfile.dockerignore", "my-environment.yml",
           "values.yaml", "setup.py", "package-lock.json", "notes/dockerfiles.txt", "requirements.txt.bak",
-          "notes.txt", "Cargo.lock", "constraints.txt", "requirements/constraints-cpu.txt", "PIPFILE", "conda-lock.yml")
+          "notes.txt", "Cargo.lock", "constraints.txt", "requirements/constraints-cpu.txt", "PIPFILE",
+          "conda-lock.yml")
 
 
 def given(path: str) -> bool:
