@@ -91,6 +91,14 @@ def test_a_label_stands_in_one_line(page: Path, width: int) -> None:
     assert broken == ""
 
 
+def test_a_label_and_its_words_are_no_broken_sentence(page: Path) -> None:
+    """Regression: the columns read "follows" and "from it: driver-too-old"."""
+    said = measured(page, 800, (
+        "[...document.querySelectorAll('article th')].filter(label => label.textContent == 'follows')"
+        ".map(label => label.nextElementSibling.textContent).join(' | ')"))
+    assert said == "driver-too-old [GPU 0]"
+
+
 def test_the_picture_shows_the_trace(page: Path) -> None:
     """Each library is drawn with its folder, and the one that is found nowhere stands out."""
     drawn = measured(page, 1200, (
