@@ -11,7 +11,7 @@ from io import BytesIO
 from os import PathLike
 
 from gpudoctor import arguments, explanation, texts
-from gpudoctor.cli import checking, sources
+from gpudoctor.cli import checking, sources, visits
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.plain_words import CHECK
 from gpudoctor.cli.stopwatch import Stopwatch
@@ -23,13 +23,15 @@ from gpudoctor.sources.scan import Input
 def check(python: str | PathLike[str] | None, depth: str, require: Sequence[str], gpu: Sequence[str],
           stages: Sequence[str], fail_on: str, timeout_seconds: float, stage_seconds: float) -> Report:
     """Look at this machine and one Python, this one unless another is named, and judge them."""
+    given = [name for name, value in (("--gpu", gpu), ("--stages", stages)) if value]
     asked = Asked(
-        python=sys.executable if python is None else arguments.path("python", python),
+        given=frozenset(given), python=sys.executable if python is None else arguments.path("python", python),
         depth=chosen("depth", "--depth", depth), fail_on=chosen("fail_on", "--fail-on", fail_on),
         require=arguments.texts("require", require, "gpu>=1"), gpu=arguments.texts("gpu", gpu, "0"),
         stages=arguments.texts("stages", stages, "matmul"),
         timeout=_number("timeout_seconds", "--timeout", timeout_seconds),
         smoke_timeout=_number("stage_seconds", "--smoke-timeout", stage_seconds))
+    visits.refuse(asked.given, asked.depth, asked.output)
     return checking.look_here(asked, Stopwatch())[1]
 
 
