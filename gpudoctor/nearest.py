@@ -14,8 +14,8 @@ _ID = re.compile(r"(GPDX?)(\d{1,5})\Z", re.IGNORECASE)
 def did_you_mean(named: str, known: Iterable[str]) -> str:
     """Return "; did you mean A or B?" for the names that resemble it most, nothing where none does.
 
-    Nothing, too, of a name that is there: then something else is wrong. Of ids those with the nearest numbers:
-    pages of one family stand together.
+    Nothing, too, of a name that is there: then something else is wrong. Of ids those with the nearest
+    numbers: pages of one family stand together.
     """
     import difflib  # for the few who mistyped
 

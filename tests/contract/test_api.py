@@ -46,7 +46,7 @@ def test_it_works_in_a_thread() -> None:
 @pytest.mark.parametrize(("wrong", "said"), [
     ({"require": ["nonsense"]}, "--require 'nonsense': write gpu>=2, "),
     ({"require": ["tensorflw>=2"]}, "; did you mean tensorflow?"),
-    ({"depth": "static", "stages": ["matmul"]}, "--stages is for --depth smoke; at depth static no framework"),
+    ({"depth": "static", "stages": ["matmul"]}, "--stages is for --depth smoke; at depth static no "),
     ({"require": "gpu>=1"}, "require='gpu>=1': a list of texts, such as require=['gpu>=1']"),
     ({"require": [b"gpu"]}, "require=[b'gpu']: a list of texts"), ({"require": None}, "require=None: a list"),
     ({"gpu": ["no card"]}, "--gpu no card: no card is called so"), ({"gpu": 0}, "gpu=0: a list of texts"),
