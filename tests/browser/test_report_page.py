@@ -131,6 +131,20 @@ def test_a_script_in_the_page_is_not_run(tmp_path: Path) -> None:
     assert "<title>gpudoctor: " in said
 
 
+# labels in which a line ends where no word does
+_BROKEN_WORDS = """[...document.querySelectorAll('th')].filter(label => {
+  const texts = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
+  let line = null, before = '';
+  for (let text = texts.nextNode(); text; text = texts.nextNode())
+    for (let at = 0; at < text.length; at++) {
+      const range = document.createRange();
+      range.setStart(text, at); range.setEnd(text, at + 1);
+      const [box] = range.getClientRects();
+      if (line !== null && box && box.top > line + 2 && !/[._ ]/.test(before)) return true;
+      line = box ? box.top : line; before = text.data[at];
+    }
+  return false;
+}).map(label => label.textContent).join(', ')"""
 RECORDED = Path(__file__).parents[1] / "gpu" / "recorded"
 
 
@@ -144,3 +158,4 @@ def test_no_name_stands_over_its_value(width: int, tmp_path: Path) -> None:
     count = "document.querySelectorAll('th').length"
     over, heads = measured(page, width, f"[{wide}, {count}]").split(",")
     assert (int(over), int(heads) > 0) == (0, True)
+    assert measured(page, width, _BROKEN_WORDS) == ""
