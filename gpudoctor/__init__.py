@@ -15,12 +15,14 @@ __all__ = ["Certainty", "Evidence", "Finding", "Remedy", "Report", "Severity", "
 TYPE_CHECKING = False  # as in `typing`, which would take long to import
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
     from typing import Literal
 
     from gpudoctor.model import Certainty, Evidence, Finding, Remedy, Report, Severity, Undecided, Verdict
 
 
-def check(python: "str | None" = None, *, depth: "Literal['static', 'import', 'smoke']" = "smoke",
+def check(python: "str | PathLike[str] | None" = None, *,
+          depth: "Literal['static', 'import', 'smoke']" = "smoke",
           require: "Sequence[str]" = (), gpu: "Sequence[str]" = (), stages: "Sequence[str]" = (),
           fail_on: "Literal['error', 'warning', 'info']" = "error", timeout_seconds: float = 20.0,
           stage_seconds: float = 120.0) -> "Report":

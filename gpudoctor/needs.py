@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from gpudoctor import derive, ruledb, versions
+from gpudoctor.arguments import allowed, refused
 from gpudoctor.derive import requirements
 from gpudoctor.derive.cards import card_within
 from gpudoctor.derive.requirements import Requirement
@@ -15,6 +17,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Known, Report, RuleDatabase, Scope, Severity, Snapshot, Unknown
 
 KEYWORDS = ("count", "memory", "capability", "framework")
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
 _HOST = "host"
 _EACH = " x "  # between a card and a framework
 
@@ -33,7 +36,7 @@ def as_written(arguments: Sequence[object], keywords: Mapping[str, object]) -> N
     """Return the need that a call's arguments state; raise ValueError for what means nothing."""
     unknown = [name for name in keywords if name not in KEYWORDS]
     if unknown:
-        raise ValueError(f"{unknown[0]}: it takes {', '.join(KEYWORDS)}")
+        raise ValueError(f"{unknown[0]}: it takes {allowed(unknown[0], KEYWORDS)}")
     if len(arguments) > 1 or (arguments and "count" in keywords):
         raise ValueError("only the count can stand without its name")
     return need(*arguments, **keywords)  # type: ignore[arg-type]  # need() looks at each value itself
@@ -43,23 +46,24 @@ def need(count: int = 1, *, memory: str | None = None, capability: str | float |
          framework: str | None = None) -> Need:
     """Return the need; raise ValueError for what means nothing."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ValueError(f"count={count!r}: a number of GPUs, 1 or more")
+        raise refused("count", count, "a number of GPUs, 1 or more")
     if capability is not None and not versions.is_version(str(capability)):
-        raise ValueError(f"capability={capability!r}: a compute capability, such as \"8.0\"")
+        raise refused("capability", capability, "a compute capability, such as \"8.0\"")
     named = None if framework is None else _requirement(framework)
     if framework is not None and (named is None or named.subject not in requirements.FRAMEWORKS):
-        known = ", ".join(requirements.FRAMEWORKS)
-        raise ValueError(f"framework={framework!r}: one of {known}, as in \"torch>=2.6\"")
+        name = _NAME.match(framework) if isinstance(framework, str) else None
+        known = allowed(name and name[0], requirements.FRAMEWORKS)
+        raise refused("framework", framework, f"a framework with its version, as in \"torch>=2.6\"; {known}")
     size = None if memory is None else _requirement(f"gpu.memory>={memory}")
     if memory is not None and size is None:
-        raise ValueError(f"memory={memory!r}: a size with its unit, such as \"40GiB\"")
+        raise refused("memory", memory, "a size with its unit, such as \"40GiB\"")
     return Need(count=count, memory=size, framework=named,
                 capability=None if capability is None else str(capability))
 
 
-def _requirement(text: str) -> Requirement | None:
+def _requirement(text: object) -> Requirement | None:
     try:
-        return requirements.parse(text)
+        return requirements.parse(text) if isinstance(text, str) else None
     except requirements.RequirementError:
         return None
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MARKER = "requires_gpu"
 _WRONG = f"{MARKER} is written wrong: "
 _FOLDER = "gpudoctor_folder"
+_DEPTH, _USUAL_DEPTH = "gpudoctor_depth", "smoke"
 _HELP = (
     f"{MARKER}(count=1, memory=None, capability=None, framework=None): the test needs so many GPUs, each "
     "with that memory (\"40GiB\") and compute capability (\"8.0\"), and a framework that runs on them "
@@ -35,14 +36,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gpudoctor")
     group.addoption("--require-gpu", action="store_true", help=(
         f"fail tests that are marked {MARKER} where no GPU serves them, in place of skipping them"))
-    parser.addini("gpudoctor_depth", default="smoke", help=(
+    parser.addini(_DEPTH, default=_USUAL_DEPTH, help=(
         f"how deep to look for tests that are marked {MARKER}: static asks the driver, import imports "
         "frameworks too, smoke (the default) runs them"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell pytest of the marker."""
+    """Tell pytest of the marker; refuse a depth that there is not before any test is collected."""
     config.addinivalue_line("markers", _HELP)
+    depth = config.getini(_DEPTH)
+    if depth != _USUAL_DEPTH:
+        from gpudoctor import api
+
+        try:
+            api.chosen(_DEPTH, "--depth", depth)
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -98,7 +107,7 @@ def _machine(config: pytest.Config) -> Snapshot:
         from gpudoctor import codec
 
         folder = getattr(config, "workerinput", {}).get(_FOLDER)
-        depth = str(config.getini("gpudoctor_depth"))
+        depth = str(config.getini(_DEPTH))
         seen = _look(depth) if folder is None else _shared(folder, depth)
         config.stash[_machine_key] = codec.decode_snapshot(json.loads(seen), "this machine")
     return config.stash[_machine_key]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor.cli import parameters
+from gpudoctor.cli import completing, parameters
 
 
 class Base(str, Enum):
@@ -21,7 +21,7 @@ class Base(str, Enum):
 
 def dockerfile(
     framework: Annotated[list[str] | None, typer.Option(
-        "--framework", metavar="NAME[==VERSION]",
+        "--framework", metavar="NAME[==VERSION]", autocompletion=completing.frameworks,
         help="What is to run in it, such as tensorflow==2.20.*; repeated: a set in one environment "
              "(default: what the environment holds, else tensorflow).")] = None,
     base: Annotated[Base, typer.Option(

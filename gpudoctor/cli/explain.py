@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor.cli import parameters
+from gpudoctor.cli import completing, parameters
 
 
 def explain(
     what: Annotated[list[str], typer.Argument(
-        metavar="FILE",
+        metavar="FILE", autocompletion=completing.ids,
         help="Logs or bug reports (- for stdin); or a rule's id or cause, to print its page.")],
     here: Annotated[bool, typer.Option(
         "--here", help="Look at this machine too: it usually settles what the text leaves open.")] = False,

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from gpudoctor import explanation, texts
 from gpudoctor.cli import inputs, showing, sources
 from gpudoctor.cli.errors import InputError, UsageError
-from gpudoctor.cli.nearest import did_you_mean
 from gpudoctor.cli.progress import Progress
 from gpudoctor.examine import EXIT_HEALTHY, Policy
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Report, RuleDatabase, Severity
+from gpudoctor.nearest import did_you_mean
 from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
 

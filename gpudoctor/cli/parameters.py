@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gpudoctor.cli import completing
+
 
 class Depth(str, Enum):
     """How far to look."""
@@ -79,7 +81,8 @@ Cards = Annotated[list[str] | None, typer.Option(
     "--gpu", metavar="INDEX|UUID",
     help="Run frameworks on this card (repeatable; default: one of each model).")]
 Stages = Annotated[list[str] | None, typer.Option(
-    metavar="NAMES", help="Run only these: matmul, convolution, compiled, reduced-precision, all-reduce.")]
+    metavar="NAMES", autocompletion=completing.stages,
+    help="Run only these: matmul, convolution, compiled, reduced-precision, all-reduce.")]
 SmokeTimeout = Annotated[float, typer.Option(
     metavar="SECONDS", min=1, max=86400, help="Limit of a framework's import and of each stage.")]
 SMOKE_SECONDS = 120.0  # courses.DEFAULT_LIMIT_SECONDS, whose module would take long to import

@@ -1,17 +1,20 @@
 """Convert plain values of options without pydantic, which typer (from 0.29 on) imports for every one of them.
 
 That import takes longer than all else a command does. So what is fine as it stands (a default, a text) or
-plainly converts (a choice, a number within its bounds) is converted here; anything else, wrong input first of
-all, goes to typer, which finds the words for it. Older releases of typer never ask here.
+plainly converts (a choice, a number within its bounds) is converted here. What a choice or a number cannot be
+is refused in the words that `gpudoctor.check()` has for it; anything else goes to typer, which finds its own.
+Older releases of typer never ask here.
 """
 
 from __future__ import annotations
 
-import math
 from enum import Enum
 from typing import Any
 
+import typer
 import typer.core
+
+from gpudoctor import arguments
 
 _ANY_NUMBER = -1  # of arguments, as click counts them
 
@@ -45,18 +48,27 @@ def _plain(value: Any, parameter: Any) -> Any:
     if isinstance(wanted, type) and isinstance(value, wanted) and isinstance(value, str | int | Enum):
         return value
     if isinstance(wanted, type) and issubclass(wanted, Enum) and isinstance(value, str):
-        return wanted(value)
+        return _chosen(value, wanted)
     if wanted is float and isinstance(value, str | float):
-        return _within(float(value), options.min, options.max)
+        return _within(value, options.min, options.max)
     raise _Refused
 
 
-def _within(number: float, least: float | None, most: float | None) -> float:
-    if not math.isfinite(number) or (least is not None and number < least):
+def _chosen(value: str, choices: type[Enum]) -> Enum:
+    try:
+        return choices(value)
+    except ValueError:
+        known = [str(one.value) for one in choices]
+        raise typer.BadParameter(f"{value!r} is not {arguments.allowed(value, known)}") from None
+
+
+def _within(value: str | float, least: float | None, most: float | None) -> float:
+    if least is None or most is None:
         raise _Refused
-    if most is not None and number > most:
-        raise _Refused
-    return number
+    try:
+        return arguments.number("", float(value), least, most)
+    except ValueError:
+        raise typer.BadParameter(f"{value!r} is not {arguments.between(least, most)}") from None
 
 
 def _prepare(parameters: list[Any]) -> None:

@@ -16,6 +16,9 @@ def preflight(
     python: parameters.Python = None,
     kernel: parameters.KernelName = None,
     pid: parameters.ProcessNumber = None,
+    image: parameters.Image = None,
+    container: parameters.RunningContainer = None,
+    pull: parameters.Pull = False,
     from_: parameters.Recorded = None,
     depth: parameters.HowDeep = Depth.SMOKE,
     timeout: parameters.Timeout = 20.0,
@@ -42,9 +45,10 @@ def preflight(
     from gpudoctor.cli import boarding
 
     asked = Asked(
-        given=parameters.given(context), python=python, kernel=kernel, pid=pid, recorded=from_,
-        depth=depth.value, timeout=timeout, gpu=tuple(gpu or ()), stages=tuple(stages or ()),
-        smoke_timeout=smoke_timeout, format=format_.value if format_ else "text", output=output,
-        fail_on=fail_on.value, allow_undecided=allow_undecided, require=tuple(require_ or ()),
-        assume=tuple(assume or ()), rules=rules)
+        given=parameters.given(context), python=python, kernel=kernel, pid=pid, image=image,
+        container=container, pull=pull, recorded=from_, depth=depth.value, timeout=timeout,
+        gpu=tuple(gpu or ()), stages=tuple(stages or ()), smoke_timeout=smoke_timeout,
+        format=format_.value if format_ else "text", output=output, fail_on=fail_on.value,
+        allow_undecided=allow_undecided, require=tuple(require_ or ()), assume=tuple(assume or ()),
+        rules=rules)
     raise typer.Exit(boarding.preflight(asked))

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor.cli import parameters
+from gpudoctor.cli import completing, parameters
 
 
 def recommend(
     framework: Annotated[list[str] | None, typer.Option(
-        "--framework", metavar="NAME[==VERSION]",
+        "--framework", metavar="NAME[==VERSION]", autocompletion=completing.frameworks,
         help="Only this one, such as tensorflow==2.15.*; repeated: a set for one environment.")] = None,
     python: Annotated[str | None, typer.Option(
         metavar="VERSION|PYTHON", help="For this Python: a version such as 3.12, or an interpreter.")] = None,

@@ -23,7 +23,7 @@ class SummaryFormat(str, Enum):
 
 def report(
     names: Annotated[list[str], typer.Argument(
-        metavar="DIR|FILE...",
+        metavar="DIR|FILE",
         help="Reports, snapshots and raw documents, one in a file or one a line, also packed with gzip; "
              "folders of them; - for stdin.")],
     judge: Annotated[bool, typer.Option(

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from gpudoctor import codec, versions
 from gpudoctor.cli.errors import UsageError
-from gpudoctor.cli.nearest import did_you_mean
 from gpudoctor.facts import LISTS, FactType
 from gpudoctor.model import Table, Value
+from gpudoctor.nearest import did_you_mean
 from gpudoctor.render.plain import printable
 
 Row: TypeAlias = Mapping[str, Value]

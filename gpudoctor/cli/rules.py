@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpudoctor.cli import showing, streams
+from gpudoctor.cli import completing, showing, streams
 from gpudoctor.cli.errors import UsageError
-from gpudoctor.cli.nearest import did_you_mean
 from gpudoctor.cli.plain_values import Command, Group
+from gpudoctor.nearest import did_you_mean
 from gpudoctor.render import wrapped
 from gpudoctor.render.plain import printable
 
@@ -61,7 +61,8 @@ def list_(format_: FormatOption = Format.TEXT, rules: Folder = None) -> None:
 
 
 @app.command("show", cls=Command)
-def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A rule's id, or its cause.")],
+def show(identifier: Annotated[str, typer.Argument(
+             metavar="ID", help="A rule's id, or its cause.", autocompletion=completing.rules)],
          rules: Folder = None) -> None:
     """Print a rule's page: what it means, why it happens, what to do.
 
@@ -90,7 +91,9 @@ def page_text(rule: Rule) -> str:
 
 
 @app.command("table", cls=Command)
-def table(name: Annotated[str, typer.Argument(help="A table's name; without a match the names are listed.")],
+def table(name: Annotated[str, typer.Argument(
+              help="A table's name; without a match the names are listed.",
+              autocompletion=completing.tables)],
           where: Annotated[list[str] | None, typer.Option(
               metavar="COLUMN=VALUE", help="Only rows with this value, compared by the column's type, "
               "names without case and spaces; may be given again. cc=7.0 asks for a card, also of device "

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 
+from gpudoctor.arguments import allowed
 from gpudoctor.courses import STAGES, Wish
 from gpudoctor.render.plain import printable
 
@@ -21,9 +22,9 @@ def parse(gpus: Sequence[str] | None, stages: Sequence[str] | None, limit_second
     named = [name.strip() for text in stages or () for name in text.split(",") if name.strip()]
     for name in named:
         if name not in STAGES:
-            raise WishError(f"--stages {printable(name, 80)}: no such stage; there are {', '.join(STAGES)}")
+            raise WishError(f"--stages {printable(name, 80)}: no such stage; {allowed(name, STAGES)}")
     if stages and not named:
-        raise WishError(f"--stages names nothing; there are {', '.join(STAGES)}")
+        raise WishError(f"--stages names nothing; {allowed('', STAGES)}")
     cards = [name.strip() for text in gpus or () for name in text.split(",") if name.strip()]
     wrong = next((name for name in cards if _CARD.fullmatch(name) is None), None)
     if wrong is not None:

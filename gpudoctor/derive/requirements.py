@@ -13,10 +13,12 @@ from gpudoctor.derive.releases import Row, platform_of, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
+from gpudoctor.nearest import did_you_mean
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _FORM = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.-]*)\s*((?:>=|<=|==|!=|~=|>|<).+)?\s*\Z")
 _CARDS, _MEMORY = "gpu", "gpu.memory"
+_SUBJECTS = (_CARDS, _MEMORY, *FRAMEWORKS)
 _AT_LEAST_ONE = ">=1"
 _SOURCE = "--require"
 
@@ -46,7 +48,7 @@ def parse(text: str) -> Requirement:
         sound = subject in FRAMEWORKS and _is_specifier(bound)
     if not sound:
         raise RequirementError(f"--require {text!r}: write gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 "
-                               f"({', '.join(FRAMEWORKS)})")
+                               f"({', '.join(FRAMEWORKS)}){did_you_mean(subject, _SUBJECTS)}")
     return Requirement(text=text.strip(), subject=subject, bound=bound)
 
 

@@ -13,7 +13,7 @@ from gpudoctor.manifests.statements import Build, Environment, Wish
 
 __all__ = ["Reader", "environments"]
 
-_DOCKERFILE = re.compile(
+DOCKERFILE = re.compile(
     r"(?:.*[._-])?(?:dockerfile|containerfile)\Z|(?:dockerfile|containerfile)[._-].*\Z", re.IGNORECASE)
 # comments, ARG and then FROM: what a Dockerfile begins with, however it is called
 _FROM = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*|ARG[ \t][^\n]*)?\r?\n)*[ \t]*FROM[ \t]+"
@@ -25,7 +25,7 @@ _FOR_GPU = re.compile(
 _OF_SERVICES = ("compose", "docker-compose")
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
-_OTHERS = (*_YAML, ".sh", ".md", ".toml")
+_OTHERS = (*_YAML, ".sh", ".md", ".toml", ".dockerignore")
 _KNOWN = ("a Dockerfile, requirements*.txt, pyproject.toml, pixi.toml, Pipfile, a lock of uv, poetry, pdm, "
           "pipenv or pixi, or YAML of compose, conda or Kubernetes")
 
@@ -41,7 +41,7 @@ def environments(source: Source, reader: Reader, build: Build | None = None) -> 
 
 
 def _of_kind(name: str, source: Source, reader: Reader, build: Build | None) -> list[Environment]:
-    if _DOCKERFILE.match(name) and not name.endswith(_OTHERS):
+    if DOCKERFILE.match(name) and not name.endswith(_OTHERS):
         return stages.environments(source, reader, build)
     if name.endswith(_LISTS):
         listed = requirements.read(source, reader)

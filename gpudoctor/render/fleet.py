@@ -131,7 +131,7 @@ def _together(tally: Tally[Cause], short: Callable[[str], str]) -> list[Line]:
     for cause, count in tally.ranked():
         same.setdefault((count.number, count.mark), []).append((cause, count))
     return [Line(machines=number, what=", ".join(f"{cause.cause} [{cause.rule}]" for cause, _ in found),
-                 names=_named(found[0][1], short), severity=found[0][0].severity)
+                 names=_named(found[0][1], short))
             for (number, _), found in same.items()]
 
 

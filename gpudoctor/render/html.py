@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
@@ -116,8 +117,13 @@ def table(rows: Sequence[tuple[str, str]]) -> str:
 
 def _rows(rows: Sequence[tuple[str, str]]) -> str:
     """Return a table of labels and markup."""
-    said = "".join(f"<tr><th>{escape(label)}</th><td>{markup}</td></tr>\n" for label, markup in rows)
+    said = "".join(f"<tr><th>{_label(label)}</th><td>{markup}</td></tr>\n" for label, markup in rows)
     return f"<table>{said}</table>" if rows else ""
+
+
+def _label(label: str) -> str:
+    """Return a label that is broken, where it must be, between the words of a fact's name."""
+    return re.sub(r"([._])(?=\w)", r"\1<wbr>", escape(label))
 
 
 def _pictures(snapshot: Snapshot) -> Iterator[str]:

@@ -112,7 +112,7 @@ def _items(finding: Finding, quoted: set[str]) -> Iterator[Item]:
         yield Item(label="also", said=f"harmless: {names}")
     elif finding.consequences:
         names = ", ".join(f"{one.cause} [{printable(one.subject)}]" for one in finding.consequences)
-        yield Item(label="follows", said=printable(f"from it: {names}", LONGEST))
+        yield Item(label="follows", said=printable(names, LONGEST))
         yield from (Item(label="site", said=printable(f"{one.rule} {one.cause}: {one.message}", LONGEST))
                     for one in finding.consequences if one.rule.startswith(_OF_A_SITE))
     yield Item(label="more", said=f"gpudoctor rules show {finding.rule}")

@@ -110,8 +110,8 @@ def last_words(report: Report) -> str:
     if first.certainty is Certainty.CERTAIN:
         return f"The cause is {first.cause}"
     if len(faults) == 1:
-        return f"The cause is probably {first.cause}; the question above decides"
-    return f"Not certain: {len(faults)} candidates, the most probable first; the questions above decide"
+        return f"The cause is probably {first.cause}; its question decides"
+    return f"Not certain: {len(faults)} candidates, the most probable first; their questions decide"
 
 
 def _faults(report: Report) -> list[Finding]:

@@ -91,6 +91,14 @@ def test_a_label_stands_in_one_line(page: Path, width: int) -> None:
     assert broken == ""
 
 
+def test_a_label_and_its_words_are_no_broken_sentence(page: Path) -> None:
+    """Regression: the columns read "follows" and "from it: driver-too-old"."""
+    said = measured(page, 800, (
+        "[...document.querySelectorAll('article th')].filter(label => label.textContent == 'follows')"
+        ".map(label => label.nextElementSibling.textContent).join(' | ')"))
+    assert said == "driver-too-old [GPU 0]"
+
+
 def test_the_picture_shows_the_trace(page: Path) -> None:
     """Each library is drawn with its folder, and the one that is found nowhere stands out."""
     drawn = measured(page, 1200, (
@@ -123,6 +131,20 @@ def test_a_script_in_the_page_is_not_run(tmp_path: Path) -> None:
     assert "<title>gpudoctor: " in said
 
 
+# labels in which a line ends where no word does
+_BROKEN_WORDS = """[...document.querySelectorAll('th')].filter(label => {
+  const texts = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
+  let line = null, before = '';
+  for (let text = texts.nextNode(); text; text = texts.nextNode())
+    for (let at = 0; at < text.length; at++) {
+      const range = document.createRange();
+      range.setStart(text, at); range.setEnd(text, at + 1);
+      const [box] = range.getClientRects();
+      if (line !== null && box && box.top > line + 2 && !/[._ ]/.test(before)) return true;
+      line = box ? box.top : line; before = text.data[at];
+    }
+  return false;
+}).map(label => label.textContent).join(', ')"""
 RECORDED = Path(__file__).parents[1] / "gpu" / "recorded"
 
 
@@ -136,3 +158,4 @@ def test_no_name_stands_over_its_value(width: int, tmp_path: Path) -> None:
     count = "document.querySelectorAll('th').length"
     over, heads = measured(page, width, f"[{wide}, {count}]").split(",")
     assert (int(over), int(heads) > 0) == (0, True)
+    assert measured(page, width, _BROKEN_WORDS) == ""

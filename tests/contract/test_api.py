@@ -43,12 +43,43 @@ def test_it_works_in_a_thread() -> None:
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("wrong", [{"require": ["nonsense"]}, {"gpu": ["no card"]}, {"stages": ["none"]},
-                                   {"python": "/nowhere/python"}, {"fail_on": "never"}])
-def test_what_cannot_be_followed_is_a_value_error(wrong: dict[str, object]) -> None:
-    """In one line, as the command says it."""
-    with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
+@pytest.mark.parametrize(("wrong", "said"), [
+    ({"require": ["nonsense"]}, "--require 'nonsense': write gpu>=2, "),
+    ({"require": ["tensorflw>=2"]}, "; did you mean tensorflow?"),
+    ({"depth": "static", "stages": ["matmul"]}, "--stages is for --depth smoke; at depth static no "),
+    ({"require": "gpu>=1"}, "require='gpu>=1': a list of texts, such as require=['gpu>=1']"),
+    ({"require": [b"gpu"]}, "require=[b'gpu']: a list of texts"), ({"require": None}, "require=None: a list"),
+    ({"gpu": ["no card"]}, "--gpu no card: no card is called so"), ({"gpu": 0}, "gpu=0: a list of texts"),
+    ({"gpu": [0]}, "gpu=[0]: a list of texts, such as gpu=['0']"),
+    ({"stages": ["matmull"]}, "--stages matmull: no such stage; one of matmul, convolution, "),
+    ({"stages": ["matmull"]}, "; did you mean matmul?"), ({"stages": "matmul"}, "stages='matmul': a list"),
+    ({"python": "/nowhere/python"}, "there is no /nowhere/python"), ({"python": ""}, "it names nothing"),
+    ({"python": 3.12}, "python=3.12: a path"), ({"fail_on": "never"}, "fail_on='never': one of error, "),
+    ({"depth": "deep"}, "depth='deep': one of static, import, smoke"),
+    ({"depth": "imports"}, "depth='imports': one of static, import, smoke; did you mean import?"),
+    ({"depth": None}, "depth=None: one of static, import, smoke"),
+    ({"timeout_seconds": -1}, "timeout_seconds=-1: a number from 0.1 to 3600"),
+    ({"timeout_seconds": "20"}, "timeout_seconds='20': a number from 0.1 to 3600"),
+    ({"timeout_seconds": True}, "timeout_seconds=True: a number"),
+    ({"timeout_seconds": float("nan")}, "timeout_seconds=nan: a number"),
+    ({"stage_seconds": 0}, "stage_seconds=0: a number from 1 to 86400"),
+])
+def test_what_cannot_be_followed_is_a_value_error(wrong: dict[str, object], said: str) -> None:
+    """In one line: which argument, what it may be, and the nearest of the names that there are.
+
+    Regression: a depth that does not exist and a negative limit were taken without a word, and of a text in
+    place of a list each letter was a requirement.
+    """
+    with pytest.raises(ValueError, match=r"\A[^\n]+\Z") as caught:
         gpudoctor.check(**wrong)  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+def test_a_path_is_an_interpreter_as_well() -> None:
+    """As pathlib makes it."""
+    by_path, by_text = (gpudoctor.check(written, depth="static").snapshot.host["python.executable"]
+                        for written in (Path(sys.executable), sys.executable))
+    assert by_path == by_text
 
 
 def test_importing_it_imports_nothing_else() -> None:
@@ -78,12 +109,16 @@ def test_what_a_text_leaves_open_is_not_called_healthy() -> None:
     assert gpudoctor.explain("hello").exit_code == 3
 
 
-@pytest.mark.parametrize(("text", "fail_on"), [
-    ("", "error"), (" \n", "error"), (b"\0\1\2" * 99, "error"), ("x", "never")])
-def test_no_text_to_explain_is_a_value_error(text: str | bytes, fail_on: Any) -> None:
+@pytest.mark.parametrize(("text", "fail_on", "said"), [
+    ("", "error", "is empty"), (" \n", "error", "only blanks"), (b"\0\1\2" * 99, "error", ""),
+    ("x", "waring", "fail_on='waring': one of error, warning, info; did you mean warning?"),
+    (Path("a.log"), "error", "a.log'): the text itself, or its bytes"),
+    (None, "error", "text=None: the text")])
+def test_no_text_to_explain_is_a_value_error(text: Any, fail_on: Any, said: str) -> None:
     """In one line, as the command says it."""
-    with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
+    with pytest.raises(ValueError, match=r"\A[^\n]+\Z") as caught:
         gpudoctor.explain(text, fail_on=fail_on)
+    assert said in str(caught.value)
 
 
 def test_the_command_that_explains_does_not_hide_the_function() -> None:

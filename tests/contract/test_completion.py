@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 LINES = (("gpudoctor che", "check"), ("gpudoctor lint --form", "--format"),
-         ("gpudoctor lint --format sar", "sarif"))
+         ("gpudoctor lint --format sar", "sarif"), ("gpudoctor rules show GPD202", "GPD2020"),
+         ("gpudoctor rules show driver-too-o", "driver-too-old"), ("gpudoctor explain GPD202", "GPD2020"),
+         ("gpudoctor rules table jax_d", "jax_distributions"), ("gpudoctor check --stages mat", "matmul"),
+         ("gpudoctor recommend --framework tens", "tensorflow"))
 _BASH = """
 eval "$(_GPUDOCTOR_COMPLETE=source_bash gpudoctor)"
 COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
@@ -48,6 +51,16 @@ def run(*command: str) -> str:
 def test_bash(line: str, completed: str) -> None:
     """The one word that fits is offered."""
     assert run("bash", "-c", _BASH, "bash", line).split() == [completed]
+
+
+def test_a_shell_is_answered_where_no_rules_can_be_read(tmp_path: Path) -> None:
+    """With nothing, and without a word of an error in the line that is typed."""
+    (tmp_path / "GPDX0001-broken.md").write_text("no page\n", encoding="utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-c", _BASH, "bash", "gpudoctor rules show GPD"], text=True, timeout=60,
+                          env={**os.environ, "PATH": path, "GPUDOCTOR_RULES_EXTRA": str(tmp_path)},
+                          capture_output=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")

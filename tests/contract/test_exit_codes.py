@@ -177,6 +177,16 @@ def test_2_is_said_in_our_words(option: str) -> None:
     assert f"'{option}': 'nonsense' is not one of" in run.stderr
 
 
+@pytest.mark.parametrize(("option", "written", "meant"), [
+    ("--depth", "statc", "static"), ("--fail-on", "waring", "warning"), ("--format", "jsn", "json"),
+    ("--stages", "convolutions", "convolution"), ("--require", "tensorflw>=2", "tensorflow")])
+def test_2_names_what_was_probably_meant(option: str, written: str, meant: str) -> None:
+    """Of a choice, a stage and a framework alike."""
+    run = run_gpudoctor("check", option, written)
+    assert_refused(run, USAGE)
+    assert f"did you mean {meant}?" in run.stderr
+
+
 @pytest.mark.usefixtures("machines")
 def test_4_a_card_that_is_not_there(tmp_path: Path) -> None:
     """The line names those that are; a card that is there is taken by its index."""

@@ -15,7 +15,7 @@ PURE = (
     {"frozen"},
     {"compatible", "exhaustive", "lazily", "model", "schema", "variables"},
     {"facts"},
-    {"quantities", "skeleton", "toml_lines", "versions"},
+    {"arguments", "nearest", "quantities", "skeleton", "toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "image_notes", "meaning", "pages", "pattern_forms",
      "require", "share", "symptom_meaning", "symptoms", "unfamiliar"},
     {"candidates", "compare", "consequences", "courses", "editions", "examine", "explanation", "fleet",

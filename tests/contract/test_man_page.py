@@ -66,6 +66,13 @@ def test_a_group_names_what_to_type_and_says_each_command_whole(words: tuple[str
 
 
 @pytest.mark.parametrize("path", EVERY)
+def test_an_argument_that_repeats_has_three_dots(path: str) -> None:
+    """Regression: the usage of `report` ended in six."""
+    said = EVERY[path].get_help(typer.Context(EVERY[path], info_name=path))
+    assert "...." not in said
+
+
+@pytest.mark.parametrize("path", EVERY)
 def test_no_help_shows_a_type_of_python(path: str) -> None:
     """Regression: an argument was told as `FILE <list[str]>`."""
     said = EVERY[path].get_help(typer.Context(EVERY[path], info_name=path))

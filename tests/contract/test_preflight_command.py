@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.junit import problems
+
 RECORDED = Path(__file__).parents[1] / "gpu" / "recorded"
 HEALTHY = RECORDED / "h200-580.159.04-2026-11-20-healthy-torch-jax.json"
 FULL = RECORDED / "h200-580.159.04-2026-11-20-full-torch-jax.json"  # its memory is used by others: a warning
@@ -33,6 +35,16 @@ def test_elsewhere_it_prints_text_and_writes_nothing(tmp_path: Path) -> None:
     done = preflight(tmp_path, "--from", str(MASKED))
     assert (done.returncode, done.stderr, [*tmp_path.iterdir()]) == (1, "", [])
     assert "ERROR  cuda-visible-devices" in done.stdout
+
+
+@pytest.mark.parametrize("named", [("--image", "app:1"), ("--container", "3f2a")])
+def test_a_container_is_gated_as_well(tmp_path: Path, named: tuple[str, str]) -> None:
+    """Regression: both were refused. An engine that is not there is told in each form of the place."""
+    place = {"JENKINS_URL": "https://ci.example/", "DOCKER_HOST": f"unix://{tmp_path}/nothing.sock"}
+    done = preflight(tmp_path, *named, variables=place)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "ERROR  container-engine-unreachable" in done.stdout
+    assert "container-engine-unreachable" in (tmp_path / TESTS).read_text(encoding="utf-8")
 
 
 def test_warnings_fail_it(tmp_path: Path) -> None:
@@ -62,6 +74,7 @@ def test_gitlab_and_jenkins_get_a_list_of_tests(tmp_path: Path, place: dict[str,
     done = preflight(tmp_path, "--from", str(MASKED), variables=place)
     assert done.returncode == 1
     assert "ERROR  cuda-visible-devices" in done.stdout
+    assert problems((tmp_path / TESTS).read_text(encoding="utf-8")) == []
     suite = ET.parse(tmp_path / TESTS).find("testsuite")
     assert suite is not None
     assert int(suite.attrib["failures"]) >= 2

@@ -55,10 +55,10 @@ class Seen:
         return self.report["snapshot"]["host"][name].get("value")
 
 
-def check(address: str, *words: str, seconds: float = 120) -> Seen:
+def check(address: str, *words: str, seconds: float = 120, command: str = "check") -> Seen:
     """Check by the command line, with that engine."""
     ran = subprocess.run(
-        [sys.executable, "-m", "gpudoctor", "check", "--format", "json", *words], check=False,
+        [sys.executable, "-m", "gpudoctor", command, "--format", "json", *words], check=False,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
         env={**os.environ, "DOCKER_HOST": address})
     assert ran.stdout, ran.stderr
@@ -116,6 +116,17 @@ def test_with_a_gpu_it_is_told_what_a_container_sees(with_toolkit: Engine, toolk
     assert [card["gpu.name"]["value"] for card in seen.report["snapshot"]["gpus"]] == [H100.name]
     assert seen.fact("python.version") == "3.11.2"
     assert seen.fact("container.runtime") == "docker"
+    assert left(with_toolkit) == ""
+
+
+def test_a_container_is_gated_before_it_starts(with_toolkit: Engine, toolkit: Toolkit) -> None:
+    """By `preflight`: it passes where the container has its card, and fails where the hook does."""
+    toolkit.fails(None)
+    named = ("--image", PLAIN, "--require", "gpu>=1")
+    assert check(with_toolkit.address, *named, command="preflight").code == HEALTHY
+    toolkit.fails(NOT_LOADED)
+    stopped = check(with_toolkit.address, *named, command="preflight")
+    assert (stopped.code, "docker-host-driver-missing" in stopped.causes) == (FINDINGS, True)
     assert left(with_toolkit) == ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
@@ -25,6 +26,17 @@ PLUGIN = FOLDER / "gpudoctor-node"
 OK, NON_OK, UNKNOWN = 0, 1, 2  # pkg/custompluginmonitor/types of node-problem-detector
 POD = yaml.safe_load((FOLDER / "pod.yaml").read_text())
 MONITOR = json.loads((FOLDER / "gpudoctor-node.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["pod.yaml", "gpudoctor-node.json", "gpudoctor-node"])
+def test_what_was_tried_by_hand_is_what_is_here(name: str) -> None:
+    """A change asks for a new trial under kubelet or node-problem-detector, or for a word on the page.
+
+    Decision 64: no run of the tests has these programs.
+    """
+    tried = re.search(rf"`{re.escape(name)}` ([0-9a-f]{{12}})\b", (FOLDER / "README.md").read_text("utf-8"))
+    assert tried is not None
+    assert tried[1] == hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:12]
 
 
 def plugin(machine: Machine, **variables: str) -> Completed:

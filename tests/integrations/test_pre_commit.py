@@ -9,8 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis.strategies import from_regex, just, one_of
 
+from gpudoctor.manifests import kinds, locks, pixi_lock
+from gpudoctor.manifests.spans import ManifestError, Source
 from tests.contract.checkout import ROOT, run_gpudoctor
 from tests.integrations.services import document
 
@@ -20,10 +24,15 @@ LOCK = '[[package]]\nname = "numpy"\nversion = "2.0.0"\n'
 KNOWN = {
     **dict.fromkeys(("Dockerfile", "gpu.Dockerfile", "Dockerfile.gpu", "a/Containerfile", "dockerfile"),
                     DOCKERFILE),
-    "requirements.txt": "numpy\n", "requirements-dev.in": "numpy\n",
+    **dict.fromkeys(("requirements.txt", "requirements-dev.in", "dev-requirements.txt",
+                     "requirements.dev.txt", "test_requirements.txt", "requirements/gpu.txt",
+                     "a/requirements/base.in"), "numpy\n"),
     "pyproject.toml": '[project]\nname = "x"\ndependencies = ["numpy"]\n',
     "Pipfile": "[packages]\nnumpy = \"*\"\n",
-    "uv.lock": LOCK, "poetry.lock": LOCK,
+    "uv.lock": LOCK, "poetry.lock": LOCK, "pdm.lock": LOCK,
+    "Pipfile.lock": '{"_meta": {}, "default": {"numpy": {"version": "==2.0.0"}}}',
+    "pixi.lock": "version: 6\nenvironments:\n  default:\n    packages: {linux-64: []}\npackages: []\n",
+    "pixi.toml": '[workspace]\nchannels = ["conda-forge"]\nplatforms = ["linux-64"]\n',
     "pylock.toml": '[[packages]]\nname = "numpy"\nversion = "2.0.0"\n',
     "environment.yml": "dependencies:\n  - numpy\n",
     "compose.yaml": "services:\n  a:\n    image: python:3.12\n",
@@ -32,7 +41,9 @@ KNOWN = {
 FAULTY = "FROM nvidia/cuda:12.4.1-cudnn9-runtime-ubuntu22.04\n"  # no such tag
 INSTALL_SECONDS = 900  # pip builds gpudoctor and fetches what it needs
 OTHERS = ("README.md", "Dockerfile.md", "Dockerfile.yml", "Dockerfile.dockerignore", "my-environment.yml",
-          "values.yaml", "setup.py", "package-lock.json", "notes/dockerfiles.txt", "requirements.txt.bak")
+          "values.yaml", "setup.py", "package-lock.json", "notes/dockerfiles.txt", "requirements.txt.bak",
+          "notes.txt", "Cargo.lock", "constraints.txt", "requirements/constraints-cpu.txt", "PIPFILE",
+          "conda-lock.yml")
 
 
 def given(path: str) -> bool:
@@ -61,6 +72,35 @@ def test_what_the_hook_is_given_can_be_linted(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_it_would_refuse_is_not_given_to_it(name: str) -> None:
     assert not given(name)
+
+
+def is_plain(name: str) -> bool:
+    """Say whether it is a file's name, and none that another kind of file has."""
+    return name.isprintable() and "/" not in name
+
+
+@hypothesis.given(from_regex(HOOK["files"]).filter(str.isprintable))
+def test_lint_knows_every_file_that_the_hook_is_given(path: str) -> None:
+    """By its name, whatever stands in it: the hook must not refuse a commit for a file that it took."""
+    hypothesis.assume(given(path) and not path.endswith("/"))
+    assert knows(path)
+
+
+@hypothesis.given(one_of(from_regex(kinds.DOCKERFILE, fullmatch=True).filter(is_plain),
+                         from_regex(locks.LOCKS, fullmatch=True).filter(is_plain), just(pixi_lock.NAME)))
+def test_the_hook_is_given_every_file_of_which_lint_knows_the_name(name: str) -> None:
+    """Regression: the locks of pdm, pipenv and pixi were not given to it when `lint` had learned them."""
+    hypothesis.assume(knows(name))
+    assert given(name)
+
+
+def knows(path: str) -> bool:
+    """Say whether `lint` knows by a file's name how to read it."""
+    try:
+        kinds.environments(Source(path, ""), lambda _: None)
+    except ManifestError as error:
+        return "Its name is not that of" not in str(error)
+    return True
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,7 @@ from gpudoctor.render import line as one_line
 from gpudoctor.render import markdown
 from gpudoctor.render.markup import block, code
 from gpudoctor.render.plain import printable
+from tests.harness.junit import problems
 
 HOSTILE = (
     "", " ", "plain words", "::error::x", "\n::set-env name=A::b", "##[group]", "</pre><script>x()</script>",
@@ -77,6 +79,7 @@ def said_of(finding: Finding) -> list[str]:
 def test_junit_counts_what_it_holds(report: Report, fail_on: Severity, allow: bool) -> None:
     """The document can be read, its sums are right, and what fails is what the policy calls a failure."""
     document = junit.render(report, Policy(fail_on=fail_on, allow_undecided=allow))
+    assert problems(document) == []
     assert not set(document) & set("\ufffe\uffff")  # which Java's readers refuse, and Python's takes
     suite = ET.fromstring(document.encode()).find("testsuite")
     assert suite is not None
@@ -90,6 +93,14 @@ def test_junit_counts_what_it_holds(report: Report, fail_on: Severity, allow: bo
     assert len(counted) == (0 if allow else sum(
         one.severity.rank <= fail_on.rank and one.severity.rank <= Severity.WARNING.rank
         for one in report.undecided))
+
+
+def test_the_schema_of_junit_refuses_what_is_none() -> None:
+    """What holds documents against it would else hold them against nothing."""
+    document = junit.render(seen(), Policy())
+    assert problems(document) == []
+    for written, wrong in (("(</?)failure", r"\1finding"), (' tests="', ' sum="'), (' time="', ' time="a ')):
+        assert problems(re.sub(written, wrong, document)) != []
 
 
 @pytest.mark.parametrize(("code", "kind"), [(0, None), (1, "failure"), (3, "error")])

@@ -107,13 +107,31 @@ def test_a_gate_fails_in_place_of_skipping(tmp_path: Path) -> None:
     ("memory='much'", "memory='much': a size with its unit, such as \"40GiB\""),
     ("memory=40", "memory=40: a size with its unit, such as \"40GiB\""),
     ("capability='new'", "capability='new': a compute capability, such as \"8.0\""),
-    ("framework='numpy'", "framework='numpy': one of tensorflow, torch, jax, paddle, as in \"torch>=2.6\""),
-    ("cards=2", "cards: it takes count, memory, capability, framework"),
+    ("memory=['40GiB']", "memory=['40GiB']: a size with its unit, such as \"40GiB\""),
+    ("framework='numpy'", "framework='numpy': a framework with its version, as in \"torch>=2.6\"; one of"),
+    ("framework='pytorch>=2'", "framework='pytorch>=2': *paddle; did you mean torch?"),
+    ("framework=['torch', 'jax']", "framework=['torch', 'jax']: a framework with its version"),
+    ("cards=2", "cards: it takes one of count, memory, capability, framework"),
+    ("memroy='1GiB'", "memroy: it takes one of count, *; did you mean memory?"),
     ("2, '40GiB'", "only the count can stand without its name"),
 ])
 def test_a_marker_that_means_nothing_fails(pytester: pytest.Pytester, written: str, said: str) -> None:
-    """Whatever the machine is: a test that can never be run is no skip."""
+    """Whatever the machine is: a test that can never be run is no skip.
+
+    Regression: a list of frameworks was a traceback.
+    """
     pytester.makepyfile(f"import pytest\n@pytest.mark.requires_gpu({written})\ndef test_it(): pass\n")
     done = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
     done.assert_outcomes(errors=1)
-    done.stdout.fnmatch_lines([f"*requires_gpu is written wrong: {said}*"])
+    pattern = said.replace("[", "[[]")
+    done.stdout.fnmatch_lines([f"*requires_gpu is written wrong: {pattern}*"])
+
+
+def test_a_depth_that_there_is_not_is_refused_before_any_test(pytester: pytest.Pytester) -> None:
+    """Regression: it was taken without a word, and nothing was run."""
+    pytester.makeini("[pytest]\ngpudoctor_depth = statik\n")
+    pytester.makepyfile("def test_it(): pass\n")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([
+        "ERROR: gpudoctor_depth='statik': one of static, import, smoke; did you mean static[?]"])

@@ -53,8 +53,22 @@ WORDS = (
 
 @pytest.mark.parametrize("line", WORDS)
 def test_plain_values_are_converted_as_typer_does(line: str) -> None:
-    """Values and complaints alike."""
-    assert converted(line.split(), plain=True) == converted(line.split(), plain=False)
+    """The same values are taken, and the same refused, as wrong usage."""
+    plain, by_typer = (converted(line.split(), plain=plain) for plain in (True, False))
+    assert plain == by_typer or (plain[0], by_typer[0]) == ("BadParameter", "BadParameter")
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("--colour BLUE", "'BLUE' is not one of red, blue; did you mean blue?"),
+    ("--colour=", "'' is not one of red, blue"),
+    ("--seconds -1", "'-1' is not a number from 0.1 to 60"), ("--seconds x", "'x' is not a number from "),
+    ("--seconds nan", "'nan' is not a number from 0.1 to 60"), ("--seconds 61", "'61' is not a number from "),
+])
+def test_what_a_value_may_be_is_said_in_our_words(line: str, said: str) -> None:
+    """Those of the functions that other programs call, not those of a library for data."""
+    error, message = converted(line.split(), plain=True)
+    assert error == "BadParameter"
+    assert said in message
 
 
 def test_a_check_does_not_import_pydantic() -> None:

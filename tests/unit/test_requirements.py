@@ -55,6 +55,16 @@ def test_not_met(text: str) -> None:
     assert unmet("gpu>=1", text) == Known(value=(text,), source="--require")
 
 
+@pytest.mark.parametrize(("text", "end"), [
+    ("tensorflw>=2", "paddle); did you mean tensorflow?"), ("gpu.memory>=40", "paddle)"),
+    ("gpu>=x", "paddle)"), ("pytorch", "paddle); did you mean torch?"), ("", "paddle)")])
+def test_the_nearest_name_is_that_of_another(text: str, end: str) -> None:
+    """Where the name is right and the bound is not, none was meant instead."""
+    with pytest.raises(RequirementError) as caught:
+        parse(text)
+    assert str(caught.value).endswith(end)
+
+
 def test_nobody_could_look() -> None:
     """Memory of cards that could not be listed is unknown, which is not unmet."""
     assert isinstance(unmet("gpu.memory>=1GiB", gpus=Unknown(reason="NVML hangs")), Unknown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -15,9 +14,14 @@ _ID = re.compile(r"(GPDX?)(\d{1,5})\Z", re.IGNORECASE)
 def did_you_mean(named: str, known: Iterable[str]) -> str:
     """Return "; did you mean A or B?" for the names that resemble it most, nothing where none does.
 
-    Of ids those with the nearest numbers: pages of one family stand together.
+    Nothing, too, of a name that is there: then something else is wrong. Of ids those with the nearest
+    numbers: pages of one family stand together.
     """
+    import difflib  # for the few who mistyped
+
     spelt = {name.lower(): name for name in known}
+    if named in spelt.values():
+        return ""
     number = _number(named)
     if number is not None:
         ids = {name: other for name in spelt.values() if (other := _number(name)) is not None}
