@@ -23,6 +23,7 @@ from gpudoctor.render.plain import printable
 SHELL = ("/bin/sh", "-c")
 _RESTART = "reboot"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_NEXT = " && "
 _EXACT = "these are the versions from before; the package sources must still have them"
 _STOPPING = ("failed", "interrupted")
 
@@ -224,8 +225,10 @@ def _way_back(step: Step, plan: Plan, database: RuleDatabase, log: Log) -> Calla
 
 def _undo_packages(step: Step, exact: Sequence[str], manager: Manager) -> Sequence[str]:
     """Return what undoes a step whose packages come back exactly, in place of what would do so roughly."""
-    rough = [number for number, command in enumerate(step.undo) if manager.changes.search(command)]
-    own = [command for number, command in enumerate(step.undo) if number not in rough]
+    parts = [part for command in step.undo
+             for part in (command.split(_NEXT) if manager.changes.search(command) else (command,))]
+    rough = [number for number, part in enumerate(parts) if manager.changes.search(part)]
+    own = [part for number, part in enumerate(parts) if number not in rough]
     at = rough[0] if rough else len(own)
     lines = exact if os.geteuid() else tuple(map(without_sudo, exact))
     notes = [*([_EXACT] if exact else []), *([step.undo_rest] if step.undo_rest and (exact or own) else [])]

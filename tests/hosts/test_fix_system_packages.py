@@ -26,6 +26,7 @@ PACKAGES = (
     (DRIVER, "1.0", f"Depends: {LIBRARY} (= 1.0)\n"),
     (DRIVER, "2.0", f"Depends: {LIBRARY} (= 2.0), {MORE}\nConflicts: {OLD}\n"),
     (LIBRARY, "1.0", ""), (LIBRARY, "2.0", ""), (OLD, "1:1.0-1", ""), (MORE, "1.0", ""))
+PURGE = "echo first && apt-get purge gpudoctor-driver && echo last"
 IN_ROOT = "DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin"
 BEFORE = {DRIVER: "1.0", LIBRARY: "1.0", OLD: "1:1.0-1"}
 
@@ -103,14 +104,16 @@ def test_what_apt_did_is_undone(root: Root, tmp_path: Path, further: list[str]) 
     place.environment["PATH"] = root.path
     place.page(1, ["apt-get install gpudoctor-driver=2.0", *further])
     page = next((place.rules / "host").iterdir())
-    page.write_text(page.read_text().replace("echo undo 1", "apt-get purge gpudoctor-driver && echo much"))
+    page.write_text(page.read_text().replace("echo undo 1", PURGE))
     document, _ = place.applied()
     assert outcomes(document) == ["failed" if further else "done"]
     assert root.held() == {DRIVER: "2.0", LIBRARY: "2.0", MORE: "1.0"}
     commands = [line for line in document["applied"]["undo"] if not line.startswith("#")]
     assert commands == [
+        "echo first",
         ("apt-get install --allow-downgrades --no-install-recommends --purge gpudoctor-driver=1.0 "
-        "gpudoctor-library=1.0 gpudoctor-old=1:1.0-1 gpudoctor-more-"), "apt-mark auto gpudoctor-library"]
+         "gpudoctor-library=1.0 gpudoctor-old=1:1.0-1 gpudoctor-more-"), "apt-mark auto gpudoctor-library",
+        "echo last"]
     written = place.log.read_text()
     assert "".join(f"  {line}\n" for line in document["applied"]["undo"]) in written
     noted = written.partition("WHAT WAS INSTALLED BEFORE STEP 1, as apt says\n")[2].splitlines()
