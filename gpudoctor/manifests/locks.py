@@ -50,6 +50,14 @@ class Pins:
         """Return the packages that are kept, with these extras."""
         return replace(self, placed=[pair for pair in self.placed if keep(pair[0])], extras=extras)
 
+    def of_versions(self, versions: Mapping[str, Collection[str]]) -> Pins:
+        """Return the packages of which one of several versions is meant as that one."""
+        meant = {name: next(iter(some)) for name, some in versions.items()
+                 if name in self.split and len(some) == 1}
+        left = replace(self, split=self.split - set(meant))
+        return left.only(lambda one: meant.get(name_of(one)) in (None, str(one.get("version", ""))),
+                         self.extras)
+
     def asked(self) -> tuple[Asked, ...]:
         """Return the releases that are pinned."""
         return tuple(_asked(self.placed, self.split, self.extras))

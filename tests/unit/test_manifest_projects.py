@@ -152,3 +152,22 @@ def test_packages_that_need_one_another_come_to_an_end() -> None:
             + '[package.optional-dependencies]\nx = [{ name = "a" }, { name = "b" }]\n')
     assert texts("RUN uv sync", pyproject_toml='[project]\ndependencies = ["a"]\n', uv_lock=ring) == [
         "a==1", "b[x]==1"]
+
+
+CONFLICTING = PROJECT.replace('more = ["jax>=0.5"]', 'cpu = ["jax>=0.5"]\ngpu = ["jax>=0.5"]')
+FORKED = "".join((
+    ('[[package]]\nname = "app"\nversion = "0"\nsource = { virtual = "." }\n[package.optional-dependencies]\n'
+    'cpu = [{ name = "jax", version = "0.5.3", marker = "extra == \'extra-3-app-cpu\'" }]\n'
+    'gpu = [{ name = "jax", version = "0.7.0", extra = ["cuda12"] }]\n'),
+    PACKAGE.format("jax", "0.5.3"), PACKAGE.format("jax", "0.7.0"), PACKAGE.format("loader", "1.0"),
+    PACKAGE.format("tensorflow", "2.18.0")))
+
+
+@pytest.mark.parametrize(("extra", "expected"), [
+    ("--extra cpu", ["jax==0.5.3"]), ("--extra=gpu", ["jax[cuda12]==0.7.0"]), ("", [])])
+def test_extras_that_exclude_one_another_have_a_version_each(extra: str, expected: list[str]) -> None:
+    """As uv locks a build for the CPU beside one for CUDA: the project's own entry says which is whose."""
+    found = built({**docker(SLIM, "COPY . .", f"RUN uv sync --no-dev {extra}"), "pyproject.toml": CONFLICTING,
+                   "uv.lock": FORKED})
+    assert [one.text for one in found.asked if one.text.startswith("jax")] == expected
+    assert found.unread == ()
