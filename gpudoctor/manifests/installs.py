@@ -180,14 +180,15 @@ def _arguments(words: Sequence[Word], python: str) -> Install:
                         for word in options.get(name, ()))
     editable = (*options.get("-e", ()), *options.get("--editable", ()))
     project = next((word for word in (*requirements, *editable) if _HERE.match(word.text)), None)
-    extras = _HERE.match(project.text) if project else None
+    extras, groups = _HERE.match(project.text) if project else None, groups_of("pip", "install", words)
     return Install(
         tool="pip", requirements=tuple(word for word in requirements if word is not project),
         files=(*options.get("-r", ()), *options.get("--requirement", ()), *options.get("--requirements", ())),
         extra_indexes=extra, index=next(iter((*indexes[::-1], *backends)), None), python=python,
         constraints=constraints,
         links=(*options.get("-f", ()), *options.get("--find-links", ())), project=project,
-        groups=Groups(named=frozenset(((extras and extras[1]) or "").replace(" ", "").split(","))),
+        groups=Groups(everything=groups.everything, named=groups.named | frozenset(
+            ((extras and extras[1]) or "").replace(" ", "").split(","))),
         no_dependencies="--no-deps" in options)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from gpudoctor.manifests import locked, pyproject
+from gpudoctor.manifests import locked, locks, pyproject
+from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.requirements import Listed
 from gpudoctor.manifests.spans import Place, Source
@@ -15,12 +16,13 @@ from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Unread
 
 Find = Callable[[str], Source | None]
+_PROJECT, _BUILT = "pyproject.toml", ("setup.py", "setup.cfg")
 _FROZEN, _NO = "UV_FROZEN", ("", "0", "false")
 
 
 def asked_for(install: Install, place: Place, stage: Stage, find: Find) -> Listed:
     """Return what of a project is installed; `find` gives a file of the build's folder."""
-    name = "Pipfile" if install.tool == "pipenv" else "pyproject.toml"
+    name = "Pipfile" if install.tool == "pipenv" else _PROJECT
     path = next(_paths(name, stage, find), name)
     found = find(path)
     if found is None:
@@ -32,7 +34,26 @@ def asked_for(install: Install, place: Place, stage: Stage, find: Find) -> Liste
         return Listed(asked=asked, unread=())
     is_told = install.tool == "uv" and (stage.variables.get(_FROZEN) or "") not in _NO
     groups = replace(install.groups, is_frozen=True) if is_told else install.groups
-    return locked.held(lock, asked, groups, stage.python[0] if stage.python is not None else None)
+    return locked.held(lock, asked, groups, _python(stage))
+
+
+def listed_in(found: Source, groups: Groups, stage: Stage) -> Listed | None:
+    """Return what uv and pip take from a project's file or a lock behind `-r`, None for any other file."""
+    name = posixpath.basename(found.file)
+    if locks.LOCKS.fullmatch(name):
+        pins = locks.pins_of(found, _python(stage))
+        return Listed(asked=pins.asked(), unread=pins.unread())
+    if name == _PROJECT:
+        return Listed(asked=pyproject.of_groups(found, groups, "pip"), unread=())
+    if name in _BUILT:
+        return Listed(asked=(), unread=(Unread(
+            why=f"what {name} asks for was not judged: it is a program's own list", place=found.place(0),
+            of_framework=True),))
+    return None
+
+
+def _python(stage: Stage) -> str | None:
+    return stage.python[0] if stage.python is not None else None
 
 
 def _lock(install: Install, folder: str, stage: Stage, find: Find) -> Source | None:

@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
 from gpudoctor.manifests import conda, conda_specs, projects, requirements
+from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Source, Traced, Word
@@ -129,7 +130,7 @@ class Runs:
                     (word.plain and word.start not in meant) or _is_quoted(word, self.source))))
         for file in install.files:
             own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
-                    for one in self._listed(file, stage)]
+                    for one in self._listed(file, stage, install.groups)]
         if install.project is not None:
             listed = projects.asked_for(install, place, stage, self.find)
             stage.unread += listed.unread
@@ -145,15 +146,18 @@ class Runs:
         stage.unread.append(Unread(why=why, place=self.source.of(word), of_framework=bool(
             requirements.FRAMEWORK.match(posixpath.basename(text)))))
 
-    def _listed(self, file: Word, stage: Stage) -> tuple[Asked, ...]:
-        """Return what a requirements file that is copied in asks for; one that is not there is left open."""
+    def _listed(self, file: Word, stage: Stage, groups: Groups | None = None) -> tuple[Asked, ...]:
+        """Return what a requirements file that is copied in asks for; one that is not there is left open.
+
+        uv and pip also take a project's file there, with these of its groups, and a lock of their own.
+        """
         found = self._copied(file.text, stage) if file.known else None
         if found is None:
             stage.unread.append(Unread(
                 why=f"{file.text or 'a file'} is not there to be read, so what it asks for was not judged",
                 place=self.source.of(file), of_framework=True))
             return ()
-        listed = requirements.read(found, self.reader)
+        listed = projects.listed_in(found, groups or Groups(), stage) or requirements.read(found, self.reader)
         stage.unread += listed.unread
         return listed.asked
 

@@ -171,3 +171,19 @@ def test_extras_that_exclude_one_another_have_a_version_each(extra: str, expecte
                    "uv.lock": FORKED})
     assert [one.text for one in found.asked if one.text.startswith("jax")] == expected
     assert found.unread == ()
+
+
+@pytest.mark.parametrize(("run", "expected"), [
+    ("uv pip install --system -r pyproject.toml", [
+        "tensorflow[and-cuda]>=2.17", "loader; sys_platform == 'linux'"]),
+    ("uv pip install -r pyproject.toml --extra more", [
+        "tensorflow[and-cuda]>=2.17", "loader; sys_platform == 'linux'", "jax>=0.5"]),
+    ("uv pip sync pylock.toml", ["torch==2.6.0"]),
+    ("pip install -r pylock.toml six", ["six", "torch==2.6.0"]),
+    ("uv pip install -r setup.py", [])])
+def test_a_project_or_a_lock_behind_r_is_no_list_of_requirements(run: str, expected: list[str]) -> None:
+    """It was read as one, and the whole Dockerfile refused."""
+    found = built({**docker(SLIM, "COPY . .", f"RUN {run}"), **BESIDE, "setup.py": "import setuptools\n",
+                   "pylock.toml": '[[packages]]\nname = "torch"\nversion = "2.6.0"\n'})
+    assert [one.text for one in found.asked] == expected
+    assert [one.of_framework for one in found.unread] == [True] * ("setup" in run)
