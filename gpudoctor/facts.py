@@ -215,6 +215,7 @@ gpu.pcie_generation_max | integer | nvml | | PCIe generation at most
 gpu.pcie_width | integer | nvml | | PCIe lanes now
 gpu.pcie_width_max | integer | nvml | | PCIe lanes at most
 gpu.throttle_reasons | texts | nvml | | why clocks are held down now
+gpu.compute_mode_back | command | derive | | what sets the card's compute mode as it is now
 gpu.compute_mode | text | nvml | | default, exclusive-thread, prohibited or exclusive-process
 gpu.persistence | flag | nvml | | persistence mode
 gpu.compute_processes | integer | nvml | | processes with a CUDA context on the card
@@ -260,6 +261,7 @@ framework.resolved_libraries | records | stages | private | the files of the loa
 framework.log | texts | stages | private | what it said on standard error meanwhile
 driver.version | driver_version | derive | | the driver: NVML's answer, else the module's, else the library's
 driver.loaded_version | driver_version | derive | | the kernel module that is loaded, by /sys and /proc or by NVML's own answer from it
+driver.compute_modes_back | command | derive | | what sets the cards' compute modes as they are now; absent where all are default
 driver.cuda_ceiling | cuda_version | derive | | newest CUDA the libcuda in use runs; else by NVML or the driver's version
 driver.works | flag | derive | | whether cuInit succeeded
 driver.ready | flag | derive | | whether frameworks can be judged: no without a card, not asked before the driver works
@@ -423,6 +425,7 @@ file.image_least_cuda | cuda_version | file | | the CUDA that the driver must ru
 file.image_least_driver | driver_version | file | | the driver that it asks for, likewise
 file.driver_by | text | file | | what lays a driver into an image: a package, or NVIDIA's installer
 file.driver_laid | driver_version | file | | that driver, or one that it is not older than
+file.driver_instead | text | file | | the package that brings the same CUDA without a driver
 file.placeholder_requirement | text | file | | a requirement that is met by a release which only raises an error
 file.misnamed | text | file | | a requirement whose name sounds like that of a framework or a library and is not
 file.misnamed_is | text | file | | what the name is instead, in words

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.assume import machines
-from gpudoctor.assume.forms import NAMES, require_form
+from gpudoctor.assume.forms import NAMES, require_form, require_spelling
 from gpudoctor.assume.laying import AssumptionError
 from gpudoctor.assume.observed import seen_by_running, unobserved
 from gpudoctor.assume.releases import items, releases
@@ -127,6 +127,7 @@ def _parse_value(name: str, kind: FactType, raw: str) -> Value:
             f"{name} holds records and cannot be given on the command line; use --from SNAPSHOT")
     if kind.value.endswith(("_version", "_isa", "_capability")):
         require_form(name, kind, raw)
+    require_spelling(name, raw)
     return raw
 
 

@@ -50,6 +50,20 @@ _FORMS: Mapping[FactType, Form] = {
 }
 
 
+# of texts that are compared as versions all the same, by the fact
+_OF_TEXTS: Mapping[str, Form] = {
+    "system.jetson": Form(
+        pattern="[1-9][0-9]?([.][0-9]{1,3}){1,2}", called="release of Jetson Linux, without R: 36.4.0"),
+}
+
+
+def require_spelling(name: str, text: str) -> None:
+    """Raise `AssumptionError` unless `text` is spelled as that fact is."""
+    form = _OF_TEXTS.get(name)
+    if form is not None and not re.fullmatch(form.pattern, text):
+        raise AssumptionError(f"{name}={text[:80]}: {text[:80]!r} is no {form.called}")
+
+
 def require_form(name: str, kind: FactType, text: str) -> None:
     """Raise `AssumptionError` unless `text` can be a value of that type."""
     form = _FORMS.get(kind)

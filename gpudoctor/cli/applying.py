@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 from gpudoctor import derive, planning
-from gpudoctor.cli import packages, relay
+from gpudoctor.cli import installed_packages, packages, relay
+from gpudoctor.cli.installed_packages import Manager
 from gpudoctor.cli.step_log import Log
 from gpudoctor.derive import published
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Facts, Known, RuleDatabase, Scope
 from gpudoctor.model.plan import Outcome, Plan, Step, StepEnd
+from gpudoctor.planning.steps import without_sudo
 from gpudoctor.render.plain import printable
 
 SHELL = ("/bin/sh", "-c")
 _RESTART = "reboot"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_NEXT = " && "
+_EXACT = "these are the versions from before; the package sources must still have them"
 _STOPPING = ("failed", "interrupted")
 
 
@@ -167,10 +172,9 @@ def _declined(step: Step, permission: Permission, done: Done) -> tuple[Outcome, 
 
 def _run(step: Step, plan: Plan, database: RuleDatabase, log: Log, done: Done) -> bool:
     """Run a step's commands; say whether all of them succeeded. What they said goes to standard error."""
-    facts = derive.subjects(plan.machine, database)[Scope.HOST][0].facts
-    had = packages.installed(facts) if step.kind == "pip" else {}
     log.step(step)
     done.will_need(step, _undo(step, ()))
+    found_out = _way_back(step, plan, database, log)
     for command in step.commands:
         log.begin(command, done.undo())
         if done.signal or log.failed:
@@ -182,10 +186,7 @@ def _run(step: Step, plan: Plan, database: RuleDatabase, log: Log, done: Done) -
         sys.stderr.write(f"$ {command}\n")
         sys.stderr.flush()
         ended = relay.run([*SHELL, command], streams=(2, 2), apart=not sys.stdin.isatty())
-        if step.kind == "pip":
-            exact = packages.undo(had, packages.installed(facts), _pip(facts),
-                                  published.labels(database.tables))
-            done.will_need(step, _undo(step, exact))
+        done.will_need(step, found_out())
         how = f"ended with exit code {ended.code}" if ended.code >= 0 else f"ended by signal {-ended.code}"
         log.ended(how, ended.said, done.undo())
         signals = [number for number in (*ended.signals, -ended.code) if number in _ENDING]
@@ -197,6 +198,41 @@ def _run(step: Step, plan: Plan, database: RuleDatabase, log: Log, done: Done) -
         done.restarts = command.split()[-1:] == [_RESTART]
     done.add(step, "done", step.because)
     return True
+
+
+def _way_back(step: Step, plan: Plan, database: RuleDatabase, log: Log) -> Callable[[], Sequence[str]]:
+    """Note what is installed where a step changes that; return what tells the way back from then on."""
+    if step.kind == "pip":
+        facts = derive.subjects(plan.machine, database)[Scope.HOST][0].facts
+        had, labels = packages.installed(facts), published.labels(database.tables)
+        return lambda: _undo(step, packages.undo(had, packages.installed(facts), _pip(facts), labels))
+    manager = installed_packages.manager_of(step.commands)
+    before = installed_packages.installed(manager) if manager is not None else None
+    if manager is None or before is None:
+        if manager is not None:
+            log.note(f"{manager.name} did not say which packages are installed: their versions are not noted")
+        return lambda: _undo(step, ())
+    log.keep(f"WHAT WAS INSTALLED BEFORE STEP {step.number}, as {manager.name} says",
+             installed_packages.listed(before))
+
+    def now() -> Sequence[str]:
+        after = installed_packages.installed(manager)
+        return _undo(step, ()) if after is None else _undo_packages(
+            step, installed_packages.undo(manager, before, after), manager)
+
+    return now
+
+
+def _undo_packages(step: Step, exact: Sequence[str], manager: Manager) -> Sequence[str]:
+    """Return what undoes a step whose packages come back exactly, in place of what would do so roughly."""
+    parts = [part for command in step.undo
+             for part in (command.split(_NEXT) if manager.changes.search(command) else (command,))]
+    rough = [number for number, part in enumerate(parts) if manager.changes.search(part)]
+    own = [part for number, part in enumerate(parts) if number not in rough]
+    at = rough[0] if rough else len(own)
+    lines = exact if os.geteuid() else tuple(map(without_sudo, exact))
+    notes = [*([_EXACT] if exact else []), *([step.undo_rest] if step.undo_rest and (exact or own) else [])]
+    return (*own[:at], *lines, *own[at:], *(f"# step {step.number}: {note}" for note in notes))
 
 
 def _pip(facts: Facts) -> tuple[str, ...]:

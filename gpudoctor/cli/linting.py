@@ -77,7 +77,7 @@ def lint(asked: Asked) -> int:
 
 
 def _read(name: str) -> str:
-    limit = _MAX_BYTES_OF_LOCK if name.endswith(".lock") else _MAX_BYTES
+    limit = _limit(name)
     match Host().read_bytes(os.path.abspath(name), limit_bytes=limit):
         case host.Data(truncated=True):
             raise InputError(f"{name}: larger than {limit >> 20} MiB, which no such file is")
@@ -91,6 +91,11 @@ def _read(name: str) -> str:
             raise InputError(f"{name}: no such file")
         case host.Refused(reason=reason):
             raise InputError(f"{name}: cannot be read: {reason}")
+
+
+def _limit(name: str) -> int:
+    """Return how many bytes of a file are read: a lock has thousands of lines that nobody wrote."""
+    return _MAX_BYTES_OF_LOCK if name.endswith(".lock") else _MAX_BYTES
 
 
 def _described(texts: Mapping[str, str], python: str | None, build: Build | None = None
@@ -111,7 +116,7 @@ def _described(texts: Mapping[str, str], python: str | None, build: Build | None
             if path in named:
                 taken.add(named[path])
                 return Source(named[path], texts[named[path]])
-            found = Host().read_text(path, limit_bytes=_MAX_BYTES)
+            found = Host().read_text(path, limit_bytes=_limit(name))
             return Source(name, found.text) if isinstance(found, Text) and not found.truncated else None
 
         return read

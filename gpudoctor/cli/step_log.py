@@ -29,6 +29,7 @@ class Log:
         self.failed = ""
         self._lines = list(head)
         self._undo: Sequence[str] = ()
+        self._kept: list[str] = []
 
     def step(self, step: Step) -> None:
         """Write that a step begins."""
@@ -50,6 +51,10 @@ class Log:
         self._lines.append(f"{_now()} {how}")
         self.write()
 
+    def keep(self, heading: str, lines: Sequence[str]) -> None:
+        """Write what was there before a step, behind all else."""
+        self._kept += ["", heading, *(f"  {printable(line, LINE_CHARACTERS)}" for line in lines)]
+
     def note(self, text: str) -> None:
         """Write what became of a step that was not run."""
         self._lines += ["", f"{_now()} {printable(text, 1000)}"]
@@ -63,7 +68,7 @@ class Log:
     def write(self) -> None:
         """Write the whole file anew."""
         undo = ["", "TO UNDO WHAT WAS DONE, in this order", *(f"  {command}" for command in self._undo)]
-        text = "".join(f"{line}\n" for line in (*self._lines, *(undo if self._undo else ())))
+        text = "".join(f"{line}\n" for line in (*self._lines, *(undo if self._undo else ()), *self._kept))
         refused = host.write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
         if refused is not None:
             self.failed = f"{self.path}: cannot be written: {refused.reason}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive import accelerators, branches, brought
+from gpudoctor.derive import cards as card_derivations
 from gpudoctor.derive import frameworks as framework_derivations
 from gpudoctor.derive import moves, packages, products, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
@@ -143,7 +144,7 @@ def _ready(view: View) -> Fact:
 def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
     return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot),
             "gpu.memory_free_bytes": _memory_free, "gpu.architecture": _architecture,
-            "gpu.listed": products.listed,
+            "gpu.listed": products.listed, "gpu.compute_mode_back": card_derivations.mode_back,
             "gpu.driver_fit": lambda view: _driver_fit(view, card, snapshot)}
 
 
@@ -202,7 +203,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "system.nvidia_host": lambda view: _has_cards(snapshot, view),
         "system.oldest_card": lambda _: _oldest_card(snapshot),
         "driver.cards_left_out": lambda view: _cards_left_out(view, snapshot),
-        "driver.ready": _ready,
+        "driver.ready": _ready, "driver.compute_modes_back": lambda _: card_derivations.modes_back(snapshot),
         "python.frameworks": lambda _: _installed(snapshot),
         "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),
         "python.colliding_reinstall": lambda view: packages.colliding_reinstall(view, asked),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from gpudoctor.derive import visible
 from gpudoctor.derive.view import NotKnown, View
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown, Value
 
 _BOUND = re.compile(r"(>=|<=|==|>|<)\s*(\d+(?:\.\d+)?)\s*(GiB|GB|MiB|MB)?\Z")
 _UNITS = {"GiB": 1 << 30, "GB": 10**9, "MiB": 1 << 20, "MB": 10**6, None: 1}
@@ -48,6 +48,31 @@ def _withheld(view: View) -> Fact | None:
     if isinstance(view.fact("image.gpu_refusals"), Known):
         return Known(value=0, source="image.gpu_refusals")
     return Unknown(reason=_UNSEEN) if view.value("image.shows_host") is True else None
+
+
+def mode_back(view: View) -> Fact:
+    """Return the command that sets a card's compute mode to what it is now."""
+    index, mode = view.need("gpu.index"), view.need_text("gpu.compute_mode")
+    return Known(value=_set_mode(index, mode), source="the card's index and compute mode")
+
+
+def modes_back(snapshot: Snapshot) -> Fact:
+    """Return the commands that set the compute modes to what they are now, of those that are not default."""
+    if isinstance(snapshot.gpus, Unknown):
+        return snapshot.gpus
+    found: list[str] = []
+    for card in snapshot.gpus:
+        mode, index = card.get("gpu.compute_mode"), card.get("gpu.index")
+        if not isinstance(mode, Known) or not isinstance(index, Known):
+            return Unknown(reason="the compute mode of a card is not known")
+        if mode.value != "default":
+            found.append(_set_mode(index.value, str(mode.value)))
+    source = "the cards' compute modes"
+    return Known(value="; ".join(found), source=source) if found else Absent(source=source)
+
+
+def _set_mode(index: Value, mode: str) -> str:
+    return f"sudo nvidia-smi -i {index} -c {mode.upper().replace('-', '_')}"
 
 
 def within(bound: str, fact: Fact) -> bool | Unknown:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.frozen import frozen
-from gpudoctor.image_notes import row_of
+from gpudoctor.image_notes import Row, row_of
 from gpudoctor.manifests import system_packages
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Package
 from gpudoctor.model import Tables
 
 _NUMBER = re.compile(r"\d{3}(?:\.\d+){0,2}")
+_RELEASE = re.compile(r"(\d+)\.(\d+)\.")
 
 
 @frozen
 class InImage:
-    """What lays a driver into an image; `least` is that driver or one that it is not older than."""
+    """What lays a driver into an image; `least` is that driver or one that it is not older than.
+
+    `instead` is the package that brings the same CUDA without it, None where there is none or its release
+    is not known.
+    """
 
     text: str
     place: Place
     least: str | None
+    instead: str | None = None
 
 
 def newest(packages: Sequence[Package], tables: Tables) -> InImage | None:
@@ -42,9 +48,25 @@ def _laid(packages: Sequence[Package], tables: Tables) -> Iterator[InImage]:
             yield InImage(text=package.text, place=package.place,
                           least=named["driver"] or _number(named["pin"]) or named["branch"])
         elif row.get("driver") is True:
-            toolkit = row_of(tables, "cuda_toolkits", cuda=(named["cuda"] or "").replace("-", "."))
+            cuda = _cuda_of(named)
+            toolkit = row_of(tables, "cuda_toolkits", cuda=cuda.replace("-", ".")) if cuda else None
             yield InImage(text=package.text, place=package.place,
-                          least=str(toolkit["minimum_driver"]) if toolkit is not None else None)
+                          least=str(toolkit["minimum_driver"]) if toolkit is not None else None,
+                          instead=_instead(package.text, row, cuda) if cuda else None)
+
+
+def _cuda_of(named: Mapping[str, str | None]) -> str | None:
+    """Return the CUDA that a name says, else its pin, as 12-4."""
+    pinned = _RELEASE.match(named["pin"] or "")
+    return named["cuda"] or (f"{pinned[1]}-{pinned[2]}" if pinned is not None else None)
+
+
+def _instead(text: str, row: Row, cuda: str) -> str | None:
+    """Return the name without a driver, with the version that was asked for: both have the release's own."""
+    if "instead" not in row:
+        return None
+    behind = text.removeprefix(str(row["name"]).replace("{cuda}", cuda))
+    return f"{str(row['instead']).replace('{cuda}', cuda)}{behind}"
 
 
 def _number(version: str | None) -> str | None:

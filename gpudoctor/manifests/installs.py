@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import islice
 
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests.groups import Groups, groups_of
 from gpudoctor.manifests.shellwords import Command, Redirection
 from gpudoctor.manifests.spans import Word
 
@@ -25,8 +26,6 @@ _CONDA = frozenset({"conda", "mamba", "micromamba"})
 _PROJECTS = {"uv": frozenset({"sync"}), "poetry": frozenset({"install", "sync"}),
              "pdm": frozenset({"install", "sync"}), "pipenv": frozenset({"install", "sync"})}
 _ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install"}
-_GROUPS = frozenset("--extra --group --with --only --extras -E -G".split())
-_EVERYTHING = frozenset({"--all-extras", "--all-groups"})
 _PYTORCH, _BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3})\Z")
 _HERE = re.compile(r"(?:\.|\./)(?:\[([A-Za-z0-9,._ -]*)\])?\Z")
 # options of pip and uv that take the next word
@@ -39,7 +38,8 @@ _VALUED = frozenset(
     "--link-mode --torch-backend --override --overrides --config-setting --config-settings -C --group --hash "
     "--root-user-action --no-build-isolation-package --refresh-package --reinstall-package --upgrade-package "
     "-P --directory --project --use-feature --use-deprecated --exists-action -b --build --build-constraint "
-    "--global-option --extra --with --without --only --extras -E -G --categories --source".split())
+    "--global-option --extra --with --without --only --only-group --no-group --no-extra --extras -E -G "
+    "--categories --source".split())
 _CONDA_VALUED = frozenset("-n --name -p --prefix -c --channel -f --file --solver --subdir --revision".split())
 
 
@@ -48,8 +48,8 @@ class Install:
     """What one command installs: `requirements` by their words, `files` with more, and the indexes.
 
     `python` is the version in the command's own name (python3.11 -m pip), "" where it has none. `project` is
-    the word that has the project's own file filled in, with these of its `groups` (None: all). `links` are
-    pages of wheels.
+    the word that has the project's own file filled in, with these of its `groups`. `links` are pages of
+    wheels.
     """
 
     tool: str
@@ -63,7 +63,7 @@ class Install:
     constraints: tuple[Word, ...] = ()
     links: tuple[Word, ...] = ()
     project: Word | None = None
-    groups: tuple[str, ...] | None = ()
+    groups: Groups = Groups()
 
 
 def install_of(command: Command) -> Install | None:
@@ -121,11 +121,7 @@ def _project(name: str, words: Sequence[Word]) -> Install | None:
         return replace(found, tool="uv" if name == "uv" else "pip", project=None)
     if verb.text not in _PROJECTS[name]:
         return None
-    named = [rest[at + 1].text for at, word in enumerate(rest[:-1]) if word.text in _GROUPS]
-    named += [word.text.partition("=")[2] for word in rest if word.text.partition("=")[0] in _GROUPS]
-    groups = tuple(part for text in named for part in text.replace(",", " ").split() if part)
-    everything = any(word.text in _EVERYTHING for word in rest)
-    return Install(tool=name, project=verb, groups=None if everything else groups)
+    return Install(tool=name, project=verb, groups=groups_of(name, verb.text, rest))
 
 
 def behind_wrappers(words: Sequence[Word]) -> int:
@@ -184,14 +180,15 @@ def _arguments(words: Sequence[Word], python: str) -> Install:
                         for word in options.get(name, ()))
     editable = (*options.get("-e", ()), *options.get("--editable", ()))
     project = next((word for word in (*requirements, *editable) if _HERE.match(word.text)), None)
-    extras = _HERE.match(project.text) if project else None
+    extras, groups = _HERE.match(project.text) if project else None, groups_of("pip", "install", words)
     return Install(
         tool="pip", requirements=tuple(word for word in requirements if word is not project),
         files=(*options.get("-r", ()), *options.get("--requirement", ()), *options.get("--requirements", ())),
         extra_indexes=extra, index=next(iter((*indexes[::-1], *backends)), None), python=python,
         constraints=constraints,
         links=(*options.get("-f", ()), *options.get("--find-links", ())), project=project,
-        groups=tuple((extras[1] or "").replace(" ", "").split(",")) if extras else (),
+        groups=Groups(everything=groups.everything, named=groups.named | frozenset(
+            ((extras and extras[1]) or "").replace(" ", "").split(","))),
         no_dependencies="--no-deps" in options)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 
 from gpudoctor import derive, remedy
 from gpudoctor.assume import lay
@@ -19,7 +19,7 @@ from gpudoctor.manifests.said import Said
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Environment, Wish
 from gpudoctor.model import (
-    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided, Unknown,
+    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided, Unknown, Value,
 )
 
 _FILE = "file."
@@ -32,12 +32,13 @@ _JUDGED = (Severity.ERROR, Severity.WARNING)
 
 @frozen
 class Located:
-    """A finding of the rules at the statement that causes it."""
+    """A finding of the rules at the statement that causes it; `said` is what that shows by itself."""
 
     place: Place
     environment: Environment
     finding: Finding
     laid: Laid | None = None
+    said: Mapping[str, Value] = field(default_factory=dict)
 
 
 @frozen
@@ -168,7 +169,8 @@ class Linter:
         ground = self._ground(environment.python)
         snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(one.place))
         for finding in remedy.diagnose(snapshot, self._of_files).findings:
-            yield Located(place=one.place, environment=environment, finding=finding, laid=laid)
+            yield Located(place=one.place, environment=environment, finding=finding, laid=laid,
+                          said=one.facts)
 
     def _without_wheel(self, environment: Environment) -> Iterator[Located]:
         """Yield what the rules say of requirements for which no Python that is admitted has a wheel."""

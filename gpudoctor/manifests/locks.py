@@ -7,12 +7,14 @@ https://packaging.python.org/en/latest/specifications/pylock-toml/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
+from gpudoctor.frozen import frozen
 from gpudoctor.manifests import pipfile_lock, releases
 from gpudoctor.manifests.pyproject import one_python
 from gpudoctor.manifests.requirements import FRAMEWORK
@@ -28,16 +30,63 @@ _MARKERS = ("resolution-markers", "markers", "marker")
 _Placed = Sequence[tuple[Mapping[str, Any], Place]]
 
 
+@frozen
+class Pins:
+    """The packages of a lock that count on Linux, with the extras for which each is asked.
+
+    `split` are the names of which several versions may count.
+    """
+
+    placed: _Placed
+    split: frozenset[str]
+    extras: Mapping[str, Sequence[str]]
+    python: str | None
+
+    def named(self, name: str) -> list[Mapping[str, Any]]:
+        """Return the packages of this name."""
+        return [one for one, _ in self.placed if name_of(one) == canonicalize_name(name)]
+
+    def only(self, keep: Callable[[Mapping[str, Any]], bool], extras: Mapping[str, Sequence[str]]) -> Pins:
+        """Return the packages that are kept, with these extras."""
+        return replace(self, placed=[pair for pair in self.placed if keep(pair[0])], extras=extras)
+
+    def of_versions(self, versions: Mapping[str, Collection[str]]) -> Pins:
+        """Return the packages of which one of several versions is meant as that one."""
+        meant = {name: next(iter(some)) for name, some in versions.items()
+                 if name in self.split and len(some) == 1}
+        left = replace(self, split=self.split - set(meant))
+        return left.only(lambda one: meant.get(name_of(one)) in (None, str(one.get("version", ""))),
+                         self.extras)
+
+    def asked(self) -> tuple[Asked, ...]:
+        """Return the releases that are pinned."""
+        return tuple(_asked(self.placed, self.split, self.extras))
+
+    def unread(self) -> tuple[Unread, ...]:
+        """Return what was not understood."""
+        return tuple(_unread(self.placed, self.split))
+
+
 def of_lock(source: Source) -> Environment:
     """Return the environment that a lock file pins; raise `ManifestError`."""
+    pins = pins_of(source)
+    return Environment(name=source.file.rpartition("/")[2], place=source.place(0), in_container=False,
+                       python=pins.python, asked=pins.asked(), unread=pins.unread())
+
+
+def pins_of(source: Source, python: str | None = None, categories: Callable[[str], bool] | None = None
+            ) -> Pins:
+    """Return what a lock file pins for a Python, of pipenv's categories those that are wanted.
+
+    Without a Python it is the lock's own, where that leaves one. Raise `ManifestError`.
+    """
     name = source.file.rpartition("/")[2]
-    placed, stated = pipfile_lock.read(source) if name == pipfile_lock.NAME else _of_toml(source)
-    python = one_python(stated)
+    placed, stated = (pipfile_lock.read(source, categories) if name == pipfile_lock.NAME else
+                      _of_toml(source))
+    python = python or one_python(stated)
     placed, split = _counting(placed, python)
-    return Environment(
-        name=name, place=source.place(0), in_container=False, python=python,
-        asked=tuple(_asked(placed, split, _extras([one for one, _ in placed]))),
-        unread=tuple(_unread(placed, split)))
+    return Pins(placed=placed, split=frozenset(split), python=python,
+                extras=_extras([one for one, _ in placed]))
 
 
 def _of_toml(source: Source) -> tuple[_Placed, str]:
@@ -57,15 +106,15 @@ def _counting(placed: _Placed, python: str | None) -> tuple[_Placed, set[str]]:
     """Return the packages that count on Linux, and the names of which several versions still may."""
     versions: dict[str, set[str]] = {}
     for one, _ in placed:
-        versions.setdefault(_name(one), set()).add(str(one.get("version", "")))
+        versions.setdefault(name_of(one), set()).add(str(one.get("version", "")))
     split = {name for name, some in versions.items() if len(some) > 1}
     left: dict[str, set[str]] = {}
     for one, _ in placed:
-        if _name(one) in split and _counts(one, python):
-            left.setdefault(_name(one), set()).add(str(one.get("version", "")))
+        if name_of(one) in split and _counts(one, python):
+            left.setdefault(name_of(one), set()).add(str(one.get("version", "")))
     settled = {name for name, some in left.items() if len(some) == 1}
-    return [pair for pair in placed if _name(pair[0]) not in settled
-            or str(pair[0].get("version", "")) in left[_name(pair[0])]], split - settled
+    return [pair for pair in placed if name_of(pair[0]) not in settled
+            or str(pair[0].get("version", "")) in left[name_of(pair[0])]], split - settled
 
 
 def _counts(one: Mapping[str, Any], python: str | None) -> bool:
@@ -77,18 +126,19 @@ def _counts(one: Mapping[str, Any], python: str | None) -> bool:
                                  for requirement in planned.parse((f"name ; {marker}",)))
 
 
-def _name(one: Mapping[str, Any]) -> str:
+def name_of(one: Mapping[str, Any]) -> str:
+    """Return the name of a package as indexes compare it."""
     return canonicalize_name(str(one.get("name", "")))
 
 
-def _asked(placed: _Placed, split: set[str], extras: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
+def _asked(placed: _Placed, split: Collection[str], extras: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
     told: set[str] = set()
     for one, place in placed:
         name, version = str(one.get("name", "")), str(one.get("version", ""))
-        if _name(one) in split | told or not _is_of_index(one):
+        if name_of(one) in split or name_of(one) in told or not _is_of_index(one):
             continue
-        told.add(_name(one))  # pdm has it once more with its extras
-        wanted = ",".join(extras.get(_name(one), ()))
+        told.add(name_of(one))  # pdm has it once more with its extras
+        wanted = ",".join(extras.get(name_of(one), ()))
         text = f"{name}{f'[{wanted}]' if wanted else ''}=={version}"
         if any(True for _ in planned.parse((text,))):
             source = one.get("source")
@@ -111,7 +161,7 @@ def _extras(packages: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     for one in packages:
         own = one.get("extras")  # of pdm and pipenv; poetry has there what there are
         if isinstance(own, list):
-            found.setdefault(_name(one), []).extend(str(word) for word in own)
+            found.setdefault(name_of(one), []).extend(str(word) for word in own)
         listed = one.get("dependencies")
         pairs = ([(str(each.get("name")), each) for each in tables(listed)] if isinstance(listed, list) else
                  [(name, each) for name, some in table(listed).items() for each in tables(some)])
@@ -123,15 +173,15 @@ def _extras(packages: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return found
 
 
-def _unread(placed: _Placed, split: set[str]) -> Iterator[Unread]:
+def _unread(placed: _Placed, split: Collection[str]) -> Iterator[Unread]:
     told: set[str] = set()
     for one, place in placed:
         name = str(one.get("name", ""))
         is_framework = FRAMEWORK.match(name) is not None
-        if _name(one) in split and _name(one) not in told:
-            told.add(_name(one))
+        if name_of(one) in split and name_of(one) not in told:
+            told.add(name_of(one))
             yield Unread(why=f"{name} is locked in several versions: which one a machine gets depends on "
                              "markers, which were not judged", place=place, of_framework=is_framework)
-        elif _name(one) not in split and not _is_of_index(one) and is_framework:
+        elif name_of(one) not in split and not _is_of_index(one) and is_framework:
             yield Unread(why=f"{name} is no release of an index, so what it is was not judged", place=place,
                          of_framework=True)

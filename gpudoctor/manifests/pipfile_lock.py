@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpudoctor.manifests.spans import ManifestError, Place, Source
@@ -18,8 +18,12 @@ _KEY = re.compile(r'"([A-Za-z0-9][A-Za-z0-9._-]{0,200})"[ \t\r\n]*:[ \t\r\n]*\{'
 _ABOUT = "_meta"
 
 
-def read(source: Source) -> tuple[list[tuple[Mapping[str, Any], Place]], str]:
-    """Return the packages of every category, each with its place, and the Python; raise `ManifestError`."""
+def read(source: Source, wanted: Callable[[str], bool] | None = None
+         ) -> tuple[list[tuple[Mapping[str, Any], Place]], str]:
+    """Return the packages of each category that is wanted, with their places, and the Python.
+
+    Raise `ManifestError`.
+    """
     try:
         document = table(json.loads(source.text.removeprefix("\ufeff")))
     except json.JSONDecodeError as error:
@@ -32,7 +36,8 @@ def read(source: Source) -> tuple[list[tuple[Mapping[str, Any], Place]], str]:
     places = {match[1]: source.place(match.start(1), match.end(1))
               for match in reversed([*_KEY.finditer(source.text)])}
     found = {name: (_package(name, table(pinned), addresses), places.get(name, source.place(0)))
-             for category, listed in reversed([*document.items()]) if category != _ABOUT
+             for category, listed in reversed([*document.items()])
+             if category != _ABOUT and (wanted is None or wanted(category))
              for name, pinned in table(listed).items()}
     return list(found.values()), str(table(about.get("requires")).get("python_version", ""))
 

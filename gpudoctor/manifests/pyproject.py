@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
 from gpudoctor.manifests import pixi
+from gpudoctor.manifests.groups import DEV, Groups
 from gpudoctor.manifests.requirements import is_elsewhere
 from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
@@ -24,7 +25,6 @@ from gpudoctor.manifests.toml_tables import Places, parsed, table, tables
 _ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.\d+)\.\*|~=?\s*(3\.\d+)(?:\.\d+)?)\s*\Z")
 _KEY = re.compile(
     r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
-_DEFAULT_GROUPS = ("dev", "main", "packages", "default")
 
 
 def of_pyproject(source: Source) -> list[Environment]:
@@ -41,12 +41,13 @@ def of_pyproject(source: Source) -> list[Environment]:
     return [*of_pip, *of_pixi]
 
 
-def of_groups(source: Source, names: tuple[str, ...] | None) -> tuple[Asked, ...]:
-    """Return what is installed with these groups and extras, None for all of them; raise `ManifestError`."""
+def of_groups(source: Source, wanted: Groups, tool: str) -> tuple[Asked, ...]:
+    """Return what a tool installs with these groups and extras; raise `ManifestError`."""
     project = _Project(source)
     groups = project.groups()
-    wanted = [name for name in groups if names is None or name in names or name in _DEFAULT_GROUPS]
-    return (*project.common, *(one for name in wanted for one in groups[name]))
+    chosen = wanted.chosen(groups, project.defaults(tool))
+    common = project.common if wanted.main else ()
+    return (*common, *(one for name in chosen for one in groups[name]))
 
 
 class _Project:
@@ -57,7 +58,7 @@ class _Project:
         self.finder = _Finder(source)
         tool = table(self.document.get("tool"))
         self.project, self.poetry = table(self.document.get("project")), table(tool.get("poetry"))
-        self.uv = table(tool.get("uv"))
+        self.uv, self.of_pdm = table(tool.get("uv")), table(table(tool.get("pdm")).get("dev-dependencies"))
         listed = self.finder.asked(self.project.get("dependencies"))
         listed += self.finder.poetry(self.poetry.get("dependencies"))
         listed += self.finder.poetry(self.document.get("packages"))
@@ -92,6 +93,8 @@ class _Project:
             found[name] = (*found.get(name, ()), *_with_included(name, groups, own, set()))
         for name, group in table(self.poetry.get("group")).items():
             found[name] = (*found.get(name, ()), *self.finder.poetry(table(group).get("dependencies")))
+        for name, listed in self.of_pdm.items():
+            found[name] = (*found.get(name, ()), *self.finder.asked(listed))
         hatch = table(table(self.document.get("tool")).get("hatch"))
         for name, one in table(hatch.get("envs")).items():
             found[f"hatch {name}"] = tuple(asked for key in ("dependencies", "extra-dependencies")
@@ -102,6 +105,18 @@ class _Project:
             if more:
                 found["dev"] = (*found.get("dev", ()), *more)
         return {name: self._indexed(listed) for name, listed in found.items()}
+
+    def defaults(self, tool: str) -> tuple[str, ...]:
+        """Return the groups that a tool installs unasked."""
+        groups = [*table(self.document.get("dependency-groups"))]
+        if tool == "uv":
+            stated = self.uv.get("default-groups", [DEV])
+            return tuple(groups) if stated == "all" else tuple(
+                str(name) for name in (stated if isinstance(stated, list) else ()))
+        if tool == "poetry":
+            own = table(self.poetry.get("group"))
+            return tuple(name for name in (*groups, *own, DEV) if not table(own.get(name)).get("optional"))
+        return (*groups, *self.of_pdm, DEV) if tool == "pdm" else ()
 
     def _indexed(self, listed: tuple[Asked, ...]) -> tuple[Asked, ...]:
         """Return requirements with the index that uv or poetry is told to take each from."""

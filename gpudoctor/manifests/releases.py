@@ -87,15 +87,18 @@ def admits(requirement: Requirement, version: str) -> bool:
         return False
 
 
-def applies(requirement: Requirement, python: str | None) -> bool:
-    """Return whether a requirement counts on Linux with that Python; not where that cannot be said."""
+def applies(requirement: Requirement, python: str | None, extra: str = "") -> bool:
+    """Return whether a requirement counts on Linux with that Python; not where that cannot be said.
+
+    `extra` is the one of the package that asks which is wanted.
+    """
     if requirement.marker is None:
         return True
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
     if python is None and "python" in str(requirement.marker):
         return False
-    environment = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "extra": "",
+    environment = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "extra": extra,
                    "platform_machine": "x86_64"}
     if python is not None:
         environment.update(python_version=python, python_full_version=f"{python}.0")

@@ -18,6 +18,8 @@ _JAX_EXTRA = re.compile(r"jax\[(cuda\d+)\]")
 _OF_CUDA = re.compile(r"[-\[+]cu(?:da)?(1\d)")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+_DRIVERS = ("driver-in-image", "driver-in-image-newer")
+_DRIVER_INSTEAD = "file.driver_instead"
 _NO_END = "\\ No newline at end of file"
 _NEEDED = ("compute", "utility")
 _ITEM = re.compile(r"[ \t]*-[ \t]+['\"]?\Z")  # what stands before an item on a line of its own
@@ -106,6 +108,8 @@ def _instead(located: Located, texts: Mapping[str, str]) -> str | None:
         return shlex.quote(lost.meant) if lost is not None and lost.rewritable else None
     if cause == "docker-driver-capabilities":
         return _capabilities(located, texts)
+    if cause in _DRIVERS:
+        return _without_driver(located, texts)
     chosen = next((one for one in located.laid.chosen if one.asked.place == located.place), None
                   ) if located.laid is not None else None
     if chosen is None or not chosen.asked.rewritable:
@@ -137,6 +141,17 @@ def _with_extra(asked: Asked, extra: str, texts: Mapping[str, str]) -> str | Non
     if written == asked.text.strip():
         return shlex.quote(new) if asked.in_shell else new
     return f"{written[0]}{new}{written[0]}" if written[:1] in ("'", '"') else None
+
+
+def _without_driver(located: Located, texts: Mapping[str, str]) -> str | None:
+    """Return the package that brings the same CUDA without a driver, as the one with it is written."""
+    written = texts[located.place.file][located.place.start:located.place.end]
+    package = next((one for one in located.environment.packages if one.place == located.place), None)
+    instead = located.said.get(_DRIVER_INSTEAD)
+    if package is None or not isinstance(instead, str):
+        return None
+    quote = written[:1] if written[:1] in ("'", '"') else ""
+    return f"{quote}{instead}{quote}" if written == f"{quote}{package.text}{quote}" else None
 
 
 def _capabilities(located: Located, texts: Mapping[str, str]) -> str | None:

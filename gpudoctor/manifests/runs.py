@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import conda, conda_specs, pyproject, requirements
+from gpudoctor.manifests import conda, conda_specs, projects, requirements
+from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands
-from gpudoctor.manifests.spans import Place, Source, Traced, Word
+from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
 from gpudoctor.manifests.system_packages import (
@@ -128,11 +129,12 @@ class Runs:
                 rewritable=wheel is None and quotable and (
                     (word.plain and word.start not in meant) or _is_quoted(word, self.source))))
         for file in install.files:
-            listed = self._listed(file, stage)
             own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
-                    for one in listed]
+                    for one in self._listed(file, stage, install.groups)]
         if install.project is not None:
-            own += self._project(install, place, stage)
+            listed = projects.asked_for(install, place, stage, self.find)
+            stage.unread += listed.unread
+            own += listed.asked
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
         stage.asked += [replace(one, command=self._installs) for one in requirements.bounded(own, bounds)]
 
@@ -144,15 +146,18 @@ class Runs:
         stage.unread.append(Unread(why=why, place=self.source.of(word), of_framework=bool(
             requirements.FRAMEWORK.match(posixpath.basename(text)))))
 
-    def _listed(self, file: Word, stage: Stage) -> tuple[Asked, ...]:
-        """Return what a requirements file that is copied in asks for; one that is not there is left open."""
+    def _listed(self, file: Word, stage: Stage, groups: Groups | None = None) -> tuple[Asked, ...]:
+        """Return what a requirements file that is copied in asks for; one that is not there is left open.
+
+        uv and pip also take a project's file there, with these of its groups, and a lock of their own.
+        """
         found = self._copied(file.text, stage) if file.known else None
         if found is None:
             stage.unread.append(Unread(
                 why=f"{file.text or 'a file'} is not there to be read, so what it asks for was not judged",
                 place=self.source.of(file), of_framework=True))
             return ()
-        listed = requirements.read(found, self.reader)
+        listed = projects.listed_in(found, groups or Groups(), stage) or requirements.read(found, self.reader)
         stage.unread += listed.unread
         return listed.asked
 
@@ -166,17 +171,6 @@ class Runs:
             if not candidate.startswith("/") and (found := self.find(candidate)) is not None:
                 return found
         return None
-
-    def _project(self, install: Install, place: Place, stage: Stage) -> Iterator[Asked]:
-        """Yield what a project's own file asks for."""
-        name = "Pipfile" if install.tool == "pipenv" else "pyproject.toml"
-        found = self.find(name)
-        asked = pyproject.of_groups(found, install.groups) if found is not None else None
-        if asked is None:
-            why = f"{name} is not there to be read, so what the project needs was not judged"
-            stage.unread.append(Unread(why=why, place=place, of_framework=install.tool != "pip"))
-        else:
-            yield from asked
 
     def _conda(self, install: Install, stage: Stage) -> None:
         """Add conda's packages, and what its files list."""

@@ -149,7 +149,8 @@ def _of_driver(environment: Environment, tables: Tables) -> Iterator[Said]:
     found = drivers.newest(environment.packages, tables)
     if found is not None:
         known: dict[str, Value] = {"file.driver_laid": found.least} if found.least is not None else {}
-        yield Said(place=found.place, facts={"file.driver_by": found.text, **known})
+        instead: dict[str, Value] = {"file.driver_instead": found.instead} if found.instead else {}
+        yield Said(place=found.place, facts={"file.driver_by": found.text, **known, **instead})
 
 
 def _of_system(environment: Environment, base: Base | None, place: Place, tables: Tables

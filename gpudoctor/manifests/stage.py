@@ -25,6 +25,7 @@ class Stage:
         self.packages: list[Package] = list(parent.packages) if parent else []
         self.stubs: list[str] = list(parent.stubs) if parent else []
         self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
+        self.mounted: list[tuple[str, str]] = []  # for the RUN that is read
         self.lost: list[Lost] = []
         self.broken: list[Broken] = []
         self.unread: list[Unread] = list(parent.unread) if parent else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from gpudoctor.manifests import references, requirements
 from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse
@@ -138,7 +138,9 @@ class _Stages:
 
     def _copy(self, instruction: Instruction) -> None:
         stage, origin = self.stages[-1], instruction.flag("from")
-        words = [word.text for word in words_of(instruction.arguments, stage.variables, self.escape)]
+        written = json_words(instruction)
+        words = [word.text for word in words_of(instruction.arguments, stage.variables, self.escape)
+                 ] if written is None else [word.text for word in written]
         if origin is None:
             stage.copied += [(path, words[-1]) for path in words[:-1]]
         elif (other := self._named(origin)) is not None:
@@ -150,6 +152,7 @@ class _Stages:
     def _run(self, instruction: Instruction) -> None:
         in_shell = json_words(instruction) is None
         stage = self.stages[-1]
+        stage.mounted = [*_mounts(instruction)]
         self.runs.take(self._commands(instruction, stage), stage, in_shell=in_shell)
 
     def _commands(self, instruction: Instruction, stage: Stage) -> list[Command]:
@@ -182,6 +185,16 @@ def _name_of(word: Word, source: Source) -> str | None:
     written = source.text[word.start:word.end].partition("$")[0].strip("\"'")
     folder, slash, last = written.rpartition("/")
     return f"{folder}{slash}{last.partition(':')[0]}" if ":" in last else None
+
+
+def _mounts(instruction: Instruction) -> Iterator[tuple[str, str]]:
+    """Yield what of the build's folder a RUN has mounted, with the place where it has it."""
+    for flag in instruction.flags:
+        name, _, value = flag.text.partition("=")
+        options = dict(part.partition("=")[::2] for part in value.split(","))
+        if name == "--mount" and options.get("type", "bind") == "bind" and "from" not in options:
+            yield (options.get("source") or options.get("src") or _THIS_FOLDER,
+                   next((options[key] for key in ("target", "dst", "destination") if key in options), ""))
 
 
 def json_words(instruction: Instruction) -> list[Word] | None:

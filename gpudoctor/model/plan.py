@@ -41,7 +41,8 @@ class Step:
 
     `done_by`: "gpudoctor" can run the commands; a "shell" has to set the variables itself, because no program
     changes the environment of what started it; the rest is done by "hand", `because` says why. Variables are
-    set and unset after the commands.
+    set and unset after the commands. `undo_rest` is what is to be said of the way back even where every
+    package comes back as it was.
     """
 
     number: int
@@ -55,6 +56,7 @@ class Step:
     changes: tuple[Change, ...]
     undo: tuple[str, ...]
     undo_note: str
+    undo_rest: str = ""
     cures: tuple[Fault, ...]
     done_by: DoneBy
     because: str = ""

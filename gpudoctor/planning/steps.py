@@ -102,14 +102,16 @@ def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
     if host.is_root:
         commands = tuple(map(without_sudo, commands))
     because = _by_hand(fix, commands, unset, host)
-    undo, note = undoing.undo(choice.before, fix, unset, host)
+    back = undoing.undo(choice.before, fix, unset, host)
     if host.is_root:
-        undo, note = tuple(map(without_sudo, undo)), note.replace("sudo ", "")
+        back = undoing.WayBack(commands=tuple(map(without_sudo, back.commands)),
+                               note=back.note.replace("sudo ", ""), rest=back.rest.replace("sudo ", ""))
     done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"
     return Step(
         number=0, title=_title(fix.title), kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,
-        unset=unset, image=fix.image, changes=tuple(_changes(choice, database)), undo=undo, undo_note=note,
-        cures=choice.cures, done_by=done_by, because=because,
+        unset=unset, image=fix.image, changes=tuple(_changes(choice, database)),
+        undo=back.commands, undo_note=back.note, undo_rest=back.rest, cures=choice.cures, done_by=done_by,
+        because=because,
         proven="tried" if fix.proven == "tried" else "model", effect=fix.effect)
 
 

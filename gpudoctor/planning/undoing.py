@@ -26,7 +26,9 @@ _REPOSITORY = ("the package repository stays, since others may use it; where it 
 _BRANCH = ("then restart: driver {driver} was there before, and the last command installs its branch, where "
            "its packages still exist")
 _VERSION = ("to remove the packages would be too much, since driver {driver} may have come out of the same "
-            "ones: {history}; then restart")
+            "ones: `gpudoctor fix --apply` notes every version before it begins and prints the commands that "
+            "bring them back, else {history}; then restart")
+_RESTARTED = "then restart"
 _NOTHING_LEFT = "nothing of it is left to undo"
 _NO_DRIVER = "then restart: no driver was there before"
 _REVISION = ("revision {number} is the environment as it is now: what {tool} changes from here on, in other "
@@ -63,8 +65,17 @@ class Host:
     undone: Table | None
 
 
-def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> tuple[tuple[str, ...], str]:
-    """Return the commands that undo a fix on the machine as it was before, and what else is to be said of it.
+@frozen
+class WayBack:
+    """The commands that undo a fix, what else is to be said of it, and what of that holds in any case."""
+
+    commands: tuple[str, ...]
+    note: str
+    rest: str = ""
+
+
+def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> WayBack:
+    """Return what undoes a fix on the machine as it was before.
 
     What the page says comes first. A variable gets its value back, whatever the page says.
     """
@@ -72,24 +83,24 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> tup
     note = _IN_WINDOWS if is_windows else _NOTES[fix.kind]
     variables = tuple(_variables(before, (*fix.env, *unset)))
     if fix.kind == "environment" and variables:
-        return variables, note
+        return WayBack(commands=variables, note=note)
     taken = take_back(fix.commands, host.undone) if host.undone and fix.kind in _OF_SYSTEM else None
     if taken is not None and fix.commands and not is_windows:
         return _taken_back(taken, fix, host)
     if fix.undo:
-        return (*variables, fix.undo), note if fix.kind == "pip" else ""
+        return WayBack(commands=(*variables, fix.undo), note=note if fix.kind == "pip" else "")
     if any(command.startswith(host.conda_command) for command in fix.commands):
         return _revision(before, variables, host.conda_command)
     if fix.kind == "pip" and len(host.pip_commands) == 2:
         if lays_down_again(before, fix):
-            return variables, _AGAIN
-        return (*variables, *_packages(before, fix, host)), note
+            return WayBack(commands=variables, note=_AGAIN)
+        return WayBack(commands=(*variables, *_packages(before, fix, host)), note=note)
     if fix.kind == "system" and fix.risk == "restart":
-        return variables, RESTART
-    return variables, note
+        return WayBack(commands=variables, note=RESTART)
+    return WayBack(commands=variables, note=note)
 
 
-def _taken_back(taken: TakenBack, fix: Remedy, host: Host) -> tuple[tuple[str, ...], str]:
+def _taken_back(taken: TakenBack, fix: Remedy, host: Host) -> WayBack:
     """Return how packages are removed again, and how a driver that was there before comes back.
 
     Where the same branch was there before, to remove its packages would take that as well.
@@ -104,20 +115,23 @@ def _taken_back(taken: TakenBack, fix: Remedy, host: Host) -> tuple[tuple[str, .
         else:
             commands = ()
             notes.append(_VERSION.format(driver=host.driver, history=taken.history))
+    rest = [_RESTARTED] if notes else []
     if taken.repositories:
-        notes.append(_REPOSITORY.format(command=" && ".join(taken.repositories)))
+        rest.append(_REPOSITORY.format(command=" && ".join(taken.repositories)))
+        notes.append(rest[-1])
     if not commands and not notes:
         notes.append(taken.history or _NOTHING_LEFT)
-    return commands, "; ".join(notes)
+    return WayBack(commands=commands, note="; ".join(notes), rest="; ".join(rest))
 
 
-def _revision(before: Snapshot, variables: tuple[str, ...], install: str) -> tuple[tuple[str, ...], str]:
+def _revision(before: Snapshot, variables: tuple[str, ...], install: str) -> WayBack:
     """Return how conda brings the present state back: by its number, where the history told it."""
     tool, number = install.partition(" ")[0], before.host.get("python.conda_revision")
     if isinstance(number, Known):
         note = _REVISION.format(number=number.value, tool=tool)
-        return (*variables, f"{install} --revision {number.value}"), note
-    return variables, _CONDA.format(tool=tool, look=install.replace(" install", " list", 1), take=install)
+        return WayBack(commands=(*variables, f"{install} --revision {number.value}"), note=note)
+    return WayBack(commands=variables, note=_CONDA.format(
+        tool=tool, look=install.replace(" install", " list", 1), take=install))
 
 
 def _variables(before: Snapshot, names: Sequence[str]) -> Iterator[str]:

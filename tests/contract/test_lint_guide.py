@@ -21,6 +21,8 @@ ANY_DRIVER = ("driver=545.23.08", "cc=8.9")
 OTHERS: tuple[tuple[Files, tuple[str, ...]], ...] = (
     (docker("FROM ubuntu:24.04", "RUN apt-get install -y cuda-drivers"), ANY_DRIVER),
     (docker("FROM ubuntu:24.04", "RUN apt-get install -y nvidia-driver-550"), ANY_DRIVER),
+    (docker("FROM ubuntu:24.04", "RUN apt-get install -y cuda-12-3"), ANY_DRIVER),
+    (docker("FROM ubuntu:24.04", "RUN apt-get install -y cuda-12-4"), ANY_DRIVER),
     (docker("FROM ubuntu:24.04", "RUN echo don't"), ANY_DRIVER))
 
 

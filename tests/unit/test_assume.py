@@ -85,6 +85,7 @@ def test_assumptions_that_cannot_be_made(text: str) -> None:
         ("system.glibc=1.9", "no version of the C library, from 2.0 on"),
         ("gpu.memory_total_bytes=-5", "no whole number, from 0 on"),
         ("cuda.device_count=-1", "no whole number, from 0 on"),
+        ("system.jetson=R36.4.0", "no release of Jetson Linux, without R: 36.4.0"),
         ("framework.import_seconds=soon", "no number, from 0 on"),
     ],
 )

@@ -93,7 +93,11 @@ def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
     (machine("debian", "12", KEPLER), "sudo apt-get install nvidia-tesla-470-driver"),
     (machine("debian", "13", KEPLER), None),
     (machine("fedora", "44", KEPLER), "sudo dnf install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
+    *((machine(name, "8.10", KEPLER, like=("rhel", "centos", "fedora")),
+       "sudo dnf module reset nvidia-driver && sudo dnf module install nvidia-driver:470-dkms")
+      for name in ("rhel", "rocky", "almalinux")),
     (machine("rocky", "9.6", KEPLER, like=("rhel", "centos", "fedora")), None),
+    (machine("rhel", "10.1", KEPLER), None),
     (machine("arch", "", KEPLER), None),
     (machine("slackware", "15.0", TURING), None),
     (machine("kali", "2026.2", TURING, like=("debian",)), None),
@@ -194,6 +198,7 @@ def test_there_is_always_a_guide(database: RuleDatabase) -> None:
     (machine("gentoo", "", KEPLER), RUN), (machine("opensuse-leap", "16.0", KEPLER, like=SUSE), RUN),
     (machine("opensuse-tumbleweed", "20261101", PASCAL, like=SUSE), "G06"),
     (machine("debian", "12", KEPLER), None), (machine("fedora", "44", KEPLER), None),
+    (machine("almalinux", "8.10", KEPLER, like=("rhel",)), None),
     (machine("ubuntu", "24.04", PASCAL), None), (machine("arch", "", TURING), None),
     ({**machine("ubuntu", "24.04", KEPLER), "system.wsl": 2}, None),
 ])
@@ -208,6 +213,7 @@ def test_where_no_command_installs_the_branch_it_is_said_where_it_comes_from(
 @pytest.mark.parametrize(("here", "driver"), [
     (machine("arch", "", TURING), "590.48.01"), (machine("opensuse-leap", "16.0", TURING), "595.45.04"),
     (machine("debian", "12", KEPLER), "470.256.02"), (machine("ubuntu", "24.04", KEPLER), "470.256.02"),
+    (machine("rhel", "8.10", KEPLER), "470.82.01"), (machine("rhel", "9.6", KEPLER), "470.256.02"),
     (machine("ubuntu", "24.04", TURING), "580.65.06"), (machine("slackware", "15.0", TURING), "580.65.06"),
 ])
 def test_the_named_driver_is_the_one_that_the_command_brings(

@@ -85,8 +85,11 @@ def texts(files: Files) -> list[str]:
     ("uv sync --extra gpu", ["torch==2.6.0", "jax[cuda12]==0.5.3", "six"]),
     ("uv sync --all-extras", ["torch==2.6.0", "jax[cuda12]==0.5.3", "six"]),
     ("poetry install --with gpu,x", ["torch==2.6.0", "jax[cuda12]==0.5.3", "six"]),
-    ("pip install .", ["torch==2.6.0", "six"]), ("pip install -e '.[gpu]' a",
-                                                 ["a", "torch==2.6.0", "jax[cuda12]==0.5.3", "six"]),
+    ("pip install .", ["torch==2.6.0"]),  # no wheel has the groups of its project
+    ("pip install -e '.[gpu]' a", ["a", "torch==2.6.0", "jax[cuda12]==0.5.3"]),
+    ("uv sync --no-dev", ["torch==2.6.0"]), ("uv sync --only-group=dev", ["six"]),
+    ("poetry install --only main", ["torch==2.6.0"]),
+    ("pdm sync --prod -G gpu", ["torch==2.6.0", "jax[cuda12]==0.5.3"]),
     ("pip install -c c.txt torch", ["torch"]), ("uv pip sync r.txt", ["b==2"]),
     ("pip install -r /x/r.txt", ["b==2"]),
     ("conda install -y pytorch=2.1 six", ["torch==2.1.*"]), ("conda env create -f e.yml", ["torch==2.4.*"]),

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
+from gpudoctor.manifests import rewrites
+from gpudoctor.manifests.judging import Verdicts
 from tests.unit.test_manifest_troubles import SLIM, Files, causes, docker, judged
 
 BASE = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04"
@@ -63,6 +67,35 @@ def test_a_driver_in_an_image_is_found_and_held_against_the_hosts(line: str, exp
     found = judged(docker(SLIM, line), "driver=545.23.08", "cc=8.9")
     assert causes(found) == expected
     assert found.findings[0].place.line == 2
+
+
+def rewritten(files: dict[str, str]) -> str:
+    """Return the Dockerfile with what `--fix` would change."""
+    def judge_again(texts: Mapping[str, str]) -> Verdicts:
+        return judged(texts, "driver=545.23.08", "cc=8.9")
+
+    changes = rewrites.proven(judge_again(files).findings, files, judge_again)
+    return rewrites.applied(files, changes)["Dockerfile"]
+
+
+@pytest.mark.parametrize(("package", "instead"), [
+    ("cuda-12-4", "cuda-toolkit-12-4"), ("cuda-12-3=12.3.2-1", "cuda-toolkit-12-3=12.3.2-1"),
+    ("'cuda-12-4'", "'cuda-toolkit-12-4'"), ("cuda-runtime-12-4", "cuda-libraries-12-4"),
+    ("cuda=12.4.*", "cuda-toolkit-12-4=12.4.*"), ("cuda-12-4:amd64", "cuda-toolkit-12-4:amd64"),
+    ("cuda-12-4-12.4.1-1.x86_64", "cuda-toolkit-12-4-12.4.1-1.x86_64")])
+def test_a_toolkit_takes_the_place_of_a_package_with_a_driver(package: str, instead: str) -> None:
+    """Of the same release, as its name or its pin says it; the rest of the line stays."""
+    files = docker(SLIM, APT.format(f"wget {package} && ldconfig"))
+    assert rewritten(files) == files["Dockerfile"].replace(package, instead)
+
+
+@pytest.mark.parametrize("line", [
+    APT.format("cuda"), APT.format("nvidia-driver-550"), APT.format("cuda-drivers-550"),  # of no release
+    APT.format("cuda-12-4 nvidia-driver-550"),  # a driver would stay
+    f"ENV V=12-4\n{APT.format('cuda-$V')}", "RUN for p in cuda-12-4; do apt-get install -y $p; done"])
+def test_a_driver_that_no_name_can_take_out_stays(line: str) -> None:
+    files = docker(SLIM, line)
+    assert rewritten(files) == files["Dockerfile"]
 
 
 @pytest.mark.parametrize("line", [

@@ -1,0 +1,183 @@
+"""Which packages the system holds, and the commands of its package manager that bring that state back."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from gpudoctor.frozen import frozen
+from gpudoctor.host import Host, Names
+
+_SECONDS = 60.0
+_CACHE = "/var/cache/pacman/pkg"
+_LINE = re.compile(r"(\S+)\t(\S*)\t(\S+)(?:\t(.)(.).*)?")
+_GONE = "nc"  # states of dpkg: not installed, and only its configuration files are left
+_KEY = "(none)"  # the architecture of a key, which rpm lists as a package
+_QUERY = ("dpkg-query", "-W", "-f=${Package}\\t${Architecture}\\t${Version}\\t${db:Status-Abbrev}\\n")
+_RPM = ("rpm", "-qa", "--qf", "%{NAME}\\t%{ARCH}\\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\\n")
+
+
+@frozen
+class Package:
+    """One package that is installed; a name may be there for two architectures, or in two versions."""
+
+    name: str
+    architecture: str
+    version: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return what an update replaces."""
+        return self.name, self.architecture
+
+
+@frozen
+class State:
+    """What is installed; `automatic` are the names of those that came for others alone, as far as known."""
+
+    packages: frozenset[Package]
+    automatic: frozenset[str] = frozenset()
+
+
+@frozen
+class Manager:
+    """A package manager: what of its words change packages, how to list them, how a state comes back."""
+
+    name: str
+    changes: re.Pattern[str]
+    listing: tuple[str, ...]
+    automatic: tuple[str, ...]
+    back: Callable[[Sequence[Package], Sequence[Package], State], Iterator[str]]
+
+
+def manager_of(commands: Iterable[str]) -> Manager | None:
+    """Return the package manager by which commands change packages, None where none does."""
+    return next((one for one in _MANAGERS for command in commands if one.changes.search(command)), None)
+
+
+def installed(manager: Manager) -> State | None:
+    """Return what is installed, None where the package manager does not say."""
+    listed, automatic = _said(manager.listing), _said(manager.automatic) if manager.automatic else ""
+    if not listed or automatic is None:
+        return None
+    found = [Package(name=match[1], architecture=match[2], version=match[3]) for line in listed.splitlines()
+             if (match := _LINE.fullmatch(line.replace(" ", "\t\t") if manager.name == "pacman" else line))
+             and (match[5] or "i") not in _GONE and match[2] != _KEY]
+    return State(packages=frozenset(found), automatic=frozenset(automatic.split()))
+
+
+def undo(manager: Manager, before: State, after: State) -> tuple[str, ...]:
+    """Return the commands that make `after` into `before` again."""
+    gone = sorted(before.packages - after.packages, key=lambda one: (one.key, one.version))
+    replaced = {one.key for one in gone}
+    new = sorted((one for one in after.packages - before.packages if one.key not in replaced),
+                 key=lambda one: (one.key, one.version))
+    return tuple(manager.back(gone, new, before)) if gone or new else ()
+
+
+def listed(state: State) -> tuple[str, ...]:
+    """Return a state as lines."""
+    return tuple(" ".join(part for part in (one.name, one.architecture, one.version) if part)
+                 for one in sorted(state.packages, key=lambda one: (one.key, one.version)))
+
+
+def _said(command: Sequence[str]) -> str | None:
+    """Return what a command says; a signal that ends us later does not reach it."""
+    try:
+        ended = subprocess.run(command, env={**os.environ, "LC_ALL": "C"}, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_SECONDS,
+                               check=False, start_new_session=True)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return ended.stdout.decode("utf-8", "replace") if ended.returncode == 0 else None
+
+
+# -- how each brings a state back --------------------------------------------------------------------------
+
+
+def _by_apt(gone: Sequence[Package], new: Sequence[Package], before: State) -> Iterator[str]:
+    """Yield one command of apt-get, https://manpages.debian.org/bookworm/apt/apt-get.8.en.html, and marks."""
+    own = next((one.architecture for one in before.packages if one.name == "dpkg"), "")
+
+    def named(one: Package) -> str:
+        return one.name if one.architecture in (own, "all") else f"{one.name}:{one.architecture}"
+
+    words = [*(f"{named(one)}={one.version}" for one in gone), *(f"{named(one)}-" for one in new)]
+    yield ("sudo apt-get install --allow-downgrades --no-install-recommends --purge "
+           f"{shlex.join(words)}")
+    automatic = [named(one) for one in gone if named(one) in before.automatic]
+    if automatic:
+        yield f"sudo apt-mark auto {shlex.join(automatic)}"
+
+
+def _by_dnf(gone: Sequence[Package], new: Sequence[Package], before: State) -> Iterator[str]:
+    """Yield commands of dnf, which takes an exact version whatever is installed.
+
+    https://manpages.debian.org/bookworm/dnf/dnf.8.en.html
+    """
+    del before
+    if new:
+        yield f"sudo dnf remove --setopt=clean_requirements_on_remove=False {shlex.join(map(_as_dnf, new))}"
+    if gone:
+        yield f"sudo dnf install --allowerasing {shlex.join(map(_as_dnf, gone))}"
+
+
+def _as_dnf(one: Package) -> str:
+    return f"{one.name}-{one.version}.{one.architecture}"
+
+
+def _by_zypper(gone: Sequence[Package], new: Sequence[Package], before: State) -> Iterator[str]:
+    """Yield commands of zypper, https://manpages.debian.org/bookworm/zypper/zypper.8.en.html."""
+    del before
+    for words, packages in (("remove", new), ("install --oldpackage", gone)):
+        if packages:
+            yield f"sudo zypper {words} {shlex.join(map(_as_zypper, packages))}"
+
+
+def _as_zypper(one: Package) -> str:
+    return f"{one.name}.{one.architecture}={one.version}"
+
+
+def _by_pacman(gone: Sequence[Package], new: Sequence[Package], before: State) -> Iterator[str]:
+    """Yield commands of pacman, which has older versions in its cache alone.
+
+    https://manpages.debian.org/bookworm/pacman-package-manager/pacman.8.en.html
+    """
+    del before
+    if new:
+        yield f"sudo pacman -R {shlex.join(one.name for one in new)}"
+    found = Host().list_folder(_CACHE)
+    names = found.names if isinstance(found, Names) else ()
+    files = {one: next((name for name in names if name.startswith(f"{one.name}-{one.version}-")
+                        and not name.endswith(".sig")), None) for one in gone}
+    kept = [f"{_CACHE}/{name}" for name in files.values() if name is not None]
+    if kept:
+        yield f"sudo pacman -U {shlex.join(kept)}"
+    lost = [f"{one.name} {one.version}" for one, name in files.items() if name is None]
+    if lost:
+        yield f"# no longer in {_CACHE}: {', '.join(lost)}"
+
+
+def _changing(programs: str, verbs: str) -> re.Pattern[str]:
+    """Return what finds a command of these programs with one of these words behind it."""
+    return re.compile(rf"(?:^|[\s;&|(])(?:{programs})\s(?:[^;&|]*\s)?(?:{verbs})(?=\s|$)")
+
+
+_CHANGES: Mapping[str, re.Pattern[str]] = {
+    "apt": _changing("apt-get|apt|aptitude|dpkg|ubuntu-drivers",
+                     "install|reinstall|remove|purge|autoremove|upgrade|-i|--install|-r|-P"),
+    "dnf": _changing("dnf|yum", "install|reinstall|remove|erase|autoremove|upgrade|update|downgrade"),
+    "zypper": _changing("zypper", "install|in|remove|rm|update|up|patch|dup"),
+    "pacman": _changing("pacman", r"-[SRU]\w*"),
+}
+_MANAGERS = (
+    Manager(name="apt", changes=_CHANGES["apt"], listing=_QUERY, automatic=("apt-mark", "showauto"),
+            back=_by_apt),
+    Manager(name="dnf", changes=_CHANGES["dnf"], listing=_RPM, automatic=(), back=_by_dnf),
+    Manager(name="zypper", changes=_CHANGES["zypper"], listing=_RPM, automatic=(), back=_by_zypper),
+    Manager(name="pacman", changes=_CHANGES["pacman"], listing=("pacman", "-Q"), automatic=(),
+            back=_by_pacman),
+)
