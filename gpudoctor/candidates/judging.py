@@ -81,8 +81,16 @@ class Judge:
         self.verdicts: dict[tuple[str, ...], bool] = {} if alike is None else alike.verdicts
         self._nearby = nearby
         known = nearby or alike
+        self.keys: dict[str, str] = {} if known is None else known.keys
         self.pip: together.Together = together.Together(base.database) if known is None else known.pip
         self.foreseen: Foreseen = Foreseen(base, self.pip) if known is None else known.foreseen
+
+    def key(self, stacks: Sequence[Stack]) -> tuple[str, ...]:
+        """Return what stacks have in common with those that are alike."""
+        for stack in stacks:
+            if stack.release not in self.keys:
+                self.keys[stack.release] = stack.alike
+        return tuple(self.keys[stack.release] for stack in stacks)
 
     def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
         """Return the verdict on stacks that are to live in one environment."""
@@ -91,7 +99,7 @@ class Judge:
             refused = [found]
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
-        key = tuple(stack.alike for stack in stacks)
+        key = self.key(stacks)
         judged, course = _judged(stacks, self.base, self.courses.get(key), worded=worded)
         if len(stacks) > 1 and not judged.objections:
             found = self.pip.clash(stacks, judged.brought)
@@ -106,7 +114,7 @@ class Judge:
             return False
         if len(stacks) > 1 and self.pip.clash(stacks) is not None:
             return False
-        key = tuple(stack.alike for stack in stacks)
+        key = self.key(stacks)
         if key in self.courses:
             return self.courses[key].fits
         if key not in self.verdicts:
@@ -121,7 +129,7 @@ class Judge:
 
     def _are_refused_again(self, stacks: Sequence[Stack]) -> bool:
         """Return whether rules that refused them nearby refuse them here too, and no fix would cure that."""
-        rules = () if self._nearby is None else self._nearby.refusing(tuple(stack.alike for stack in stacks))
+        rules = () if self._nearby is None else self._nearby.refusing(self.key(stacks))
         if not rules:
             return False
         some = replace(self.base.database, rules=rules)
