@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.environments import LONG_PATH, MANY, MANY_REPORTS, USUAL_PATH, Environments
@@ -117,6 +117,15 @@ def _recommend_three(e: Environments) -> tuple[Command, Command]:
     return recommend(e, *wishes, "--may-change", "driver,python"), recommend(e)
 
 
+def _recommend_refused(e: Environments) -> tuple[Command, Command]:
+    """Return a set of which hundreds are refused, each because of packages for two majors of CUDA."""
+    machine = ("--python", "3.8", "--assume", "cc=8.0", "--assume", "driver=525.60.13")
+    argv = [str(e.doctor / "gpudoctor"), "recommend", *machine]
+    whole = Command(argv=argv, folder=e.empty_folder, environment={"PATH": USUAL_PATH})
+    wishes = ("--framework", "torch", "--framework", "tensorflow<2.14", "--may-change", "driver,python")
+    return replace(whole, argv=[*argv, *wishes]), whole
+
+
 def _ripgrep(e: Environments) -> tuple[Command, Command]:
     ripgrep = shutil.which("rg")
     if ripgrep is None:
@@ -156,6 +165,9 @@ COMPARISONS: Sequence[Comparison] = (
                at_most=3.0, against="recommend, every framework", commands=_recommend_changes),
     Comparison(name="recommend-three", about="recommend, a set of three and its changes",
                at_most=5.0, against="recommend, every framework", commands=_recommend_three),
+    Comparison(name="recommend-refused", about="recommend, a set of which most are refused, and its changes",
+               at_most=6.0, against="recommend, every framework, on that machine",
+               commands=_recommend_refused),
     Comparison(name="log", about=f"explain, a log of {LARGE_MEGABYTES} MB", at_most=10.0,
                against="rg -j1 -c -F -f, the literals of its patterns", commands=_ripgrep, slow=True),
     Comparison(name="reports", about=f"report, {MANY_REPORTS} reports of 0.2 MB", at_most=5.0,

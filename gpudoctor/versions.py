@@ -10,8 +10,8 @@ from packaging.version import Version
 from gpudoctor.facts import FactType
 from gpudoctor.model import Value
 
-_NUMERIC = frozenset({FactType.INTEGER, FactType.NUMBER})
-_TEXTUAL = frozenset({FactType.TEXT, FactType.PATH, FactType.FLAG})
+_NUMERIC = (FactType.INTEGER, FactType.NUMBER)  # no sets: to hash a member of an enumeration takes longer
+_TEXTUAL = (FactType.TEXT, FactType.PATH, FactType.FLAG)
 
 
 class Incomparable(ValueError):

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
+from gpudoctor.candidates.drivers import others
 from gpudoctor.candidates.ground import can_be_made, capabilities, ground_of, with_facts
 from gpudoctor.candidates.images import Images, Newness, newest_that_fits, pythons_of
 from gpudoctor.candidates.judging import Judge
 from gpudoctor.candidates.sets import chosen_sets
 from gpudoctor.candidates.wishes import Wish
-from gpudoctor.derive import branches
 from gpudoctor.derive.stacks import Stack
-from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Change, Known, RuleDatabase, Scope, Snapshot
+from gpudoctor.model import Change, Known, RuleDatabase, Snapshot
 
 DRIVER, PYTHON = "driver", "python"
 KINDS = (DRIVER, PYTHON)
@@ -63,7 +62,7 @@ class Changes:
 
     def worth(self, kinds: Sequence[str]) -> list[Change]:
         """Return the changes that make something possible, the smallest first."""
-        drivers = [Variant(driver=driver) for driver in self._drivers()] if DRIVER in kinds else []
+        drivers = [Variant(driver=driver) for driver in others(self._base)] if DRIVER in kinds else []
         pythons = [Variant(python=python) for python in self._pythons()] if PYTHON in kinds else []
         now: Reached = {group: best for group in self._groups
                         if (best := self._newest(Variant(), group, ())) is not None}
@@ -132,7 +131,7 @@ class Changes:
         if variant not in self._judges:
             base, alike = self._base, None
             if variant.python is not None:
-                base = ground_of(self._snapshot, self._database, variant.python)
+                base = ground_of(self._snapshot, self._database, variant.python, judged=self._base.database)
                 alike = self._judge(Variant(driver=variant.driver))
             if variant.driver is not None:
                 base = with_facts(base, {"driver": Known(value=variant.driver, source="a change")})
@@ -148,33 +147,14 @@ class Changes:
             parts.append(f"Python {self._base.place.python} -> {variant.python}")
         return " and ".join(parts)
 
-    def _drivers(self) -> list[str]:
-        """Return the drivers that a command may name and that serve the cards, newer than the one here.
-
-        Where the one here does not serve them, any that does is a way out: a card may need an older one.
-        """
-        view = View(facts=self._base.subjects[Scope.HOST][0].facts, database=self._database)
-        try:
-            served, here = branches.served(view), self._base.driver
-        except NotKnown:  # a stranger's rules: without a table of what serves which card
-            return []
-        table = self._database.tables.get("driver_lifecycle")
-        listed = [row for row in (table.rows if table else ()) if capabilities(self._base)
-                  and served.allows(branches.major(row["branch"]))
-                  and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
-        first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)
-        if here is None or view.number("driver.cards_left_out"):
-            return first
-        return [driver for driver in first if versions.parse(driver) > versions.parse(here)]
-
     def _pythons(self) -> list[str]:
         """Return the Pythons that some release has wheels for, the nearest first, of two the newer."""
         here = versions.parse(self._base.place.python)
         listed = {python for stacks in self._stacks.values() for stack in stacks for python in stack.pythons}
         listed |= {python for images in self._images.values() if images.python is not None
                    for python in pythons_of(images, self._database.tables)}
-        others = [version for version in map(versions.parse, filter(can_be_made, listed)) if version != here]
-        ordered = sorted(others, key=lambda other: (other.major != here.major, abs(other.minor - here.minor),
+        beside = [version for version in map(versions.parse, filter(can_be_made, listed)) if version != here]
+        ordered = sorted(beside, key=lambda other: (other.major != here.major, abs(other.minor - here.minor),
                                                     -other.minor))
         is_set = len(self._groups[0]) > 1
         return [str(version) for version in ordered][:_MOST_PYTHONS if is_set else None]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor import remedy
 from gpudoctor.engine import Subject, Subjects, Truth, holds
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Fact, Finding, Judgement, Known, Remedy, Rule, RuleDatabase, Severity, Snapshot
+from gpudoctor.model import Fact, Finding, Judgement, Known, Remedy, Rule, RuleDatabase, Snapshot
 
 _KINDS = ("environment", "pip")
 
@@ -23,36 +23,30 @@ class Cure:
     framework: str
 
 
-def curable(database: RuleDatabase) -> tuple[Rule, ...]:
-    """Return the rules of errors with a fix that a candidate may be given, in their order."""
-    return tuple(rule for rule in database.rules if rule.severity is Severity.ERROR
-                 and any(fix.risk == "safe" and fix.kind in _KINDS for fix in rule.fix))
+def is_curable(rule: Rule) -> bool:
+    """Return whether a rule has a fix that a candidate may be given."""
+    return any(fix.risk == "safe" and fix.kind in _KINDS for fix in rule.fix)
 
 
 def proven(errors: Sequence[Finding], found: Judgement, subjects: Subjects, snapshot: Snapshot,
            database: RuleDatabase) -> Cure | None:
     """Return the first safe fix that is proven by every rule, for the first error that has one."""
-    return next((cure for cure in _possible(errors, subjects, database)
+    return next((cure for cure in possible(errors, subjects, database)
                  if is_proven(cure, found, subjects, snapshot, database)), None)
-
-
-def first(errors: Sequence[Finding], subjects: Subjects, database: RuleDatabase) -> Cure | None:
-    """Return the safe fix that is tried first, whether it is proven or not."""
-    return next(_possible(errors, subjects, database), None)
 
 
 def is_proven(cure: Cure, found: Judgement, subjects: Subjects, snapshot: Snapshot,
               database: RuleDatabase) -> bool:
     """Return whether a fix clears its error and, by every rule, causes none that was not `found` before."""
-    rule, subject = _where(cure.finding, subjects, database)
+    rule, subject = where(cure.finding, subjects, database)
     fix = rule.fix[cure.place]
     return remedy.prove(fix, subject, cure.finding, found, snapshot, database) is not None
 
 
-def _possible(errors: Sequence[Finding], subjects: Subjects, database: RuleDatabase) -> Iterator[Cure]:
+def possible(errors: Sequence[Finding], subjects: Subjects, database: RuleDatabase) -> Iterator[Cure]:
     """Yield the safe fixes whose conditions hold, in the order in which they are tried."""
     for finding in errors:
-        rule, subject = _where(finding, subjects, database)
+        rule, subject = where(finding, subjects, database)
         for place, fix in enumerate(rule.fix):
             if fix.risk == "safe" and fix.kind in _KINDS and all(
                     holds(condition, subject, database.tables).truth is Truth.TRUE for condition in fix.when):
@@ -71,7 +65,7 @@ def known(errors: Sequence[Finding], fixes: Sequence[tuple[str, int]], subjects:
 
 
 def _cure(finding: Finding, place: int, subjects: Subjects, database: RuleDatabase) -> Cure | None:
-    rule, subject = _where(finding, subjects, database)
+    rule, subject = where(finding, subjects, database)
     concrete = remedy.concretise(rule.fix[place], subject)
     effect = remedy.resolve_effect(rule.fix[place].effect, subject, database)
     if concrete is None or effect is None:
@@ -81,6 +75,7 @@ def _cure(finding: Finding, place: int, subjects: Subjects, database: RuleDataba
                 framework=str(framework.value) if isinstance(framework, Known) else "")
 
 
-def _where(finding: Finding, subjects: Subjects, database: RuleDatabase) -> tuple[Rule, Subject]:
+def where(finding: Finding, subjects: Subjects, database: RuleDatabase) -> tuple[Rule, Subject]:
+    """Return the rule that found something, and the subject that it was found of."""
     rule = next(rule for rule in database.rules if rule.id == finding.rule)
     return rule, next(s for s in subjects[rule.scope] if s.name == finding.subject)

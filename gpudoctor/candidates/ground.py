@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gpudoctor import derive, versions
 from gpudoctor.assume import lay, unobserved
+from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import Subjects, evaluate
@@ -84,13 +85,16 @@ class Ground:
         return self.subjects[Scope.HOST][0].fact(name)
 
 
-def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = None) -> Ground:
+def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = None,
+              judged: RuleDatabase | None = None) -> Ground:
     """Return the machine without what is installed in its Python, or in one of the version `python`.
 
-    Only rules that can make a candidate wrong or worth a note are kept.
+    Only rules that can make a candidate wrong or worth a note are kept: `judged`, where that is known.
     """
-    judged = replace(database, rules=tuple(rule for rule in database.rules if rule.detect
-                                           and rule.withdrawn is None and rule.severity in _JUDGED))
+    if judged is None:
+        some = (rule for rule in database.rules if rule.detect and rule.withdrawn is None
+                and rule.severity in _JUDGED)
+        judged = replace(database, rules=unrun.speaking(some, snapshot, database))
     place = _place(snapshot, python)
     facts = {**_of_environment(place, python), **_of_loader(snapshot)}
     bare = replace(unobserved(snapshot, tuple(facts), framework=None), frameworks=())

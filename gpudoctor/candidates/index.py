@@ -17,24 +17,27 @@ NO_WHEEL = "python-version-unsupported"
 
 def unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
     """Yield why pip cannot install it with this Python: there is no wheel, or its extra asks in vain."""
-    python, rule = base.place.python, together.rule_of(NO_WHEEL, base.database)
-    name = f"{stack.framework} {stack.version}"
+    yield from (Rejection(rule=together.rule_of(NO_WHEEL, base.database), message=said)
+                for said in _refused(stack, base))
+
+
+def _refused(stack: Stack, base: Ground) -> Iterator[str]:
+    """Yield the same in words."""
+    python, name = base.place.python, f"{stack.framework} {stack.version}"
     abi = base.fact("python.abi")
     if isinstance(abi, Known) and str(abi.value).endswith("t"):
-        yield Rejection(rule=rule, message=f"could not be judged: the tables do not say which wheels of "
-                                           f"{name} are for a free-threaded Python ({abi.value})")
+        yield (f"could not be judged: the tables do not say which wheels of {name} are for a free-threaded "
+               f"Python ({abi.value})")
     elif not stack.pythons:
-        yield Rejection(rule=rule, message=f"could not be judged: the tables do not say which Python {name} "
-                                           "has wheels for")
+        yield f"could not be judged: the tables do not say which Python {name} has wheels for"
     elif python not in stack.pythons:
         ends = sorted(stack.pythons, key=versions.parse)
-        yield Rejection(rule=rule, message=f"no wheel of {name} for Python {python}: there are some for "
-                                           f"{ends[0]} to {ends[-1]}")
+        yield f"no wheel of {name} for Python {python}: there are some for {ends[0]} to {ends[-1]}"
     table = base.database.tables.get("broken_extras")
     for row in table.rows if table else ():
         mine = (row["framework"], row["version"]) == (stack.framework, stack.version) and stack.extra
         if mine and python in as_texts(row["python"]):
-            yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {row['reason']}")
+            yield f"pip refuses {stack.requirement}: {row['reason']}"
 
 
 def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:

@@ -6,21 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from gpudoctor import derive
-from gpudoctor.assume import AssumptionError, lay
+from gpudoctor.assume import AssumptionError
 from gpudoctor.candidates import cures, together, toolkits
+from gpudoctor.candidates.foreseen import MOST_CURES, Foreseen
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
+from gpudoctor.candidates.installed import added, cured, installed
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Fact, Finding, Judgement, Known, Rejection, Remedy, Rule, Scope, Severity, Snapshot, Undecided, Unknown,
+    Finding, Judgement, Known, Rejection, Remedy, Rule, Scope, Severity, Snapshot, Undecided, Unknown,
 )
-
-_PLANNED = "python.planned_distributions"
-_MOST_CURES = 4
-_SOURCE = "a candidate"
 
 
 @frozen
@@ -80,10 +78,19 @@ class Judge:
         """
         self.base = base
         self.courses: dict[tuple[str, ...], Course] = {} if alike is None else alike.courses
-        self.refused: dict[tuple[str, ...], bool] = {} if alike is None else alike.refused
+        self.verdicts: dict[tuple[str, ...], bool] = {} if alike is None else alike.verdicts
         self._nearby = nearby
-        self._curable = cures.curable(base.database)
-        self.pip = together.Together(base.database)
+        known = nearby or alike
+        self.keys: dict[str, str] = {} if known is None else known.keys
+        self.pip: together.Together = together.Together(base.database) if known is None else known.pip
+        self.foreseen: Foreseen = Foreseen(base, self.pip) if known is None else known.foreseen
+
+    def key(self, stacks: Sequence[Stack]) -> tuple[str, ...]:
+        """Return what stacks have in common with those that are alike."""
+        for stack in stacks:
+            if stack.release not in self.keys:
+                self.keys[stack.release] = stack.alike
+        return tuple(self.keys[stack.release] for stack in stacks)
 
     def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
         """Return the verdict on stacks that are to live in one environment."""
@@ -92,7 +99,7 @@ class Judge:
             refused = [found]
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
-        key = tuple(stack.alike for stack in stacks)
+        key = self.key(stacks)
         judged, course = _judged(stacks, self.base, self.courses.get(key), worded=worded)
         if len(stacks) > 1 and not judged.objections:
             found = self.pip.clash(stacks, judged.brought)
@@ -107,45 +114,30 @@ class Judge:
             return False
         if len(stacks) > 1 and self.pip.clash(stacks) is not None:
             return False
-        key = tuple(stack.alike for stack in stacks)
+        key = self.key(stacks)
         if key in self.courses:
             return self.courses[key].fits
-        if self.refused.get(key) or self._are_refused_again(stacks):
-            return False
-        if len(stacks) > 1 and self._clash_when_fixed(stacks):
-            self.refused[key] = True
-            return False
+        if key not in self.verdicts:
+            found = self.foreseen.fit(stacks, key, self.base)
+            if found is None and self._are_refused_again(stacks):
+                found = False
+            if found is not None:
+                self.verdicts[key] = found
+        if key in self.verdicts:
+            return self.verdicts[key]
         return not self.of(stacks, worded=False).objections
 
     def _are_refused_again(self, stacks: Sequence[Stack]) -> bool:
         """Return whether rules that refused them nearby refuse them here too, and no fix would cure that."""
-        key = tuple(stack.alike for stack in stacks)
-        rules = () if self._nearby is None else self._nearby.refusing(key)
-        if rules and key not in self.refused:
-            some = replace(self.base.database, rules=rules)
-            snapshot = _installed(stacks, self.base)
-            subjects = derive.subjects(snapshot, some)
-            every = evaluate(subjects, rules, some.tables, worded=False)
-            errors = [f for f in _added(every, self.base).findings if f.severity is Severity.ERROR]
-            self.refused[key] = bool(errors) and cures.proven(errors, every, subjects, snapshot, some) is None
-        return bool(rules) and self.refused[key]
-
-    def _clash_when_fixed(self, stacks: Sequence[Stack]) -> bool:
-        """Return whether the first fix brings packages that never go together: no more need be judged then.
-
-        Few rules have a fix that may be taken, and the first of these that is proven would be taken; what it
-        brings stays, whatever else is found.
-        """
-        database, snapshot = self.base.database, _installed(stacks, self.base)
-        subjects = derive.subjects(snapshot, database)
-        every = evaluate(subjects, self._curable, database.tables, worded=False)
-        cure = cures.first(_added(every, self.base).findings, subjects, database)
-        try:
-            new = [] if cure is None else _cured(snapshot, cure, self.base)[1]
-        except AssumptionError:
+        rules = () if self._nearby is None else self._nearby.refusing(self.key(stacks))
+        if not rules:
             return False
-        return cure is not None and self.pip.lasting_clash(stacks, {cure.framework: new}) is not None and (
-            cures.is_proven(cure, every, subjects, snapshot, database))
+        some = replace(self.base.database, rules=rules)
+        snapshot = installed(stacks, self.base)
+        subjects = derive.subjects(snapshot, some)
+        every = evaluate(subjects, rules, some.tables, worded=False)
+        errors = [f for f in added(every, self.base).findings if f.severity is Severity.ERROR]
+        return bool(errors) and cures.proven(errors, every, subjects, snapshot, some) is None
 
     def refusing(self, key: tuple[str, ...]) -> tuple[Rule, ...]:
         """Return the rules that refused one alike, here or where it was judged last."""
@@ -167,7 +159,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
     brought: dict[str, tuple[str, ...]] = {}
     database = base.database if known is None else replace(base.database, rules=known.rules)
     try:
-        snapshot = _installed(stacks, base)
+        snapshot = installed(stacks, base)
     except AssumptionError as error:
         rule = together.rule_of(NO_WHEEL, base.database)
         refused = Rejection(rule=rule, message=f"could not be judged: {error}")
@@ -175,10 +167,10 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
     while True:
         subjects = derive.subjects(snapshot, database)
         every = evaluate(subjects, database.rules, database.tables, worded=worded)
-        found = _added(every, base)
+        found = added(every, base)
         spoke |= {*(f.rule for f in found.findings), *(u.rule for u in found.undecided)}
         errors = [f for f in found.findings if f.severity is Severity.ERROR]
-        if not errors or len(taken) == _MOST_CURES or _unready(subjects, base):
+        if not errors or len(taken) == MOST_CURES or _unready(subjects, base):
             break
         cure = (cures.proven(errors, every, subjects, snapshot, base.database) if known is None else
                 cures.known(errors, known.fixes[len(taken):], subjects, base.database))
@@ -190,7 +182,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
         if cure is None:
             break
         taken.append(cure)
-        snapshot, new = _cured(snapshot, cure, base)
+        snapshot, new = cured(snapshot, cure, base)
         pins += new
         brought[cure.framework] = (*brought.get(cure.framework, ()), *new)
     said = _against(found, subjects, base)
@@ -205,39 +197,14 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
                               rule for rule in database.rules if rule.id in {error.rule for error in errors}))
 
 
-def _cured(snapshot: Snapshot, cure: cures.Cure, base: Ground) -> tuple[Snapshot, list[str]]:
-    """Return the machine with a fix laid over it, and the requirements that it added."""
-    cured = lay(snapshot, cure.effect, base.database.tables, source=_SOURCE)
-    return cured, _new_words(snapshot.host.get(_PLANNED), cured.host.get(_PLANNED))
-
-
-def _installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
-    """Return the machine with the releases installed, as pip would resolve what they ask for together."""
-    releases = tuple(stack.release for stack in stacks)
-    tables = base.database.tables
-    snapshot = lay(base.snapshot, {"release": Known(value=releases, source=_SOURCE)}, tables, source=_SOURCE)
-    if len(stacks) == 1:
-        return snapshot
-    fact = snapshot.host[_PLANNED]
-    asked = together.merged(as_texts(fact.value) if isinstance(fact, Known) else ())
-    return lay(snapshot, {_PLANNED: Known(value=asked, source=_SOURCE)}, tables, source=_SOURCE)
-
-
 def judged_over(snapshot: Snapshot, base: Ground) -> Judged:
     """Return the verdict on a snapshot that is the machine with something other than stacks laid over it."""
     subjects = derive.subjects(snapshot, base.database)
-    found = _added(evaluate(subjects, base.database.rules, base.database.tables), base)
+    found = added(evaluate(subjects, base.database.rules, base.database.tables), base)
     return Judged(
         stacks=(), objections=tuple(_against(found, subjects, base)), subjects=subjects, snapshot=snapshot,
         errors=tuple(f for f in found.findings if f.severity is Severity.ERROR),
         warnings=tuple(f for f in found.findings if f.severity is Severity.WARNING))
-
-
-def _added(found: Judgement, base: Ground) -> Judgement:
-    """Return what was not there before."""
-    return Judgement(
-        findings=tuple(f for f in found.findings if (f.rule, f.subject) not in base.had),
-        undecided=tuple(u for u in found.undecided if (u.rule, u.subject) not in base.had))
 
 
 def _against(added: Judgement, subjects: Subjects, base: Ground) -> list[Rejection]:
@@ -283,10 +250,3 @@ def _not_judged(undecided: Sequence[Undecided]) -> Iterator[Rejection]:
         if one.asked and one.severity is Severity.ERROR:
             why = "; ".join(dict.fromkeys(reason.source for reason in one.reasons))
             yield Rejection(rule=one.rule, message=f"could not be judged ({one.cause}): {why}")
-
-
-def _new_words(before: Fact | None, after: Fact | None) -> list[str]:
-    """Return the requirements that a fix added."""
-    had = as_texts(before.value) if isinstance(before, Known) else ()
-    has = as_texts(after.value) if isinstance(after, Known) else ()
-    return [text for text in has if text not in had]

@@ -9,8 +9,6 @@ from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.stacks import Stack
 
-_MOST_JUDGED = 60  # sets that pip can install and that the rules are asked about
-
 Fitting = Mapping[str, Sequence[Stack]]
 
 
@@ -25,22 +23,12 @@ def judged_sets(wishes: Sequence[Wish], fitting: Fitting, judge: Judge) -> Itera
 def chosen_sets(wishes: Sequence[Wish], fitting: Fitting,
                 judge: Judge) -> Iterator[tuple[tuple[Stack, ...], bool]]:
     """Yield these sets, and whether they fit, without the words of the rules."""
-    judged = 0
     choices = [fitting[wish.framework] for wish in wishes[1:]]
     for first in fitting[wishes[0].framework]:
         newest = (first, *(some[0] for some in choices))
-        best = newest if judge.fits(*newest) else None
-        for rest in _ordered(first, choices, judge) if best is None else ():
-            if judge.pip.clash((first, *rest)) is not None:
-                continue
-            judged += 1
-            if judge.fits(first, *rest):
-                best = (first, *rest)
-            if best is not None or judged >= _MOST_JUDGED:
-                break
+        best = next(((first, *rest) for rest in _ordered(first, choices, judge)
+                     if judge.fits(first, *rest)), None)
         yield best or newest, best is not None
-        if judged >= _MOST_JUDGED:
-            return
 
 
 def _ordered(first: Stack, choices: Sequence[Sequence[Stack]], judge: Judge) -> Iterator[tuple[Stack, ...]]:

@@ -40,6 +40,7 @@ class Together:
         self._shared = [(frozenset(planned.names(as_texts(row["distributions"]))), row)
                         for row in _shared(database)]
         self._meeting: dict[tuple[str, ...], bool] = {}
+        self._clashes: dict[tuple[str, ...], Rejection | None] = {}
 
     def clash(self, stacks: Sequence[Stack], added: Mapping[str, Sequence[str]] | None = None
               ) -> Rejection | None:
@@ -47,7 +48,15 @@ class Together:
 
         `added` are the requirements that a framework needs beside what its release asks for.
         """
-        wanted = [self._of(stack, (added or {}).get(stack.framework, ())) for stack in stacks]
+        if added:
+            return self._clash(stacks, added)
+        key = tuple(stack.release for stack in stacks)
+        if key not in self._clashes:
+            self._clashes[key] = self._clash(stacks, {})
+        return self._clashes[key]
+
+    def _clash(self, stacks: Sequence[Stack], added: Mapping[str, Sequence[str]]) -> Rejection | None:
+        wanted = [self._of(stack, added.get(stack.framework, ())) for stack in stacks]
         for name in dict.fromkeys(name for one in wanted for name in one):
             asked = [one[name] for one in wanted if name in one]
             if len(asked) > 1 and not self._some_version(name, asked, str(stacks[0].row["platform"])):

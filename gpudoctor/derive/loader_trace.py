@@ -43,10 +43,18 @@ class Inputs:
     preloads: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     early: frozenset[str] = frozenset()
     unseen: Unknown | None = None
+    listed: dict[str, list[str]] = field(default_factory=dict)
 
     def without_sight(self, unseen: Unknown | None) -> Inputs:
         """Return the inputs with the place that could not be looked at."""
         return replace(self, unseen=unseen)
+
+    def named(self, soname: str) -> Sequence[str]:
+        """Return the paths of the files of a name; they are sorted by their names once."""
+        if not self.listed:
+            for path in self.files:
+                self.listed.setdefault(path.rpartition("/")[2], []).append(path)
+        return self.listed.get(soname, ())
 
     def folders(self) -> tuple[str, ...]:
         """Return every folder that is searched, in order."""
@@ -176,8 +184,8 @@ def _preloaded(soname: str, inputs: Inputs) -> Step | None:
             step = _try(soname, f"{folder}/{soname}", "loaded by the framework itself", inputs)
             if step is not None:
                 return step
-        if any(path.rpartition("/")[0] in group and posixpath.basename(path).startswith(f"{stem}.so.")
-               for path in inputs.files):
+        if any(name.startswith(f"{stem}.so.") and folder in group
+               for folder, _, name in (path.rpartition("/") for path in inputs.files)):
             return None
     return None
 
@@ -196,7 +204,6 @@ def _try(soname: str, path: str, why: str, inputs: Inputs) -> Step | None:
 
 def elsewhere(soname: str, inputs: Inputs, near: str) -> tuple[str, ...]:
     """Return every usable file of that name that was seen anywhere, those below the folder `near` first."""
-    paths = [path for path, record in inputs.files.items()
-             if posixpath.basename(path) == soname and not text_in(record, "error")
-             and text_in(record, "machine") in ("", inputs.machine)]
+    paths = [path for path in inputs.named(soname) if not text_in(inputs.files[path], "error")
+             and text_in(inputs.files[path], "machine") in ("", inputs.machine)]
     return tuple(sorted(paths, key=lambda path: (not path.startswith(near), len(path), path)))

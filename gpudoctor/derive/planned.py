@@ -132,7 +132,8 @@ def replaces(brought: Record, texts: Sequence[str], record: Record) -> bool:
 def bringing(soname: str, cuda_major: int, table: Table) -> str | None:
     """Return the requirement whose wheels hold a library: nvidia-cudnn-cu11>=8.5.0.96,<=8.9.6.50."""
     rows = [
-        row for row in table.rows if soname in as_texts(row["libraries"]) and row["cuda_major"] == cuda_major
+        row for row in table.rows
+        if row.get("cuda_major") == cuda_major and soname in as_texts(row["libraries"])
     ]
     if not rows:
         return None

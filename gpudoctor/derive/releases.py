@@ -49,7 +49,7 @@ def _own_row(view: View) -> Row | None:
         return None
     sha256 = view.fact("framework.code_library_sha256")
     platform = platform_of(view)
-    rows = published.jax_rows(platform, view.tables) if name == "jax" else list(release_rows(view, name))
+    rows = published.jax_rows(platform, view.tables) if name == "jax" else release_rows(view, name)
     if isinstance(sha256, Known):
         return next((row for row in rows if sha256.value in as_texts(row.get("library_sha256"))), None)
     version = view.value("framework.version")
@@ -60,7 +60,8 @@ def _own_row(view: View) -> Row | None:
         return published.jax_row(plugins, platform, view.tables)
     if view.value("framework.distribution") not in (None, published.distribution(name)):
         return None
-    return next((row for row in rows if row["version"] == version), None)
+    return next((row for row in published.rows(name, view.tables)
+                 if row["version"] == version and row.get("platform") == platform), None)
 
 
 def code_is_listed(view: View) -> Fact:

@@ -48,11 +48,12 @@ def branch_end(view: View, driver: str) -> str | None:
 def release_end(view: View, name: str, version: str) -> str | None:
     """Return the newest release of a framework that is known, where this one is newer."""
     table = view.tables.get(name) or view.tables.get(f"{name}_distributions")
-    known = [] if table is None else [str(row["version"]) for row in table.rows
-                                      if row.get("distribution", name) in (name, *_OWN.get(name, ()))]
+    own = (name, *_OWN.get(name, ()))
+    rows = () if table is None else table.rows
     public = version.partition("+")[0]  # 2.13.0+cu126 is no newer than 2.13.0
-    if public in known:
+    if any(row["version"] == public and row.get("distribution", name) in own for row in rows):
         return None
+    known = (str(row["version"]) for row in rows if row.get("distribution", name) in own)
     end = max(known, key=versions.parse, default="0")
     return end if is_newer(public, end) else None
 

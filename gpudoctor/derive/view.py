@@ -118,12 +118,12 @@ class View:
 
 def as_texts(value: Value | None) -> tuple[str, ...]:
     """Return the texts of a list value."""
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, tuple) else ()
+    return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, tuple) else ()
 
 
 def as_records(value: Value | None) -> tuple[Record, ...]:
     """Return the records of a list value."""
-    return tuple(item for item in value if isinstance(item, Mapping)) if isinstance(value, tuple) else ()
+    return tuple([item for item in value if isinstance(item, Mapping)]) if isinstance(value, tuple) else ()
 
 
 def text_in(record: Mapping[str, Scalar] | Mapping[str, Value], key: str) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
+from gpudoctor.candidates import drivers
 from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
-from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.candidates.wishes import parse
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.model import Known, RuleDatabase
 from gpudoctor.ruledb import load_compiled
-from tests.unit.asked_candidates import host
+from tests.unit.asked_candidates import asked, host
 
 RULES = Path(__file__).parents[2] / "rules"
 
@@ -64,21 +66,53 @@ def test_what_another_driver_refused_is_refused_as_if_judged_anew(
     assert len(quick.courses) < len(anew.courses)  # some were refused without the rest of the rules
 
 
-@pytest.mark.parametrize(("words", "python", "first", "second"), [
-    (("cc=7.5", "driver=570.86.15"), "3.10", "tensorflow", "jax"),
-    (("cc=6.1", "cc=7.0", "driver=580.95.05"), "3.10", "tensorflow", "jax"),
-    (("cc=8.9", "driver=535.104.05"), "3.9", "torch", "tensorflow"),
+@pytest.mark.parametrize(("words", "python", "wishes"), [
+    (("cc=7.5", "driver=570.86.15"), "3.10", ("tensorflow", "jax")),
+    (("cc=6.1", "cc=7.0", "driver=535.104.05"), "3.10", ("tensorflow", "jax")),
+    (("cc=8.9", "driver=535.104.05"), "3.9", ("torch", "tensorflow")),
+    (("cc=8.0", "driver=525.60.13"), "3.8", ("paddle", "torch")),
 ])
-def test_a_set_that_pip_refuses_after_a_fix_is_refused_as_if_judged_to_the_end(
-        words: Iterable[str], python: str, first: str, second: str, database: RuleDatabase) -> None:
-    """What the first fix brings is enough to tell, if it writes the files of another package; only then."""
+def test_whether_a_set_fits_does_not_depend_on_how_that_was_found(
+        words: Iterable[str], python: str, wishes: Sequence[str], database: RuleDatabase) -> None:
+    """What was foreseen for all drivers is what each machine says of each set, judged to its end."""
     base = ground_of(host(database, *words), database, python)
-    quick, whole = Judge(base), Judge(base)
-    fitting = [[stack for stack in stacks_of(name, base.platform, database.tables) if whole.fits(stack)]
-               for name in (first, second)]
-    sets = list(itertools.product(*fitting))[::5]
-    assert [quick.fits(*stacks) for stacks in sets] == [not whole.of(stacks).objections for stacks in sets]
-    keys = {tuple(stack.alike for stack in stacks) for stacks in sets}
-    refused = keys & quick.refused.keys() - quick.courses.keys()
-    assert refused
-    assert len(refused) < len(keys)
+    judges = [Judge(base)]
+    for driver in drivers.others(base)[-1:]:
+        other = with_facts(base, {"driver": Known(value=driver, source="the test")})
+        judges.append(Judge(other, nearby=judges[0]))
+    listed = [[stack for stack in stacks_of(name, base.platform, database.tables) if stack.is_told]
+              for name in wishes]
+    sets = list(itertools.product(*listed))[::7]
+    found = []
+    for quick in judges:
+        whole = Judge(quick.base)
+        fits = [quick.fits(*stacks) for stacks in sets]
+        assert fits == [not whole.of(stacks, worded=False).objections for stacks in sets]
+        found.append(len(quick.verdicts))
+    assert len(found) > 1
+    assert all(found)  # some were foreseen
+
+
+@pytest.mark.parametrize(("words", "python", "wishes"), [
+    (("cc=8.6", "driver=525.60.13"), "3.10", ("torch", "tensorflow<2.14")),
+    (("cc=8.0", "driver=525.60.13"), "3.8", ("torch>=2", "tensorflow<2.6", "jax")),
+])
+def test_the_sets_that_are_offered_are_those_of_judging_every_combination(
+        words: Iterable[str], python: str, wishes: Sequence[str], database: RuleDatabase) -> None:
+    """Sixty combinations were judged, and what fitted behind them was said not to exist."""
+    said = asked(host(database, *words), database, *wishes, python=python)
+    offered = [(one.version, *(member.version for member in one.beside))
+               for one in said.candidates if one.offered and one.kind == "pip"]
+    base = ground_of(host(database, *words), database, python)
+    judge, wanted = Judge(base), parse(wishes, database.tables)
+    fitting = [[stack for stack in stacks_of(wish.framework, base.platform, database.tables)
+                if wish.admits(stack) and not stack.is_prerelease and stack.is_told
+                and not judge.of((stack,)).objections] for wish in wanted]
+    best: list[tuple[Stack, ...]] = []
+    for first in fitting[0]:
+        places = itertools.product(*(range(len(some)) for some in fitting[1:]))
+        sets = ((first, *(some[place] for some, place in zip(fitting[1:], chosen, strict=True)))
+                for chosen in sorted(places, key=sum))
+        best += itertools.islice((stacks for stacks in sets
+                                  if not judge.of(stacks, worded=False).objections), 1)
+    assert offered == [tuple(stack.version for stack in stacks) for stacks in best]

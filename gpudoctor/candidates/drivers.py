@@ -1,0 +1,29 @@
+"""The drivers that a machine could have instead of its own."""
+
+from __future__ import annotations
+
+from gpudoctor import versions
+from gpudoctor.candidates.ground import Ground, capabilities
+from gpudoctor.derive import branches
+from gpudoctor.derive.view import NotKnown, View
+from gpudoctor.model import Scope
+
+
+def others(base: Ground) -> list[str]:
+    """Return the drivers that a command may name and that serve the cards, newer than the one here.
+
+    Where the one here does not serve them, any that does is a way out: a card may need an older one.
+    """
+    view = View(facts=base.subjects[Scope.HOST][0].facts, database=base.database)
+    try:
+        served, here = branches.served(view), base.driver
+    except NotKnown:  # a stranger's rules: without a table of what serves which card
+        return []
+    table = base.database.tables.get("driver_lifecycle")
+    listed = [row for row in (table.rows if table else ()) if capabilities(base)
+              and served.allows(branches.major(row["branch"]))
+              and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
+    first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)
+    if here is None or view.number("driver.cards_left_out"):
+        return first
+    return [driver for driver in first if versions.parse(driver) > versions.parse(here)]
