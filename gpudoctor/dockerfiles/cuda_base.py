@@ -79,7 +79,7 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
             judged = laid({"framework": stack.version, "cudnn": image.cudnn}, stack.framework, ground)
             against = [*_against(stack, image, ground, database), *judged.objections]
             if not against:
-                offer = _offered(_plain(stack), image, ground, tuple(at_first_start(judged)))
+                offer = _offered(_plain(stack), image, ground, database, tuple(at_first_start(judged)))
                 return image, replace(said, candidates=(offer, *rejected))
             refusals += against
         reason = refusals[:1] or [_no_image(stack, database)]
@@ -142,11 +142,12 @@ def _plain(stack: Stack) -> Stack:
     return replace(stack, requirement=stack.requirement.replace(f"[{stack.extra}]", ""), extra="")
 
 
-def _offered(stack: Stack, image: CudaImage, ground: Ground, warned: tuple[str, ...]) -> Candidate:
+def _offered(stack: Stack, image: CudaImage, ground: Ground, database: RuleDatabase,
+             warned: tuple[str, ...]) -> Candidate:
     breaks = dict(later_breaks((stack,), ground))
     compiler = _compiler(stack)
     pins = (*breaks, *compiler)
-    why = f"which runtime images lack ({rule_of('libdevice-not-found', ground.database)})"
+    why = f"which runtime images lack ({rule_of('libdevice-not-found', database)})"
     notes = [*breaks.values(), *warned,
              *(f"{text}: XLA compiles with its ptxas and libdevice, {why}" for text in compiler)]
     if stack.lacks_libraries:

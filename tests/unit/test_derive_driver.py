@@ -113,6 +113,8 @@ def test_every_failure_of_cuinit_has_exactly_one_cause(database: RuleDatabase, c
     """Whatever cuInit answers but 0, one error comes first with a fix, and no rule is left open."""
     facts: dict[str, Fact] = {"cuda.init_code": known(code)}
     facts["cuda.device_count"] = known(0) if code == 100 else Unknown(reason="cuInit failed")
+    if code == 46:  # where the mode is default already, no setting helps: there the page only asks
+        facts["gpu.compute_mode"] = known("exclusive-process")
     if place == "container":
         facts["container.runtime"] = known("docker")
     if place == "WSL":
