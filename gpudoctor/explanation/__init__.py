@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import __version__, derive
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, Policy, every_finding
 from gpudoctor.explanation import entries, findings, here, subjects
-from gpudoctor.explanation.choosing import INFORMS, Choice, choose, raised
+from gpudoctor.explanation.choosing import INFORMS, Choice, at_most_likely, choose, raised
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.ranking import Candidate, ranked, without_words
 from gpudoctor.explanation.reading import Quoted, Reading, Said
@@ -22,8 +22,6 @@ from gpudoctor.model import (
 from gpudoctor.pattern_forms import PEOPLE
 
 __all__ = ["Quoted", "Reading", "Said", "Told", "explain", "report"]
-
-ENOUGH = 3  # likely faults; who has so many needs no guess beside them
 
 
 @frozen
@@ -40,11 +38,11 @@ class Told:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether nothing more need be asked: a certain fault, several likely ones, or no fault."""
+        """Return whether nothing more need be asked: a certain fault, or none."""
         faults = [finding for finding in self.findings if finding.severity is not Severity.BENIGN]
         if not faults:
             return not self.is_unexplained or bool(self.findings)
-        return faults[0].certainty is Certainty.CERTAIN or len(faults) >= ENOUGH
+        return faults[0].certainty is Certainty.CERTAIN
 
     @property
     def is_unexplained(self) -> bool:
@@ -68,11 +66,12 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
         return told  # a machine is asked, not guessed at
     from gpudoctor.explanation import plain_words  # as of these
 
-    guessed = plain_words.guessed(reading, database, beside=is_understood)
+    guessed = plain_words.guessed(reading, database, beside=bool(told.findings))
     if not guessed.said:
         return told
     return _told(replace(reading, said=(*reading.said, *guessed.said)),
-                 replace(database, symptoms=(*database.symptoms, *guessed.symptoms)), machine)
+                 replace(database, symptoms=(*database.symptoms, *guessed.symptoms)), machine,
+                 guesses=frozenset(line.id for line in guessed.said))
 
 
 def _otherwise(reading: Reading, told: Told, database: RuleDatabase, machine: Report | None
@@ -96,15 +95,16 @@ def _is_complaint(reading: Reading, database: RuleDatabase) -> bool:
     return bool(faulty) and all(symptom.program == PEOPLE for symptom in faulty)
 
 
-def _told(reading: Reading, database: RuleDatabase, machine: Report | None) -> Told:
-    """Return what the lines show that were read as symptoms."""
+def _told(reading: Reading, database: RuleDatabase, machine: Report | None, *,
+          guesses: Collection[str] = ()) -> Told:
+    """Return what the lines show that were read as symptoms; only words stand for those in `guesses`."""
     stated = reading.text if machine is None else here.with_machine(reading.text, machine.snapshot)
     facts = subjects.text_facts(replace(reading, text=stated), database)
     snapshot = subjects.told_snapshot(reading, facts, None if machine is None else machine.snapshot)
     found = derive.subjects(snapshot, database)
     subject = subjects.whole_subject(found)
     symptoms, rules = subjects.by_id(database), findings.rules_by_cause(database.rules)
-    candidates = ranked(reading.said, symptoms, subject, database.tables, rules)
+    candidates = at_most_likely(ranked(reading.said, symptoms, subject, database.tables, rules), guesses)
     if machine is None:
         by_facts = without_words(reading.said, symptoms, subject, database.tables, rules)
         candidates = joined(candidates, stated_findings(found, database))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
@@ -15,6 +16,7 @@ LEAST_SCORE = 0.04
 BEHIND = 0.12  # of the first one's score
 INFORMS = 0.15  # a line below it is neither harmless nor a fault: it tells what is there
 CERTAIN, NEAR = 0.95, 0.6
+LIKELY = 0.94  # the most that a guess gives
 BEHIND_CERTAIN = 0.45
 OWN_FAULT = 0.3  # what messages that no other told cause explains must give, for theirs to be told as well
 # The last line of a traceback.
@@ -40,6 +42,17 @@ class Choice:
         first, *others = self.faults
         rivals = [other for other in others if not set(first.suspicions).isdisjoint(other.suspicions)]
         return all(rival.score < NEAR for rival in rivals)
+
+
+def at_most_likely(candidates: Sequence[Candidate], guesses: Collection[str]) -> tuple[Candidate, ...]:
+    """Return the candidates by their scores, none made certain by symptoms that are guesses."""
+    scored = []
+    for candidate in candidates:
+        understood = [name for name in candidate.suspicions if name not in guesses]
+        most = 1.0 if len(understood) == len(candidate.suspicions) else max(
+            LIKELY, candidate.score_of(understood))
+        scored.append(replace(candidate, score=min(candidate.score, most)))
+    return tuple(sorted(scored, key=lambda candidate: -candidate.score))
 
 
 def raised(said: Iterable[Said]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from gpudoctor.explanation import entries
 from gpudoctor.explanation.reading import Quoted, Reading, Said
+from gpudoctor.explanation.undecided import NO_FAULT
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Severity, Suspect, SymptomPattern
 from gpudoctor.pattern_forms import PEOPLE
@@ -18,9 +19,11 @@ from gpudoctor.unfamiliar.words import words_of
 
 TABLE = "cause_words"
 _MOST_LINES = 40  # of a longer text only those that speak of an error are read: words of many say nothing
-# Of a hundred texts: words never make a cause certain, and beside lines that are understood they say little.
+# Of a hundred texts: words never make a cause certain, and beside lines that are understood they say less.
 _MOST_WEIGHT, _WEIGHT_BESIDE = 90, 20
-_LEAST_SHARE = 0.3  # of the likeliest cause; below it the words speak for nothing
+_LEAST_SHARE, _LEAST_BESIDE = 0.15, 0.6  # of the likeliest cause; below it the words speak for nothing
+# Before a text without a fault: by itself, and where known words name a GPU and a trouble as well.
+_AHEAD_ALONE, _AHEAD = 0.35, -0.1
 _MOST_GUESSES = 5
 # Words that sentences are held together by.
 _OF_SENTENCES = frozenset(
@@ -45,19 +48,26 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
     if TABLE not in database.tables:
         return Guessed()
     lines = _read(reading)
-    speech = Speech(database.tables, database.symptoms)
-    words = [words_of(line.text) for line in lines]
-    if not any(map(speech.is_of_gpus, words)) or not (
-            reading.suspicious or any(map(speech.speaks_of_trouble, words)) or any(map(_is_told, lines))):
-        return Guessed()
     faults = frozenset(rule.cause for rule in database.rules if rule.severity is not Severity.BENIGN)
-    guesses = Reports(database.tables[TABLE].rows).guesses(telling(line.text for line in lines))
-    if not guesses or guesses[0].cause not in faults or guesses[0].share < _LEAST_SHARE:
+    guesses = Reports(database.tables[TABLE].rows, NO_FAULT).guesses(telling(line.text for line in lines))
+    least = _LEAST_BESIDE if beside else _LEAST_SHARE
+    if not guesses or guesses[0].cause not in faults or guesses[0].share < least:
+        return Guessed()
+    if guesses[0].ahead < _AHEAD_ALONE and not (
+            guesses[0].ahead >= _AHEAD and _is_of_trouble(reading, lines, database)):
         return Guessed()
     told = [guess for guess in guesses[:_MOST_GUESSES] if guess.cause in faults]
     most = _WEIGHT_BESIDE if beside else _MOST_WEIGHT
     return Guessed(said=tuple(_said(guess, lines) for guess in told),
                    symptoms=tuple(_symptom(guess, most) for guess in told))
+
+
+def _is_of_trouble(reading: Reading, lines: Sequence[Quoted], database: RuleDatabase) -> bool:
+    """Say whether lines name what only GPUs have, and speak of a trouble."""
+    speech = Speech(database.tables, database.symptoms)
+    words = [words_of(line.text) for line in lines]
+    return any(map(speech.is_of_gpus, words)) and bool(
+        reading.suspicious or any(map(speech.speaks_of_trouble, words)) or any(map(_is_told, lines)))
 
 
 def _read(reading: Reading) -> Sequence[Quoted]:

@@ -1,84 +1,88 @@
-"""Which causes the words of a text are reported in: naive Bayes over texts that were written for each cause.
+"""Which causes the words of a text are reported in: a linear classifier, learnt from texts of each cause.
 
-The table `cause_words` says of each cause in how many of its texts a word stands. Words by themselves are a
-weaker reason than any line that is understood, so they are asked last.
+The table `cause_words` says how much a word, or two words that stand together, speak for a cause or against
+it. Words by themselves are a weaker reason than any line that is understood, so they are asked last.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Value
 from gpudoctor.unfamiliar.words import words_of
 
-# Chosen by holding halves of the written texts against each other (docs/decisions/0057).
-_UNSEEN = 0.1  # texts of a cause that are supposed to have a word which none of them has
-_LEAST_AHEAD = 4.0  # of the first cause before all causes together, as the logarithm of the odds
-_DOUBT = 2.0  # by what the logarithms are divided: the words of a text depend on each other
+# Chosen by holding halves of the written texts against each other (docs/decisions/0069).
+_SHARPNESS = 0.15  # how far apart two scores are that give shares of e to one
 _SHORTEST = 2
 _DIGITS = 3  # of a number; longer ones are sizes, addresses and dates
 _MOST_TELLING = 4
 _FEWEST = 6  # known words of a text; fewer are found in anybody's report
+_OF_NOTHING = -1.0  # the score of a cause for which no word speaks
+_WHOLE = 100  # the table keeps hundredths
 
 
 @frozen
 class Guess:
-    """A cause whose texts have the words, its share (0 to 1) among all causes, and the most telling words."""
+    """A cause whose texts have the words, its share (0 to 1) among all causes, and the most telling words.
+
+    `ahead` is how far the words speak more for it than for a text without any fault; scores differ by about 1
+    between what is and what is not.
+    """
 
     cause: str
     share: float
+    ahead: float
     words: tuple[str, ...]
 
 
 def telling(lines: Iterable[str]) -> frozenset[str]:
-    """Return the words of lines by which causes are told apart."""
-    return frozenset(word for line in lines for word in words_of(line)
-                     if len(word) >= _SHORTEST and not (word.isdecimal() and len(word) > _DIGITS))
+    """Return the words of lines by which causes are told apart, and pairs of those that stand together."""
+    found: set[str] = set()
+    for line in lines:
+        words = [word for word in words_of(line)
+                 if len(word) >= _SHORTEST and not (word.isdecimal() and len(word) > _DIGITS)]
+        found.update(words)
+        found.update(f"{one} {next_one}" for one, next_one in pairwise(words))
+    return frozenset(found)
 
 
 class Reports:
-    """The words of each cause's texts, of the rows of the table."""
+    """What words say of each cause, by the rows of the table; `no_fault` names that of texts without one."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Value]]) -> None:
-        self._counts = {str(row["cause"]): _counted(row["words"]) for row in rows}
-        together: Counter[str] = Counter()
-        for counts in self._counts.values():
-            together.update(counts)
-        self._together = together
-        self._sums = {cause: sum(counts.values()) for cause, counts in self._counts.items()}
+    def __init__(self, rows: Sequence[Mapping[str, Value]], no_fault: str) -> None:
+        self._no_fault = no_fault
+        self._biases = {str(row["cause"]): int(str(row["bias"])) for row in rows}
+        self._weights = {str(row["cause"]): _weights(row) for row in rows}
 
     def guesses(self, words: Collection[str]) -> tuple[Guess, ...]:
-        """Return the causes in whose texts the words stand, the likeliest first.
+        """Return the causes in whose texts the words stand, the likeliest first; none where they are too few.
 
-        None where they are too few, or no cause's texts have them more than all texts have.
+        Of a long text each word says less.
         """
-        known = sorted(word for word in words if word in self._together)
-        odds = {cause: sum(self._ahead(cause, word) for word in known) for cause in self._counts}
-        most = max(odds.values(), default=0.0)
-        if most < _LEAST_AHEAD or len(known) < _FEWEST:
+        known = sorted({word for weights in self._weights.values() for word in words if word in weights})
+        if sum(" " not in word for word in known) < _FEWEST:
             return ()
-        shares = {cause: math.exp((ahead - most) / _DOUBT) for cause, ahead in odds.items()}
+        scores = {cause: (bias + sum(self._weights[cause].get(word, 0) for word in known)
+                          / math.sqrt(len(words))) / _WHOLE for cause, bias in self._biases.items()}
+        of_none = scores.pop(self._no_fault, _OF_NOTHING)
+        most = max(scores.values())
+        shares = {cause: math.exp((score - most) / _SHARPNESS) for cause, score in scores.items()}
         whole = sum(shares.values())
-        return tuple(Guess(cause=cause, share=shares[cause] / whole, words=self._most_telling(cause, known))
+        return tuple(Guess(cause=cause, share=shares[cause] / whole, ahead=scores[cause] - of_none,
+                           words=self._most_telling(cause, known))
                      for cause in sorted(shares, key=lambda cause: -shares[cause]))
 
-    def _ahead(self, cause: str, word: str) -> float:
-        """Return how much likelier a word is in the texts of a cause than in all: a logarithm."""
-        own = self._likelihood(self._counts[cause].get(word, 0), self._sums[cause])
-        return math.log(own / self._likelihood(self._together[word], self._together.total()))
-
-    def _likelihood(self, count: int, of_all: int) -> float:
-        return (count + _UNSEEN) / (of_all + _UNSEEN * len(self._together))
-
     def _most_telling(self, cause: str, words: Sequence[str]) -> tuple[str, ...]:
-        ahead = {word: self._ahead(cause, word) for word in words if word in self._counts[cause]}
-        return tuple(sorted(ahead, key=lambda word: -ahead[word])[:_MOST_TELLING])
+        weights = self._weights[cause]
+        speaking = sorted((word for word in words if weights.get(word, 0) > 0),
+                          key=lambda word: -weights[word])
+        return tuple(speaking[:_MOST_TELLING])
 
 
-def _counted(words: Value) -> dict[str, int]:
-    """Return the counts of "cudnn 12", "driver 7"."""
-    pairs = (str(word).split(" ") for word in (words if isinstance(words, tuple) else ()))
-    return {word: int(count) for word, count in pairs}
+def _weights(row: Mapping[str, Value]) -> dict[str, int]:
+    """Return the hundredths of each word; the two columns are in the same order."""
+    words, weights = row["words"], str(row["weights"]).split()
+    return dict(zip(map(str, words), map(int, weights), strict=True)) if isinstance(words, tuple) else {}
