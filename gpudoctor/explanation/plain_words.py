@@ -23,7 +23,7 @@ _MOST_LINES = 40  # of a longer text only those that speak of an error are read:
 _MOST_WEIGHT, _WEIGHT_BESIDE = 90, 20
 _LEAST_SHARE, _LEAST_BESIDE = 0.15, 0.6  # of the likeliest cause; below it the words speak for nothing
 # Before a text without a fault: by itself, and where known words name a GPU and a trouble as well.
-_AHEAD_ALONE, _AHEAD = 0.35, -0.1
+_AHEAD_ALONE, _AHEAD = 1.0, -0.1
 _MOST_GUESSES = 5
 # Words that sentences are held together by.
 _OF_SENTENCES = frozenset(
