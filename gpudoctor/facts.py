@@ -463,6 +463,8 @@ text.python_has_wheel | flag | text | | whether a wheel of that release exists f
 text.wheel | text | text | | file name of a wheel that an installer refused
 text.wheel_fit | text | text | | what of the stated machine such a wheel is not for: processor, system, python; or fits
 text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx or too-new
+text.driver_fit | text | text | | whether the branch of the stated driver serves the stated cards, where it is one answer for all: serves, too-new or too-old
+text.cudnn_serves_card | flag | text | | whether the stated cuDNN has code for the oldest of the stated cards
 text.memory_elsewhere | flag | text | | whether others than the process that ran out of memory hold much of the card's
 text.nvidia_card | flag | text | | whether a stated card is NVIDIA's
 text.driver_library | driver_version | text | | version of libcuda, as a program that opened it says

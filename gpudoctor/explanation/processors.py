@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
-from gpudoctor.model import Known, Value
+from gpudoctor.explanation.stated import Stated
+from gpudoctor.model import Known
 
 _COMMON = "x86_64"
 _OWN_BUILDS = frozenset({"jetson", "macos", "windows"})  # places whose builds come from elsewhere, or nowhere
 _PLUGINS = "jax-cuda"
 
 
-class _Stated(Protocol):
-    """What a text states, and the tables' rows of the release that it states."""
-
-    @property
-    def rows(self) -> tuple[Mapping[str, Value], ...]: ...
-
-    def text(self, name: str) -> str | None: ...
-
-    def texts(self, name: str) -> tuple[str, ...]: ...
-
-    def rows_of(self, table: str) -> tuple[Mapping[str, Value], ...]: ...
-
-
-def lacks_builds(stated: _Stated) -> Known | None:
+def lacks_builds(stated: Stated) -> Known | None:
     """Say whether the index has no build with CUDA for the processor; None where no processor is named.
 
     For a release that is not stated, or that no table has, it has none as far as anybody knows.

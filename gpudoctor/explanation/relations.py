@@ -6,42 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code
-from gpudoctor.derive.view import as_records, as_texts
-from gpudoctor.explanation import sonames, wheels
+from gpudoctor.derive.view import as_texts
+from gpudoctor.explanation import card_fit, sonames, wheels
 from gpudoctor.explanation.processors import lacks_builds
 from gpudoctor.explanation.shown import family
-from gpudoctor.frozen import frozen
+from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
 from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
 
-Row = Mapping[str, Value]
-_TABLES = {"pytorch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 _FLEXIBLE_MAJOR = 11  # from this CUDA on, minor releases of a major one stand in for another
-
-
-@frozen
-class Stated:
-    """The facts of a text so far, and what the tables know of the framework's release."""
-
-    facts: Facts
-    tables: Tables
-    rows: tuple[Row, ...]
-
-    def text(self, name: str) -> str | None:
-        """Return a stated value, None where the text does not say it."""
-        fact = self.facts.get(name)
-        return str(fact.value) if isinstance(fact, Known) else None
-
-    def rows_of(self, table: str) -> tuple[Row, ...]:
-        """Return the rows of a table, none where the rule database lacks it."""
-        return self.tables[table].rows if table in self.tables else ()
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list."""
-        fact = self.facts.get(name)
-        return as_texts(fact.value) if isinstance(fact, Known) else ()
 
 
 def relations(facts: Facts, tables: Tables) -> dict[str, Fact]:
@@ -65,7 +39,7 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
         return
     public = str(version.value).partition("+")[0]
     minor = ".".join(public.split(".")[:2])
-    table = tables.get(_TABLES.get(str(framework.value), ""))
+    table = tables.get(FRAMEWORK_TABLES.get(str(framework.value), ""))
     rows = [row for row in (table.rows if table else ()) if _same(str(row["version"]), public)]
     if not rows and table:
         near = [row for row in table.rows if _same(".".join(str(row["version"]).split(".")[:2]), minor)
@@ -220,69 +194,11 @@ def _wheel_fit(stated: Stated) -> Fact | None:
     return _computed(found, "text.wheel", "what is stated of the machine") if found else None
 
 
-def _card_fit(stated: Stated) -> Fact | None:
-    capabilities = stated.texts("text.capabilities")
-    if not capabilities:
-        return None
-    # a build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never
-    has_local = "+" in (stated.text("text.framework_version") or "")
-    elsewhere = has_local and "jetson" in stated.texts("text.places")
-    cuda = stated.text("text.build_cuda")
-    row = next((row for row in stated.rows
-                if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
-    by_toolkit = [_by_toolkit(stated, one) for one in capabilities]
-    fits: list[str | None] = [
-        _by_code(row, one, toolkit) if row is not None else toolkit or _by_all(stated, one)
-        for one, toolkit in zip(capabilities, by_toolkit, strict=True)]
-    worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
-    return _computed(worst, "text.capabilities", "the build") if worst else None
-
-
-def _by_code(row: Row, capability: str, by_toolkit: str | None) -> str:
-    """Return what the code of the build says; PTX alone does not make a card fit that its CUDA knows not.
-
-    cuBLAS and cuDNN of that CUDA have no code for it either.
-    """
-    code = as_records(row["code"])
-    kind = device_code.coverage(code, capability).kind
-    if kind in ("native", "partial"):
-        return "fits"
-    listed = [item for record in code for key in ("sass", "ptx") for item in as_texts(record.get(key))]
-    served = [versions.parse(item.partition("@")[0].rstrip("af")) for item in listed]
-    newer = bool(served) and versions.parse(capability) > max(served)
-    if kind == "ptx":
-        return "too-new" if by_toolkit == "too-new" else "ptx"
-    return "too-new" if newer else "too-old"
-
-
-def _by_all(stated: Stated, capability: str) -> str | None:
-    """Return "too-old" for a card that no release has code for, whichever it is that runs."""
-    if stated.text("text.framework_version") is not None:
-        return None
-    table = _TABLES.get(stated.text("text.framework") or "", "")
-    rows = [row for row in stated.rows_of(table) if "code" in row]
-    is_too_old = bool(rows) and all(_by_code(row, capability, None) == "too-old" for row in rows)
-    return "too-old" if is_too_old else None
-
-
-def _by_toolkit(stated: Stated, capability: str) -> str | None:
-    """Return what the CUDA of the build says of a card: too new or too old for its compiler."""
-    cuda = stated.text("text.build_cuda")
-    row = next((row for row in stated.rows_of("architectures")
-                if row["compute_capability"] == capability), None)
-    if cuda is None or row is None:
-        return None
-    if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
-        return "too-new"
-    if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
-        return "too-old"
-    return None  # what the compiler could serve, the build need not
-
-
 _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.build_cuda": _build_cuda, "text.build_cudnn": _build_cudnn, "text.cuda_fits_build": _cuda_fits,
     "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
     "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,
     "text.python_has_wheel": _python_has_wheel,
-    "text.wheel_fit": _wheel_fit, "text.card_fit": _card_fit, "text.processor_lacks_builds": lacks_builds,
+    "text.wheel_fit": _wheel_fit, "text.card_fit": card_fit.by_build, "text.driver_fit": card_fit.by_driver,
+    "text.cudnn_serves_card": card_fit.by_cudnn, "text.processor_lacks_builds": lacks_builds,
 }

@@ -170,3 +170,30 @@ def test_a_card_that_no_release_has_code_for_is_too_old_for_whichever_runs() -> 
     """The release need not be stated for that; for a later card it must be."""
     assert related(framework="tensorflow", capabilities=("1.2",))["card_fit"] == "too-old"
     assert related(framework="tensorflow", capabilities=("7.0",))["card_fit"] is None
+
+
+@pytest.mark.parametrize(("driver", "capabilities", "fit"), [
+    ("595.58.03", ["6.1"], "too-new"), ("580.65.06", ["6.1"], "serves"), ("495.44", ["3.5"], "too-new"),
+    ("535.104.05", ["12.0"], "too-old"), ("367.57", ["7.0"], "too-old"), ("450.80.02", ["8.6"], "too-old"),
+    ("595.58.03", ["6.1", "8.6"], None),  # it serves one of them
+    ("595.58.03", ["6.1", "5.0"], "too-new"), ("595.58.03", ["99.0"], None), ("595.58.03", [], None),
+])
+def test_a_branch_of_the_driver_serves_a_card_or_not(
+        driver: str, capabilities: list[str], fit: str | None) -> None:
+    """By the tables of branches, and by the CUDA that a branch runs where they name no first one."""
+    assert related(driver=driver, capabilities=tuple(capabilities))["driver_fit"] == fit
+
+
+def test_where_drivers_are_numbered_otherwise_nothing_is_said_of_branches() -> None:
+    """A driver under WSL is that of Windows."""
+    assert related(driver="595.58.03", capabilities=("6.1",), places=("wsl2",))["driver_fit"] is None
+
+
+@pytest.mark.parametrize(("cudnn", "capabilities", "serves"), [
+    ("9.12", ["6.1"], False), ("9.10.2", ["6.1"], True), ("9.12", ["8.6", "7.0"], False),
+    ("9.12", ["7.5"], True), ("9", ["6.1"], None), ("9.12", [], None),
+])
+def test_a_cudnn_has_code_for_the_oldest_card_or_not(
+        cudnn: str, capabilities: list[str], serves: bool | None) -> None:
+    """A major version alone may be any release."""
+    assert related(cudnn=cudnn, capabilities=tuple(capabilities))["cudnn_serves_card"] is serves

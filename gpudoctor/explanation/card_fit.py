@@ -1,0 +1,113 @@
+"""Whether the stated build, driver and cuDNN serve the stated cards, by the tables."""
+
+from __future__ import annotations
+
+from gpudoctor import versions
+from gpudoctor.derive import branches, device_code
+from gpudoctor.derive.view import as_records, as_texts, floor_row
+from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
+from gpudoctor.model import Facts, Known
+
+_OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are numbered otherwise, or not theirs
+
+
+def by_build(stated: Stated) -> Known | None:
+    """Return how the build serves the card that it serves worst."""
+    capabilities = stated.texts("text.capabilities")
+    if not capabilities:
+        return None
+    # a build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never
+    has_local = "+" in (stated.text("text.framework_version") or "")
+    elsewhere = has_local and "jetson" in stated.texts("text.places")
+    cuda = stated.text("text.build_cuda")
+    row = next((row for row in stated.rows
+                if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
+    by_toolkit = [_by_toolkit(stated, one) for one in capabilities]
+    fits: list[str | None] = [
+        _by_code(row, one, toolkit) if row is not None else toolkit or _by_all(stated, one)
+        for one, toolkit in zip(capabilities, by_toolkit, strict=True)]
+    worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
+    return Known(value=worst, source="computed from text.capabilities and the build") if worst else None
+
+
+def _by_code(row: Row, capability: str, by_toolkit: str | None) -> str:
+    """Return what the code of the build says; PTX alone does not make a card fit that its CUDA knows not.
+
+    cuBLAS and cuDNN of that CUDA have no code for it either.
+    """
+    code = as_records(row["code"])
+    kind = device_code.coverage(code, capability).kind
+    if kind in ("native", "partial"):
+        return "fits"
+    listed = [item for record in code for key in ("sass", "ptx") for item in as_texts(record.get(key))]
+    served = [versions.parse(item.partition("@")[0].rstrip("af")) for item in listed]
+    newer = bool(served) and versions.parse(capability) > max(served)
+    if kind == "ptx":
+        return "too-new" if by_toolkit == "too-new" else "ptx"
+    return "too-new" if newer else "too-old"
+
+
+def _by_all(stated: Stated, capability: str) -> str | None:
+    """Return "too-old" for a card that no release has code for, whichever it is that runs."""
+    if stated.text("text.framework_version") is not None:
+        return None
+    table = FRAMEWORK_TABLES.get(stated.text("text.framework") or "", "")
+    rows = [row for row in stated.rows_of(table) if "code" in row]
+    is_too_old = bool(rows) and all(_by_code(row, capability, None) == "too-old" for row in rows)
+    return "too-old" if is_too_old else None
+
+
+def _by_toolkit(stated: Stated, capability: str) -> str | None:
+    """Return what the CUDA of the build says of a card: too new or too old for its compiler."""
+    cuda, row = stated.text("text.build_cuda"), _architecture(stated, capability)
+    if cuda is None:
+        return None
+    if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
+        return "too-new"
+    if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
+        return "too-old"
+    return None  # what the compiler could serve, the build need not
+
+
+def _architecture(stated: Stated, capability: str) -> Row:
+    return next((row for row in stated.rows_of("architectures")
+                 if row["compute_capability"] == capability), {})
+
+
+def by_driver(stated: Stated) -> Known | None:
+    """Return how the stated driver's branch serves the stated cards, None where not all alike."""
+    driver, capabilities = stated.text("text.driver"), stated.texts("text.capabilities")
+    if driver is None or not _OTHER_BRANCHES.isdisjoint(stated.texts("text.places")):
+        return None
+    fits = [_of_branch(stated, driver, capability) for capability in capabilities]
+    if not fits or len({fit.value if fit else None for fit in fits}) != 1:
+        return None
+    return fits[0]
+
+
+def _of_branch(stated: Stated, driver: str, capability: str) -> Known | None:
+    """Return what the tables say of a branch and a card; no driver serves one that its CUDA does not know."""
+    card: Facts = {"gpu.compute_capability": Known(value=capability, source="the text")}
+    fit = branches.fit(card, driver, {}, stated.tables)
+    if not isinstance(fit, Known) or fit.value != "serves":
+        return fit if isinstance(fit, Known) else None
+    branch = floor_row(stated.tables["driver_branches"], "driver", driver)
+    first = _architecture(stated, capability).get("first_cuda")
+    if branch is None or first is None or versions.parse(str(branch["cuda"])) >= versions.parse(str(first)):
+        return fit
+    return Known(value="too-old", source=f"{branch['source']}: its CUDA is older than the card")
+
+
+def by_cudnn(stated: Stated) -> Known | None:
+    """Say whether the stated cuDNN has code for the oldest of the stated cards."""
+    cudnn, capabilities = stated.text("text.cudnn"), stated.texts("text.capabilities")
+    if cudnn is None or not capabilities or "cudnn_architectures" not in stated.tables:
+        return None
+    if "." not in cudnn:
+        return None  # "9" may be any release of it
+    row = floor_row(stated.tables["cudnn_architectures"], "since", cudnn)
+    if row is None:
+        return None
+    oldest = min(capabilities, key=versions.parse)
+    serves = versions.parse(oldest) >= versions.parse(str(row["oldest_card"]))
+    return Known(value=serves, source=f"{row['source']}: code from {row['oldest_card']} on")
