@@ -54,16 +54,18 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     """Return what the texts show, held against a machine where one was looked at.
 
     Where known wordings explain no fault and leave a question open, or only people speak and no program,
-    lines in other wordings are read; where that settles nothing, and there is no machine to ask, the words of
-    the text count. The database needs the rules that only a text shows (extent "told").
+    lines in other wordings are read; where no program told anything, and there is no machine to ask, the words
+    of the text count: beside what a program says they mislead as often as they help. The database needs the
+    rules that only a text shows (extent "told").
     """
     reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
     told = _told(reading, database, machine)
-    is_understood = bool(told.findings)
-    if told.is_unexplained or _is_complaint(reading, database):
+    is_complaint = _is_complaint(reading, database)
+    is_understood = bool(told.findings) and not is_complaint
+    if told.is_unexplained or is_complaint:
         reading, told = _otherwise(reading, told, database, machine)
-    if machine is not None or (is_understood and told.is_settled):
-        return told  # a machine is asked, not guessed at
+    if machine is not None or is_understood or (told.findings and told.is_settled):
+        return told  # a machine is asked, a known line believed
     from gpudoctor.explanation import plain_words  # as of these
 
     guessed = plain_words.guessed(reading, database, beside=bool(told.findings))
