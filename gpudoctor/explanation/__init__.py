@@ -54,9 +54,9 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     """Return what the texts show, held against a machine where one was looked at.
 
     Where known wordings explain no fault and leave a question open, or only people speak and no program,
-    lines in other wordings are read; where no program told anything, and there is no machine to ask, the words
-    of the text count: beside what a program says they mislead as often as they help. The database needs the
-    rules that only a text shows (extent "told").
+    lines in other wordings are read; where no program told anything, and there is no machine to ask, words
+    count: beside what a program says they mislead as often as they help. The database needs the rules that
+    only a text shows (extent "told").
     """
     reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
     told = _told(reading, database, machine)

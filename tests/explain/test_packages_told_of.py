@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explanation import collisions, ended, shadowed
+from gpudoctor.explanation import collisions, ended, own_folder, shadowed
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.model import RuleDatabase
 from tests.explain.test_relations import related
@@ -84,6 +84,28 @@ def test_a_file_of_the_users_own_hides_a_module(text: str) -> None:
 def test_a_module_of_the_libraries_is_not_hidden(text: str) -> None:
     """Nor is one that nobody else has."""
     assert not list(shadowed.hidden_modules(text.split("\n")))
+
+
+OWN = "/home/me/.local/lib/python3.6/site-packages/tensorflow/python/pywrap_tensorflow.py"
+
+
+@pytest.mark.parametrize("python", [
+    "/home/me/anaconda3/envs/tf_gpu/lib/python3.6/imp.py", "/srv/project/.venv/bin/python3",
+    "/opt/miniconda3/lib/python3.6/runpy.py",
+])
+def test_a_framework_of_the_users_own_folder_is_seen_in_an_environment(python: str) -> None:
+    """Python puts that folder before the environment's."""
+    found = list(own_folder.own_frameworks([f'  File "{python}", line 243', f'  File "{OWN}", line 58']))
+    assert found == [Answered(text=f"tensorflow {own_folder.LOADED}", line=2)]
+
+
+@pytest.mark.parametrize("lines", [
+    [OWN, "/usr/lib/python3.6/imp.py"], ["/home/me/.local/lib/python3.6/site-packages/numpy/core.py"],
+    ["/home/me/anaconda3/envs/tf_gpu/lib/python3.6/site-packages/tensorflow/python/x.py"],
+])
+def test_elsewhere_it_is_where_it_belongs(lines: list[str]) -> None:
+    """The system's own Python has no other place for what a user installs."""
+    assert not list(own_folder.own_frameworks(lines))
 
 
 @pytest.mark.parametrize(("stated", "lacks"), [
