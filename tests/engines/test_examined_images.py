@@ -26,12 +26,17 @@ from tests.harness.nvidia import H100
 
 HEALTHY, FINDINGS, WRONG_USAGE, UNDECIDED = range(4)
 WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
-PLAIN, NONE, ASKING, BENT, BARE = (
-    f"gpudoctor-test/{name}" for name in ("plain", "no-python", "asking", "bent", "bare-python"))
+PLAIN, NONE, ASKING, BENT, BARE, OLDER, QUIET, LATER, FAR = (
+    f"gpudoctor-test/{name}" for name in (
+        "plain", "no-python", "asking", "bent", "bare-python", "older-branches", "quiet", "later", "far"))
 FILES = {
     NONE: "RUN rm /usr/bin/python3*\n",
     ASKING: "ENV NVIDIA_REQUIRE_CUDA='cuda>=99.0 brand=tesla,driver>=470,driver<471'\n"
             "ENV CUDA_VISIBLE_DEVICES=7\n",
+    OLDER: "ENV NVIDIA_REQUIRE_CUDA='cuda>=12.8 brand=tesla,driver>=535,driver<536'\n",
+    QUIET: "ENV NVIDIA_REQUIRE_CUDA='cuda>=99.0' NVIDIA_DISABLE_REQUIRE=1\n",
+    LATER: "ENV NVIDIA_REQUIRE_CUDA='cuda>=13.9'\n",
+    FAR: "ENV NVIDIA_REQUIRE_CUDA='cuda>=14.0'\n",
     BENT: 'RUN printf "import os\\nos._exit(3)\\n" > /usr/lib/python3.11/sitecustomize.py\n',
     BARE: "RUN cd /usr/lib/python3.11 && rm -r ctypes shutil.py uuid.py\n",  # as python3-minimal alone has it
 }
@@ -210,11 +215,32 @@ def test_a_python_of_another_age(version: str, engine: Engine, tmp_path: Path) -
     assert left(engine) == ""
 
 
-def test_the_least_cuda_of_an_image_is_read(engine: Engine) -> None:
-    """Of alternatives the one that asks for CUDA alone; it is judged against the host's driver."""
-    assert check(engine.address, "--image", ASKING, "--depth", "static").fact("image.least_cuda") == "99.0"
+def test_what_an_image_asks_of_the_driver_is_judged(engine: Engine) -> None:
+    """By all of its alternatives, against the host's driver."""
     seen = check(engine.address, "--image", ASKING, "--assume", "driver=550.54.14", "--assume", "cc=9.0")
-    assert "docker-require-cuda-unsatisfied" in seen.causes
+    assert seen.fact("image.requirements") == ["cuda>=99.0 brand=tesla,driver>=470,driver<471"]
+    finding, = (one for one in seen.report["findings"] if one["cause"] == "docker-require-cuda-unsatisfied")
+    assert "asks for cuda>=99.0, this driver (550.54.14) runs CUDA 12.4" in finding["message"]
+
+
+@pytest.mark.parametrize(("image", "driver", "is_told"), [
+    (OLDER, "550.54.14", True), (OLDER, "535.183.06", False), (OLDER, "570.86.15", False),
+    (QUIET, "535.183.06", False)])
+def test_a_hook_that_fails_for_another_reason(image: str, driver: str, is_told: bool, with_toolkit: Engine,
+                                              toolkit: Toolkit) -> None:
+    """An older branch that the image takes was called too old, and so was any where nothing is compared."""
+    toolkit.fails("nvidia-container-cli: mount error: failed to add device rules")
+    seen = check(with_toolkit.address, "--image", image, "--depth", "static", "--assume", f"driver={driver}",
+                 "--assume", "card=T4")
+    assert ("docker-require-cuda-unsatisfied" in seen.causes) == is_told
+    assert seen.code == FINDINGS
+
+
+def test_the_hook_compared_what_it_started(with_toolkit: Engine, toolkit: Toolkit) -> None:
+    """That it hands the GPU out all the same was set in its configuration."""
+    toolkit.fails(None)
+    seen = check(with_toolkit.address, "--image", FAR, "--depth", "static")
+    assert (seen.fact("image.gpu_request"), seen.code) == ("nvidia", HEALTHY), seen.report["findings"]
 
 
 def test_nothing_is_pulled(engine: Engine) -> None:
