@@ -174,8 +174,10 @@ image.shows_host | flag | image | | whether what is said of driver and cards is 
 image.left_containers | texts | image | private | containers of the examination that could not be removed
 image.limits_missing | texts | image | | limits that the engine could not set for the container that was looked into: memory, swap, processes, processors
 image.requirements | texts | image | | what it asks of driver and cards (NVIDIA_REQUIRE_CUDA and the like); absent where it asks nothing, or says that nothing is to be compared
+image.labels | texts | image | informative | its labels that speak of NVIDIA's software (com.nvidia.cudnn.version=8.9.7.29), each with its value
+image.labelled_cuda | cuda_version | image | | the CUDA that the driver must run by its label com.nvidia.cuda.version, where no variable asks for anything
 image.requirements_unmet | texts | derive | | those of them that driver and cards do not meet, each by its first alternative
-image.requirements_failing | texts | derive | | those that they do not meet either where a driver runs the machine code of later minor versions of its CUDA
+image.requirements_failing | texts | derive | | those that they do not meet either where a driver runs the machine code of later minor versions of its CUDA; a label counts where no variable does
 image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
 image.trouble_said | text | image | | the engine's own words for that
 require.wanted | texts | require | | what --require asks for, as written

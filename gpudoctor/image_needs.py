@@ -13,6 +13,7 @@ from itertools import zip_longest
 
 from gpudoctor.frozen import frozen
 
+LABELS, _LABEL = "com.nvidia.", "com.nvidia.cuda.version"
 PREFIX, DISABLING, OLDER = "NVIDIA_REQUIRE_", "NVIDIA_DISABLE_REQUIRE", "CUDA_VERSION"
 _CUDA, _OF_BOARDS = f"{PREFIX}CUDA", f"{PREFIX}JETPACK"
 _TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
@@ -54,6 +55,18 @@ def of_variables(variables: Mapping[str, str]) -> dict[str, str]:
     if release is not None and not variables.get(_CUDA):
         found[OLDER] = f"cuda>={release[1]}.{release[2] or 0}"
     return found
+
+
+def of_labels(labels: Mapping[str, str], variables: Mapping[str, str]) -> str | None:
+    """Return the CUDA that an image asks for by its label alone, as images did for nvidia-docker 1.
+
+    It is no word for the CUDA in it: images of NVIDIA's catalogue with CUDA 12 say 9.0, as their variable
+    does. (nvidia-docker 1, tools/src/nvidia-docker/utils.go)
+    """
+    release = _RELEASE.match(labels.get(_LABEL, ""))
+    if release is None or of_variables(variables) or variables.get(DISABLING, "") in _TRUE:
+        return None
+    return f"{release[1]}.{release[2] or 0}"
 
 
 def is_met(requirement: str, card: Card) -> bool | None:

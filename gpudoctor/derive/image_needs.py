@@ -19,26 +19,35 @@ def unmet(view: View, snapshot: Snapshot) -> Fact:
 
     The container toolkit names them so as well; an image of nvidia/cuda has a hundred alternatives.
     """
-    return _unmet(view, _cards(view, snapshot))
+    name = "image.requirements"
+    return _unmet(name, as_texts(view.need(name)), _cards(view, snapshot), view)
 
 
 def failing(view: View, snapshot: Snapshot) -> Fact:
-    """Return those of them that are not met by the compatibility of minor versions either."""
-    return _unmet(view, [_reaching(card, view) for card in _cards(view, snapshot)])
+    """Return those of them that are not met by the compatibility of minor versions either.
+
+    Where no variable asks for anything, a label may; nobody compares that any more.
+    """
+    asked, name = as_texts(view.value("image.requirements")), "image.requirements"
+    if isinstance(view.fact(name), Absent):
+        name = "image.labelled_cuda"
+        asked = (f"cuda>={view.need_text(name)}",)
+    view.need(name)
+    return _unmet(name, asked, [_reaching(card, view) for card in _cards(view, snapshot)], view)
 
 
-def _unmet(view: View, cards: Sequence[Card]) -> Fact:
+def _unmet(name: str, requirements: Sequence[str], cards: Sequence[Card], view: View) -> Fact:
     found: list[str] = []
-    for requirement in as_texts(view.need("image.requirements")):
+    for requirement in requirements:
         met = [image_needs.is_met(requirement, card) for card in cards]
         if all(met):
             continue
         if None in met or isinstance(view.fact("driver.cuda_ceiling"), Unknown):
             return Unknown(reason=f"whether driver and cards meet {_first(requirement)} is not known")
         found.append(_first(requirement))
-    source = view.source("image.requirements")
-    return Known(value=tuple(found), source=f"{source}, against driver and cards") if found else Absent(
-        source="driver and cards meet them")
+    if not found:
+        return Absent(source="driver and cards meet them")
+    return Known(value=tuple(found), source=f"{view.source(name)}, against driver and cards")
 
 
 def _first(requirement: str) -> str:

@@ -12,6 +12,8 @@ from gpudoctor.probes.raw import NOT_COLLECTED, Answer, known
 from gpudoctor.probes.shapes import Data, read_all, text_at
 
 _VERSION = re.compile(r"\d{1,5}(?:\.\d{1,5}){0,3}")
+_UNREAD = Unknown(reason="what the image says of itself was not recorded")
+_OF_LABELS = "labels of the image"
 _NO_IMAGE = "no image was named (--image, --container)"
 
 
@@ -48,12 +50,34 @@ def _version(data: Data) -> Fact:
 
 def _requirements(data: Data) -> Fact:
     """Return what the image asks of driver and cards; its own word that nothing is to be compared ends it."""
-    if not isinstance(data.get("variables"), dict):
-        return Unknown(reason="the variables of the image were not recorded")
-    variables = {name: value for name, value in data["variables"].items() if isinstance(value, str)}
+    variables = _named(data, "variables")
+    if variables is None:
+        return _UNREAD
     found = image_needs.of_variables(variables)
     names = ", ".join(found) or (image_needs.DISABLING if image_needs.DISABLING in variables else "variables")
     return known(tuple(found.values()) or None, f"{names} of the image")
+
+
+def _labels(data: Data) -> Fact:
+    labels = _named(data, "labels")
+    if labels is None:
+        return _UNREAD
+    return known(tuple(f"{name}={value}" for name, value in sorted(labels.items())) or None, _OF_LABELS)
+
+
+def _labelled_cuda(data: Data) -> Fact:
+    labels, variables = _named(data, "labels"), _named(data, "variables")
+    if labels is None or variables is None:
+        return _UNREAD
+    return known(image_needs.of_labels(labels, variables), _OF_LABELS)
+
+
+def _named(data: Data, key: str) -> dict[str, str] | None:
+    """Return texts by their names, None where none were recorded."""
+    found = data.get(key)
+    if not isinstance(found, dict):
+        return None
+    return {name: value for name, value in found.items() if isinstance(name, str) and isinstance(value, str)}
 
 
 def _request(data: Data) -> Fact:
@@ -105,6 +129,8 @@ _READERS = {
     "image.left_containers": lambda data: _texts(data, "left"),
     "image.limits_missing": lambda data: _texts(data, "limits_missing"),
     "image.requirements": _requirements,
+    "image.labels": _labels,
+    "image.labelled_cuda": _labelled_cuda,
     "image.trouble": lambda data: _trouble(data, "kind"),
     "image.trouble_said": lambda data: _trouble(data, "said"),
 }

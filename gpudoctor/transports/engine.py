@@ -105,13 +105,10 @@ def _described(api: Any, address: str) -> Engine:
 
 
 def _address(environment: Mapping[str, str], files: Host) -> str:
-    """Return where the engine listens: DOCKER_HOST, the chosen context, Docker's socket, Podman's sockets."""
-    named = environment.get("DOCKER_HOST")
+    """Return where the engine listens: as Docker's settings say, else Podman's, else at a usual socket."""
+    named = environment.get("DOCKER_HOST") or _of_context(environment) or environment.get("CONTAINER_HOST")
     if named:
         return named
-    chosen = _of_context(environment)
-    if chosen:
-        return chosen
     folder = environment.get("XDG_RUNTIME_DIR", "")
     places = [DEFAULT_SOCKET, *([f"{folder}/docker.sock", f"{folder}/podman/podman.sock"] if folder else []),
               "/run/podman/podman.sock"]
@@ -119,15 +116,22 @@ def _address(environment: Mapping[str, str], files: Host) -> str:
 
 
 def _of_context(environment: Mapping[str, str]) -> str:
-    """Return the address of the context that `docker context use` chose, "" for the default one."""
+    """Return the address of the context that was chosen, "" for the default one.
+
+    One that is not there ends it, as it ends a docker command: another engine is not the one that was meant.
+    """
     from docker.context import ContextAPI
+    from docker.context.config import get_current_context_name
     from docker.errors import DockerException
 
+    name = environment.get("DOCKER_CONTEXT") or get_current_context_name()
     try:
-        context = ContextAPI.get_context(environment.get("DOCKER_CONTEXT") or None)
-    except (DockerException, OSError, ValueError, KeyError):
-        return ""
-    return "" if context is None or context.name == "default" else str(context.Host or "")
+        context = ContextAPI.get_context(name)
+    except (DockerException, OSError, ValueError, KeyError) as error:
+        raise EngineTrouble("unreachable", f"the context {name} cannot be read: {error}") from None
+    if context is None:
+        raise EngineTrouble("unreachable", f"the context {name} that was chosen is not there")
+    return "" if context.name == "default" else str(context.Host or "")
 
 
 def _is_socket(path: str, files: Host) -> bool:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,17 @@ from tests.harness.nvidia import H100
 
 HEALTHY, FINDINGS, WRONG_USAGE, UNDECIDED = range(4)
 WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
-PLAIN, NONE, ASKING, BENT, BARE, OLDER, QUIET, LATER, FAR = (
+PLAIN, NONE, ASKING, BENT, BARE, OLDER, QUIET, LATER, FAR, LABELLED = (
     f"gpudoctor-test/{name}" for name in (
-        "plain", "no-python", "asking", "bent", "bare-python", "older-branches", "quiet", "later", "far"))
+        "plain", "no-python", "asking", "bent", "bare-python", "older-branches", "quiet", "later", "far",
+        "labelled"))
 FILES = {
     NONE: "RUN rm /usr/bin/python3*\n",
     ASKING: "ENV NVIDIA_REQUIRE_CUDA='cuda>=99.0 brand=tesla,driver>=470,driver<471'\n"
             "ENV CUDA_VISIBLE_DEVICES=7\n",
     OLDER: "ENV NVIDIA_REQUIRE_CUDA='cuda>=12.8 brand=tesla,driver>=535,driver<536'\n",
     QUIET: "ENV NVIDIA_REQUIRE_CUDA='cuda>=99.0' NVIDIA_DISABLE_REQUIRE=1\n",
+    LABELLED: "LABEL com.nvidia.cuda.version=14.0.1 com.nvidia.volumes.needed=nvidia_driver maintainer=ana\n",
     LATER: "ENV NVIDIA_REQUIRE_CUDA='cuda>=13.9'\n",
     FAR: "ENV NVIDIA_REQUIRE_CUDA='cuda>=14.0'\n",
     BENT: 'RUN printf "import os\\nos._exit(3)\\n" > /usr/lib/python3.11/sitecustomize.py\n',
@@ -60,12 +62,13 @@ class Seen:
         return self.report["snapshot"]["host"][name].get("value")
 
 
-def check(address: str, *words: str, seconds: float = 120, command: str = "check") -> Seen:
-    """Check by the command line, with that engine."""
+def check(address: str, *words: str, seconds: float = 120, command: str = "check",
+          variables: Mapping[str, str] | None = None) -> Seen:
+    """Check by the command line, with that engine; "" names none."""
     ran = subprocess.run(
         [sys.executable, "-m", "gpudoctor", command, "--format", "json", *words], check=False,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
-        env={**os.environ, "DOCKER_HOST": address})
+        env={**os.environ, "DOCKER_HOST": address, **(variables or {})})
     assert ran.stdout, ran.stderr
     return Seen(code=ran.returncode, report=json.loads(ran.stdout), errors=ran.stderr)
 
@@ -243,6 +246,17 @@ def test_the_hook_compared_what_it_started(with_toolkit: Engine, toolkit: Toolki
     assert (seen.fact("image.gpu_request"), seen.code) == ("nvidia", HEALTHY), seen.report["findings"]
 
 
+def test_a_label_that_nothing_reads_any_more(with_toolkit: Engine, toolkit: Toolkit) -> None:
+    """An image for nvidia-docker 1 asks by its label alone; what else labels say of NVIDIA's is kept."""
+    toolkit.fails(None)
+    seen = check(with_toolkit.address, "--image", LABELLED, "--depth", "static")
+    assert seen.fact("image.labels") == ["com.nvidia.cuda.version=14.0.1",
+                                         "com.nvidia.volumes.needed=nvidia_driver"]
+    finding, = (one for one in seen.report["findings"] if one["severity"] == "error")
+    assert (finding["rule"], finding["certainty"], seen.code) == ("GPD3081", "likely", FINDINGS)
+    assert "asks for cuda>=14.0, this driver (580.95.05) runs CUDA 13.0" in finding["message"]
+
+
 def test_nothing_is_pulled(engine: Engine) -> None:
     """An image that is not there is a finding; with --pull the registry cannot be reached from here."""
     seen = check(engine.address, "--image", "gpudoctor-test/absent:1")
@@ -269,6 +283,22 @@ def test_no_engine_at_all(tmp_path: Path) -> None:
     assert seen.fact("image.trouble") == "unreachable"
 
 
+def test_a_context_is_heeded_as_docker_heeds_it(tmp_path: Path) -> None:
+    """One that is not there was passed over, and another engine asked than the one that was meant."""
+    def said(**variables: str) -> str:
+        seen = check("", "--image", PLAIN, variables={"DOCKER_CONFIG": str(tmp_path), **variables})
+        assert (seen.code, seen.causes) == (FINDINGS, ["container-engine-unreachable"])
+        return str(seen.fact("image.trouble_said"))
+
+    made = ["docker", "--config", str(tmp_path), "context", "create", "mine", "--docker", "host=unix:///mine"]
+    subprocess.run(made, check=True, capture_output=True)
+    assert said(DOCKER_CONTEXT="mine") == "unix:///mine: No such file or directory"
+    assert said(DOCKER_CONTEXT="nope") == "the context nope that was chosen is not there"
+    (tmp_path / "config.json").write_text('{"currentContext": "gone"}')
+    assert said() == "the context gone that was chosen is not there"
+    assert said(DOCKER_HOST="unix:///else") == "unix:///else: No such file or directory"
+
+
 def test_an_engine_that_hangs(engine: Engine) -> None:
     """It takes the question, and the limit ends the wait."""
     engine.signal(signal.SIGSTOP)
@@ -293,6 +323,14 @@ def test_a_socket_that_is_closed_to_the_user(engine: Engine) -> None:
     ran = subprocess.run([sys.executable, "-c", code, engine.address], capture_output=True, text=True,
                          stdin=subprocess.DEVNULL, timeout=60, check=False)
     assert ran.stdout.split() == ["unreachable", "denied"], ran.stderr
+
+
+def test_a_container_that_is_not_there(engine: Engine) -> None:
+    """It was said that it was not fetched, which no container is."""
+    seen = check(engine.address, "--container", "nosuch")
+    assert (seen.code, seen.causes) == (FINDINGS, ["container-image-absent"])
+    said = seen.report["findings"][0]["message"]
+    assert said == "The engine does not have nosuch: No such container: nosuch"
 
 
 def test_a_running_container_stays_as_it_is(engine: Engine) -> None:

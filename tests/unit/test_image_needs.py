@@ -8,7 +8,7 @@ import pytest
 
 from gpudoctor import derive, ruledb
 from gpudoctor.assume import lay
-from gpudoctor.image_needs import NOT_TOLD, Card, is_met, of_variables
+from gpudoctor.image_needs import NOT_TOLD, Card, is_met, of_labels, of_variables
 from gpudoctor.model import Absent, Fact, Known, RuleDatabase, Scope, Unknown
 from tests.unit.derived_facts import RULES
 
@@ -56,6 +56,15 @@ def test_alternatives_and_conditions(requirement: str, card: Card, expected: boo
 def test_variables(variables: dict[str, str], expected: dict[str, str]) -> None:
     """The toolkit adds all of them up; an older image asks by its CUDA_VERSION."""
     assert of_variables(variables) == expected
+
+
+@pytest.mark.parametrize(("label", "variables", "expected"), [
+    ("13.0.1", {}, "13.0"), ("9.0", {"HOME": "/"}, "9.0"), ("", {}, None), ("latest", {}, None),
+    ("13.0", {"NVIDIA_REQUIRE_CUDA": "cuda>=9.0"}, None), ("13.0", {"CUDA_VERSION": "9.2.148"}, None),
+    ("13.0", {"NVIDIA_DISABLE_REQUIRE": "1"}, None)])
+def test_a_label_asks_where_no_variable_does(label: str, variables: dict[str, str],
+                                             expected: str | None) -> None:
+    assert of_labels({"com.nvidia.cuda.version": label, "maintainer": "ana"}, variables) == expected
 
 
 @pytest.fixture(scope="module")

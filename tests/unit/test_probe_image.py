@@ -14,7 +14,7 @@ from gpudoctor.probes.raw import NOT_COLLECTED, ended
 ABOUT: dict[str, Any] = {
     "reference": "app:1", "running": False, "id": "sha256:0", "engine": "docker",
     "engine_version": "20.10.24+dfsg1", "request": "nvidia", "trouble": None,
-    "variables": {"NVIDIA_REQUIRE_CUDA": "cuda>=12.4"}}
+    "variables": {"NVIDIA_REQUIRE_CUDA": "cuda>=12.4"}, "labels": {}}
 
 
 def test_every_promised_fact_is_there() -> None:
@@ -59,3 +59,15 @@ def test_trouble_is_told_with_the_engines_words() -> None:
 def test_where_what_an_image_asks_for_was_read(variables: dict[str, str], expected: Fact) -> None:
     answer = ended("ok", 0.0, data={**ABOUT, "variables": variables})
     assert image.read(answer)["image.requirements"] == expected
+
+
+def test_labels_are_kept_and_one_of_them_asks() -> None:
+    """An answer in which none were recorded is older than the question."""
+    labels = {"com.nvidia.nccl.version": "2.19.4", "com.nvidia.cuda.version": "9.0"}
+    facts = image.read(ended("ok", 0.0, data={**ABOUT, "variables": {}, "labels": labels}))
+    assert facts["image.labels"] == Known(
+        value=("com.nvidia.cuda.version=9.0", "com.nvidia.nccl.version=2.19.4"), source="labels of the image")
+    assert facts["image.labelled_cuda"] == Known(value="9.0", source="labels of the image")
+    older = image.read(ended("ok", 0.0, data={"reference": "app:1"}))
+    assert all(isinstance(older[name], Unknown) for name in (
+        "image.labels", "image.labelled_cuda", "image.requirements"))
