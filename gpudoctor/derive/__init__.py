@@ -28,7 +28,7 @@ _OLDER = Unknown(reason="the snapshot was made before this was asked", asked=Fal
 _LATER_OF_HOST: Facts = dict.fromkeys((
     "python.numpy", "python.protobuf", "system.gpu_switched_off", "system.slurm", "container.cdi_drivers",
     "image.gpu_refusals", "image.gpu_dropped", "image.gpu_start_hangs", "image.shows_host",
-    "image.left_containers", "image.limits_missing", "image.requirements", "image.labels",
+    "image.left_containers", "image.limits_missing", "image.requirements",
     "image.labelled_cuda",
     "container.toolkit", "container.toolkit_no_cgroups", "container.docker_socket",
     "container.security_label", "container.shared_memory_bytes", "environment.COLAB_RELEASE_TAG",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Kind, Missing, Refused
-from gpudoctor.transports import engine_words, limits
+from gpudoctor.transports import contexts, engine_words, limits
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
 PODMAN = "podman"
@@ -106,7 +106,8 @@ def _described(api: Any, address: str) -> Engine:
 
 def _address(environment: Mapping[str, str], files: Host) -> str:
     """Return where the engine listens: as Docker's settings say, else Podman's, else at a usual socket."""
-    named = environment.get("DOCKER_HOST") or _of_context(environment) or environment.get("CONTAINER_HOST")
+    named = (environment.get("DOCKER_HOST") or _of_context(environment, files)
+             or environment.get("CONTAINER_HOST"))
     if named:
         return named
     folder = environment.get("XDG_RUNTIME_DIR", "")
@@ -115,23 +116,11 @@ def _address(environment: Mapping[str, str], files: Host) -> str:
     return _UNIX + next((path for path in places if _is_socket(path, files)), DEFAULT_SOCKET)
 
 
-def _of_context(environment: Mapping[str, str]) -> str:
-    """Return the address of the context that was chosen, "" for the default one.
-
-    One that is not there ends it, as it ends a docker command: another engine is not the one that was meant.
-    """
-    from docker.context import ContextAPI
-    from docker.context.config import get_current_context_name
-    from docker.errors import DockerException
-
-    name = environment.get("DOCKER_CONTEXT") or get_current_context_name()
+def _of_context(environment: Mapping[str, str], files: Host) -> str:
     try:
-        context = ContextAPI.get_context(name)
-    except (DockerException, OSError, ValueError, KeyError) as error:
-        raise EngineTrouble("unreachable", f"the context {name} cannot be read: {error}") from None
-    if context is None:
-        raise EngineTrouble("unreachable", f"the context {name} that was chosen is not there")
-    return "" if context.name == "default" else str(context.Host or "")
+        return contexts.address(environment, files)
+    except contexts.ContextError as error:
+        raise EngineTrouble("unreachable", str(error)) from None
 
 
 def _is_socket(path: str, files: Host) -> bool:

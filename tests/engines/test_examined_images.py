@@ -79,7 +79,7 @@ def left(engine: Engine) -> str:
 
 
 def started(programs: Path | None, folder: Path) -> Iterator[Engine]:
-    yield from with_images(folder, FILES, programs=programs)
+    yield from with_images(folder, (NONE, ASKING, BENT, BARE), programs=programs)
 
 
 def with_images(folder: Path, names: Iterable[str], **settings: Any) -> Iterator[Engine]:
@@ -216,45 +216,6 @@ def test_a_python_of_another_age(version: str, engine: Engine, tmp_path: Path) -
     else:
         assert str(seen.fact("python.version")).startswith(f"{version}.")
     assert left(engine) == ""
-
-
-def test_what_an_image_asks_of_the_driver_is_judged(engine: Engine) -> None:
-    """By all of its alternatives, against the host's driver."""
-    seen = check(engine.address, "--image", ASKING, "--assume", "driver=550.54.14", "--assume", "cc=9.0")
-    assert seen.fact("image.requirements") == ["cuda>=99.0 brand=tesla,driver>=470,driver<471"]
-    finding, = (one for one in seen.report["findings"] if one["cause"] == "docker-require-cuda-unsatisfied")
-    assert "asks for cuda>=99.0, this driver (550.54.14) runs CUDA 12.4" in finding["message"]
-
-
-@pytest.mark.parametrize(("image", "driver", "is_told"), [
-    (OLDER, "550.54.14", True), (OLDER, "535.183.06", False), (OLDER, "570.86.15", False),
-    (QUIET, "535.183.06", False)])
-def test_a_hook_that_fails_for_another_reason(image: str, driver: str, is_told: bool, with_toolkit: Engine,
-                                              toolkit: Toolkit) -> None:
-    """An older branch that the image takes was called too old, and so was any where nothing is compared."""
-    toolkit.fails("nvidia-container-cli: mount error: failed to add device rules")
-    seen = check(with_toolkit.address, "--image", image, "--depth", "static", "--assume", f"driver={driver}",
-                 "--assume", "card=T4")
-    assert ("docker-require-cuda-unsatisfied" in seen.causes) == is_told
-    assert seen.code == FINDINGS
-
-
-def test_the_hook_compared_what_it_started(with_toolkit: Engine, toolkit: Toolkit) -> None:
-    """That it hands the GPU out all the same was set in its configuration."""
-    toolkit.fails(None)
-    seen = check(with_toolkit.address, "--image", FAR, "--depth", "static")
-    assert (seen.fact("image.gpu_request"), seen.code) == ("nvidia", HEALTHY), seen.report["findings"]
-
-
-def test_a_label_that_nothing_reads_any_more(with_toolkit: Engine, toolkit: Toolkit) -> None:
-    """An image for nvidia-docker 1 asks by its label alone; what else labels say of NVIDIA's is kept."""
-    toolkit.fails(None)
-    seen = check(with_toolkit.address, "--image", LABELLED, "--depth", "static")
-    assert seen.fact("image.labels") == ["com.nvidia.cuda.version=14.0.1",
-                                         "com.nvidia.volumes.needed=nvidia_driver"]
-    finding, = (one for one in seen.report["findings"] if one["severity"] == "error")
-    assert (finding["rule"], finding["certainty"], seen.code) == ("GPD3081", "likely", FINDINGS)
-    assert "asks for cuda>=14.0, this driver (580.95.05) runs CUDA 13.0" in finding["message"]
 
 
 def test_nothing_is_pulled(engine: Engine) -> None:
