@@ -42,7 +42,7 @@ def address(environment: Mapping[str, str], files: Host) -> str:
 
 
 def _current(folder: str, files: Host) -> str:
-    """Return what `docker context use` chose; a file that cannot be read chooses none, as the command says."""
+    """Return what `docker context use` chose; a file that cannot be read chooses none."""
     return str(_read(files.read_text(f"{folder}/config.json")).get("currentContext") or _DEFAULT)
 
 

@@ -42,4 +42,4 @@ def test_one_that_cannot_be_used_ends_it(text: str | None, said: str, tmp_path: 
     if text is not None:
         keep(tmp_path, "a", text)
     with pytest.raises(ContextError, match=f"the context a that was chosen {said}"):
-        address({"HOME": str(tmp_path / "home"), "DOCKER_CONFIG": str(tmp_path), "DOCKER_CONTEXT": "a"}, Host())
+        address({"DOCKER_CONFIG": str(tmp_path), "DOCKER_CONTEXT": "a"}, Host())
