@@ -173,7 +173,11 @@ image.gpu_start_hangs | flag | image | | whether starting a container with a GPU
 image.shows_host | flag | image | | whether what is said of driver and cards is the machine's own, because no container of it could be asked
 image.left_containers | texts | image | private | containers of the examination that could not be removed
 image.limits_missing | texts | image | | limits that the engine could not set for the container that was looked into: memory, swap, processes, processors
-image.least_cuda | cuda_version | image | | the CUDA that the driver must run by the image's NVIDIA_REQUIRE_CUDA
+image.requirements | texts | image | | what it asks of driver and cards (NVIDIA_REQUIRE_CUDA and the like); absent where it asks nothing, or says that nothing is to be compared
+image.labels | texts | image | informative | its labels that speak of NVIDIA's software (com.nvidia.cudnn.version=8.9.7.29), each with its value
+image.labelled_cuda | cuda_version | image | | the CUDA that the driver must run by its label com.nvidia.cuda.version, where no variable asks for anything
+image.requirements_unmet | texts | derive | | those of them that driver and cards do not meet, each by its first alternative
+image.requirements_failing | texts | derive | | those that they do not meet either where a driver runs the machine code of later minor versions of its CUDA; a label counts where no variable does
 image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
 image.trouble_said | text | image | | the engine's own words for that
 require.wanted | texts | require | | what --require asks for, as written
@@ -195,6 +199,7 @@ container.security_label | text | container | | what a security module (SELinux,
 container.shared_memory_bytes | integer | container | | size of /dev/shm
 gpu.index | integer | nvml | | NVML's index
 gpu.name | text | nvml | | product name
+gpu.brand | text | nvml | | the brand by which NVIDIA's container toolkit knows the card: tesla, quadro, geforce, ...; unknown is all that came later
 gpu.uuid | text | nvml | private | UUID
 gpu.bus_id | text | nvml | | PCI bus id, 0000:01:00.0
 gpu.pci_device_id | text | system | | PCI device id in hex, 2330

@@ -182,8 +182,8 @@ def _card(index: int, capability: str, source: str) -> Facts:
         "gpu.compute_processes": 0, "gpu.pci_driver": "nvidia"}
     facts.update({name: Known(value=value, source=source) for name, value in known.items()})
     facts.update(dict.fromkeys(promised("smoke", Scope.GPU), _NOT_ASKED))
-    silent = f"{source}: a compute capability does not tell the memory"
-    facts["gpu.memory_total_bytes"] = Unknown(reason=silent)
+    for name, untold in (("gpu.memory_total_bytes", "memory"), ("gpu.brand", "brand")):
+        facts[name] = Unknown(reason=f"{source}: a compute capability does not tell the {untold}")
     return facts
 
 

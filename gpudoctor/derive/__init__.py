@@ -13,7 +13,7 @@ from gpudoctor import versions
 from gpudoctor.derive import accelerators, branches, brought
 from gpudoctor.derive import cards as card_derivations
 from gpudoctor.derive import frameworks as framework_derivations
-from gpudoctor.derive import moves, packages, products, requirements, stale, visible
+from gpudoctor.derive import image_needs, moves, packages, products, requirements, stale, visible
 from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts, Narrowed, Supposed
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
@@ -28,7 +28,8 @@ _OLDER = Unknown(reason="the snapshot was made before this was asked", asked=Fal
 _LATER_OF_HOST: Facts = dict.fromkeys((
     "python.numpy", "python.protobuf", "system.gpu_switched_off", "system.slurm", "container.cdi_drivers",
     "image.gpu_refusals", "image.gpu_dropped", "image.gpu_start_hangs", "image.shows_host",
-    "image.left_containers", "image.limits_missing",
+    "image.left_containers", "image.limits_missing", "image.requirements",
+    "image.labelled_cuda",
     "container.toolkit", "container.toolkit_no_cgroups", "container.docker_socket",
     "container.security_label", "container.shared_memory_bytes", "environment.COLAB_RELEASE_TAG",
     "environment.KAGGLE_KERNEL_RUN_TYPE", "environment.SLURM_GPUS_ON_NODE", "environment.SLURM_JOB_GPUS",
@@ -208,6 +209,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "python.colliding_unneeded": lambda view: packages.colliding_unneeded(view, asked),
         "python.colliding_reinstall": lambda view: packages.colliding_reinstall(view, asked),
         "python.built_for_others": lambda view: accelerators.served(view, snapshot.frameworks),
+        **image_needs.derivations(snapshot),
         **moves.derivations(installed),
         **requirements.derivations(snapshot),
         "rules.behind": lambda view: stale.behind(view, snapshot),

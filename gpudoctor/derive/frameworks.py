@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import abi, branches, device_code, driver_packages, drivers_needed, jax, jetson
 from gpudoctor.derive import libraries as trace
-from gpudoctor.derive import mixed, nccl, packages, releases, stages, stale
+from gpudoctor.derive import minor_versions, mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
-from gpudoctor.derive.releases import Row, code_of, cuda_version, own_row
+from gpudoctor.derive.releases import code_of, cuda_version, own_row
 from gpudoctor.derive.view import View
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
@@ -20,33 +20,11 @@ def has_gpu_build(view: View) -> Fact:
     return Known(value=view.need_text("framework.build") == "cuda", source="build information on disk")
 
 
-def _compatibility_row(view: View) -> Row | None:
-    cuda = cuda_version(view)
-    major = str(versions.parse(cuda).major)
-    rows = view.table("minor_version_compatibility").rows
-    return next((row for row in rows if row["cuda_major"] == major), None)
-
-
 def cuda_floor(view: View) -> Fact:
     """Return the oldest driver ceiling that runs this build's machine code."""
     if view.need("framework.has_gpu_build") is False:
         return Absent(source="this build uses no NVIDIA GPU")
-    cuda = cuda_version(view)
-    row = _compatibility_row(view)
-    if row is None:
-        return _floor_of_unlisted(cuda, view)
-    if "floor_cuda" not in row:
-        return Known(value=cuda, source=f"{row['source']}: no minor-version compatibility before CUDA 11")
-    return Known(value=row["floor_cuda"], source=str(row["source"]))
-
-
-def _floor_of_unlisted(cuda: str, view: View) -> Fact:
-    """Return the floor of a major release newer than the table: what holds since CUDA 11 holds of it, too."""
-    rows = [row for row in view.table("minor_version_compatibility").rows if "floor_cuda" in row]
-    newest = max(rows, key=lambda row: versions.parse(str(row["floor_cuda"])), default=None)
-    if newest is None or versions.parse(cuda) < versions.parse(str(newest["floor_cuda"])):
-        return Unknown(reason=f"the rule database says nothing about CUDA {cuda}")
-    return Known(value=f"{versions.parse(cuda).major}.0", source=str(newest["source"]))
+    return minor_versions.floor_of(cuda_version(view), view)
 
 
 def ceiling_suffices(view: View) -> Fact:
@@ -59,7 +37,8 @@ def ceiling_suffices(view: View) -> Fact:
     ceiling = view.bound("driver.cuda_ceiling") or view.need_text("driver.cuda_ceiling")
     cuda = cuda_version(view)
     here = versions.parse(ceiling)
-    above = here > versions.parse(floor) or (_compatibility_row(view) is None and ceiling == floor)
+    is_unlisted = minor_versions.row_of(cuda, view) is None
+    above = here > versions.parse(floor) or (is_unlisted and ceiling == floor)
     suffices = here >= versions.parse(cuda) or above
     if not suffices:
         view.need("driver.cuda_ceiling")  # what is only a bound may still suffice
@@ -70,7 +49,7 @@ def ceiling_suffices(view: View) -> Fact:
 def minimum_driver(view: View) -> Fact:
     """Return the oldest driver for that floor on Linux."""
     floor = view.need_text("framework.cuda_floor")
-    row = _compatibility_row(view)
+    row = minor_versions.row_of(cuda_version(view), view)
     if row is not None and "minimum_driver" in row:
         return Known(value=row["minimum_driver"], source=str(row["source"]))
     for row in view.table("cuda_toolkits").rows:

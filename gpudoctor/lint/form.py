@@ -18,11 +18,12 @@ DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 _UNDOCUMENTED = re.compile(r"^No documentation: *\S", re.MULTILINE)
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
 # Some are information, some about gpudoctor itself: what it foretold did not come true, its rules are old.
-# The last two are seen before anything failed: who shares no memory and starts no container never notices.
+# The last four are seen before anything failed: who shares no memory, starts no container or compiles nothing
+# at run time never notices.
 _NO_FAULT_OF_THE_MACHINE = (
     "framework-came-along", "framework-not-installed", "unknown-card", "other-accelerator",
     "loader-trace-differs", "rules-older-than-machine", "rules-package-refused", "shm-too-small",
-    "nvidia-container-toolkit-missing", "podman-drops-gpu-request")
+    "nvidia-container-toolkit-missing", "podman-drops-gpu-request", "image-asks-newer-driver")
 _AS_ROOT = re.compile(r"\b(?:sudo|reboot|poweroff)\b")
 
 

@@ -42,7 +42,9 @@ class Base:
 
     `why_gpu` says why it is one for a GPU. `libraries` are those of CUDA by their paths, None where nobody
     knows which there are, with the `versions` of those that tell them; `build` is "cuda" or "cpu" where
-    `release` is in it. `compat` is the CUDA of the compatibility package in it, which has another libcuda.
+    `release` is in it. `requirement` is what it asks of driver and card, in the words of NVIDIA's container
+    toolkit (`image_needs`): a least CUDA or driver, or an older branch. `compat` is the CUDA of the
+    compatibility package in it, which has another libcuda.
     """
 
     reference: str
@@ -57,8 +59,8 @@ class Base:
     release: tuple[str, str] | None = None
     build: str = ""
     least_driver: str | None = None
-    older_branches: tuple[str, ...] = ()
     least_cuda: str | None = None
+    requirement: str = ""
     compat: str | None = None
 
     @property
@@ -124,16 +126,25 @@ def _cuda(plain: Base, tables: Tables) -> Base:
     cuda, extra, flavour, system, number = match.groups()
     listed = row_of(tables, "cuda_images", cuda=cuda)
     needs = row_of(tables, "cuda_image_requirements", cuda=cuda)
-    branches = tuple(str(driver) for one in as_records(needs.get("branches", ())) for driver
-                     in as_texts(one.get("drivers"))) if needs else ()
     cudnn = _cudnn(extra or "", as_texts(listed.get("cudnn")) if listed else ())
     system_of = system_row(system, number, tables)
     paths = tuple(_libraries(cuda, flavour, cudnn, tables))
     toolkit = (Toolkit(cuda=cuda, told_by=plain.reference),) if flavour == "devel" else ()
-    return replace(plain, why_gpu=why, cuda=cuda, older_branches=branches, toolkits=toolkit,
+    return replace(plain, why_gpu=why, cuda=cuda, requirement=_requirement(needs or {}), toolkits=toolkit,
         libraries=paths, versions=_of_cudnn(paths, cudnn),
         python=str(system_of["python"]) if system_of and "python" in system_of else None,
         least_cuda=str(needs["least_cuda"]) if needs else None, compat=_compat(needs))
+
+
+def _requirement(needs: Row) -> str:
+    """Return what an image asks of driver and card, as its NVIDIA_REQUIRE_CUDA says it."""
+    older = [f"brand={brand},{_branch(driver)}" for one in as_records(needs.get("branches", ()))
+             for brand in as_texts(one.get("brands")) for driver in as_texts(one.get("drivers"))]
+    return " ".join([f"cuda>={needs['least_cuda']}", *older]) if needs else ""
+
+
+def _branch(driver: str) -> str:
+    return f"driver>={driver},driver<{int(driver) + 1}"
 
 
 def _compat(needs: Row | None) -> str | None:
@@ -172,8 +183,9 @@ def cuda_libraries(cuda: str, tables: Tables) -> list[str]:
 
 def _of_nvidia(plain: Base, tables: Tables) -> Base:
     row = noted(plain.name, plain.tag, tables)
-    older = tuple(_BRANCH.findall(str(row.get("driver_data_center", ""))))
-    return replace(plain, why_gpu=f"{plain.reference} is NVIDIA's own image", older_branches=older,
+    older = [_branch(driver) for driver in _BRANCH.findall(str(row.get("driver_data_center", "")))]
+    return replace(plain, why_gpu=f"{plain.reference} is NVIDIA's own image",
+        requirement=" ".join([f"driver>={row['driver']}", *older]) if "driver" in row else "",
         python=str(row["python"]) if "python" in row else None,
         cuda=str(row["cuda"]) if "cuda" in row else None,
         least_driver=str(row["driver"]) if "driver" in row else None)

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from packaging.utils import canonicalize_name
 
-from gpudoctor import versions
+from gpudoctor import image_needs, versions
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
+from gpudoctor.image_needs import Card
 from gpudoctor.manifests import drivers, images, names, releases, tags, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
@@ -19,6 +20,7 @@ from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Tables, Value
 
 _OF_CUDA = re.compile(r"-cu(?:da)?(1\d)\d?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
+_NO_CUDA = "0"  # what a driver runs that can only be excused
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
 
 
@@ -123,14 +125,12 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
     """Yield what the image and the frameworks of an environment for a GPU show on a host's driver."""
     place = environment.image.place if environment.image else environment.place
     if base is not None and driver is not None:
-        branch = driver.partition(".")[0]
-        facts: dict[str, Value] = {}
-        if base.least_cuda is not None and branch not in base.older_branches:
-            facts["file.image_least_cuda"] = base.least_cuda
-        if base.least_driver is not None and branch not in base.older_branches:
-            facts["file.image_least_driver"] = base.least_driver
-        if facts:
-            yield Said(place=place, facts={"file.image": base.reference, **facts})
+        least: dict[str, Value] = {
+            name: value for name, value in (("file.image_least_cuda", base.least_cuda),
+                                            ("file.image_least_driver", base.least_driver)) if value}
+        is_excused = image_needs.is_met(base.requirement, Card(cuda=_NO_CUDA, driver=driver)) is not False
+        if least and not is_excused:
+            yield Said(place=place, facts={"file.image": base.reference, **least})
     yield from _of_driver(environment, tables)
     for one, why in together.contradictions(laid.chosen):
         yield Said(place=one.asked.place, facts={"file.contradiction": why})

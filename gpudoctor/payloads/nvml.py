@@ -120,6 +120,7 @@ def _ask_identity(nvml, calls, handle):
     nvml.ask(calls, "nvmlDeviceGetPciInfo", (handle,), _pci)
     nvml.ask(calls, "nvmlDeviceGetUUID", (handle,))
     nvml.ask(calls, "nvmlDeviceGetName", (handle,))
+    nvml.ask(calls, "nvmlDeviceGetBrand", (handle,))
     nvml.ask(calls, "nvmlDeviceGetCudaComputeCapability", (handle,), list)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor import image_needs
 from gpudoctor.facts import promised
 from gpudoctor.model import Absent, Fact, Known, Scope, Unknown
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import NOT_COLLECTED, Answer, known
 from gpudoctor.probes.shapes import Data, read_all, text_at
 
-_CUDA = re.compile(r"cuda>=(\d{1,3}\.\d{1,3})\Z")
 _VERSION = re.compile(r"\d{1,5}(?:\.\d{1,5}){0,3}")
+_UNREAD = Unknown(reason="what the image says of itself was not recorded")
+_OF_LABELS = "labels of the image"
 _NO_IMAGE = "no image was named (--image, --container)"
 
 
@@ -20,16 +22,6 @@ def read(answer: Answer) -> dict[str, Fact]:
     if answer == NOT_COLLECTED:
         return dict.fromkeys(promised("image", Scope.HOST), Absent(source=_NO_IMAGE))
     return read_all(answer, "image", _READERS)
-
-
-def least_cuda(requirement: str) -> str | None:
-    """Return the least CUDA of those alternatives that ask for nothing else; None where there is none.
-
-    Words are alternatives, of which the parts between commas must all hold. Those with a brand or a driver
-    besides excuse some cards and drivers from it.
-    """
-    found = [match[1] for word in requirement.split() if (match := _CUDA.match(word))]
-    return min(found, key=lambda version: tuple(map(int, version.split("."))), default=None)
 
 
 def _reference(data: Data) -> Fact:
@@ -56,8 +48,36 @@ def _version(data: Data) -> Fact:
     return known(found[0] if found else None, _source(data))
 
 
-def _least_cuda(data: Data) -> Fact:
-    return known(least_cuda(text_at(data, "require_cuda") or ""), "NVIDIA_REQUIRE_CUDA of the image")
+def _requirements(data: Data) -> Fact:
+    """Return what the image asks of driver and cards; its own word that nothing is to be compared ends it."""
+    variables = _named(data, "variables")
+    if variables is None:
+        return _UNREAD
+    found = image_needs.of_variables(variables)
+    names = ", ".join(found) or (image_needs.DISABLING if image_needs.DISABLING in variables else "variables")
+    return known(tuple(found.values()) or None, f"{names} of the image")
+
+
+def _labels(data: Data) -> Fact:
+    labels = _named(data, "labels")
+    if labels is None:
+        return _UNREAD
+    return known(tuple(f"{name}={value}" for name, value in sorted(labels.items())) or None, _OF_LABELS)
+
+
+def _labelled_cuda(data: Data) -> Fact:
+    labels, variables = _named(data, "labels"), _named(data, "variables")
+    if labels is None or variables is None:
+        return _UNREAD
+    return known(image_needs.of_labels(labels, variables), _OF_LABELS)
+
+
+def _named(data: Data, key: str) -> dict[str, str] | None:
+    """Return texts by their names, None where none were recorded."""
+    found = data.get(key)
+    if not isinstance(found, dict):
+        return None
+    return {name: value for name, value in found.items() if isinstance(name, str) and isinstance(value, str)}
 
 
 def _request(data: Data) -> Fact:
@@ -108,7 +128,9 @@ _READERS = {
     "image.shows_host": lambda data: _flag(data, "shows_host"),
     "image.left_containers": lambda data: _texts(data, "left"),
     "image.limits_missing": lambda data: _texts(data, "limits_missing"),
-    "image.least_cuda": _least_cuda,
+    "image.requirements": _requirements,
+    "image.labels": _labels,
+    "image.labelled_cuda": _labelled_cuda,
     "image.trouble": lambda data: _trouble(data, "kind"),
     "image.trouble_said": lambda data: _trouble(data, "said"),
 }

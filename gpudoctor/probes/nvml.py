@@ -19,6 +19,7 @@ _HANDLE = "nvmlDeviceGetHandleByIndex"
 _MEMORY = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMemoryInfo")
 _MIG_SLOT = "nvmlDeviceGetMigDeviceHandleByIndex"
 _EMPTY_SLOT_CODES = (2, 6)  # "invalid argument" and "not found"
+_BRANDS = ("unknown", "quadro", "tesla", "nvs", "grid", "geforce", "titan")
 _THROTTLE_REASONS = {
     0x1: "gpu-idle",
     0x2: "applications-clocks-setting",
@@ -154,6 +155,12 @@ def _compute_capability(value: Any) -> str | None:
     return None if major is None or minor is None else f"{major}.{minor}"
 
 
+def _brand(value: Any) -> str | None:
+    """Return a brand as NVIDIA's container toolkit names it (libnvidia-container, src/driver.c)."""
+    number = calls.count(value)
+    return None if number is None else _BRANDS[number] if number < len(_BRANDS) else _BRANDS[0]
+
+
 def _throttle_reasons(value: Any) -> tuple[str, ...] | None:
     bits = calls.count(value)
     if bits is None:
@@ -167,6 +174,7 @@ def _length(value: Any) -> int | None:
 
 _FACTS = {
     "gpu.name": ("nvmlDeviceGetName", calls.text),
+    "gpu.brand": ("nvmlDeviceGetBrand", _brand),
     "gpu.uuid": ("nvmlDeviceGetUUID", calls.text),
     "gpu.bus_id": ("nvmlDeviceGetPciInfo", calls.field("bus_id", calls.bus_id)),
     "gpu.compute_capability": ("nvmlDeviceGetCudaComputeCapability", _compute_capability),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpudoctor import patient, zipapp
+from gpudoctor import image_needs, patient, zipapp
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
 from gpudoctor.patient import NoPatient
@@ -211,6 +211,10 @@ def _variables(described: Mapping[str, Any]) -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
+def _labels(described: Mapping[str, Any]) -> Mapping[str, str]:
+    return (described.get("Config") or {}).get("Labels") or {}
+
+
 def _image(wish: Wish, engine: Engine | None, described: Mapping[str, Any],
            handed: HandedOut = _NONE_ASKED, *, trouble: Trouble | None = None,
            running: bool = False) -> Answer:
@@ -223,7 +227,10 @@ def _image(wish: Wish, engine: Engine | None, described: Mapping[str, Any],
         "hangs": handed.request is None and any(one.hangs for one in handed.refusals),
         "limits_missing": [] if engine is None or running or trouble else list(engine.limits_missing),
         "trouble": trouble and {"kind": trouble.kind, "said": trouble.said},
-        "require_cuda": variables.get("NVIDIA_REQUIRE_CUDA"), "id": described.get("Id")}
+        "variables": {name: value for name, value in variables.items() if image_needs.is_asking(name)},
+        "labels": {name: value for name, value in _labels(described).items()
+                   if name.startswith(image_needs.LABELS)},
+        "id": described.get("Id")}
     return ended("ok", 0.0, data=about)
 
 

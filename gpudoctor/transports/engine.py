@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Kind, Missing, Refused
-from gpudoctor.transports import engine_words, limits
+from gpudoctor.transports import contexts, engine_words, limits
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
 PODMAN = "podman"
@@ -105,29 +105,22 @@ def _described(api: Any, address: str) -> Engine:
 
 
 def _address(environment: Mapping[str, str], files: Host) -> str:
-    """Return where the engine listens: DOCKER_HOST, the chosen context, Docker's socket, Podman's sockets."""
-    named = environment.get("DOCKER_HOST")
+    """Return where the engine listens: as Docker's settings say, else Podman's, else at a usual socket."""
+    named = (environment.get("DOCKER_HOST") or _of_context(environment, files)
+             or environment.get("CONTAINER_HOST"))
     if named:
         return named
-    chosen = _of_context(environment)
-    if chosen:
-        return chosen
     folder = environment.get("XDG_RUNTIME_DIR", "")
     places = [DEFAULT_SOCKET, *([f"{folder}/docker.sock", f"{folder}/podman/podman.sock"] if folder else []),
               "/run/podman/podman.sock"]
     return _UNIX + next((path for path in places if _is_socket(path, files)), DEFAULT_SOCKET)
 
 
-def _of_context(environment: Mapping[str, str]) -> str:
-    """Return the address of the context that `docker context use` chose, "" for the default one."""
-    from docker.context import ContextAPI
-    from docker.errors import DockerException
-
+def _of_context(environment: Mapping[str, str], files: Host) -> str:
     try:
-        context = ContextAPI.get_context(environment.get("DOCKER_CONTEXT") or None)
-    except (DockerException, OSError, ValueError, KeyError):
-        return ""
-    return "" if context is None or context.name == "default" else str(context.Host or "")
+        return contexts.address(environment, files)
+    except contexts.ContextError as error:
+        raise EngineTrouble("unreachable", str(error)) from None
 
 
 def _is_socket(path: str, files: Host) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from gpudoctor import versions
 from tests.engines.test_examined_images import (
-    FINDINGS, HEALTHY, NONE, PLAIN, UNDECIDED, WORKS, Seen, check, left, with_images,
+    FAR, FINDINGS, HEALTHY, LATER, NONE, PLAIN, UNDECIDED, WORKS, Seen, check, left, with_images,
 )
 from tests.engines.test_podman import HEEDS_REQUESTS
 from tests.harness import podman as podmans
@@ -34,7 +34,7 @@ def engine(specification: Specification, tmp_path_factory: pytest.TempPathFactor
     reason = unavailable()
     if reason:
         pytest.skip(reason)
-    yield from with_images(tmp_path_factory.mktemp("built"), [NONE], newer=Newer(specification))
+    yield from with_images(tmp_path_factory.mktemp("built"), [NONE, FAR, LATER], newer=Newer(specification))
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,19 @@ def test_the_card_of_a_specification_is_told(engine: Engine, specification: Spec
     assert "docker run --device nvidia.com/gpu=all --shm-size=8g IMAGE COMMAND" in commands_of(seen)
     assert not any("--gpus" in words for words in commands_of(seen))
     assert left(engine) == ""
+
+
+@pytest.mark.parametrize(("image", "expected", "code"), [
+    (FAR, ("GPD3081", "error"), FINDINGS), (LATER, ("GPD3082", "info"), HEALTHY)])
+def test_nothing_compares_what_an_image_asks_for(image: str, expected: tuple[str, str], code: int,
+                                                 engine: Engine, specification: Specification) -> None:
+    """The look before the start called an image for CUDA 14 healthy on a driver for CUDA 13."""
+    specification.there()
+    seen = check(engine.address, "--image", image, "--depth", "static", "--require", "gpu>=1",
+                 command="preflight")
+    assert seen.fact("image.gpu_request") == "cdi"
+    assert expected in [(one["rule"], one["severity"]) for one in seen.report["findings"]]
+    assert seen.code == code, seen.report["findings"]
 
 
 @pytest.mark.parametrize("image", [PLAIN, NONE])

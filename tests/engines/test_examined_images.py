@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,19 @@ from tests.harness.nvidia import H100
 
 HEALTHY, FINDINGS, WRONG_USAGE, UNDECIDED = range(4)
 WORKS = ("--assume", "driver=580.95.05", "--assume", "cc=9.0")  # the machine itself is well
-PLAIN, NONE, ASKING, BENT, BARE = (
-    f"gpudoctor-test/{name}" for name in ("plain", "no-python", "asking", "bent", "bare-python"))
+PLAIN, NONE, ASKING, BENT, BARE, OLDER, QUIET, LATER, FAR, LABELLED = (
+    f"gpudoctor-test/{name}" for name in (
+        "plain", "no-python", "asking", "bent", "bare-python", "older-branches", "quiet", "later", "far",
+        "labelled"))
 FILES = {
     NONE: "RUN rm /usr/bin/python3*\n",
     ASKING: "ENV NVIDIA_REQUIRE_CUDA='cuda>=99.0 brand=tesla,driver>=470,driver<471'\n"
             "ENV CUDA_VISIBLE_DEVICES=7\n",
+    OLDER: "ENV NVIDIA_REQUIRE_CUDA='cuda>=12.8 brand=tesla,driver>=535,driver<536'\n",
+    QUIET: "ENV NVIDIA_REQUIRE_CUDA='cuda>=99.0' NVIDIA_DISABLE_REQUIRE=1\n",
+    LABELLED: "LABEL com.nvidia.cuda.version=14.0.1 com.nvidia.volumes.needed=nvidia_driver maintainer=ana\n",
+    LATER: "ENV NVIDIA_REQUIRE_CUDA='cuda>=13.9'\n",
+    FAR: "ENV NVIDIA_REQUIRE_CUDA='cuda>=14.0'\n",
     BENT: 'RUN printf "import os\\nos._exit(3)\\n" > /usr/lib/python3.11/sitecustomize.py\n',
     BARE: "RUN cd /usr/lib/python3.11 && rm -r ctypes shutil.py uuid.py\n",  # as python3-minimal alone has it
 }
@@ -55,12 +62,13 @@ class Seen:
         return self.report["snapshot"]["host"][name].get("value")
 
 
-def check(address: str, *words: str, seconds: float = 120, command: str = "check") -> Seen:
-    """Check by the command line, with that engine."""
+def check(address: str, *words: str, seconds: float = 120, command: str = "check",
+          variables: Mapping[str, str] | None = None) -> Seen:
+    """Check by the command line, with that engine; "" names none."""
     ran = subprocess.run(
         [sys.executable, "-m", "gpudoctor", command, "--format", "json", *words], check=False,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
-        env={**os.environ, "DOCKER_HOST": address})
+        env={**os.environ, "DOCKER_HOST": address, **(variables or {})})
     assert ran.stdout, ran.stderr
     return Seen(code=ran.returncode, report=json.loads(ran.stdout), errors=ran.stderr)
 
@@ -71,7 +79,7 @@ def left(engine: Engine) -> str:
 
 
 def started(programs: Path | None, folder: Path) -> Iterator[Engine]:
-    yield from with_images(folder, FILES, programs=programs)
+    yield from with_images(folder, (NONE, ASKING, BENT, BARE), programs=programs)
 
 
 def with_images(folder: Path, names: Iterable[str], **settings: Any) -> Iterator[Engine]:
@@ -210,13 +218,6 @@ def test_a_python_of_another_age(version: str, engine: Engine, tmp_path: Path) -
     assert left(engine) == ""
 
 
-def test_the_least_cuda_of_an_image_is_read(engine: Engine) -> None:
-    """Of alternatives the one that asks for CUDA alone; it is judged against the host's driver."""
-    assert check(engine.address, "--image", ASKING, "--depth", "static").fact("image.least_cuda") == "99.0"
-    seen = check(engine.address, "--image", ASKING, "--assume", "driver=550.54.14", "--assume", "cc=9.0")
-    assert "docker-require-cuda-unsatisfied" in seen.causes
-
-
 def test_nothing_is_pulled(engine: Engine) -> None:
     """An image that is not there is a finding; with --pull the registry cannot be reached from here."""
     seen = check(engine.address, "--image", "gpudoctor-test/absent:1")
@@ -243,6 +244,22 @@ def test_no_engine_at_all(tmp_path: Path) -> None:
     assert seen.fact("image.trouble") == "unreachable"
 
 
+def test_a_context_is_heeded_as_docker_heeds_it(tmp_path: Path) -> None:
+    """One that is not there was passed over, and another engine asked than the one that was meant."""
+    def said(**variables: str) -> str:
+        seen = check("", "--image", PLAIN, variables={"DOCKER_CONFIG": str(tmp_path), **variables})
+        assert (seen.code, seen.causes) == (FINDINGS, ["container-engine-unreachable"])
+        return str(seen.fact("image.trouble_said"))
+
+    made = ["docker", "--config", str(tmp_path), "context", "create", "mine", "--docker", "host=unix:///mine"]
+    subprocess.run(made, check=True, capture_output=True)
+    assert said(DOCKER_CONTEXT="mine") == "unix:///mine: No such file or directory"
+    assert said(DOCKER_CONTEXT="nope") == "the context nope that was chosen is not there"
+    (tmp_path / "config.json").write_text('{"currentContext": "gone"}')
+    assert said() == "the context gone that was chosen is not there"
+    assert said(DOCKER_HOST="unix:///else") == "unix:///else: No such file or directory"
+
+
 def test_an_engine_that_hangs(engine: Engine) -> None:
     """It takes the question, and the limit ends the wait."""
     engine.signal(signal.SIGSTOP)
@@ -267,6 +284,14 @@ def test_a_socket_that_is_closed_to_the_user(engine: Engine) -> None:
     ran = subprocess.run([sys.executable, "-c", code, engine.address], capture_output=True, text=True,
                          stdin=subprocess.DEVNULL, timeout=60, check=False)
     assert ran.stdout.split() == ["unreachable", "denied"], ran.stderr
+
+
+def test_a_container_that_is_not_there(engine: Engine) -> None:
+    """It was said that it was not fetched, which no container is."""
+    seen = check(engine.address, "--container", "nosuch")
+    assert (seen.code, seen.causes) == (FINDINGS, ["container-image-absent"])
+    said = seen.report["findings"][0]["message"]
+    assert said == "The engine does not have nosuch: No such container: nosuch"
 
 
 def test_a_running_container_stays_as_it_is(engine: Engine) -> None:

@@ -60,6 +60,12 @@ def test_the_controllers_that_it_may_use(podman: Podman) -> None:
         found.api.close()
 
 
+def test_it_is_found_as_its_own_command_finds_it(podman: Podman) -> None:
+    """By CONTAINER_HOST, where nothing names a Docker."""
+    seen = check("", "--image", "gpudoctor-test/absent:1", variables={"CONTAINER_HOST": podman.address})
+    assert (seen.fact("image.engine"), seen.causes) == ("podman", ["container-image-absent"])
+
+
 def test_an_image_that_is_not_there(podman: Podman) -> None:
     seen = check(podman.address, "--image", "gpudoctor-test/absent:1")
     assert (seen.code, seen.causes) == (FINDINGS, ["container-image-absent"])

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from gpudoctor.facts import promised
-from gpudoctor.model import Absent, Known, Scope, Unknown
+from gpudoctor.model import Absent, Fact, Known, Scope, Unknown
 from gpudoctor.probes import image
 from gpudoctor.probes.raw import NOT_COLLECTED, ended
 
 ABOUT: dict[str, Any] = {
     "reference": "app:1", "running": False, "id": "sha256:0", "engine": "docker",
-    "engine_version": "20.10.24+dfsg1", "request": "nvidia", "trouble": None, "require_cuda": "cuda>=12.4"}
+    "engine_version": "20.10.24+dfsg1", "request": "nvidia", "trouble": None,
+    "variables": {"NVIDIA_REQUIRE_CUDA": "cuda>=12.4"}, "labels": {}}
 
 
 def test_every_promised_fact_is_there() -> None:
@@ -22,7 +23,8 @@ def test_every_promised_fact_is_there() -> None:
     assert set(facts) == set(promised("image", Scope.HOST))
     assert facts["image.reference"] == Known(value="app:1", source="the command line")
     assert facts["image.engine_version"] == Known(value="20.10.24", source="the engine (docker)")
-    assert facts["image.least_cuda"] == Known(value="12.4", source="NVIDIA_REQUIRE_CUDA of the image")
+    assert facts["image.requirements"] == Known(value=("cuda>=12.4",),
+                                                source="NVIDIA_REQUIRE_CUDA of the image")
     assert isinstance(facts["image.trouble"], Absent)
     assert all(isinstance(fact, Absent) for fact in image.read(NOT_COLLECTED).values())
 
@@ -49,9 +51,23 @@ def test_trouble_is_told_with_the_engines_words() -> None:
     assert facts["image.trouble_said"] == Known(value=trouble["said"], source="the engine (not reached)")
 
 
-@pytest.mark.parametrize(("requirement", "expected"), [
-    ("cuda>=12.4 brand=tesla,driver>=470,driver<471", "12.4"), ("cuda>=12.10 cuda>=12.9", "12.9"),
-    ("cuda>=13.0,brand=tesla", None), ("", None), ("cuda<12", None), ("cuda>=9999999.1", None)])
-def test_alternatives_that_ask_for_more_count_not(requirement: str, expected: str | None) -> None:
-    """Of those that ask for CUDA alone the least one is enough."""
-    assert image.least_cuda(requirement) == expected
+@pytest.mark.parametrize(("variables", "expected"), [
+    ({}, Absent(source="variables of the image")),
+    ({"NVIDIA_REQUIRE_CUDA": "cuda>=12.4", "NVIDIA_DISABLE_REQUIRE": "1"},
+     Absent(source="NVIDIA_DISABLE_REQUIRE of the image")),
+    ({"CUDA_VERSION": "9.2.148"}, Known(value=("cuda>=9.2",), source="CUDA_VERSION of the image"))])
+def test_where_what_an_image_asks_for_was_read(variables: dict[str, str], expected: Fact) -> None:
+    answer = ended("ok", 0.0, data={**ABOUT, "variables": variables})
+    assert image.read(answer)["image.requirements"] == expected
+
+
+def test_labels_are_kept_and_one_of_them_asks() -> None:
+    """An answer in which none were recorded is older than the question."""
+    labels = {"com.nvidia.nccl.version": "2.19.4", "com.nvidia.cuda.version": "9.0"}
+    facts = image.read(ended("ok", 0.0, data={**ABOUT, "variables": {}, "labels": labels}))
+    assert facts["image.labels"] == Known(
+        value=("com.nvidia.cuda.version=9.0", "com.nvidia.nccl.version=2.19.4"), source="labels of the image")
+    assert facts["image.labelled_cuda"] == Known(value="9.0", source="labels of the image")
+    older = image.read(ended("ok", 0.0, data={"reference": "app:1"}))
+    assert all(isinstance(older[name], Unknown) for name in (
+        "image.labels", "image.labelled_cuda", "image.requirements"))

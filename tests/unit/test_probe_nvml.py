@@ -27,6 +27,7 @@ JSON = st.recursive(
 FIRST_CARD = {
     "gpu.index": 0,
     "gpu.name": "NVIDIA A100-SXM4-80GB",
+    "gpu.brand": "tesla",
     "gpu.uuid": "GPU-00000000-1111-2222-3333-444444444440",
     "gpu.bus_id": "0000:1b:00.0",
     "gpu.in_nvml": True,
@@ -52,6 +53,7 @@ FIRST_CARD = {
 }
 FACTS_OF_FUNCTION = {
     "nvmlDeviceGetName": {"gpu.name"},
+    "nvmlDeviceGetBrand": {"gpu.brand"},
     "nvmlDeviceGetUUID": {"gpu.uuid"},
     "nvmlDeviceGetPciInfo": {"gpu.bus_id"},
     "nvmlDeviceGetCudaComputeCapability": {"gpu.compute_capability"},
@@ -98,6 +100,7 @@ def test_a_healthy_machine_is_read_whole(tmp_path: Path) -> None:
     first, second = cards_of(answer)
     assert values(first) == FIRST_CARD
     assert values(second)["gpu.bus_id"] == "0000:af:00.0"
+    assert values(second)["gpu.brand"] == "unknown"  # to the toolkit, as all brands that came later
     assert isinstance(second["gpu.ecc_mode"], Absent)  # not supported there
 
 
