@@ -39,7 +39,7 @@ def in_text(text: str) -> Iterator[str]:
 
 
 def _without_end(address: str) -> str:
-    """Return an address without the end of the sentence, or the bracket of the link, that stands behind it."""
+    """Return an address without the end of the sentence, or the bracket, that stands behind it."""
     shorter = address.rstrip(_LAST_OF_SENTENCE)
     for opening, closing in ("()", "[]"):
         if shorter.count(closing) > shorter.count(opening):
