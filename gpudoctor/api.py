@@ -11,10 +11,11 @@ from io import BytesIO
 from os import PathLike
 
 from gpudoctor import arguments, explanation, texts
-from gpudoctor.cli import checking, sources, visits
+from gpudoctor.cli import checking, sources
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.plain_words import CHECK
 from gpudoctor.cli.stopwatch import Stopwatch
+from gpudoctor.derive import requirements
 from gpudoctor.examine import Policy
 from gpudoctor.model import Report, Severity
 from gpudoctor.sources.scan import Input
@@ -23,21 +24,33 @@ from gpudoctor.sources.scan import Input
 def check(python: str | PathLike[str] | None, depth: str, require: Sequence[str], gpu: Sequence[str],
           stages: Sequence[str], fail_on: str, timeout_seconds: float, stage_seconds: float) -> Report:
     """Look at this machine and one Python, this one unless another is named, and judge them."""
-    given = [name for name, value in (("--gpu", gpu), ("--stages", stages)) if value]
     asked = Asked(
-        given=frozenset(given), python=sys.executable if python is None else arguments.path("python", python),
+        python=sys.executable if python is None else arguments.path("python", python),
         depth=chosen("depth", "--depth", depth), fail_on=chosen("fail_on", "--fail-on", fail_on),
-        require=arguments.texts("require", require, "gpu>=1"), gpu=arguments.texts("gpu", gpu, "0"),
+        require=_required(require), gpu=arguments.texts("gpu", gpu, "0"),
         stages=arguments.texts("stages", stages, "matmul"),
         timeout=_number("timeout_seconds", "--timeout", timeout_seconds),
         smoke_timeout=_number("stage_seconds", "--smoke-timeout", stage_seconds))
-    visits.refuse(asked.given, asked.depth, asked.output)
+    for name, listed in (("gpu", asked.gpu), ("stages", asked.stages)):
+        if listed and asked.depth != "smoke":
+            raise arguments.refused(name, list(listed), f"is for depth=\"smoke\"; at depth {asked.depth} no "
+                                                        "framework is run")
     return checking.look_here(asked, Stopwatch())[1]
 
 
 def chosen(name: str, option: str, value: object) -> str:
     """Return the value of an argument that an option of `check` can have; ArgumentError for another."""
     return arguments.choice(name, value, CHECK.choices[option][1])
+
+
+def _required(value: object) -> tuple[str, ...]:
+    """Return the requirements; ArgumentError for those that cannot be read or met, by the argument's name."""
+    texts = arguments.texts("require", value, "gpu>=1")
+    try:
+        requirements.parse_all(texts)
+    except requirements.RequirementError as error:
+        raise arguments.ArgumentError(f"require={list(error.texts)!r}{error.why}") from None
+    return texts
 
 
 def _number(name: str, option: str, value: object) -> float:

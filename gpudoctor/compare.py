@@ -11,8 +11,9 @@ from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
 from gpudoctor.share import share
 
 RESTLESS = frozenset({
-    "gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.pcie_width",
-    "gpu.compute_processes", "system.gpu_kernel_log", "python.chosen_because"})
+    "gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.compute_processes",
+    "system.gpu_kernel_log", "python.chosen_because"})
+_WIDTH = "gpu.pcie_width"
 _NEVER_LOOKED = Unknown(reason="not in this snapshot")
 
 
@@ -24,6 +25,18 @@ class Change:
     name: str
     before: str
     after: str
+
+
+def is_restless(name: str, facts: Facts) -> bool:
+    """Say whether a reading may be another in a moment without meaning anything.
+
+    NVIDIA says of a link's generation and of its width that both may be reduced while the card is not in use
+    (nvidia-smi --help-query-gpu). A link whose generation is at its most does not rest, so its width counts.
+    """
+    if name != _WIDTH:
+        return name in RESTLESS
+    now, most = facts.get("gpu.pcie_generation"), facts.get("gpu.pcie_generation_max")
+    return not (isinstance(now, Known) and isinstance(most, Known) and now.value == most.value)
 
 
 def differences(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
@@ -41,7 +54,9 @@ def differences(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
 
 def _facts(subject: str, before: Facts, after: Facts) -> Iterator[Change]:
     for name, spec in CATALOGUE.items():
-        if name in RESTLESS or (name not in before and name not in after):
+        if name not in before and name not in after:
+            continue
+        if is_restless(name, before) or is_restless(name, after):
             continue
         old, new = before.get(name, _NEVER_LOOKED), after.get(name, _NEVER_LOOKED)
         if spec.type is FactType.RECORDS and isinstance(old, Known) and isinstance(new, Known):

@@ -16,13 +16,13 @@ from gpudoctor.model import Finding, Judgement, Known, Scope, Severity, Undecide
 
 _NEEDED = frozenset({"matmul", "convolution"})  # cuBLAS and cuDNN: neither says anything of the other
 _SAID = (". All the same its smoke stages ran on the GPU and gave the right results: if this note is wrong, "
-         "please send what `gpudoctor snapshot --depth smoke --share` writes to those who write the rules")
+         "please send what `{}` writes to those who write the rules")
 
 
 def tempered(judgement: Judgement, subjects: Subjects) -> Judgement:
     """Return the judgement with errors that the proof refutes as notes, and without their open questions."""
-    proven = dict(_proven(subjects))
-    return Judgement(findings=tuple(_noted(found, proven) for found in judgement.findings),
+    proven, command = dict(_proven(subjects)), _recording(subjects[Scope.HOST][0])
+    return Judgement(findings=tuple(_noted(found, proven, command) for found in judgement.findings),
                      undecided=tuple(u for u in judgement.undecided if not _is_refuted(u, proven)))
 
 
@@ -43,10 +43,18 @@ def _passed(subject: Subject, *, card_alone: bool) -> bool:
     return {name for name, _ in ran} >= _NEEDED and all(outcome == "passed" for _, outcome in ran)
 
 
-def _noted(finding: Finding, proven: Mapping[str, bool]) -> Finding:
+def _recording(host: Subject) -> str:
+    """Return what records the place that was examined; of an image a report is the only record there is."""
+    again = host.fact("container.check_command")
+    if isinstance(host.fact("image.reference"), Known) and isinstance(again, Known):
+        return f"{again.value} --depth smoke --format json"
+    return "gpudoctor snapshot --depth smoke --share"
+
+
+def _noted(finding: Finding, proven: Mapping[str, bool], command: str) -> Finding:
     if not _is_refuted(finding, proven):
         return finding
-    return replace(finding, severity=Severity.INFO, message=finding.message + _SAID)
+    return replace(finding, severity=Severity.INFO, message=finding.message + _SAID.format(command))
 
 
 def _is_refuted(said: Finding | Undecided, proven: Mapping[str, bool]) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpudoctor.frozen import frozen
+from gpudoctor.home import REPOSITORY
 
-REPOSITORY = "https://github.com/gpudoctor/gpudoctor"
 # In this order: what is code, a comment, an address or a link already is left as it is.
 _PARTS = re.compile(r"""
     ^[ ]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^[ ]*(?P=fence)[ ]*$

@@ -14,12 +14,13 @@ from typing import NoReturn
 from gpudoctor import __version__
 from gpudoctor.cli.memory import NO_MEMORY, hold_back_what_is_ignored, is_out_of_memory, say_what_was_ignored
 from gpudoctor.cli.streams import Closed, forget_output
+from gpudoctor.home import ISSUES
 
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
 _OF_PYDANTIC = "Value error, "  # with which typer begins what it says of a choice
 _COMPLETION = "_GPUDOCTOR_COMPLETE"  # by which a shell asks typer to complete a line
 _spare_memory = [bytes(1 << 20)]  # let go of when something fails: without memory nothing could be said
-ISSUES_HINT = "if that does not help, report it at https://github.com/gpudoctor/gpudoctor/issues"
+ISSUES_HINT = f"if that does not help, report it at {ISSUES}"
 
 
 def main() -> NoReturn:

@@ -24,13 +24,15 @@ def preflight(asked: Asked) -> int:
     place = Place(format=asked.format) if _CHOSEN & asked.given else place_of(host.environment())
 
     def told(format_: str, output: str | None) -> str:
-        return showing.rendered(report, format_, output, verbose=False, policy=judge.policy)
+        return showing.rendered(report, format_, output, verbose=asked.verbose > 0, policy=judge.policy)
 
     if place.tests is not None:
         _tell(place.tests, lambda name: sources.write(told("junit", name), name))
     if place.summary is not None:
         _tell(place.summary, lambda name: sources.append(told("markdown", name), name))
+    watch.begin("rendering")
     sources.write(told(place.format, asked.output), asked.output)
+    showing.tell_time(asked, watch)
     return report.exit_code
 
 

@@ -33,9 +33,7 @@ def check(
     require_: parameters.Require = None,
     assume: parameters.Assume = None,
     rules: parameters.Rules = None,
-    verbose: Annotated[int, typer.Option(
-        "--verbose", "-v", count=True,
-        help="Add the loader trace and the stages (-v), and where the time went (-vv).")] = 0,
+    verbose: parameters.Verbosity = 0,
 ) -> None:
     """Find what keeps frameworks off the GPU, and print fixes.
 

@@ -5,7 +5,6 @@ Every check begins here, so little is imported at first: the probes are to be st
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -82,5 +81,4 @@ def show(report: Report, policy: Policy, asked: Asked, watch: Stopwatch) -> None
     watch.begin("rendering")
     text = showing.rendered(report, asked.format, asked.output, verbose=asked.verbose > 0, policy=policy)
     sources.write(text, asked.output)
-    if asked.verbose > 1:
-        sys.stderr.write(f"TIME of gpudoctor itself (that of the probes: PROBES)\n{watch.lines()}")
+    showing.tell_time(asked, watch)

@@ -15,6 +15,7 @@ from gpudoctor.courses import NoSuchCard
 from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.dockerfiles.lines import UnwritableError
 from gpudoctor.examine import EXIT_BUG, EXIT_INPUT, EXIT_USAGE
+from gpudoctor.home import ISSUES
 from gpudoctor.manifests.spans import ManifestError
 from gpudoctor.render.plain import printable
 from gpudoctor.ruledb import RuleDatabaseError
@@ -25,7 +26,6 @@ _SHORTAGES = {
     errno.ENFILE: "raise the machine's limit of open files (fs.file-max), or end what holds them",
 }
 _OF_STREAMS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
-ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
 
 _OF_INPUT = (CodecError, InputError, ManifestError, NoSuchCard, OutputError, RuleDatabaseError,
              UnwritableError, ZipappError)

@@ -15,7 +15,7 @@ from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
-from gpudoctor.manifests import kinds, rewrites
+from gpudoctor.manifests import constraints, kinds, rewrites
 from gpudoctor.manifests.judging import Linter, Verdicts
 from gpudoctor.manifests.report import LintReport, encode
 from gpudoctor.manifests.spans import Source
@@ -124,7 +124,8 @@ def _described(texts: Mapping[str, str], python: str | None, build: Build | None
     found = {name: kinds.environments(Source(name, text), reader(name), build)
              for name, text in texts.items()}
     kept = {name: some for name, some in found.items() if name not in taken or len(some) != 1
-            or some[0].in_container}
+            or some[0].in_container or some[0].constrains}
+    kept = constraints.beside(kept)
     return {name: [one if one.python or python is None else replace(one, python=_minor(python))
                    for one in some] for name, some in kept.items()}
 

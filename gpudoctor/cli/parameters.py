@@ -66,6 +66,9 @@ Image = Annotated[str | None, typer.Option(
     metavar="IMAGE", help="Examine a container image: what a container of it would see on this machine.")]
 RunningContainer = Annotated[str | None, typer.Option(
     metavar="ID", help="Examine a running container; nothing is written in it (default: --depth static).")]
+Verbosity = Annotated[int, typer.Option(
+    "--verbose", "-v", count=True,
+    help="Add the loader trace and the stages (-v), and where the time went (-vv).")]
 Pull = Annotated[bool, typer.Option("--pull", help="Fetch the image first; else it must be there.")]
 
 Python = Annotated[str | None, typer.Option(

@@ -33,6 +33,7 @@ def preflight(
     require_: parameters.Require = None,
     assume: parameters.Assume = None,
     rules: parameters.Rules = None,
+    verbose: parameters.Verbosity = 0,
 ) -> None:
     """Check before a job: run every framework, fail on warnings too.
 
@@ -50,5 +51,5 @@ def preflight(
         gpu=tuple(gpu or ()), stages=tuple(stages or ()), smoke_timeout=smoke_timeout,
         format=format_.value if format_ else "text", output=output, fail_on=fail_on.value,
         allow_undecided=allow_undecided, require=tuple(require_ or ()), assume=tuple(assume or ()),
-        rules=rules)
+        rules=rules, verbose=verbose)
     raise typer.Exit(boarding.preflight(asked))

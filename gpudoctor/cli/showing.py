@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from gpudoctor.cli.errors import InputError
 
 if TYPE_CHECKING:
+    from gpudoctor.cli.asked import Asked
+    from gpudoctor.cli.stopwatch import Stopwatch
     from gpudoctor.examine import Policy
     from gpudoctor.model import Report
 
@@ -49,6 +51,12 @@ def rendered(report: Report, format_: str, output: str | None, *, verbose: bool,
 
     terminal = sys.stdout.isatty() and output is None
     return text.render(report, width=width(terminal), colour=terminal and colour(), verbose=verbose)
+
+
+def tell_time(asked: Asked, watch: Stopwatch) -> None:
+    """Say on standard error where gpudoctor's own time went, to who asked for it (-vv)."""
+    if asked.verbose > 1:
+        sys.stderr.write(f"TIME of gpudoctor itself (that of the probes: PROBES)\n{watch.lines()}")
 
 
 def fitted(text: str, fit: Callable[[str, int], str]) -> str:

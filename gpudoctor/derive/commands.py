@@ -1,4 +1,4 @@
-"""How to run the patient's own pip, or conda for its environment."""
+"""How to run the patient's own pip, conda for its environment, a container, and gpudoctor once more."""
 
 from __future__ import annotations
 
@@ -56,6 +56,26 @@ def run_command(view: View) -> Fact:
         return Known(value=f"{engine} run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all",
                      source="the engine hands the GPU out by NVIDIA's runtime alone")
     return Known(value=f"{engine} run --gpus all", source="Docker with NVIDIA's toolkit")
+
+
+def check_command(view: View) -> Fact:
+    """Return how to look once more at what was examined: this machine, or the image or container named."""
+    reference = view.value("image.reference")
+    if reference is None:
+        return Known(value="gpudoctor check", source="no image and no container was named")
+    option = "--container" if view.value("image.is_running") is True else "--image"
+    return Known(value=f"gpudoctor check {option} {shlex.quote(str(reference))}",
+                 source=view.source("image.reference"))
+
+
+def image_base(view: View) -> Fact:
+    """Return what FROM of a Dockerfile names to build on the examined image, or on the container's."""
+    reference = shlex.quote(view.need_text("image.reference"))
+    if view.value("image.is_running") is not True:
+        return Known(value=reference, source=view.source("image.reference"))
+    engine = view.need_text("image.engine")
+    return Known(value=f"$({engine} inspect --format '{{{{.Config.Image}}}}' {reference})",
+                 source="the image of the container")
 
 
 def _asked_last(refusals: Sequence[str]) -> str | None:

@@ -24,7 +24,14 @@ _SOURCE = "--require"
 
 
 class RequirementError(ValueError):
-    """A requirement cannot be read; one line that says what can be asked for."""
+    """Requirements cannot be read or met: one line, which calls them by the option of the command line.
+
+    `texts` are those that it is about and `why` is what stands behind them, for who calls them otherwise.
+    """
+
+    def __init__(self, why: str, *texts: str) -> None:
+        self.why, self.texts = why, tuple(dict.fromkeys(texts))
+        super().__init__(" and ".join(f"--require {text!r}" for text in self.texts) + why)
 
 
 @frozen
@@ -47,8 +54,8 @@ def parse(text: str) -> Requirement:
     else:
         sound = subject in FRAMEWORKS and _is_specifier(bound)
     if not sound:
-        raise RequirementError(f"--require {text!r}: write gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 "
-                               f"({', '.join(FRAMEWORKS)}){did_you_mean(subject, _SUBJECTS)}")
+        raise RequirementError(": write gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 "
+                               f"({', '.join(FRAMEWORKS)}){did_you_mean(subject, _SUBJECTS)}", text)
     return Requirement(text=text.strip(), subject=subject, bound=bound)
 
 
@@ -70,9 +77,8 @@ def together(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
     for one, other in itertools.combinations_with_replacement(of_cards, 2):
         if one.subject == other.subject and not _in_common(one.bound or _AT_LEAST_ONE,
                                                            other.bound or _AT_LEAST_ONE):
-            named = " and ".join(f"--require {text!r}" for text in dict.fromkeys((one.text, other.text)))
-            raise RequirementError(f"{named} contradict one another: no machine meets them" if one != other
-                                   else f"{named}: no machine meets it")
+            raise RequirementError(" contradict one another: no machine meets them" if one != other
+                                   else ": no machine meets it", one.text, other.text)
     return listed
 
 
@@ -92,9 +98,9 @@ def parse_all(texts: Sequence[str]) -> tuple[Requirement, ...]:
         if not _can_be_met(mine):
             fewest = next(some for count in range(1, len(mine) + 1)
                           for some in itertools.combinations(mine, count) if not _can_be_met(some))
-            named = " and ".join(f"--require {one.text!r}" for one in fewest)
-            raise RequirementError(f"{named}: no release meets it" if len(fewest) == 1 else
-                                   f"{named} contradict one another: no release meets them")
+            raise RequirementError(": no release meets it" if len(fewest) == 1 else
+                                   " contradict one another: no release meets them",
+                                   *(one.text for one in fewest))
     return found
 
 

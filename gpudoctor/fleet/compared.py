@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from gpudoctor import share
-from gpudoctor.compare import RESTLESS
+from gpudoctor.compare import RESTLESS, is_restless
 from gpudoctor.derive.view import as_records
 from gpudoctor.engine import show
 from gpudoctor.facts import CATALOGUE, FactSpec, FactType
@@ -117,7 +117,7 @@ def bounded(value: Held) -> Held:
 def _of_cards(cards: tuple[Facts, ...]) -> Iterator[tuple[str, Held]]:
     """Yield what the cards of a machine say, each value once; nothing where one of them is not known."""
     for name in COMPARED[Scope.GPU] if cards else ():
-        values = [_value(name, card.get(name)) for card in cards]
+        values = [None if is_restless(name, card) else _value(name, card.get(name)) for card in cards]
         known = [value for value in values if value is not None]
         if len(known) == len(cards):
             yield name, bounded(tuple(sorted({", ".join(value) or "none" for value in known})))

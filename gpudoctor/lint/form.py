@@ -33,6 +33,7 @@ def form_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     yield from _blocks(rule, database)
     yield from _asks(rule)
     yield from _fixes(rule)
+    yield from _leaves(rule)
     yield from (fault.problem for fault in meaning.of_page(rule, database))
     yield from section_problems(rule)
     yield from _sources(rule)
@@ -94,6 +95,8 @@ def _told(rule: Rule, database: RuleDatabase) -> Iterator[str]:
         yield "no case with a log that does not show the cause"
 
 
+# known wherever anything is judged: no question needs another one in case it is not
+_ALWAYS_KNOWN = "container.check_command"
 _IMPORTED = re.compile(rf"\b(?:import|from) ({'|'.join(FRAMEWORKS)})\b")
 
 
@@ -102,7 +105,7 @@ def _asks(rule: Rule) -> Iterator[str]:
     for rest, ask in zip(range(len(rule.ask) - 1, -1, -1), rule.ask, strict=True):
         said = f"question {ask.question!r}"
         words = (ask.question, ask.command, *ask.answers.values())
-        named = [name for text in words for name in placeholders(text)]
+        named = [name for text in words for name in placeholders(text) if name != _ALWAYS_KNOWN]
         if rest and not (ask.when or named):
             yield f"{said} always holds: it is the last"
         if not rest and (ask.when or named):
@@ -111,6 +114,29 @@ def _asks(rule: Rule) -> Iterator[str]:
                   if (condition.fact, condition.op) == ("framework.name", "equals") and condition.right}
         yield from (f"{said} imports {framework}, whatever the framework is"
                     for framework in _IMPORTED.findall(ask.command) if framework not in owners)
+
+
+_LEAVES = re.compile(
+    r"\bgpudoctor (?:check|snapshot)\b(?! (?:--pull )?--(?:image|container)\b| on the host\b)")
+
+
+def _leaves(rule: Rule) -> Iterator[str]:
+    """Yield what sends a person to the machine who had an image or a container examined.
+
+    What is asked or done only where none was named may: a condition says so, or a question for all images
+    stands before it.
+    """
+    said = [("the summary", rule.summary)]
+    for ask in rule.ask:
+        if [(one.fact, one.op) for one in ask.when] == [("image.reference", "exists")]:
+            break
+        said += [(f"question {ask.question!r}", text)
+                 for text in (ask.question, ask.command, *ask.answers.values())]
+    for fix in rule.fix:
+        if not any((one.fact, one.op) == ("image.reference", "missing") for one in fix.when):
+            said += [(f"fix {fix.title!r}", text) for text in (fix.title, *fix.commands)]
+    yield from (f"{where} leaves the image that was examined: write {{{_ALWAYS_KNOWN}}} for gpudoctor check"
+                for where, text in said if _LEAVES.search(text))
 
 
 _BLANK = re.compile(r"(?<![\w$%-])(?:COMMAND|FILE|IMAGE|NAME|PROGRAM)(?![\w=])")

@@ -82,6 +82,11 @@ class Linter:
     def _judge(self, environment: Environment, findings: list[Located],
                undecided: list[tuple[Place, Undecided]], notes: list[Note]) -> None:
         tables = self.database.tables
+        if environment.constrains:
+            for one in said.of_constraints(environment, tables):
+                findings += self._of_file(one, environment, None)
+            findings += self._without_wheel(environment)
+            return
         base, is_read = system_packages.added(
             _base_of(environment, tables), environment.packages, tables)
         if not is_read:

@@ -6,7 +6,9 @@ import posixpath
 import re
 from dataclasses import replace
 
-from gpudoctor.manifests import conda, locks, pixi_lock, pyproject, requirements, services, stages, yaml_files
+from gpudoctor.manifests import (
+    conda, constraints, locks, pixi_lock, pyproject, requirements, services, stages, yaml_files,
+)
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import ManifestError, Source
 from gpudoctor.manifests.statements import Build, Environment, Wish
@@ -26,8 +28,8 @@ _OF_SERVICES = ("compose", "docker-compose")
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
 _OTHERS = (*_YAML, ".sh", ".md", ".toml", ".dockerignore")
-_KNOWN = ("a Dockerfile, requirements*.txt, pyproject.toml, pixi.toml, Pipfile, a lock of uv, poetry, pdm, "
-          "pipenv or pixi, or YAML of compose, conda or Kubernetes")
+_KNOWN = ("a Dockerfile, requirements*.txt, constraints*.txt, pyproject.toml, pixi.toml, Pipfile, a lock of "
+          "uv, poetry, pdm, pipenv or pixi, or YAML of compose, conda or Kubernetes")
 
 
 def environments(source: Source, reader: Reader, build: Build | None = None) -> list[Environment]:
@@ -46,7 +48,8 @@ def _of_kind(name: str, source: Source, reader: Reader, build: Build | None) -> 
     if name.endswith(_LISTS):
         listed = requirements.read(source, reader)
         return [Environment(name=name, place=source.place(0), in_container=False, asked=listed.asked,
-                            unread=listed.unread)]
+                            unread=listed.unread,
+                            constrains=constraints.is_constraints(source.file, source.text))]
     if name == pixi_lock.NAME:
         return pixi_lock.environments(source)
     if locks.LOCKS.fullmatch(name):

@@ -34,7 +34,7 @@ def requirement_of(asked: Asked) -> Requirement | None:
     from packaging.specifiers import SpecifierSet
 
     whole = copy(found)
-    whole.specifier = found.specifier & SpecifierSet(",".join(asked.bounds))
+    whole.specifier = found.specifier & SpecifierSet(",".join(bound.specifier for bound in asked.bounds))
     return whole
 
 

@@ -14,9 +14,10 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests import releases
 from gpudoctor.manifests.shellwords import words_of
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
-from gpudoctor.manifests.statements import Asked, Unread
+from gpudoctor.manifests.statements import Asked, Bound, Unread
 
 Reader = Callable[[str], Source | None]
 
@@ -59,11 +60,16 @@ def read(source: Source, reader: Reader) -> Listed:
 
 
 def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
-    """Return requirements with the bounds that constraints set to the same distributions."""
-    by_name: dict[str, list[str]] = {}
+    """Return requirements with the bounds that constraints set to the same distributions.
+
+    What is set for some Pythons alone is left out: which one it will be is not known here.
+    """
+    by_name: dict[str, list[Bound]] = {}
     for one in bounds:
         for requirement in planned.parse((one.text,)):
-            by_name.setdefault(canonicalize_name(requirement.name), []).append(str(requirement.specifier))
+            if releases.applies(requirement, None):
+                by_name.setdefault(canonicalize_name(requirement.name), []).append(Bound(
+                    specifier=str(requirement.specifier), text=one.text.strip(), place=one.place))
     names = [next(iter(planned.names((one.text,))), "") for one in asked]
     return [replace(one, bounds=(*one.bounds, *by_name[name])) if name in by_name else one
             for one, name in zip(asked, names, strict=True)]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from packaging.utils import canonicalize_name
 
 from gpudoctor import image_needs, versions
+from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
 from gpudoctor.image_needs import Card
@@ -50,6 +51,13 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
         yield from _missing(framework, some, tables)
         for command in dict.fromkeys(one.command for one in some):
             yield from _contradiction(framework, [one for one in some if one.command == command], tables)
+
+
+def of_constraints(environment: Environment, tables: Tables) -> Iterator[Said]:
+    """Yield what no installation can meet, of constraints alone: what they name need never be installed."""
+    for framework, some in releases.frameworks_asked(environment.asked, environment.python).items():
+        yield from _missing(framework, some, tables)
+        yield from _contradiction(framework, some, tables)
 
 
 def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
@@ -106,18 +114,27 @@ def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[
 
 def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:
     """Yield the fewest requirements on a framework that no known release meets together."""
-    known = [*known_versions(framework, tables)]
-    bounds = [(one, requirement) for one in some[:_MOST_TOGETHER]
-              if (requirement := releases.requirement_of(one)) is not None and requirement.specifier]
+    bounds = [(place, text, requirement) for place, text in _bounds(some)
+              if (requirement := next(planned.parse((text,)), None)) is not None and requirement.specifier]
+    bounds = bounds[:_MOST_TOGETHER]
+    pinned = [bound.version.partition("+")[0] for *_, requirement in bounds for bound in requirement.specifier
+              if bound.operator == "==" and not bound.version.endswith("*")]
+    known = {*known_versions(framework, tables), *pinned}  # one that is not known excludes others too
     meeting = [{version for version in known if releases.admits(requirement, version)}
-               for _, requirement in bounds]
+               for *_, requirement in bounds]
     for count in (2, 3):
         for chosen in itertools.combinations(range(len(bounds)), count):
             sets = [meeting[number] for number in chosen]
             if all(sets) and not set.intersection(*sets):
-                texts = tuple(f"{bounds[n][0].text.strip()} ({bounds[n][0].place})" for n in chosen)
-                yield Said(place=bounds[chosen[-1]][0].place, facts={"file.contradiction": texts})
+                texts = tuple(f"{bounds[n][1]} ({bounds[n][0]})" for n in chosen)
+                yield Said(place=bounds[chosen[-1]][0], facts={"file.contradiction": texts})
                 return
+
+
+def _bounds(some: Sequence[Asked]) -> dict[tuple[Place, str], None]:
+    """Return what bounds a framework, with its place: constraints first, for a requirement is what yields."""
+    bounds = [(bound.place, bound.text) for one in some for bound in one.bounds]
+    return dict.fromkeys([*bounds, *((one.place, one.text.strip()) for one in some)])
 
 
 def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None, tables: Tables

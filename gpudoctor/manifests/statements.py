@@ -25,6 +25,15 @@ class Image:
 
 
 @frozen
+class Bound:
+    """What a constraint leaves of a distribution, with the constraint as written."""
+
+    specifier: str
+    text: str
+    place: Place
+
+
+@frozen
 class Asked:
     """A distribution that is asked for, as written; `index` is the address that replaces the default one.
 
@@ -43,7 +52,7 @@ class Asked:
     rewritable: bool = True
     in_shell: bool = False
     command: int = 0
-    bounds: tuple[str, ...] = ()
+    bounds: tuple[Bound, ...] = ()
     links: tuple[str, ...] = ()
     build: str = ""
     cuda: str | None = None
@@ -122,7 +131,7 @@ class Environment:
     `images` are those of all stages of its file, `feeding` those that it is or copies from.
     `python_bounds` are those that its Python must keep, where they leave several. `stubs` are the links
     called libcuda.so.1 that lead to the toolkit's placeholder. `in_container`: it is one with its own
-    libraries, not the host's.
+    libraries, not the host's. `constrains`: it installs nothing, and bounds what others install.
     """
 
     name: str
@@ -145,3 +154,4 @@ class Environment:
     alters_python: bool = False
     refuses_gpu: bool = False
     in_container: bool = True
+    constrains: bool = False

@@ -7,7 +7,7 @@ was seen, and the command that tells the rest.
 from __future__ import annotations
 
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_UNDECIDED, Policy
-from gpudoctor.model import Report
+from gpudoctor.model import Known, Report, Snapshot
 from gpudoctor.render import closing, outline
 from gpudoctor.render.outline import Entry, Item, Open
 from gpudoctor.render.plain import counted_words, printable
@@ -23,7 +23,7 @@ def render(report: Report, policy: Policy) -> str:
     if report.exit_code == EXIT_FINDINGS and failing:
         said = _faults(failing)
     elif report.exit_code == EXIT_UNDECIDED and questions:
-        said = _could_not_look(questions)
+        said = _could_not_look(questions, report.snapshot)
     else:
         said = printable(closing.words(report), _LONGEST)
     return f"{said}\n"
@@ -40,13 +40,15 @@ def _faults(failing: list[Entry]) -> str:
             f" Next: {more}")
 
 
-def _could_not_look(questions: list[Open]) -> str:
+def _could_not_look(questions: list[Open], snapshot: Snapshot) -> str:
     """Return why the first question is open, and which it is."""
     first, *others = questions
     more = f" (And {counted_words(len(others), 'reason')} more.)" if others else ""
     open_ = _few(first.causes) or printable(first.said, _LONGEST)
+    again = snapshot.host.get("container.check_command")
     return (f"could not look: {_sentence(printable(_why(first.items), _LONGEST))}{more}"
-            f" Open: {_sentence(open_)} Next: gpudoctor check")
+            f" Open: {_sentence(open_)}"
+            f" Next: {printable(str(again.value)) if isinstance(again, Known) else 'gpudoctor check'}")
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gpudoctor.home import REPOSITORY
 from gpudoctor.manifests.judging import Located
 from gpudoctor.manifests.report import LintReport
 from gpudoctor.manifests.spans import Place
@@ -18,7 +19,6 @@ from gpudoctor.render.plain import printable
 from gpudoctor.render.where import uri
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_HOME = "https://github.com/gpudoctor/gpudoctor"
 _ROOT = "%SRCROOT%"  # as GitHub calls the top of a checkout
 _MOST = 4000  # characters of one thing said
 _LEVELS: Mapping[Severity, str] = {
@@ -39,7 +39,7 @@ def render(report: LintReport, rules: Sequence[Rule], folder: str) -> str:
     results = [{**one, "ruleIndex": numbers[one["ruleId"]]} for one in _results(report, folder)]
     run = {
         "tool": {"driver": {
-            "name": "gpudoctor", "semanticVersion": report.tool_version, "informationUri": _HOME,
+            "name": "gpudoctor", "semanticVersion": report.tool_version, "informationUri": REPOSITORY,
             "rules": described, "properties": {"rulesVersion": report.rules_version}}},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder in which gpudoctor was run"}}},
@@ -99,10 +99,10 @@ def _at(place: Place, folder: str) -> list[dict[str, Any]]:
 
 def _rule(rule: Rule) -> dict[str, Any]:
     """Return what is known of a rule: its page is the help."""
-    whole = rule.page.replace("](../../", f"]({_HOME}/blob/main/")
+    whole = rule.page.replace("](../../", f"]({REPOSITORY}/blob/main/")
     page = f"{whole}\n\ngpudoctor rules show {rule.id} prints this page with its sources."
     told = page.replace("{", "{{").replace("}", "}}")
-    address = _HOME if rule.id.startswith("GPDX") else f"{_HOME}/blob/main/rules/{rule.path}"
+    address = REPOSITORY if rule.id.startswith("GPDX") else f"{REPOSITORY}/blob/main/rules/{rule.path}"
     return {
         "id": rule.id, "name": rule.cause, "shortDescription": {"text": literal(rule.title)},
         "fullDescription": {"text": literal(rule.told or rule.title)}, "helpUri": address,

@@ -44,9 +44,11 @@ def test_it_works_in_a_thread() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "said"), [
-    ({"require": ["nonsense"]}, "--require 'nonsense': write gpu>=2, "),
+    ({"require": ["nonsense"]}, "require=['nonsense']: write gpu>=2, "),
+    ({"require": ["gpu>=4", "gpu<2"]}, "require=['gpu>=4', 'gpu<2'] contradict one another: no machine"),
+    ({"require": ["torch>=2.6,<2.5"]}, "require=['torch>=2.6,<2.5']: no release meets it"),
     ({"require": ["tensorflw>=2"]}, "; did you mean tensorflow?"),
-    ({"depth": "static", "stages": ["matmul"]}, "--stages is for --depth smoke; at depth static no "),
+    ({"depth": "static", "stages": ["matmul"]}, "stages=['matmul']: is for depth=\"smoke\"; at depth "),
     ({"require": "gpu>=1"}, "require='gpu>=1': a list of texts, such as require=['gpu>=1']"),
     ({"require": [b"gpu"]}, "require=[b'gpu']: a list of texts"), ({"require": None}, "require=None: a list"),
     ({"gpu": ["no card"]}, "--gpu no card: no card is called so"), ({"gpu": 0}, "gpu=0: a list of texts"),

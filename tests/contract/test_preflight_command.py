@@ -90,6 +90,13 @@ def test_who_names_a_format_gets_that_alone(tmp_path: Path) -> None:
     assert (done.stdout, [*tmp_path.iterdir()]) == ("", [file])
 
 
+def test_more_is_told_as_by_check(tmp_path: Path) -> None:
+    """What a check shows with -v and -vv, the gate shows as well: the log of a job is often all there is."""
+    said = [preflight(tmp_path, "--from", str(HEALTHY), *more) for more in ((), ("-v",), ("-vv",))]
+    assert ["LOADER TRACE of torch" in done.stdout for done in said] == [False, True, True]
+    assert ["TIME of gpudoctor itself" in done.stderr for done in said] == [False, False, True]
+
+
 def test_a_place_that_cannot_be_written_changes_no_verdict(tmp_path: Path) -> None:
     """The file that could not be written is named in one line; the exit code is the check's."""
     summary = tmp_path / "missing" / "summary.md"

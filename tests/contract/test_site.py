@@ -12,9 +12,10 @@ import pytest
 from gpudoctor import ruledb
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.frozen import frozen
+from gpudoctor.home import REPOSITORY
 from tests.contract.checkout import ROOT
 from tests.harness.site import build, gather
-from tools.site_links import REPOSITORY, DeadLink, Links
+from tools.site_links import DeadLink, Links
 from tools.site_rules import prose
 
 

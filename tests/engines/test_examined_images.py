@@ -73,6 +73,12 @@ def check(address: str, *words: str, seconds: float = 120, command: str = "check
     return Seen(code=ran.returncode, report=json.loads(ran.stdout), errors=ran.stderr)
 
 
+def told_next(seen: Seen, place: str) -> bool:
+    """Say whether who looks for the framework is sent to another Python in the same place."""
+    note, = (one for one in seen.report["findings"] if one["cause"] == "framework-not-installed")
+    return str(note["message"]).endswith(f"gpudoctor check {place} --python ITS/bin/python")
+
+
 def left(engine: Engine) -> str:
     """Return the containers of looks that are still there."""
     return engine.run("ps", "--all", "--quiet", "--filter", f"label={sandbox.LABEL}").stdout
@@ -124,6 +130,7 @@ def test_with_a_gpu_it_is_told_what_a_container_sees(with_toolkit: Engine, toolk
     assert [card["gpu.name"]["value"] for card in seen.report["snapshot"]["gpus"]] == [H100.name]
     assert seen.fact("python.version") == "3.11.2"
     assert seen.fact("container.runtime") == "docker"
+    assert told_next(seen, f"--image {PLAIN}")
     assert left(with_toolkit) == ""
 
 
@@ -301,6 +308,7 @@ def test_a_running_container_stays_as_it_is(engine: Engine) -> None:
         seen = check(engine.address, "--container", "mine")
         assert seen.fact("python.version") == "3.11.2"
         assert seen.fact("image.is_running") is True
+        assert told_next(seen, "--container mine")
         assert engine.run("diff", "mine").stdout == ""
         assert engine.run("top", "mine").stdout.count("sleep 600") == 1
         engine.run("stop", "--time", "0", "mine")

@@ -10,16 +10,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.engines import computing_torch
 from tests.engines.standins import BASE, PYTHON, WHEEL, make_base, own_wheel
 from tests.engines.test_built_images import written
 from tests.engines.toolkit import Toolkit
-from tests.harness.engine import DRIVER, Engine, unavailable
+from tests.harness import nvidia
+from tests.harness.engine import CUDA, DRIVER, Engine, unavailable
 from tests.harness.nvidia import H100
 
 HEALTHY, FINDINGS, WRONG_USAGE, UNDECIDED = range(4)
@@ -64,9 +66,9 @@ def folder(own: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def words(folder: Path, *more: str) -> list[str]:
+def words(folder: Path, *more: str, machine: Sequence[str] = FOR) -> list[str]:
     python = [] if "--base" in more else ["--python", PYTHON]  # an image has its own
-    return [sys.executable, "-m", "gpudoctor", "dockerfile", *FOR, *python, "--gpudoctor", WHEEL,
+    return [sys.executable, "-m", "gpudoctor", "dockerfile", *machine, *python, "--gpudoctor", WHEEL,
             "-o", str(folder / "Dockerfile"), "--verify", *more]
 
 
@@ -75,6 +77,15 @@ def verify(engine: Engine, folder: Path, *more: str, base: str = BASE) -> Said:
                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
                          env={**os.environ, "DOCKER_HOST": engine.address, "COLUMNS": "200"})
     assert ran.returncode != WRONG_USAGE, ran.stderr
+    return Said(code=ran.returncode, report=" ".join(ran.stdout.split()), errors=ran.stderr)
+
+
+def verify_here(engine: Engine, folder: Path, driver: Mapping[str, str], base: str) -> Said:
+    """Verify where nothing is assumed: the machine's own driver has the card that the engine hands out."""
+    command = words(folder, "--build-arg", f"BASE={base}", machine=("--framework", "torch"))
+    ran = subprocess.run(command, check=False, timeout=300, stdin=subprocess.DEVNULL, capture_output=True,
+                         text=True, env={**os.environ, **driver, "DOCKER_HOST": engine.address,
+                                         "COLUMNS": "200"})
     return Said(code=ran.returncode, report=" ".join(ran.stdout.split()), errors=ran.stderr)
 
 
@@ -97,6 +108,52 @@ def test_it_is_built_and_what_is_in_it_is_checked(engine: Engine, folder: Path) 
     assert "with --gpus all" in said.report
     assert "/opt/venv/bin/python" in said.report
     assert "gpudoctor: Step 1/" in said.errors
+    assert there(engine) == before
+
+
+@pytest.fixture
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """Return the variables by which the machine itself has a scripted driver with an H100."""
+    folder = tmp_path_factory.mktemp("driver")
+    for path, library in nvidia.driver_libraries(DRIVER, CUDA).items():
+        (folder / f"{Path(path).name.removesuffix(DRIVER)}1").symlink_to(library)
+    (folder / "script").write_text(nvidia.script(DRIVER, CUDA, [H100]))
+    return {"LD_LIBRARY_PATH": str(folder), "GPUDOCTOR_SHIM": str(folder / "script")}
+
+
+@pytest.fixture(scope="module")
+def whole(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a base whose torch has all that the published one asks for, and computes."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "wheels").mkdir()
+    computing_torch.write(folder / "wheels", written("torch")[1].candidate.version, PYTHON)
+    engine.build(f"FROM {BASE}\nRUN rm /wheels/torch-*\nCOPY wheels /wheels\n", folder,
+                 "gpudoctor-test/whole-base", {})
+    return "gpudoctor-test/whole-base"
+
+
+def test_what_is_whole_and_computes_is_healthy(engine: Engine, folder: Path, whole: str,
+                                               driver: Mapping[str, str]) -> None:
+    """Nothing is left open: its libraries are traced, and what it computes lies on the card of the engine."""
+    before = there(engine)
+    said = verify_here(engine, folder, driver, whole)
+    assert (said.code, "Healthy (" in said.report, "WARNING" in said.report) == (HEALTHY, True, False), said
+    assert "passed: matmul, convolution" in said.report
+    assert there(engine) == before
+
+
+def test_what_is_whole_and_is_kept_from_the_card(engine: Engine, folder: Path, whole: str,
+                                                 driver: Mapping[str, str],
+                                                 tmp_path_factory: pytest.TempPathFactory) -> None:
+    """It is built all the same; the finding is of the image that was built, and says where to mend it."""
+    engine.build(f"FROM {whole}\nENV CUDA_VISIBLE_DEVICES=7\n", tmp_path_factory.mktemp("kept"),
+                 "gpudoctor-test/kept-from-the-card", {})
+    before = there(engine)
+    said = verify_here(engine, folder, driver, "gpudoctor-test/kept-from-the-card")
+    assert said.code == FINDINGS
+    assert "ERROR cuda-visible-devices" in said.report
+    assert "in the image (ENV)" in said.report
+    assert "container-image-not-built" not in said.report
     assert there(engine) == before
 
 

@@ -15,13 +15,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tests.harness import nvidia
-from tests.harness.engine import DRIVER
+from tests.harness.engine import CUDA, DRIVER
 
 NOT_LOADED = "nvidia-container-cli: initialization error: nvml error: driver not loaded"
 UNHEARD_OF = "nvidia-container-cli: something nobody has ever seen: frobnicated"
 TOO_OLD = ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0, please update your "
            "driver to a newer version, or use an earlier cuda container")
-_CUDA = 13000
 _HOOK = '''#!/usr/bin/python3
 import json, os, subprocess, sys, time
 folder = {folder!r}
@@ -61,9 +60,9 @@ class Toolkit:
     def __init__(self, folder: Path, card: nvidia.Card) -> None:
         self.programs = folder
         script = folder / "shim.cfg"
-        script.write_text(nvidia.script(DRIVER, _CUDA, [card]))
+        script.write_text(nvidia.script(DRIVER, CUDA, [card]))
         mounts = [(str(script), "/run/gpudoctor-shim.cfg")]
-        for path, library in nvidia.driver_libraries(DRIVER, _CUDA).items():
+        for path, library in nvidia.driver_libraries(DRIVER, CUDA).items():
             mounts.append((str(library), f"{path.removesuffix(DRIVER)}1"))
         mounts += [("/dev/null", f"/dev/{node}") for node in ("nvidia0", "nvidiactl", "nvidia-uvm")]
         (folder / "mounts.json").write_text(json.dumps(mounts))

@@ -8,13 +8,13 @@ from functools import cache
 
 import pytest
 
-from gpudoctor import ruledb, texts
+from gpudoctor import derive, ruledb, texts
 from gpudoctor.courses import FRAMEWORKS
 from gpudoctor.editions import differences
 from gpudoctor.engine import PLACEHOLDER, Subject
 from gpudoctor.explanation import explain, findings, subjects
 from gpudoctor.lint.form import form_problems
-from gpudoctor.model import Ask, Condition, Known, Operand, Rule, RuleDatabase, Value
+from gpudoctor.model import Ask, Condition, Known, Operand, Rule, RuleDatabase, Snapshot, Value
 from gpudoctor.remedy import asked
 from tests.contract.checkout import RULES
 
@@ -48,6 +48,17 @@ def of_text(framework: str | None, platform: str = "linux") -> Subject:
     return subjects.supposed_subject(told, database())
 
 
+@cache
+def of_image(framework: str | None) -> Subject:
+    """Return what is seen of a framework in an image."""
+    host = {"image.reference": Known(value="app:1", source="test"),
+            "image.engine": Known(value="docker", source="test"),
+            "python.executable": Known(value="/venv/bin/python", source="test")}
+    facts = {} if framework is None else {"framework.name": Known(value=framework, source="test")}
+    seen = Snapshot(host=host, gpus=(), frameworks=(facts,), probes=())
+    return subjects.whole_subject(derive.subjects(seen, database()))
+
+
 def test_the_first_question_that_fits_is_asked() -> None:
     """A condition that holds, else one whose words are known, else the last."""
     asks = (_OF_TORCH, _FILLED, _LAST)
@@ -76,9 +87,21 @@ def test_every_question_of_every_page_is_asked_somewhere() -> None:
     """A question that no framework leads to would never be read."""
     for rule in database().rules:
         numbered = [replace(ask, question=str(number)) for number, ask in enumerate(rule.ask)]
-        found = {ask.question for framework in (*FRAMEWORKS, None) for platform in ("linux", "windows")
-                 for ask in asked(numbered, of_text(framework, platform), database().tables)}
+        seen = [of_image(framework) for framework in (*FRAMEWORKS, None)]
+        seen += [of_text(framework, platform) for framework in (*FRAMEWORKS, None)
+                 for platform in ("linux", "windows")]
+        found = {ask.question for subject in seen for ask in asked(numbered, subject, database().tables)}
         assert found == {ask.question for ask in numbered}, rule.id
+
+
+@pytest.mark.parametrize("framework", [*FRAMEWORKS, None])
+def test_no_question_about_an_image_leaves_it(framework: str | None) -> None:
+    """Who had an image examined was told to run `gpudoctor check`, which looks at the machine."""
+    for rule in database().rules:
+        for ask in asked(rule.ask, of_image(framework), database().tables):
+            said = " ".join((ask.question, ask.command, *ask.answers.values()))
+            assert re.findall(r"gpudoctor (?:check|snapshot)(?! --(?:image|container) | on the host)",
+                              said) == [], rule.id
 
 
 def test_a_log_of_torch_is_asked_about_torch() -> None:
@@ -110,6 +133,7 @@ def test_a_driver_that_is_too_old_has_a_cure_in_a_text_too() -> None:
     ((_OF_TORCH,), "the last question 't' has conditions or names facts"),
     ((_FILLED,), "the last question 'Where is {framework.name}?' has conditions or names facts"),
     ((Ask(question="t", command="python -c 'import torch'"),), "imports torch, whatever the framework is"),
+    ((_LAST,), "leaves the image that was examined: write {container.check_command}"),
     ((Ask(question="{no.such} fact", command="ls"), _LAST), "there is no fact no.such"),
     ((Ask(question="t", command="ls", when=(Condition(fact="framework.name", op="below", right=Operand(
         value="x")),)), _LAST), "question 't': framework.name below: text has no order"),

@@ -27,7 +27,7 @@ _PACKAGES = "python3-minimal,python3-venv,ca-certificates"
 _RELEASE = "bookworm"  # whose Python is 3.11
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 CLIENT = "/usr/bin/docker"  # Debian's, which has BuildKit in it
-DRIVER, _CUDA = "580.95.05", 13000  # of the card that a container is handed
+DRIVER, CUDA = "580.95.05", 13000  # of the card that a container is handed
 
 
 def unavailable() -> str:
@@ -156,9 +156,9 @@ def handed_in(folder: Path, card: nvidia.Card, more: str = "") -> list[str]:
     The toolkit does so; `more` are further lines of the script.
     """
     script = folder / "shim.cfg"
-    script.write_text(nvidia.script(DRIVER, _CUDA, [card]) + more)
+    script.write_text(nvidia.script(DRIVER, CUDA, [card]) + more)
     options = ["-v", f"{script}:/run/gpudoctor-shim.cfg:ro"]
-    for path, library in nvidia.driver_libraries(DRIVER, _CUDA).items():
+    for path, library in nvidia.driver_libraries(DRIVER, CUDA).items():
         options += ["-v", f"{library}:{path.removesuffix(DRIVER)}1:ro"]
     for node in ("nvidia0", "nvidiactl", "nvidia-uvm"):
         options += ["--device", f"/dev/null:/dev/{node}"]

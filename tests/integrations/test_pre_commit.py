@@ -27,6 +27,9 @@ KNOWN = {
     **dict.fromkeys(("requirements.txt", "requirements-dev.in", "dev-requirements.txt",
                      "requirements.dev.txt", "test_requirements.txt", "requirements/gpu.txt",
                      "a/requirements/base.in"), "numpy\n"),
+    # sound as bounds, of which no installation has to meet more than those that it needs
+    **dict.fromkeys(("constraints.txt", "requirements/constraints-cpu.txt", "constraints/3.12.txt"),
+                    "tensorflow-gpu==2.12.0\ntorch==2.5.1\ntensorflow==2.15.0\n"),
     "pyproject.toml": '[project]\nname = "x"\ndependencies = ["numpy"]\n',
     "Pipfile": "[packages]\nnumpy = \"*\"\n",
     "uv.lock": LOCK, "poetry.lock": LOCK, "pdm.lock": LOCK,
@@ -42,8 +45,7 @@ FAULTY = "FROM nvidia/cuda:12.4.1-cudnn9-runtime-ubuntu22.04\n"  # no such tag
 INSTALL_SECONDS = 900  # pip builds gpudoctor and fetches what it needs
 OTHERS = ("README.md", "Dockerfile.md", "Dockerfile.yml", "Dockerfile.dockerignore", "my-environment.yml",
           "values.yaml", "setup.py", "package-lock.json", "notes/dockerfiles.txt", "requirements.txt.bak",
-          "notes.txt", "Cargo.lock", "constraints.txt", "requirements/constraints-cpu.txt", "PIPFILE",
-          "conda-lock.yml")
+          "notes.txt", "Cargo.lock", "PIPFILE", "conda-lock.yml")
 
 
 def given(path: str) -> bool:

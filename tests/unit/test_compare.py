@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gpudoctor.compare import Change, differences
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 from gpudoctor.share import share
@@ -31,6 +33,17 @@ def test_nothing_changed() -> None:
         gpus=(card("0000:01:00.0", memory_used_bytes=known(2)),),
     )
     assert differences(before, after) == ()
+
+
+@pytest.mark.parametrize(("generations", "changes"), [
+    ((4, 4), [("gpu.pcie_width", "16", "8")]), ((4, 1), []), ((1, 4), [])])
+def test_the_width_of_a_link_counts_where_it_does_not_rest(
+        generations: tuple[int, int], changes: list[tuple[str, str, str]]) -> None:
+    """It was never compared; at rest it may be reduced, as the generation is."""
+    before, after = (Snapshot(host={}, gpus=(card(
+        "0000:01:00.0", pcie_generation=known(now), pcie_generation_max=known(4), pcie_width=known(width)),))
+        for now, width in zip(generations, (16, 8), strict=True))
+    assert [(one.name, one.before, one.after) for one in differences(before, after)] == changes
 
 
 def test_stand_ins_are_no_change() -> None:

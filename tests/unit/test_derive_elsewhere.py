@@ -82,3 +82,17 @@ def test_a_container_is_started_as_its_engine_takes_it(
     fact = host("container.run_command", **changes)
     assert isinstance(fact, Known)
     assert fact.value == expected
+
+
+@pytest.mark.parametrize(("changes", "again", "base"), [
+    ({}, "gpudoctor check", None),
+    ({"image__reference": "app:1", "image__is_running": False}, "gpudoctor check --image app:1", "app:1"),
+    ({"image__reference": "3f2a", "image__is_running": True, "image__engine": "podman"},
+     "gpudoctor check --container 3f2a", "$(podman inspect --format '{{.Config.Image}}' 3f2a)"),
+    ({"image__reference": "a b", "image__is_running": False}, "gpudoctor check --image 'a b'", "'a b'"),
+])
+def test_who_looks_again_looks_at_the_same_place(
+        changes: dict[str, Value | Fact], again: str, base: str | None) -> None:
+    """An image is looked into again, and one is built on it to try another variable."""
+    facts = [host(name, **changes) for name in ("container.check_command", "container.image_base")]
+    assert [fact.value if isinstance(fact, Known) else None for fact in facts] == [again, base]

@@ -107,6 +107,21 @@ def test_what_is_not_known_of_one_card_is_not_known_of_the_cards() -> None:
     assert (both["gpu.ecc_mode"], both["cards"], "gpu.ecc_mode" in one) == (("yes",), ("2",), False)
 
 
+@pytest.mark.parametrize(("generation", "odd"), [(5, [["n2"]]), (1, [])])
+def test_a_link_with_half_its_lanes_is_odd(generation: int, odd: list[list[str]]) -> None:
+    """What it could have is the same everywhere. One that rests is no odd one: it may have fewer for now."""
+    def rack(number: int) -> Machine:
+        facts: Facts = {
+            f"gpu.pcie_{name}": Known(value=value, source="x") for name, value in (
+                ("generation", generation if number == 2 else 5), ("generation_max", 5),
+                ("width", 8 if number == 2 else 16), ("width_max", 16))}
+        return seen(f"n{number}", held(Snapshot(host={}, gpus=(facts,))))
+
+    found = compared("H100", summed(*map(rack, range(4))).peers["H100"])
+    assert [[*one.names] for one in found.apart] == odd
+    assert [d.fact for one in found.apart for d in one.differences] == ["gpu.pcie_width"] * len(odd)
+
+
 def test_absent_is_a_value_and_unknown_is_none() -> None:
     """Where somebody looked and found nothing, that is compared."""
     name = "container.runtime"

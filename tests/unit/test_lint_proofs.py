@@ -145,6 +145,10 @@ FORMS: dict[str, tuple[Rule, str]] = {
         limit(fix=(Fix(kind="container", title="Start", risk="restart",
                        commands=("docker run --rm --gpus all I",)),)),
         "asks for GPUs as not every engine takes them"),
+    "a next step that leaves the image": (
+        limit(fix=(Fix(kind="pip", title="Look", risk="safe", by_hand=True,
+                       commands=("gpudoctor check --python ITS",)),)),
+        "fix 'Look' leaves the image that was examined"),
 }
 
 
