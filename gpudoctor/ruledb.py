@@ -90,10 +90,9 @@ def _named(folder: str, extent: Extent, *, for_proof: bool) -> RuleDatabase:
     """Return the rules in a folder that somebody named: pages, or the files that were compiled from some."""
     has = [os.path.isfile(os.path.join(folder, name)) for name in ("db.toml", compiled.HEAD_NAME)]
     if has != [False, True]:
-        if not for_proof:
-            _require_head(folder)
         pages = replace(load_pages(folder, for_proof=for_proof), origin=folder)
         if not for_proof:
+            _require_head(folder)
             _require_meaning(folder, pages, pages)
         return pages
     problem = rule_packages.objection(folder)
@@ -104,7 +103,7 @@ def _named(folder: str, extent: Extent, *, for_proof: bool) -> RuleDatabase:
 
 def _require_head(folder: str) -> None:
     """Refuse pages without a head where they replace all the others: a site's own are found among few."""
-    if os.path.isdir(folder) and os.listdir(folder) and not os.path.isfile(os.path.join(folder, "db.toml")):
+    if not os.path.isfile(os.path.join(folder, "db.toml")):
         raise RuleDatabaseError(
             f"{folder}/db.toml: there is none, and rules that replace the others have one. If it holds a "
             f"site's own pages, add them: GPUDOCTOR_RULES_EXTRA={folder}. To judge by them alone, write "
