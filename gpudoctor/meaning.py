@@ -2,7 +2,7 @@
 
 A machine is not judged by a folder of pages that fails here, for it would be judged otherwise than its author
 meant, and in silence. What a page must prove besides is for the linter, which asks here as well. Symptoms are
-held to the same in symptom_meaning.py. Pure.
+held to the same in symptom_meaning.py, tables in table_meaning.py. Pure.
 """
 
 from __future__ import annotations
@@ -50,15 +50,6 @@ def of_page(rule: Rule, database: RuleDatabase) -> Iterator[Fault]:
                     for index, effect in enumerate(fix.effect) for problem in _effect(effect, rule, database))
     yield from (Fault(place=place, problem=problem) for place, text in _texts(rule)
                 for problem in _words(text, seen_from(rule)))
-
-
-def of_table(table: Table) -> Iterator[Fault]:
-    """Yield every cell that its column cannot hold."""
-    kinds = {column: FactType(kind) for column, kind in table.columns.items()}
-    yield from (Fault(place=f"row[{number}].{column}",
-                      problem=f"row {number + 1}: {column} = {str(value)[:60]!r} is no {kinds[column].value}")
-                for number, row in enumerate(table.rows) for column, value in row.items()
-                if not fits(kinds[column], value))
 
 
 def repeated(rules: Iterable[Rule]) -> Iterator[tuple[Rule, str]]:

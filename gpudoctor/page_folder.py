@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpudoctor import __version__, compiled, meaning, symptom_meaning
+from gpudoctor import __version__, compiled, meaning, symptom_meaning, table_meaning
 from gpudoctor.assume import AssumptionError, blank, lay
 from gpudoctor.compatible import tomllib
 from gpudoctor.compiled import RuleDatabaseError
+from gpudoctor.meaning import Fault
 from gpudoctor.model import Fact, Known, Rule, RuleDatabase, Snapshot, SymptomPattern, Table, Tables
 from gpudoctor.pages import PageError, parse_page, parse_symptoms, parse_table
 from gpudoctor.rule_packages import numbers
@@ -21,10 +22,12 @@ from gpudoctor.toml_lines import line_of, steps
 from gpudoctor.unfamiliar import likeness
 
 
-def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]) -> RuleDatabase:
+def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot],
+         shipped: Tables | None = None) -> RuleDatabase:
     """Return the database of pages below `root`; raise `RuleDatabaseError` with every problem at once.
 
     Its cases start from the machine `base`, else from `base.toml` of the folder, else from the shipped one.
+    Where its tables will be judged with, their columns are called as those of the `shipped` tables.
     """
     if not root.is_dir():
         raise RuleDatabaseError(
@@ -49,6 +52,8 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
             symptoms += parse_symptoms(_read(said), _name(said, root))
         except PageError as error:
             problems += str(error).splitlines()
+    problems += [problem for table in tables.values() for problem in _table_problems(
+        root, table, table_meaning.renamed(table, shipped or {}))]
     _refuse(root, problems)
     if not rules and not tables and not symptoms:
         raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
@@ -77,10 +82,8 @@ def require_meaning(root: Path, pages: RuleDatabase, database: RuleDatabase) -> 
                 for rule, problem in meaning.repeated(pages.rules)]
     for rule in pages.rules:
         problems += _page_problems(root / rule.path, rule, database)
-    for name, table in pages.tables.items():
-        path = f"tables/{name}.toml"
-        problems += [f"{path}:{_line_of(root / path, fault.place)}: {fault.problem}"
-                     for fault in meaning.of_table(table)]
+    for table in pages.tables.values():
+        problems += _table_problems(root, table, table_meaning.of_table(table))
     numbers_below: Counter[str] = Counter()
     for symptom in pages.symptoms:
         number, file = numbers_below[symptom.path], root / symptom.path
@@ -88,6 +91,11 @@ def require_meaning(root: Path, pages: RuleDatabase, database: RuleDatabase) -> 
         problems += [f"{symptom.path}:{_line_of(file, f'symptom[{number}].{fault.place}')}: {symptom.id}: "
                      f"{fault.problem}" for fault in symptom_meaning.of_symptom(symptom, database)]
     _refuse(root, problems)
+
+
+def _table_problems(root: Path, table: Table, faults: Iterable[Fault]) -> list[str]:
+    path = f"tables/{table.name}.toml"
+    return [f"{path}:{_line_of(root / path, fault.place)}: {fault.problem}" for fault in faults]
 
 
 def _page_problems(file: Path, rule: Rule, database: RuleDatabase) -> list[str]:
@@ -169,3 +177,6 @@ def _read_base(root: Path, tables: Tables, shipped_base: Callable[[], Snapshot])
         return lay(blank(), facts, tables, source="base machine")
     except (tomllib.TOMLDecodeError, AssumptionError) as error:
         raise RuleDatabaseError(f"{file}: {error}; mend it, or take the shipped one") from None
+    except KeyError as column:
+        raise RuleDatabaseError(f"{file}: its facts are looked up in a table that has no column {column}; "
+                                "mend that table") from None

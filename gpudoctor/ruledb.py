@@ -46,7 +46,7 @@ def load(folder: str | None = None, extra: str | None = None, extent: Extent = "
 
 
 def _with_site(database: RuleDatabase, extra: str, *, for_proof: bool) -> RuleDatabase:
-    site = load_pages(extra, base=database.base)
+    site = load_pages(extra, base=database.base, for_proof=for_proof)
     twice = [f"{extra}/{rule.path}: the id {rule.id} is not a site's own; site rules use GPDX0001 and up, "
              "which no rule that is published ever has" for rule in site.rules if not _is_sites(rule)]
     taken = {rule.id for rule in database.rules}
@@ -90,8 +90,9 @@ def _named(folder: str, extent: Extent, *, for_proof: bool) -> RuleDatabase:
     """Return the rules in a folder that somebody named: pages, or the files that were compiled from some."""
     has = [os.path.isfile(os.path.join(folder, name)) for name in ("db.toml", compiled.HEAD_NAME)]
     if has != [False, True]:
-        pages = replace(load_pages(folder), origin=folder)
+        pages = replace(load_pages(folder, for_proof=for_proof), origin=folder)
         if not for_proof:
+            _require_head(folder)
             _require_meaning(folder, pages, pages)
         return pages
     problem = rule_packages.objection(folder)
@@ -100,13 +101,26 @@ def _named(folder: str, extent: Extent, *, for_proof: bool) -> RuleDatabase:
     return replace(load_compiled(folder, extent), origin=folder)
 
 
-def load_pages(root: Path | str, base: Snapshot | None = None) -> RuleDatabase:
-    """Return the database of pages below `root`; raise `RuleDatabaseError` with every problem at once."""
+def _require_head(folder: str) -> None:
+    """Refuse pages without a head where they replace all the others: a site's own are found among few."""
+    if not os.path.isfile(os.path.join(folder, "db.toml")):
+        raise RuleDatabaseError(
+            f"{folder}/db.toml: there is none, and rules that replace the others have one. If it holds a "
+            f"site's own pages, add them: GPUDOCTOR_RULES_EXTRA={folder}. To judge by them alone, write "
+            f'version = "YYYY.MM.N" and schema = {compiled.NEWEST_SCHEMA} into it')
+
+
+def load_pages(root: Path | str, base: Snapshot | None = None, *, for_proof: bool = True) -> RuleDatabase:
+    """Return the database of pages below `root`; raise `RuleDatabaseError` with every problem at once.
+
+    But `for_proof`, the columns of its tables are held against those of the shipped ones.
+    """
     from pathlib import Path
 
     from gpudoctor import page_folder
 
-    return page_folder.read(Path(root), base, lambda: load_shipped().base)
+    shipped = None if for_proof else load_shipped().tables
+    return page_folder.read(Path(root), base, lambda: load_shipped().base, shipped)
 
 
 # -- the compiled files ----------------------------------------------------------------------------

@@ -21,7 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 from packaging.version import Version  # noqa: E402 - the repository's root has to be on the path first
 
-from tools import nvidia_code, nvidia_libraries, nvidia_requirements, shared_modules  # noqa: E402
+from tools import (  # noqa: E402
+    error_codes, nvidia_code, nvidia_libraries, nvidia_requirements, shared_modules,
+)
 from tools.framework_tables import MEASURED, PROJECTS, TABLES_FOLDER, Project, Release, releases  # noqa: E402
 from tools.table_file import Row, Table, changes, read_rows, write_table  # noqa: E402
 from tools.wheel_cache import WheelCache, default_cache_folder  # noqa: E402
@@ -154,6 +156,13 @@ def update_shared_modules(index: WheelIndex, cache: WheelCache, arguments: argpa
     return update("shared_modules", shared_modules.TABLE, rows, arguments)
 
 
+def update_error_codes(index: WheelIndex, cache: WheelCache, arguments: argparse.Namespace) -> bool:
+    """Bring the tables of return codes up to date."""
+    tables = error_codes.code_tables(index, cache)
+    changed = [update(name, table, rows, arguments) for name, (table, rows) in tables.items()]
+    return any(changed)
+
+
 def update(name: str, table: Table, rows: list[Row], arguments: argparse.Namespace) -> bool:
     """Write a table that is had in one go, return whether it differs from the file that was there."""
     path = TABLES_FOLDER / f"{name}.toml"
@@ -186,7 +195,8 @@ def report(path: Path, table: Table, before: list[Row], after: list[Row]) -> boo
 
 def main() -> int:
     """Update the tables that the command line names, all of them by default."""
-    names = [*(project.name for project in PROJECTS), "nvidia_libraries", "nvidia_code", "shared_modules"]
+    names = [*(project.name for project in PROJECTS), "nvidia_libraries", "nvidia_code", "shared_modules",
+             "error_codes"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=names, help="update one table")
     parser.add_argument(
@@ -211,6 +221,8 @@ def main() -> int:
         changed |= update_nvidia_code(index, cache, arguments)
     if arguments.only in (None, "shared_modules"):
         changed |= update_shared_modules(index, cache, arguments)
+    if arguments.only in (None, "error_codes"):
+        changed |= update_error_codes(index, cache, arguments)
     return 1 if arguments.check and changed else 0
 
 

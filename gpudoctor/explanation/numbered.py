@@ -12,7 +12,10 @@ _OF_CUDA = re.compile(r"cuda|\bcu[A-Z]\w{3,40}\b")
 _NUMBER = re.compile(
     r"(?<!exit )(?<!return )\b(?:error|err|code|failure|failed|return(?:s|ed)|status|result)\b"
     r"[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}"
-    r"(?P<number>\d{2,3})(?![\d.%]|,\d| ?[KMGT]i?B)", re.IGNORECASE)
+    r"(?P<number>\d{2,3}|(?:(?<=\bcuda error )|(?<=\bcuda error: )|(?<=\bcuda error code ))[1-3])"
+    r"(?![\d.%/]|,\d| ?[KMGT]i?B| of\b)", re.IGNORECASE)
+# Of one digit only 1 to 3 count: 4 to 8 are also numbers of an older runtime, "cuda runtime error (8)".
+_TABLES = ("cuda_errors", "cuda_runtime_errors")  # a number that both have is the driver's
 _LONGEST, _MOST = 2000, 20
 
 
@@ -31,5 +34,5 @@ def named(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
 
 
 def _names(tables: Tables) -> Mapping[int, str]:
-    rows = tables["cuda_errors"].rows if "cuda_errors" in tables else ()
+    rows = [row for table in _TABLES if table in tables for row in tables[table].rows]
     return {code: str(row["name"]) for row in reversed(rows) if isinstance(code := row["code"], int)}

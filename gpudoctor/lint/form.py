@@ -12,11 +12,10 @@ from gpudoctor.engine import placeholders
 from gpudoctor.lint.sections import section_problems
 from gpudoctor.model import Case, Certainty, Rule, RuleDatabase, Scope, Severity
 from gpudoctor.skeleton import UNFINISHED
+from gpudoctor.table_meaning import DATED, PINNED
 
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
-DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 _UNDOCUMENTED = re.compile(r"^No documentation: *\S", re.MULTILINE)
-PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
 # Some are information, some about gpudoctor itself: what it foretold did not come true, its rules are old.
 # The last four are seen before anything failed: who shares no memory, starts no container or compiles nothing
 # at run time never notices.

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import symptom_meaning, symptoms, versions
-from gpudoctor.lint.form import DATED, PINNED
 from gpudoctor.model import RuleDatabase, Severity, SymptomPattern
+from gpudoctor.table_meaning import DATED, PINNED
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 # a program of a stated version that was run, the day, and what was done

@@ -17,7 +17,7 @@ PURE = (
     {"facts"},
     {"arguments", "nearest", "quantities", "skeleton", "toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "image_needs", "image_notes", "meaning", "pages",
-     "pattern_forms", "require", "share", "symptom_meaning", "symptoms", "unfamiliar"},
+     "pattern_forms", "require", "share", "symptom_meaning", "symptoms", "table_meaning", "unfamiliar"},
     {"candidates", "compare", "consequences", "courses", "editions", "examine", "explanation", "fleet",
      "lint", "manifests", "planning", "proven", "remedy"},
     {"dockerfiles", "render"},

@@ -103,6 +103,11 @@ BROKEN = {
                                "row 1: cuda = 'seven' is no cuda_version"),
     "a text for a list": (TABLE, 'cuda = "11.4"', 'cuda = "11.4"\nforms = "one"',
                           "row 1: forms = 'one' is no texts"),
+    "a source without the day it was read": (
+        TABLE, 'source = "pypi:branches==1"', 'source = "https://example.org"',
+        "row 1: its https source lacks the day it was read"),
+    "a source that nobody finds": (TABLE, 'source = "pypi:branches==1"', 'source = "a colleague"',
+                                   "row 1: its source 'a' is neither https:// nor pypi:NAME==VERSION"),
     "a suspect under a condition that cannot hold": (
         "symptoms/crane.toml", 'fact = "system.os"', 'fact = "system.oss"',
         "crane-rope: suspects cuda-does-not-start: there is no fact system.oss"),
@@ -158,6 +163,7 @@ def test_it_is_refused_however_the_folder_is_named(option: str, tmp_path: Path, 
     site.mkdir()
     begun = run_gpudoctor("rules", "new", "licence", "server-full", "--rules", str(site))
     page = Path(begun.stdout.splitlines()[0])
+    (site / "db.toml").write_text('version = "2026.11.0"\nschema = 1\n')
     run = run_gpudoctor("check", "--from", str(machine), environment={option: str(site)})
     assert (run.returncode, run.stdout) == (INPUT, "")
     assert f"{page}:{line_with(page, 'FILL IN')}: 21 places are still to be filled in" in run.stderr
@@ -183,6 +189,73 @@ def test_a_site_may_look_up_in_tables_that_ship(tmp_path: Path) -> None:
     file.write_text(page)
     assert "cuda_toolkits" in page
     assert ruledb.load(None, str(tmp_path)).rules[-1].id == "GPDX0001"
+
+
+def test_a_fault_of_many_rows_is_one_line(rules: Path, machine: Path) -> None:
+    """A column of another kind was a line for each row."""
+    file = rules / TABLE
+    file.write_text(file.read_text().replace('cuda = "cuda_version"', 'cuda = "integer"'))
+    run = run_gpudoctor("check", "--from", str(machine), "--rules", str(rules))
+    assert (run.returncode, len(run.stderr.splitlines())) == (INPUT, 1)
+    line = line_with(file, "11.4")
+    assert f"{file}:{line}: row 1 and 1 more: cuda = '11.4' is no integer" in run.stderr
+
+
+@pytest.mark.parametrize("option", ["GPUDOCTOR_RULES", "GPUDOCTOR_RULES_EXTRA"])
+def test_a_shipped_table_with_another_name_for_a_column_is_refused(
+        option: str, tmp_path: Path, machine: Path) -> None:
+    """It was whole, and the program, which reads it by the name, failed on its own account."""
+    file = tmp_path / "tables" / "driver_branches.toml"
+    file.parent.mkdir()
+    text = (ROOT / "rules" / "tables" / file.name).read_text()
+    file.write_text(text.replace("\ncuda = ", "\ntoolkit = "))
+    (tmp_path / "db.toml").write_text('version = "2026.11.0"\nschema = 1\n')
+    run = run_gpudoctor("check", "--from", str(machine), environment={option: str(tmp_path)})
+    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (INPUT, "", 1)
+    line = line_with(file, "toolkit = ")
+    assert f"{file}:{line}: has toolkit where the shipped table has cuda" in run.stderr
+    file.write_text(text.replace("[columns]", '[columns]\nseen = "text"'))
+    run = run_gpudoctor("check", "--from", str(machine), environment={option: str(tmp_path)})
+    assert run.returncode != INPUT, run.stderr  # newer rules may have more columns
+
+
+def test_a_page_that_looks_in_a_renamed_column_is_refused(rules: Path, machine: Path) -> None:
+    """The table is a site's own, and whole; the page is what still has the old name."""
+    page, table = rules / PAGE, rules / TABLE
+    table.write_text(table.read_text().replace("\ncuda = ", "\ntoolkit = "))
+    looking = ('{ fact = "driver.cuda_ceiling", op = "below", lookup = "branches.cuda", '
+               'key = ["driver.version"] }')
+    page.write_text(page.read_text().replace(_CONDITION, looking))
+    run = run_gpudoctor("check", "--from", str(machine), "--rules", str(rules))
+    assert (run.returncode, len(run.stderr.splitlines())) == (INPUT, 1)
+    assert f"{page}:{line_with(page, 'branches.cuda')}: there is no table column branches.cuda" in run.stderr
+
+
+@pytest.mark.parametrize("option", ["--rules", "GPUDOCTOR_RULES", "GPUDOCTOR_RULES_EXTRA"])
+def test_pages_without_a_head_are_added_and_replace_nothing(option: str, rules: Path, machine: Path) -> None:
+    """A site's few pages, named as all the rules, found every machine healthy."""
+    (rules / "db.toml").unlink()
+    for page in (rules / "driver").iterdir():
+        text = page.read_text().replace("GPD999", "GPDX000")
+        page.unlink()
+        (page.parent / page.name.replace("GPD999", "GPDX000")).write_text(text)
+    named = ("--rules", str(rules)) if option == "--rules" else ()
+    environment = {} if named else {option: str(rules)}
+    run = run_gpudoctor("check", "--from", str(machine), *named, environment=environment)
+    if option == "GPUDOCTOR_RULES_EXTRA":
+        assert "+site" in run.stdout.splitlines()[0], run.stderr
+        return
+    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (INPUT, "", 1)
+    assert f"{rules}/db.toml: there is none" in run.stderr
+    assert f"GPUDOCTOR_RULES_EXTRA={rules}" in run.stderr
+    assert run_gpudoctor("rules", "lint", str(rules)).returncode == FINDINGS  # it proves pages, whatever for
+
+
+def test_cases_start_from_the_shipped_machine_where_a_folder_has_none(rules: Path, machine: Path) -> None:
+    """A replacing folder needs no base.toml: with the shipped one the same is proven, and judged."""
+    assert not (rules / "base.toml").exists()
+    assert ruledb.load(str(rules)).base == ruledb.load_shipped().base
+    assert run_gpudoctor("check", "--from", str(machine), "--rules", str(rules)).returncode == 0
 
 
 def test_a_column_that_was_renamed_is_one_line(rules: Path) -> None:

@@ -156,9 +156,10 @@ def test_named_folder_comes_before_the_wheel(place: Path, machine: Path) -> None
     """--rules before GPUDOCTOR_RULES, and both before a newer package."""
     small = place / "rules"
     shutil.copytree(RULES / "database", small / "database")
+    (small / "db.toml").write_text('version = "2001.1.0"\nschema = 1\n')
     named = {"GPUDOCTOR_RULES": str(small)}
-    assert checked(machine, place, **named)["rules"]["version"] == "site"
-    assert checked(machine, place, "--rules", str(small))["rules"]["version"] == "site"
+    assert checked(machine, place, **named)["rules"]["version"] == "2001.1.0"
+    assert checked(machine, place, "--rules", str(small))["rules"]["version"] == "2001.1.0"
     other = checked(machine, place, "--rules", str(place / PACKAGE), **named)
     assert other["rules"]["version"] == NEWER
 

@@ -11,7 +11,7 @@ import requests
 from packaging.requirements import Requirement
 
 from gpudoctor.payloads.fatbin import scan_buffer
-from tools import jax_versions
+from tools import error_codes, jax_versions
 from tools.framework_tables import PROJECTS, TABLES_FOLDER, Project, Release, releases_of
 from tools.nvidia_libraries import elsewhere_rows, nvidia_rows, shared_rows
 from tools.nvidia_requirements import requirement_rows
@@ -210,6 +210,19 @@ def test_distributions_that_fill_one_module_are_those_of_the_wheels(
         assert live["files"] == held["files"] or live["source"] != held["source"]
 
 
+@pytest.mark.parametrize("name", ["cuda_errors", "cuda_runtime_errors", "nccl_errors"])
+def test_codes_are_those_of_the_header_that_the_row_names(index: WheelIndex, name: str) -> None:
+    """Read anew from the wheel of the rows: all codes, their names, and what is said of their age."""
+    codes = next(codes for codes in error_codes.ALL if codes.name == name)
+    rows = read_rows(TABLES_FOLDER / f"{name}.toml")
+    (hashed, source, member), = {(row["wheel_sha256"], row["source"], row["member"]) for row in rows}
+    listed = index.wheels(source.removeprefix("pypi:").partition("==")[0])
+    with index.open(next(wheel for wheel in listed if wheel.sha256 == hashed)) as archive:
+        live = error_codes.codes_in(archive.read(member).decode(), codes.success)
+    assert {(one["code"], one["name"], one["deprecated"]) for one in live if not one["alias"]} == {
+        (row["code"], row["name"], row.get("deprecated")) for row in rows}
+
+
 def test_a_requirement_resolves_to_a_release_that_it_admits(index: WheelIndex) -> None:
     """A range with an upper bound that no later release can change."""
     requirement = "nvidia-cudnn-cu12<10.0,>=9.3.0.75"
@@ -232,7 +245,7 @@ def test_device_code_of_an_nvidia_library_has_the_hash_that_its_wheel_records(
 
 @pytest.mark.parametrize(
     "name", ["nvidia_libraries", "nvidia_libraries_elsewhere", "nvidia_code", "nvidia_shared_files",
-             "nvidia_requirements", "shared_modules"],
+             "nvidia_requirements", "shared_modules", *(codes.name for codes in error_codes.ALL)],
 )
 def test_every_row_about_packages_names_its_wheel(name: str) -> None:
     """By its hash: a version may have two wheels."""

@@ -104,6 +104,9 @@ def test_a_value_that_shows_a_card_or_is_none_hides_nothing(line: str) -> None:
     ("Warp CUDA error: Failed to get driver entry point 'cuInit' (CUDA error 34)", "CUDA_ERROR_STUB_LIBRARY"),
     ("cuInit says: status=802", "CUDA_ERROR_SYSTEM_NOT_READY"),
     ("[cuda] failed with code 804", "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE"),
+    ("RuntimeError: CUDA error 2", "CUDA_ERROR_OUT_OF_MEMORY"),
+    ("CUDA error: 3", "CUDA_ERROR_NOT_INITIALIZED"),
+    ("the CUDA runtime returned 98", "cudaErrorInvalidDeviceFunction"),
 ])
 def test_a_number_of_cuda_is_its_error(line: str, name: str) -> None:
     """Whatever words stand around it."""
@@ -113,11 +116,25 @@ def test_a_number_of_cuda_is_its_error(line: str, name: str) -> None:
 @pytest.mark.parametrize("line", [
     "cuda job: exit code 100", "error 100 of the database", "CUDA error 100 MiB",
     "CUDA 12.4 failed (128 GiB)",
-    "CUDA failed 100.5 % of it", "cuda: returned 1000 rows",
+    "CUDA failed 100.5 % of it", "cuda: returned 1000 rows", "CUDA error 1 of 3", "CUDA error 3/4",
+    "CUDA error 8",  # of the driver it is one of profiling, and of an older runtime another
 ])
 def test_other_numbers_are_no_errors_of_cuda(line: str) -> None:
     """Exit codes, sizes and versions."""
     assert list(named([line], ruledb.load_shipped().tables)) == []
+
+
+def test_every_code_of_cuda_has_a_symptom_by_its_name_and_by_its_number() -> None:
+    """None is taken for a wording that nobody knows, and likened to another code."""
+    database = ruledb.load_shipped("told")
+    names = {int(str(row["code"])): str(row["name"])
+             for table in ("cuda_runtime_errors", "cuda_errors") for row in database.tables[table].rows}
+    unsaid = ("CUDA_SUCCESS", "cudaErrorApiFailureBase")
+    known = {code: name for code, name in names.items() if name not in unsaid}
+    assert [name for name in known.values() if not texts.read_text(f"CUDA: {name}", database).said] == []
+    assert [code for code, name in known.items() if code > 9
+            and not texts.read_text(f"CUDA error {code}", database).said] == []
+    assert len(known) > 130
 
 
 _TRAINING = ["device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')", "model = Net()",

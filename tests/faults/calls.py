@@ -2,7 +2,9 @@
 
 The codes are the rows of rules/tables/nvml_errors.toml and cuda_errors.toml. A call that is made for each
 card fails on one of 64 cards with one code each, so that one run shows 64 rows; a call that is made once
-fails in a run of its own, at most beside one that answers for other facts.
+fails in a run of its own, at most beside one that answers for other facts. Every call fails with each code
+that a machine at fault gives (OF_A_MACHINE). The driver's other codes, of how a program captures, draws or
+shares memory, fail at one call each: nothing of ours tells them apart, and there are more of them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import cycle
 
 from gpudoctor.compatible import tomllib
 from tests.faults.doctor import ROOT, doctor_machine
@@ -19,6 +22,9 @@ from tests.harness.machine import Machine
 from tests.harness.nvidia import H100, Card, nvidia_machine
 from tests.hosts.looking import CUDA, DRIVER, of_probe
 
+OF_A_MACHINE = frozenset({
+    1, 2, 3, 4, 34, 46, 100, 101, 102, 200, 201, 209, 214, 216, 218, 220, 221, 222, 223, 300, 301, 302, 303,
+    304, 400, 500, 700, 701, 702, 710, 715, 719, 800, 801, 802, 803, 804, 805, 806, 807, 808, 809, 999})
 GROUP_NVML, GROUP_CUDA = "an NVML call", "a driver API call"
 CARDS = 64  # as many as the scripted driver can have
 NVML_NOT_SUPPORTED, NVML_FUNCTION_NOT_FOUND, NVML_GPU_IS_LOST = 3, 13, 15
@@ -70,6 +76,11 @@ def codes(table: str) -> dict[int, str]:
     return {row["code"]: row["name"] for row in rows if row["code"] != 0}
 
 
+def codes_at_every_call(table: str) -> list[int]:
+    """Return the codes with which each call fails."""
+    return [code for code in codes(table) if table != "cuda_errors" or code in OF_A_MACHINE]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cell:
     """One call failing with one code on one card; `key` is how the script names the failure."""
@@ -112,10 +123,17 @@ def in_doctor(machine: Machine) -> Machine:
 
 
 def cells(functions: dict[str, frozenset[str]], table: str) -> Iterator[Cell]:
-    """Yield every function with every code."""
+    """Yield every function with every code that each call fails with."""
     for function, lost in functions.items():
-        for code in codes(table):
+        for code in codes_at_every_call(table):
             yield Cell(function=function, code=code, lost=lost, key=f"rc.{function}")
+
+
+def in_turn(functions: dict[str, frozenset[str]], table: str) -> Iterator[Cell]:
+    """Yield each of the other codes with one function, another one each time."""
+    rest = [code for code in codes(table) if code not in codes_at_every_call(table)]
+    for code, (function, lost) in zip(rest, cycle(functions.items()), strict=False):
+        yield Cell(function=function, code=code, lost=lost, key=f"rc.{function}")
 
 
 def lots(name: str, found: Sequence[Cell], *, card: Card = H100, depth: str = "static") -> Iterator[Lot]:
@@ -137,7 +155,8 @@ def nvml_lots() -> Iterator[Lot]:
 def cuda_lots() -> Iterator[Lot]:
     """Yield the runs in which a driver API call fails on a device."""
     functions = {**CUDA_OF_A_DEVICE, **CUDA_OF_THE_KERNEL, **CUDA_GIVING_BACK}
-    yield from lots("cuda", list(cells(functions, "cuda_errors")), depth="smoke")
+    found = [*cells(functions, "cuda_errors"), *in_turn(functions, "cuda_errors")]
+    yield from lots("cuda", found, depth="smoke")
 
 
 def card_facts(seen: Seen, index: int) -> dict[str, object]:
@@ -206,9 +225,9 @@ def once() -> Iterator[Fault]:
     """Yield the calls that are made once, with each code."""
     for together in TOGETHER:
         tables = {name: "nvml_errors" if name.startswith("nvml") else "cuda_errors" for name in together}
-        for number in range(max(len(codes(table)) for table in tables.values())):
-            failing = {name: list(codes(table))[number] for name, table in tables.items()
-                       if number < len(codes(table))}
+        lists = {name: codes_at_every_call(table) for name, table in tables.items()}
+        for number in range(max(map(len, lists.values()))):
+            failing = {name: listed[number] for name, listed in lists.items() if number < len(listed)}
             yield from _of_one_run(failing)
 
 
