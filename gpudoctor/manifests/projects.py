@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from gpudoctor.manifests import locked, locks, pyproject
+from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.requirements import Listed
@@ -15,21 +16,20 @@ from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Unread
 
-Find = Callable[[str], Source | None]
 _PROJECT, _BUILT = "pyproject.toml", ("setup.py", "setup.cfg")
 _FROZEN, _NO = "UV_FROZEN", ("", "0", "false")
 
 
-def asked_for(install: Install, place: Place, stage: Stage, find: Find) -> Listed:
-    """Return what of a project is installed; `find` gives a file of the build's folder."""
+def asked_for(install: Install, place: Place, stage: Stage, context: Context) -> Listed:
+    """Return what of a project is installed."""
     name = "Pipfile" if install.tool == "pipenv" else _PROJECT
-    path = next(_paths(name, stage, find), name)
-    found = find(path)
+    path = next(_paths(name, stage, context), name)
+    found = context.find(path)
     if found is None:
-        why = f"{name} is not there to be read, so what the project needs was not judged"
+        why = f"{name} {context.absence(name)}, so what the project needs was not judged"
         return Listed(asked=(), unread=(Unread(why=why, place=place, of_framework=install.tool != "pip"),))
     asked = pyproject.of_groups(found, install.groups, install.tool)
-    lock = _lock(install, posixpath.dirname(path), stage, find)
+    lock = _lock(install, posixpath.dirname(path), stage, context)
     if lock is None:
         return Listed(asked=asked, unread=())
     is_told = install.tool == "uv" and (stage.variables.get(_FROZEN) or "") not in _NO
@@ -56,19 +56,20 @@ def _python(stage: Stage) -> str | None:
     return stage.python[0] if stage.python is not None else None
 
 
-def _lock(install: Install, folder: str, stage: Stage, find: Find) -> Source | None:
+def _lock(install: Install, folder: str, stage: Stage, context: Context) -> Source | None:
     """Return the lock beside a project's file, if the image has it and the command heeds it."""
     if not install.groups.heeds_lock:
         return None
     name = locked.NAMES[install.tool]
-    return next((find(path) for path in _paths(name, stage, find) if posixpath.dirname(path) == folder), None)
+    return next((context.find(path) for path in _paths(name, stage, context)
+                 if posixpath.dirname(path) == folder), None)
 
 
-def _paths(name: str, stage: Stage, find: Find) -> Iterator[str]:
+def _paths(name: str, stage: Stage, context: Context) -> Iterator[str]:
     """Yield where in the build's folder the files of a name lie that the image has."""
     for origin, _ in (*stage.mounted, *stage.copied):
         inside = posixpath.normpath(origin.lstrip("/") or ".")
         folder, last = posixpath.split(inside)
         path = posixpath.normpath(posixpath.join(folder if fnmatchcase(name, last) else inside, name))
-        if find(path) is not None:
+        if context.find(path) is not None:
             yield path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
 from gpudoctor.manifests import conda, conda_specs, projects, requirements
+from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands
@@ -35,12 +36,11 @@ _DEEPEST = 3  # shells within shells that are read
 
 
 class Runs:
-    """Reads commands for a Dockerfile; `find` gives a file by a path as COPY has it."""
+    """Reads commands for a Dockerfile."""
 
-    def __init__(self, source: Source, find: Callable[[str], Source | None], reader: requirements.Reader
-                 ) -> None:
-        """Take the Dockerfile and the doors to the files beside it."""
-        self.source, self.find, self.reader = source, find, reader
+    def __init__(self, source: Source, context: Context) -> None:
+        """Take the Dockerfile and the folder that is built from."""
+        self.source, self.context = source, context
         self.lost: list[Lost] = []
         self._installs = 0  # commands so far that install something; in a loop one place has several
 
@@ -132,7 +132,7 @@ class Runs:
             own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
                     for one in self._listed(file, stage, install.groups)]
         if install.project is not None:
-            listed = projects.asked_for(install, place, stage, self.find)
+            listed = projects.asked_for(install, place, stage, self.context)
             stage.unread += listed.unread
             own += listed.asked
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
@@ -153,11 +153,12 @@ class Runs:
         """
         found = self._copied(file.text, stage) if file.known else None
         if found is None:
-            stage.unread.append(Unread(
-                why=f"{file.text or 'a file'} is not there to be read, so what it asks for was not judged",
-                place=self.source.of(file), of_framework=True))
+            absent = f"{file.text or 'a file'} {self.context.absence(file.text)}"
+            stage.unread.append(Unread(why=f"{absent}, so what it asks for was not judged",
+                                       place=self.source.of(file), of_framework=True))
             return ()
-        listed = projects.listed_in(found, groups or Groups(), stage) or requirements.read(found, self.reader)
+        listed = projects.listed_in(found, groups or Groups(), stage) or requirements.read(
+            found, self.context.read)
         stage.unread += listed.unread
         return listed.asked
 
@@ -168,7 +169,7 @@ class Runs:
         origins += [posixpath.join(origin, path.removeprefix(target).lstrip("/"))
                     for origin, target in stage.copied if target.endswith("/") and path.startswith(target)]
         for candidate in dict.fromkeys((*origins, path, name)):
-            if not candidate.startswith("/") and (found := self.find(candidate)) is not None:
+            if not candidate.startswith("/") and (found := self.context.find(candidate)) is not None:
                 return found
         return None
 
@@ -186,7 +187,7 @@ class Runs:
             specs, [word.text for word in install.extra_indexes])]
         for file in install.files:
             found = self._copied(file.text, stage) if file.known else None
-            for one in conda.read(found, self.reader) if found is not None else ():
+            for one in conda.read(found, self.context.read) if found is not None else ():
                 stage.asked += [replace(asked, command=self._installs) for asked in one.asked]
                 stage.alters_libraries |= one.alters_libraries
                 stage.unread += one.unread
@@ -194,7 +195,7 @@ class Runs:
                     stage.python = (one.python, one.python_place)
             if found is None:
                 name = file.text or "a file"
-                why = f"{name} is not there to be read, so what conda installs was not judged"
+                why = f"{name} {self.context.absence(name)}, so what conda installs was not judged"
                 stage.unread.append(Unread(why=why, place=self.source.of(file), of_framework=True))
 
 
