@@ -23,8 +23,10 @@ _FROZEN, _NO = "UV_FROZEN", ("", "0", "false")
 def asked_for(install: Install, place: Place, stage: Stage, context: Context) -> Listed:
     """Return what of a project is installed."""
     name = "Pipfile" if install.tool == "pipenv" else _PROJECT
-    path = next(_paths(name, stage, context), name)
+    path = next(_paths(name, stage, context, install.folder), name)
     found = context.find(path)
+    if found is None and _needs_none(install):
+        return Listed(asked=(), unread=())
     if found is None:
         why = f"{name} {context.absence(name)}, so what the project needs was not judged"
         return Listed(asked=(), unread=(Unread(why=why, place=place, of_framework=install.tool != "pip"),))
@@ -35,6 +37,11 @@ def asked_for(install: Install, place: Place, stage: Stage, context: Context) ->
     is_told = install.tool == "uv" and (stage.variables.get(_FROZEN) or "") not in _NO
     groups = replace(install.groups, is_frozen=True) if is_told else install.groups
     return locked.held(lock, asked, groups, _python(stage))
+
+
+def _needs_none(install: Install) -> bool:
+    """Return whether a command does without a project: `uv run` only runs another then."""
+    return install.project is not None and install.project.text == "run" and not install.folder
 
 
 def listed_in(found: Source, groups: Groups, stage: Stage) -> Listed | None:
@@ -61,15 +68,32 @@ def _lock(install: Install, folder: str, stage: Stage, context: Context) -> Sour
     if not install.groups.heeds_lock:
         return None
     name = locked.NAMES[install.tool]
-    return next((context.find(path) for path in _paths(name, stage, context)
+    return next((context.find(path) for path in _paths(name, stage, context, install.folder)
                  if posixpath.dirname(path) == folder), None)
 
 
-def _paths(name: str, stage: Stage, context: Context) -> Iterator[str]:
-    """Yield where in the build's folder the files of a name lie that the image has."""
-    for origin, _ in (*stage.mounted, *stage.copied):
+def _paths(name: str, stage: Stage, context: Context, wanted: str) -> Iterator[str]:
+    """Yield where in the build's folder the files of a name lie that the image has in the folder wanted."""
+    for origin, target in (*stage.mounted, *stage.copied):
         inside = posixpath.normpath(origin.lstrip("/") or ".")
         folder, last = posixpath.split(inside)
-        path = posixpath.normpath(posixpath.join(folder if fnmatchcase(name, last) else inside, name))
+        is_file = fnmatchcase(name, last)
+        below = _below(wanted, target)
+        if below is None or (is_file and below != "."):
+            continue
+        path = posixpath.normpath(posixpath.join(folder if is_file else inside, below, name))
         if context.find(path) is not None:
             yield path
+
+
+def _below(wanted: str, target: str) -> str | None:
+    """Return a folder as seen from where COPY put something, None where it is elsewhere.
+
+    A path that is no whole one is seen from there, or from the folder that both are seen from.
+    """
+    if not wanted:
+        return "."
+    below = posixpath.relpath(posixpath.join("/", wanted), posixpath.join("/", target))
+    if below == "." or not below.startswith(".."):
+        return below
+    return None if wanted.startswith("/") or not target.startswith("/") else posixpath.normpath(wanted)

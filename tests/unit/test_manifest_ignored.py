@@ -65,8 +65,8 @@ def test_the_list_of_a_dockerfile_stands_in_for_that_of_the_folder() -> None:
 def test_a_list_that_is_not_read_leaves_open_what_is_installed() -> None:
     files = {**docker(SLIM, *INSTALL), **TORCH, ".dockerignore": "one\n!"}
     assert built(files).asked == ()
-    said = ("requirements.txt may be left out by .dockerignore, which is not read as a builder does, so what it "
-            "asks for was not judged")
+    said = ("requirements.txt may be left out by .dockerignore, which is not read as a builder does, so what "
+            "it asks for was not judged")
     assert unread(files) == [(said, True)]
 
 
