@@ -10,8 +10,7 @@ beside it. What Docker makes of a line is held against the rules of its referenc
 No conda is to be had either. On 2026-11-27 pypi:py-rattler==0.28.0, which activates environments of conda for
 other programs, sourced both scripts of an environment in bash: within it the variables were those of the
 lines, and behind it those from before.
-On 2026-11-24 pypi:jupyter-client started a kernel (pypi:ipykernel) with a kernel.json of these lines: it had
-each hostile value below, and not the variable to be unset.
+A real Jupyter reads its lines in tests/hosts/test_written_kernelspec.py.
 """
 
 from __future__ import annotations
