@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _P = ParamSpec("_P")
-_MOST = 256  # of a question's states; the oldest is forgotten
+_MOST = 64  # values of one function, so that thousands of snapshots are not kept; the oldest is forgotten
 
 
 class _Same:
