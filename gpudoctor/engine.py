@@ -117,17 +117,20 @@ def holds(condition: Condition, subject: Subject, tables: Tables) -> Holding:
     if isinstance(left, Absent):
         return _FALSE
     assert condition.right is not None
-    right = resolve(condition.right, subject, tables)
-    if isinstance(right, Absent):
-        return _FALSE
-    kind = CATALOGUE[condition.fact].type
-    if isinstance(right, Unknown):
-        bound = right.at_least
-        if bound is not None and condition.op in _ORDERS and _is_below(kind, left.value, bound):
-            return _TRUE if condition.op == "below" else _FALSE
-        return Holding(truth=Truth.UNKNOWN, unknowns=((_named(condition.right), right),))
+    kind, compared = CATALOGUE[condition.fact].type, condition.right.value
+    if compared is None:
+        right = resolve(condition.right, subject, tables)
+        if isinstance(right, Absent):
+            return _FALSE
+        if isinstance(right, Unknown):
+            bound = right.at_least
+            if bound is not None and condition.op in _ORDERS and _is_below(kind, left.value, bound):
+                return _TRUE if condition.op == "below" else _FALSE
+            name = str(condition.right.other or condition.right.lookup)
+            return Holding(truth=Truth.UNKNOWN, unknowns=((name, right),))
+        compared = right.value
     try:
-        true = _compare(condition, kind, left.value, right.value)
+        true = _compare(condition, kind, left.value, compared)
     except versions.Incomparable as error:
         return Holding(truth=Truth.UNKNOWN, unknowns=((condition.fact, Unknown(reason=str(error))),))
     return _TRUE if true else _FALSE
@@ -150,10 +153,6 @@ def _is_below(kind: FactType, left: Value, right: Value) -> bool | None:
         return versions.below(kind, left, right)
     except versions.Incomparable:
         return None
-
-
-def _named(right: Operand) -> str:
-    return right.other or right.lookup or "literal"
 
 
 def _compare(condition: Condition, kind: FactType, left: Value, right: Value) -> bool:

@@ -83,6 +83,8 @@ class Foreseen:
 
     def fit(self, stacks: Sequence[Stack], key: tuple[str, ...], base: Ground) -> bool | None:
         """Return whether stacks fit a machine; None where they have to be judged there."""
+        if not _is_alike(base, self._unchanged):
+            return None
         if key not in self._known:
             try:
                 veiled = replace(base, snapshot=self._veiled(base.snapshot))
@@ -97,24 +99,26 @@ class Foreseen:
         return found.fits if _stands(found, machines, base) else None
 
     @cached_property
-    def _machines(self) -> list[Snapshot]:
-        """Return the machine with each other driver."""
-        return [lay(self._base.snapshot, {"driver": Known(value=driver, source=_SOURCE)},
-                    self._base.database.tables, source=_SOURCE) for driver in drivers.others(self._base)]
+    def _machines(self) -> list[Ground]:
+        """Return the machine with each of its drivers, with its own only if that does what others do."""
+        base, database = self._base, self._base.database
+        laid = [lay(base.snapshot, {"driver": Known(value=driver, source=_SOURCE)}, database.tables,
+                    source=_SOURCE) for driver in drivers.others(base)]
+        others = [replace(base, snapshot=one, subjects=derive.subjects(one, database)) for one in laid]
+        return [base, *others] if not others or _is_alike(base, _of_driver(others[0])) else others
 
     @cached_property
     def _veils(self) -> Facts:
         """Return a veil for each fact that another driver changes."""
-        names = (name for other in self._machines for name in _differing(self._base.snapshot, other))
+        first, *others = self._machines
+        names = (name for other in others for name in _differing(first.snapshot, other.snapshot))
         return dict.fromkeys(names, _VEIL)
 
     @cached_property
     def _unchanged(self) -> Facts:
         """Return what follows from the driver, and is the same of each."""
-        mine = {name: self._base.fact(name) for name in _OF_DRIVER}
-        others = [derive.subjects(other, self._base.database)[Scope.HOST][0] for other in self._machines]
-        return {name: fact for name, fact in mine.items()
-                if all(_read(other.fact(name)) == _read(fact) for other in others)}
+        return {name: fact for name, fact in _of_driver(self._machines[0]).items()
+                if all(_is_alike(other, {name: fact}) for other in self._machines)}
 
     def _veiled(self, snapshot: Snapshot) -> Snapshot:
         cards = snapshot.gpus if isinstance(snapshot.gpus, Unknown) else tuple(
@@ -226,6 +230,15 @@ class Foreseen:
             raise UnforeseenError(cure.finding.rule)
         refused = any(_objects(one, cure, state.subjects, base.database) for one in after.said)
         return None if refused else after
+
+
+def _of_driver(base: Ground) -> Facts:
+    return {name: base.fact(name) for name in _OF_DRIVER}
+
+
+def _is_alike(base: Ground, facts: Facts) -> bool:
+    """Return whether these facts are so on a machine."""
+    return all(_read(base.fact(name)) == _read(fact) for name, fact in facts.items())
 
 
 def _stands(found: Verdict, machines: Iterable[Subjects], base: Ground) -> bool:

@@ -37,8 +37,10 @@ class Together:
         self._database = database
         self._listed: dict[str, Mapping[str, set[str]]] = {}
         self._asked: dict[str, dict[str, Asked]] = {}
-        self._shared = [(frozenset(planned.names(as_texts(row["distributions"]))), row)
-                        for row in _shared(database)]
+        self._shared: dict[frozenset[str], Row] = {}  # of those that share several files, the first
+        for row in _shared(database):
+            names = frozenset(planned.names(as_texts(row["distributions"])))
+            self._shared.setdefault(names, row)
         self._meeting: dict[tuple[str, ...], bool] = {}
         self._clashes: dict[tuple[str, ...], Rejection | None] = {}
 
@@ -82,8 +84,8 @@ class Together:
         if key not in self._meeting:
             bounds = [bound for one in asked for bound in one.bounds.split(",") if bound]
             named = [bound.lstrip("=<>!~ ").removesuffix(".*") for bound in bounds]
-            known = {f"{version}{end}" for version in named for end in _NEXT}
-            known |= self._published(platform).get(name, set())
+            beside = (f"{version}{end}" for version in named for end in _NEXT)
+            known = itertools.chain(beside, self._published(platform).get(name, ()))
             self._meeting[key] = not bounds or any(_meets(version, bounds) for version in known)
         return self._meeting[key]
 
@@ -100,7 +102,7 @@ class Together:
 
     def _same_files(self, wanted: Sequence[dict[str, Asked]]) -> Rejection | None:
         """Return the two packages of two releases that write the same files, of which the last would win."""
-        for shared, row in self._shared:
+        for shared, row in self._shared.items():
             owned = sorted({(name, one[name].framework) for one in wanted for name in shared & one.keys()})
             for one, other in itertools.combinations(owned, 2):
                 if one[0] != other[0] and one[1] != other[1]:

@@ -36,7 +36,8 @@ def recommend(wish: Wish) -> int:
     host = Host(python=wish.python, recorded=wish.recorded, assume=wish.assume, timeout=wish.timeout)
     interpreter, version = host.wanted_python()
     database = sources.announced_database(wish.rules, "judged")
-    changes = tuple(part.strip() for part in (wish.may_change or "").split(",") if part.strip())
+    changes = () if wish.may_change is None else tuple(
+        part.strip() for part in wish.may_change.split(",") if part.strip()) or (wish.may_change,)
     asked = candidates.Asked(
         frameworks=wish.frameworks, why=wish.why, python=version, image=wish.image, pre=wish.pre,
         only_python=version if wish.python is not None else None, may_change=changes,

@@ -9,8 +9,9 @@ from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.loader_trace import MACHINES, Inputs, expand
 from gpudoctor.derive.releases import Row, cuda_version, nvidia_packages, own_row
+from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
-from gpudoctor.model import Known, Record, Unknown
+from gpudoctor.model import Known, Record, Unknown, Value
 
 _ALWAYS_SEARCHED = (
     "loader.library_path", "loader.cache", "loader.default_folders", "python.planned_distributions",
@@ -46,17 +47,18 @@ def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
 
 def _files(view: View, location: str, extra: Sequence[str]) -> dict[str, Record]:
     """Return the records of the libraries by their paths, with those that pip would bring."""
-    files = {
-        posixpath.normpath(text_in(record, "path")): record
-        for record in as_records(view.need("loader.files"))
-    }
+    files = dict(_by_path(view.need("loader.files")))
     wanted = (*view.texts("python.planned_distributions"), *extra)
     if wanted:
-        for written, record in planned.files(wanted, location, nvidia_packages(view)):
-            path = posixpath.normpath(written)
+        for path, record in planned.files(wanted, location, nvidia_packages(view)):
             if path not in files or planned.replaces(record, wanted, files[path]):
                 files[path] = record
     return files
+
+
+@of_same
+def _by_path(files: Value) -> Mapping[str, Record]:
+    return {posixpath.normpath(text_in(record, "path")): record for record in as_records(files)}
 
 
 def _unseen(view: View, row: Row, preloads: Row | None) -> Unknown | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -11,6 +12,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
+from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Fact, Known, Record, Table, Value
 
@@ -66,13 +68,19 @@ def as_well(before: Fact, added: Fact) -> Fact:
 def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:
     """Return the table's row for the newest version that satisfies a requirement, and that version."""
     found: list[tuple[Row, str]] = []
-    name = canonicalize_name(requirement.name)
-    for row in table.rows:
-        if row["distribution"] == name:
-            version = _within(str(row["since"]), str(row["version"]), str(requirement.specifier))
-            if version is not None:
-                found.append((row, version))
+    for row in _by_distribution(table).get(canonicalize_name(requirement.name), ()):
+        version = _within(str(row["since"]), str(row["version"]), str(requirement.specifier))
+        if version is not None:
+            found.append((row, version))
     return max(found, key=lambda pair: versions.parse(pair[1]), default=None)
+
+
+@of_same
+def _by_distribution(table: Table) -> Mapping[Value, Sequence[Row]]:
+    found: dict[Value, list[Row]] = {}
+    for row in table.rows:
+        found.setdefault(row["distribution"], []).append(row)
+    return found
 
 
 @lru_cache(maxsize=4096)  # of hundreds of candidates most ask for the same
@@ -92,8 +100,17 @@ def _within(first: str, last: str, bounds: str) -> str | None:
     return max(known, key=versions.parse, default=None)
 
 
-def files(texts: Sequence[str], location: str, table: Table) -> Iterator[tuple[str, Record]]:
-    """Yield (path, record) of the libraries that installing these below `location` would bring."""
+def files(texts: Iterable[str], location: str, table: Table) -> Sequence[tuple[str, Record]]:
+    """Return (path, record) of the libraries that installing these below `location` would bring."""
+    return _files(table, tuple(texts), location)
+
+
+@of_same
+def _files(table: Table, texts: tuple[str, ...], location: str) -> Sequence[tuple[str, Record]]:
+    return tuple(_brought(texts, location, table))
+
+
+def _brought(texts: Sequence[str], location: str, table: Table) -> Iterator[tuple[str, Record]]:
     for requirement in parse(texts):
         chosen = newest(requirement, table)
         if chosen is None:
@@ -102,7 +119,7 @@ def files(texts: Sequence[str], location: str, table: Table) -> Iterator[tuple[s
         for name in as_texts(row["libraries"]):
             path = f"{location}/{row['folder']}/{name}"
             yield (
-                path,
+                posixpath.normpath(path),
                 {
                     "path": path,
                     "soname": name,

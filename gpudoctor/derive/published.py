@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
+from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Table, Tables, Value
 
@@ -27,6 +28,11 @@ def for_platform(table: Table, platform: str) -> Table:
     """Return a table's rows for a platform; of a table for one platform alone, all of them."""
     if "platform" not in table.columns:
         return table
+    return _narrowed(table, platform)
+
+
+@of_same
+def _narrowed(table: Table, platform: str) -> Table:
     return replace(table, rows=tuple(row for row in table.rows if row["platform"] == platform))
 
 
@@ -42,7 +48,27 @@ def rows(name: str, tables: Tables) -> Sequence[Row]:
     table, distribution = _DISTRIBUTIONS.get(name, ("", ""))
     if table not in tables:
         return ()
-    return [_without_system(row) for row in tables[table].rows if row["distribution"] == distribution]
+    return _wheels_of(tables[table], distribution)
+
+
+@of_same
+def _wheels_of(table: Table, distribution: str) -> Sequence[Row]:
+    return [_without_system(row) for row in table.rows if row["distribution"] == distribution]
+
+
+def row_of(name: str, version: Value, platform: str, tables: Tables) -> Row | None:
+    """Return the row of one release for a platform; None where nothing lists it."""
+    return next((row for row in _by(rows(name, tables), "version").get(version, ())
+                 if row.get("platform") == platform), None)
+
+
+@of_same
+def _by(listed: Sequence[Row], column: str) -> Mapping[Value, Sequence[Row]]:
+    """Return rows by what stands in a column."""
+    found: dict[Value, list[Row]] = {}
+    for row in listed:
+        found.setdefault(row[column], []).append(row)
+    return found
 
 
 def _without_system(row: Row) -> Row:
@@ -67,14 +93,19 @@ def jax_row(plugins: Mapping[str, str], platform: str, tables: Tables) -> Row | 
 
 def jax_part(part: str, version: str, platform: str, tables: Tables) -> Row | None:
     """Return the row of one of JAX's distributions."""
-    return next((row for row in tables[_JAX].rows if row["distribution"] == part
-                 and row["platform"] == platform and _is_same(str(row["version"]), version)), None)
+    listed = _by(tables[_JAX].rows, "distribution").get(part, ())
+    return next((row for row in listed if row["platform"] == platform
+                 and _is_same(str(row["version"]), version)), None)
 
 
 def jax_rows(platform: str, tables: Tables) -> Sequence[Row]:
     """Return the rows of the device code of every JAX plugin."""
-    listed = tables[_JAX].rows if _JAX in tables else ()
-    return [row for row in listed
+    return _plugins(tables[_JAX], platform) if _JAX in tables else ()
+
+
+@of_same
+def _plugins(table: Table, platform: str) -> Sequence[Row]:
+    return [row for row in table.rows
             if row["platform"] == platform and str(row["distribution"]).endswith("-pjrt")]
 
 

@@ -60,8 +60,7 @@ def _own_row(view: View) -> Row | None:
         return published.jax_row(plugins, platform, view.tables)
     if view.value("framework.distribution") not in (None, published.distribution(name)):
         return None
-    return next((row for row in published.rows(name, view.tables)
-                 if row["version"] == version and row.get("platform") == platform), None)
+    return published.row_of(name, version, platform, view.tables)
 
 
 def code_is_listed(view: View) -> Fact:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpudoctor import versions
 from gpudoctor.frozen import frozen
 from gpudoctor.image_notes import Row, row_of
 from gpudoctor.manifests import system_packages
@@ -31,14 +30,8 @@ class InImage:
     instead: str | None = None
 
 
-def newest(packages: Sequence[Package], tables: Tables) -> InImage | None:
-    """Return what lays the newest driver into an image, else one of unknown version; None where none does."""
-    found = list(_laid(packages, tables))
-    known = [one for one in found if one.least is not None]
-    return max(known, key=lambda one: versions.parse(one.least or ""), default=next(iter(found), None))
-
-
-def _laid(packages: Sequence[Package], tables: Tables) -> Iterator[InImage]:
+def laid(packages: Sequence[Package], tables: Tables) -> Iterator[InImage]:
+    """Yield what lays a driver into an image, each with how new that is, where it is known."""
     for package in packages:
         found = system_packages.row_of(package.text, tables)
         if found is None:

@@ -44,7 +44,7 @@ class Groups:
     @property
     def main(self) -> bool:
         """Return whether what the project needs in any case is installed."""
-        return not self.only or MAIN in self.only
+        return MAIN not in self.left_out and (not self.only or MAIN in self.only)
 
     def chosen(self, names: Collection[str], defaults: Collection[str]) -> list[str]:
         """Return which of these groups are installed, where these are the defaults."""
@@ -62,6 +62,8 @@ def groups_of(tool: str, verb: str, words: Sequence[Word]) -> Groups:
         for kind, names in found.items():
             if option in kind:
                 names.update(value.replace(",", " ").split())
+    if tool == "pdm" and "--no-default" in texts:
+        found[_LEFT_OUT].add(MAIN)
     for text in texts:
         if text in _OF_DEV:
             found[_OF_DEV[text]].add(DEV)

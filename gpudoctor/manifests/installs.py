@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import islice
 
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests import project_options
 from gpudoctor.manifests.groups import Groups, groups_of
 from gpudoctor.manifests.shellwords import Command, Redirection
 from gpudoctor.manifests.spans import Word
@@ -48,8 +49,9 @@ class Install:
     """What one command installs: `requirements` by their words, `files` with more, and the indexes.
 
     `python` is the version in the command's own name (python3.11 -m pip), "" where it has none. `project` is
-    the word that has the project's own file filled in, with these of its `groups`. `links` are pages of
-    wheels.
+    the word that has the project's own file filled in, with these of its `groups`, of the project in
+    `folder` ("" where none is named). `links` are pages of wheels. `then` is what uv runs afterwards, and
+    `written` the file that a project's requirements are only written to, "-" for standard output.
     """
 
     tool: str
@@ -64,6 +66,9 @@ class Install:
     links: tuple[Word, ...] = ()
     project: Word | None = None
     groups: Groups = Groups()
+    folder: str = ""
+    then: Command | None = None
+    written: str = ""
 
 
 def install_of(command: Command) -> Install | None:
@@ -81,9 +86,14 @@ def install_of(command: Command) -> Install | None:
                                   redirections=()))
     if name in _CONDA:
         return _conda(words[first + 1:])
+    if name == "uv":
+        words = [*words[:first + 1],
+                 *words[first + 1 + project_options.behind_options(name, words[first + 1:]):]]
+    given = command.words[first + 1:]
     begun = _pip_arguments(name, words, first)
     if begun is None:
-        return _project(name, words[first + 1:])
+        found = _project(name, words[first + 1:], command.redirections)
+        return None if found is None else replace(found, folder=project_options.folder_of(name, given))
     python, start = begun
     while start < len(words) and words[start].text.startswith("-"):
         start += 2 if words[start].text in _VALUED else 1
@@ -96,6 +106,10 @@ def install_of(command: Command) -> Install | None:
         return None
     found = replace(_arguments(words[start + 1:], python), tool="uv" if "uv" in (
         name, *(word.text for word in words[first + 1:start])) else "pip")
+    # uv pip goes into one folder, and heeds no other that has a project
+    moved = posixpath.join("", *project_options.values(given, "--directory"))
+    found = replace(found, folder=moved, files=tuple(
+        one if one.text == "-" else _shortened(one, posixpath.join(moved, one.text)) for one in found.files))
     lost = tuple(pair for at in range(len(command.redirections))
                  if (pair := _lost(command.redirections, at, words, start)) is not None)
     return replace(found, lost=lost)
@@ -109,19 +123,34 @@ def _options(words: Sequence[Word]) -> int:
     return at
 
 
-def _project(name: str, words: Sequence[Word]) -> Install | None:
+def _project(name: str, words: Sequence[Word], redirections: Sequence[Redirection]) -> Install | None:
     """Return what a tool for projects fills in from the project's file, or adds to it."""
-    verbs = [at for at, word in enumerate(words) if not word.text.startswith("-")]
-    if not verbs or name not in _PROJECTS:
+    at = project_options.behind_options(name, words)
+    if at == len(words) or name not in _PROJECTS:
         return None
-    verb = words[verbs[0]]
-    rest = words[verbs[0] + 1:]
+    verb, rest = words[at], words[at + 1:]
+    if name == "uv" and verb.text == "run":
+        return _run(verb, rest)
+    if name == "uv" and verb.text == "export":
+        target = next((one.target.text for one in redirections if one.operator == ">" and one.target), None)
+        file = project_options.written(rest, target)
+        groups = groups_of("uv", "export", rest)
+        return Install(tool="uv", project=verb, groups=groups, written=file) if file else None
     found = _arguments(rest, "")
     if verb.text == _ADDS[name] and found.requirements:
         return replace(found, tool="uv" if name == "uv" else "pip", project=None)
     if verb.text not in _PROJECTS[name]:
         return None
     return Install(tool=name, project=verb, groups=groups_of(name, verb.text, rest))
+
+
+def _run(verb: Word, rest: Sequence[Word]) -> Install:
+    """Return what `uv run` installs before it runs a command, which is behind its own options."""
+    at = project_options.behind_options("uv", rest, _VALUED)
+    behind = rest[at + (rest[at:at + 1] != [] and rest[at].text == "--"):]
+    return Install(tool="uv", project=verb if project_options.is_synced(rest[:at]) else None,
+                   groups=groups_of("uv", "run", rest[:at]),
+                   then=Command(words=tuple(behind)) if behind else None)
 
 
 def behind_wrappers(words: Sequence[Word]) -> int:

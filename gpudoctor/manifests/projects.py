@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from gpudoctor.manifests import locked, locks, pyproject
+from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.requirements import Listed
@@ -15,26 +16,32 @@ from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Unread
 
-Find = Callable[[str], Source | None]
 _PROJECT, _BUILT = "pyproject.toml", ("setup.py", "setup.cfg")
 _FROZEN, _NO = "UV_FROZEN", ("", "0", "false")
 
 
-def asked_for(install: Install, place: Place, stage: Stage, find: Find) -> Listed:
-    """Return what of a project is installed; `find` gives a file of the build's folder."""
+def asked_for(install: Install, place: Place, stage: Stage, context: Context) -> Listed:
+    """Return what of a project is installed."""
     name = "Pipfile" if install.tool == "pipenv" else _PROJECT
-    path = next(_paths(name, stage, find), name)
-    found = find(path)
+    path = next(_paths(name, stage, context, install.folder), name)
+    found = context.find(path)
+    if found is None and _needs_none(install):
+        return Listed(asked=(), unread=())
     if found is None:
-        why = f"{name} is not there to be read, so what the project needs was not judged"
+        why = f"{name} {context.absence(name)}, so what the project needs was not judged"
         return Listed(asked=(), unread=(Unread(why=why, place=place, of_framework=install.tool != "pip"),))
     asked = pyproject.of_groups(found, install.groups, install.tool)
-    lock = _lock(install, posixpath.dirname(path), stage, find)
+    lock = _lock(install, posixpath.dirname(path), stage, context)
     if lock is None:
         return Listed(asked=asked, unread=())
     is_told = install.tool == "uv" and (stage.variables.get(_FROZEN) or "") not in _NO
     groups = replace(install.groups, is_frozen=True) if is_told else install.groups
     return locked.held(lock, asked, groups, _python(stage))
+
+
+def _needs_none(install: Install) -> bool:
+    """Return whether a command does without a project: `uv run` only runs another then."""
+    return install.project is not None and install.project.text == "run" and not install.folder
 
 
 def listed_in(found: Source, groups: Groups, stage: Stage) -> Listed | None:
@@ -56,19 +63,37 @@ def _python(stage: Stage) -> str | None:
     return stage.python[0] if stage.python is not None else None
 
 
-def _lock(install: Install, folder: str, stage: Stage, find: Find) -> Source | None:
+def _lock(install: Install, folder: str, stage: Stage, context: Context) -> Source | None:
     """Return the lock beside a project's file, if the image has it and the command heeds it."""
     if not install.groups.heeds_lock:
         return None
     name = locked.NAMES[install.tool]
-    return next((find(path) for path in _paths(name, stage, find) if posixpath.dirname(path) == folder), None)
+    return next((context.find(path) for path in _paths(name, stage, context, install.folder)
+                 if posixpath.dirname(path) == folder), None)
 
 
-def _paths(name: str, stage: Stage, find: Find) -> Iterator[str]:
-    """Yield where in the build's folder the files of a name lie that the image has."""
-    for origin, _ in (*stage.mounted, *stage.copied):
+def _paths(name: str, stage: Stage, context: Context, wanted: str) -> Iterator[str]:
+    """Yield where in the build's folder the files of a name lie that the image has in the folder wanted."""
+    for origin, target in (*stage.mounted, *stage.copied):
         inside = posixpath.normpath(origin.lstrip("/") or ".")
         folder, last = posixpath.split(inside)
-        path = posixpath.normpath(posixpath.join(folder if fnmatchcase(name, last) else inside, name))
-        if find(path) is not None:
+        is_file = fnmatchcase(name, last)
+        below = _below(wanted, target)
+        if below is None or (is_file and below != "."):
+            continue
+        path = posixpath.normpath(posixpath.join(folder if is_file else inside, below, name))
+        if context.find(path) is not None:
             yield path
+
+
+def _below(wanted: str, target: str) -> str | None:
+    """Return a folder as seen from where COPY put something, None where it is elsewhere.
+
+    A path that is no whole one is seen from there, or from the folder that both are seen from.
+    """
+    if not wanted:
+        return "."
+    below = posixpath.relpath(posixpath.join("/", wanted), posixpath.join("/", target))
+    if below == "." or not below.startswith(".."):
+        return below
+    return None if wanted.startswith("/") or not target.startswith("/") else posixpath.normpath(wanted)

@@ -18,7 +18,7 @@ from gpudoctor.derive import planned
 from gpudoctor.manifests import pixi
 from gpudoctor.manifests.groups import DEV, Groups
 from gpudoctor.manifests.requirements import is_elsewhere
-from gpudoctor.manifests.spans import Place, Source
+from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import Places, parsed, table, tables
 
@@ -59,6 +59,7 @@ class _Project:
         tool = table(self.document.get("tool"))
         self.project, self.poetry = table(self.document.get("project")), table(tool.get("poetry"))
         self.uv, self.of_pdm = table(tool.get("uv")), table(table(tool.get("pdm")).get("dev-dependencies"))
+        self._require_lists()
         listed = self.finder.asked(self.project.get("dependencies"))
         listed += self.finder.poetry(self.poetry.get("dependencies"))
         listed += self.finder.poetry(self.document.get("packages"))
@@ -67,6 +68,14 @@ class _Project:
                   or table(self.document.get("requires")).get("python_version") or "")
         self.python = one_python(str(stated))
         self.python_bounds = "" if self.python or not stated else _bound_of(str(stated))
+
+    def _require_lists(self) -> None:
+        """Raise `ManifestError` where what the project asks for is no list: every installer refuses it."""
+        groups = (*table(self.project.get("optional-dependencies")).items(),
+                  *table(self.document.get("dependency-groups")).items())
+        for name, listed in (("dependencies", self.project.get("dependencies", [])), *groups):
+            if not isinstance(listed, list):
+                raise ManifestError(f"{self.finder.key(name)}: {name} is no list of requirements")
 
     def unread(self) -> Iterator[Unread]:
         """Yield what says more of dependencies, and is not read."""

@@ -4,43 +4,38 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import conda, conda_specs, projects, requirements
+from gpudoctor.manifests import conda, conda_specs, other_commands, projects, requirements
+from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
-from gpudoctor.manifests.system_packages import (
-    SHELLS, installer_of, is_of_driver, is_of_repository, packages_of,
-)
+from gpudoctor.manifests.system_packages import SHELLS, installer_of
 
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
-_OF_PIXI = ("install", "i", "add", "a", "run", "r", "shell", "s", "shell-hook", "global", "reinstall")
-_INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
-_PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
 _INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
 _EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
-_LIBCUDA = "/libcuda.so.1"
-_STUB = re.compile(r"(?:\A|/stubs/)libcuda\.so\Z")  # in the folder of the link, or by its whole path
+_STANDARD_OUTPUT, _STANDARD_INPUT = "-", "/dev/stdin"
+_WITH_REQUIREMENTS = re.compile(r"^# /// script\s*$", re.MULTILINE)  # a script with its own
 _DEEPEST = 3  # shells within shells that are read
 
 
 class Runs:
-    """Reads commands for a Dockerfile; `find` gives a file by a path as COPY has it."""
+    """Reads commands for a Dockerfile."""
 
-    def __init__(self, source: Source, find: Callable[[str], Source | None], reader: requirements.Reader
-                 ) -> None:
-        """Take the Dockerfile and the doors to the files beside it."""
-        self.source, self.find, self.reader = source, find, reader
+    def __init__(self, source: Source, context: Context) -> None:
+        """Take the Dockerfile and the folder that is built from."""
+        self.source, self.context = source, context
         self.lost: list[Lost] = []
         self._installs = 0  # commands so far that install something; in a loop one place has several
 
@@ -59,9 +54,10 @@ class Runs:
                 free = depth == 0 and places is not None and self.source.text[script.start] != "'"
                 self.take(nested, stage, in_shell=free, depth=depth + 1, quotable=free)
             elif install is not None and install.tool == UNINSTALL:
-                gone = {canonicalize_name(word.text) for word in install.requirements}
-                stage.asked = [one for one in stage.asked if command.conditional or not any(
-                    canonicalize_name(each.name) in gone for each in planned.parse((one.text,)))]
+                _take_out(install, stage, conditional=command.conditional)
+            elif install is not None and install.written:
+                if not command.conditional:
+                    stage.exported[posixpath.normpath(install.written)] = install
             elif install is not None and command.conditional:  # which branch is taken only the build knows
                 self.lost += _losses(install, self.source, quotable=quotable)
                 stage.alters_libraries |= any(_BRINGS.match(word.text) for word in install.requirements)
@@ -69,21 +65,13 @@ class Runs:
                 self._open(install, command, stage, "is installed under a condition that is not known here")
             elif install is not None:
                 self._install(install, command, stage, in_shell=in_shell, quotable=quotable)
-            elif (words := packages_of(command)) and not command.conditional and all(
-                    word.known for word in words):
-                stage.packages += [Package(text=word.text, place=self.source.of(word)) for word in words]
-                _look_at(command, stage, at_libraries=False)
             else:
-                _look_at(command, stage)
-                stage.unread += [
-                    Unread(why=f"whether {word.text} lays a driver into the image was not judged",
-                           place=self.source.of(word)) for word in words or () if is_of_driver(word.text)]
-                if _has_pixi_install(command):
-                    stage.unread.append(Unread(why="what pixi installs was not judged here: lint pixi.lock",
-                                               place=self.source.of(command.words[0]), of_framework=True))
-                if command.words[0].text == "xargs" and install_of(_behind_xargs(command)) is not None:
-                    stage.unread.append(Unread(why="what xargs gives to an installer was not judged",
-                                               place=self.source.of(command.words[0]), of_framework=True))
+                other_commands.look_at(command, stage, self.source)
+            if install is not None and install.then is not None:
+                self.take([replace(install.then, conditional=command.conditional)], stage, in_shell=in_shell,
+                          depth=depth, quotable=quotable)
+            if install is None or not install.written:
+                stage.exported.pop(_STANDARD_OUTPUT, None)  # nobody reads it any more
 
     def _installer(self, command: Command, stage: Stage) -> None:
         """Add NVIDIA's own installer of a driver to what is installed."""
@@ -131,12 +119,18 @@ class Runs:
         for file in install.files:
             own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
                     for one in self._listed(file, stage, install.groups)]
-        if install.project is not None:
-            listed = projects.asked_for(install, place, stage, self.find)
+        if install.project is not None and not self._is_script(install, stage):
+            listed = projects.asked_for(install, place, stage, self.context)
             stage.unread += listed.unread
             own += listed.asked
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
         stage.asked += [replace(one, command=self._installs) for one in requirements.bounded(own, bounds)]
+
+    def _is_script(self, install: Install, stage: Stage) -> bool:
+        """Return whether uv runs a script with requirements of its own, which are no part of the image."""
+        script = install.then.words[0] if install.then is not None else None
+        found = self._copied(script.text, stage) if script and script.text.endswith(".py") else None
+        return found is not None and _WITH_REQUIREMENTS.search(found.text) is not None
 
     def _elsewhere(self, word: Word, stage: Stage) -> None:
         """Note a requirement that names no release."""
@@ -151,13 +145,20 @@ class Runs:
 
         uv and pip also take a project's file there, with these of its groups, and a lock of their own.
         """
+        name = _STANDARD_OUTPUT if file.text == _STANDARD_INPUT else posixpath.normpath(file.text)
+        exported = stage.exported.get(name)
+        if exported is not None and file.known:
+            listed = projects.asked_for(exported, self.source.of(file), stage, self.context)
+            stage.unread += listed.unread
+            return listed.asked
         found = self._copied(file.text, stage) if file.known else None
         if found is None:
-            stage.unread.append(Unread(
-                why=f"{file.text or 'a file'} is not there to be read, so what it asks for was not judged",
-                place=self.source.of(file), of_framework=True))
+            absent = f"{file.text or 'a file'} {self.context.absence(file.text)}"
+            stage.unread.append(Unread(why=f"{absent}, so what it asks for was not judged",
+                                       place=self.source.of(file), of_framework=True))
             return ()
-        listed = projects.listed_in(found, groups or Groups(), stage) or requirements.read(found, self.reader)
+        listed = projects.listed_in(found, groups or Groups(), stage) or requirements.read(
+            found, self.context.read)
         stage.unread += listed.unread
         return listed.asked
 
@@ -168,7 +169,7 @@ class Runs:
         origins += [posixpath.join(origin, path.removeprefix(target).lstrip("/"))
                     for origin, target in stage.copied if target.endswith("/") and path.startswith(target)]
         for candidate in dict.fromkeys((*origins, path, name)):
-            if not candidate.startswith("/") and (found := self.find(candidate)) is not None:
+            if not candidate.startswith("/") and (found := self.context.find(candidate)) is not None:
                 return found
         return None
 
@@ -186,7 +187,7 @@ class Runs:
             specs, [word.text for word in install.extra_indexes])]
         for file in install.files:
             found = self._copied(file.text, stage) if file.known else None
-            for one in conda.read(found, self.reader) if found is not None else ():
+            for one in conda.read(found, self.context.read) if found is not None else ():
                 stage.asked += [replace(asked, command=self._installs) for asked in one.asked]
                 stage.alters_libraries |= one.alters_libraries
                 stage.unread += one.unread
@@ -194,40 +195,14 @@ class Runs:
                     stage.python = (one.python, one.python_place)
             if found is None:
                 name = file.text or "a file"
-                why = f"{name} is not there to be read, so what conda installs was not judged"
+                why = f"{name} {self.context.absence(name)}, so what conda installs was not judged"
                 stage.unread.append(Unread(why=why, place=self.source.of(file), of_framework=True))
 
 
-def _behind_xargs(command: Command) -> Command:
-    """Return the command that xargs runs."""
-    first = next((at for at, word in enumerate(command.words) if _INSTALLERS.match(word.text)), 1)
-    return Command(words=command.words[first:])
-
-
-def _look_at(command: Command, stage: Stage, *, at_libraries: bool = True) -> None:
-    """Note what a command that pip and conda have no part in may change."""
-    texts = [word.text for word in command.words]
-    stage.alters_libraries |= at_libraries and any(
-        _CUDA.search(text) and not is_of_repository(text) for text in texts)
-    stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
-    if not command.conditional:
-        _look_at_stubs(texts, stage)
-
-
-def _look_at_stubs(texts: Sequence[str], stage: Stage) -> None:
-    """Note a link called libcuda.so.1 to the toolkit's placeholder, and that one is taken away."""
-    name, target = posixpath.basename(texts[0]), texts[-1]
-    if name == "rm":
-        stage.stubs = [path for path in stage.stubs if path not in texts]
-    elif name == "ln" and target.endswith(_LIBCUDA) and any(_STUB.search(text) for text in texts[1:-1]):
-        stage.stubs.append(target)
-
-
-def _has_pixi_install(command: Command) -> bool:
-    """Return whether a command has pixi install an environment."""
-    name, *words = (word.text for word in command.words)
-    verb = next((word for word in words if not word.startswith("-")), "")
-    return posixpath.basename(name) == "pixi" and verb in _OF_PIXI
+def _take_out(install: Install, stage: Stage, *, conditional: bool) -> None:
+    gone = {canonicalize_name(word.text) for word in install.requirements}
+    stage.asked = [one for one in stage.asked if conditional or not any(
+        canonicalize_name(each.name) in gone for each in planned.parse((one.text,)))]
 
 
 def _script_of(command: Command) -> Word | None:
@@ -248,11 +223,6 @@ def _places_in(script: Word, source: Source) -> Sequence[int] | None:
 def _losses(install: Install, source: Source, *, quotable: bool) -> list[Lost]:
     return [Lost(meant=meant, given=word.text, place=source.of(word), rewritable=word.plain and quotable)
             for word, meant in install.lost]
-
-
-def _installs(texts: Sequence[str]) -> bool:
-    """Return whether a system's package manager brings a Python of its own choice."""
-    return "install" in texts and any(re.match(r"python3\.\d+\Z", text) for text in texts)
 
 
 def _ends(install: Install) -> tuple[int, int]:

@@ -162,9 +162,8 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
 
 
 def _of_driver(environment: Environment, tables: Tables) -> Iterator[Said]:
-    """Yield the driver that is laid into an image."""
-    found = drivers.newest(environment.packages, tables)
-    if found is not None:
+    """Yield what lays a driver into an image: each is to be taken out or changed by itself."""
+    for found in drivers.laid(environment.packages, tables):
         known: dict[str, Value] = {"file.driver_laid": found.least} if found.least is not None else {}
         instead: dict[str, Value] = {"file.driver_instead": found.instead} if found.instead else {}
         yield Said(place=found.place, facts={"file.driver_by": found.text, **known, **instead})

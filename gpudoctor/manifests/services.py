@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from gpudoctor.manifests import reaching, references, stages
 from gpudoctor.manifests.requirements import Reader
-from gpudoctor.manifests.spans import Source
+from gpudoctor.manifests.spans import ManifestError, Source
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
 from gpudoctor.manifests.yaml_files import Node, filled, pairs
 
@@ -33,6 +33,9 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
     """Yield the services of a compose file; one that is built with what its Dockerfile says."""
     services = document.get("services")
     for key, service in services.entries if services else ():
+        if service.text or service.items:
+            raise ManifestError(f"{service.place}: the service {key.text} is no mapping: write image: or "
+                                "build: below its name")
         wishes = tuple(_wishes_of_service(service))
         settings = {name: Setting(value=filled(value), stated=value, place=place)
                     for name, value, place in pairs(service.get("environment"))}

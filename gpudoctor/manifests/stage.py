@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import (
     Asked, Broken, Environment, Image, Lost, Package, Setting, Unread, Wish,
@@ -24,6 +25,8 @@ class Stage:
         self.asked: list[Asked] = list(parent.asked) if parent else []
         self.packages: list[Package] = list(parent.packages) if parent else []
         self.stubs: list[str] = list(parent.stubs) if parent else []
+        # of files with a project's requirements, what wrote them
+        self.exported: dict[str, Install] = dict(parent.exported) if parent else {}
         self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
         self.mounted: list[tuple[str, str]] = []  # for the RUN that is read
         self.lost: list[Lost] = []

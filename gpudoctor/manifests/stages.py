@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from gpudoctor.manifests import references, requirements
+from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse
 from gpudoctor.manifests.runs import Runs
 from gpudoctor.manifests.shell_faults import fault_of
@@ -39,24 +40,15 @@ class _Stages:
     """Reads instructions in their order."""
 
     def __init__(self, file: Dockerfile, source: Source, reader: requirements.Reader, build: Build) -> None:
-        self.escape, self.source, self.reader, self.build = file.escape, source, reader, build
+        self.escape, self.source, self.build = file.escape, source, build
         self.globals: dict[str, str | None] = {}
         self.stages: list[Stage] = []
         self.images: list[Image] = []
         self.broken: list[Broken] = []
-        self.runs = Runs(source, self._find, reader)
+        self.runs = Runs(source, Context(source, build, reader))
         self._take: dict[str, Callable[[Instruction], None]] = {
             "FROM": self._from, "ARG": self._argument, "ENV": self._variable, "RUN": self._run,
             "COPY": self._copy, "ADD": self._copy, "SHELL": self._shell}
-
-    def _find(self, path: str) -> Source | None:
-        """Return a file by its path in the build's folder: the one named, the Dockerfile's, or this one."""
-        own = posixpath.dirname(self.source.file)
-        for folder in (self.build.folder,) if self.build.folder is not None else (own, _THIS_FOLDER):
-            found = self.reader(posixpath.normpath(posixpath.join(folder, path)))
-            if found is not None:
-                return found
-        return None
 
     def take(self, instruction: Instruction) -> None:
         """Take one instruction in."""

@@ -93,6 +93,7 @@ def test_this_machine_whatever_it_is() -> None:
     (("--framework", "torch; reboot"), USAGE, ("is no framework",)),
     (("--why", "torhc==2.9"), USAGE, ("did you mean torch?",)),
     (("--may-change", "kernel"), USAGE, ("write driver or python",)),
+    (("--may-change", " , "), USAGE, ("write driver or python",)),
     (("--assume", "driver=abc"), USAGE, ("driver=abc",)),
     (("--assume", "python=3.9", "--python", "3.10"), USAGE, ("--python 3.10 and --assume python=3.9",)),
     (("--framework", "torch[foo]"), USAGE, ("no such extra",)),

@@ -71,6 +71,8 @@ def test_what_another_driver_refused_is_refused_as_if_judged_anew(
     (("cc=6.1", "cc=7.0", "driver=535.104.05"), "3.10", ("tensorflow", "jax")),
     (("cc=8.9", "driver=535.104.05"), "3.9", ("torch", "tensorflow")),
     (("cc=8.0", "driver=525.60.13"), "3.8", ("paddle", "torch")),
+    (("cc=8.6", "driver=none"), "3.10", ("torch", "tensorflow")),
+    (("cc=8.0", "driver=418.39"), "3.10", ("torch", "tensorflow")),
 ])
 def test_whether_a_set_fits_does_not_depend_on_how_that_was_found(
         words: Iterable[str], python: str, wishes: Sequence[str], database: RuleDatabase) -> None:
@@ -90,7 +92,22 @@ def test_whether_a_set_fits_does_not_depend_on_how_that_was_found(
         assert fits == [not whole.of(stacks, worded=False).objections for stacks in sets]
         found.append(len(quick.verdicts))
     assert len(found) > 1
-    assert all(found)  # some were foreseen
+    works = base.fact("driver.works")
+    assert all(found if isinstance(works, Known) and works.value else found[1:])  # some were foreseen
+
+
+@pytest.mark.parametrize("driver", ["none", "418.39"])
+def test_what_is_foreseen_holds_for_each_driver_that_works_also_where_the_one_here_does_not(
+        driver: str, database: RuleDatabase) -> None:
+    """Nothing was foreseen then: each combination was judged to its end, for each driver again."""
+    base = ground_of(host(database, "cc=8.6", f"driver={driver}"), database, "3.10")
+    other = with_facts(base, {"driver": Known(value=drivers.others(base)[-1], source="the test")})
+    judge = Judge(other, nearby=Judge(base))
+    torch, tensorflow = (stacks_of(name, base.platform, database.tables) for name in ("torch", "tensorflow"))
+    for stacks in itertools.product([one for one in torch if one.is_told][::9], tensorflow[::9]):
+        judge.fits(*stacks)
+    assert judge.verdicts
+    assert not judge.courses  # none was judged to its end
 
 
 @pytest.mark.parametrize(("words", "python", "wishes"), [

@@ -45,7 +45,12 @@ def test_what_engines_take_is_no_fault(reference: str) -> None:
     ("compose.yaml", COMPOSE.format('"${A:-X}"'), "compose.yaml:3:13:"),
     ("pyproject.toml", "a = [\n", "pyproject.toml:1:6: is no TOML: it ends too early"),
     ("pyproject.toml", '[a]\nx = """b\nc', "pyproject.toml:3:2: is no TOML: it ends too early"),
-    ("pyproject.toml", "[a]\nb = ]\n", "pyproject.toml:2:5: is no TOML 1.0")])
+    ("pyproject.toml", "[a]\nb = ]\n", "pyproject.toml:2:5: is no TOML 1.0"),
+    ("pyproject.toml", '[project]\ndependencies = "torch"\n', "pyproject.toml:2:1: dependencies is no list"),
+    ("pyproject.toml", '[project.optional-dependencies]\na = "torch"\n', "pyproject.toml:2:1: a is no list"),
+    ("pyproject.toml", '[dependency-groups]\ndev = {x = 1}\n', "pyproject.toml:2:1: dev is no list of"),
+    ("compose.yaml", "services:\n  a: 3\n", "compose.yaml:2:6: the service a is no mapping"),
+    ("compose.yaml", "services:\n  a: [x]\n", "compose.yaml:2:6: the service a is no mapping")])
 def test_a_file_that_cannot_be_used_is_refused_at_its_place(name: str, text: str, place: str) -> None:
     with pytest.raises(ManifestError) as caught:
         [*kinds.environments(Source(name, text), lambda _: None)]

@@ -58,7 +58,8 @@ OLDER, NEWER = ["driver-in-image"], ["driver-in-image-newer"]  # than the host's
     (APT.format("cuda-drivers"), OLDER), (APT.format("libcuda1"), OLDER), (APT.format("cuda"), OLDER),
     (APT.format("cuda-12-3"), OLDER), (APT.format("cuda-12-4"), NEWER),
     (APT.format("cuda-runtime-12-4"), NEWER),
-    (APT.format("nvidia-driver-535 libnvidia-compute-550"), NEWER),
+    (APT.format("nvidia-driver-535 libnvidia-compute-550"), [*OLDER, *NEWER]),
+    (APT.format("cuda cuda-drivers"), OLDER * 2), (APT.format("cuda-12-4 cuda-12-6"), NEWER * 2),
     ("RUN dnf module install -y nvidia-driver:latest-dkms", OLDER),
     ("RUN dnf install -y nvidia-driver-cuda-560.35.03", NEWER),
     (RUN_FILE.format("535.104.05"), OLDER), (RUN_FILE.format("550.54.14"), NEWER),
@@ -89,9 +90,22 @@ def test_a_toolkit_takes_the_place_of_a_package_with_a_driver(package: str, inst
     assert rewritten(files) == files["Dockerfile"].replace(package, instead)
 
 
+@pytest.mark.parametrize(("packages", "instead"), [
+    ("cuda-12-4 cuda-drivers", "cuda-toolkit-12-4 cuda-drivers"),
+    ("nvidia-driver-550 wget cuda-12-4", "nvidia-driver-550 wget cuda-toolkit-12-4"),
+    ("cuda-12-4 cuda-12-6", "cuda-toolkit-12-4 cuda-toolkit-12-6")])
+def test_of_several_packages_with_a_driver_each_is_changed_that_can_be(packages: str, instead: str) -> None:
+    """One finding spoke of the newest alone, and no change of one package made it go."""
+    files = docker(SLIM, APT.format(packages))
+    assert rewritten(files) == files["Dockerfile"].replace(packages, instead)
+    left = judged({"Dockerfile": rewritten(files)}, "driver=545.23.08", "cc=8.9", gpu=True).findings
+    assert all("Leave" in fix.title for one in left for fix in one.finding.fixes
+               if one.finding.cause in (*OLDER, *NEWER))
+
+
 @pytest.mark.parametrize("line", [
     APT.format("cuda"), APT.format("nvidia-driver-550"), APT.format("cuda-drivers-550"),  # of no release
-    APT.format("cuda-12-4 nvidia-driver-550"),  # a driver would stay
+    APT.format("cuda cuda-drivers"),
     f"ENV V=12-4\n{APT.format('cuda-$V')}", "RUN for p in cuda-12-4; do apt-get install -y $p; done"])
 def test_a_driver_that_no_name_can_take_out_stays(line: str) -> None:
     files = docker(SLIM, line)

@@ -7,11 +7,8 @@ language (about_Quoting_Rules: in single quotes everything stands for itself, tw
 tokenizer takes four other characters for the same quote). On 2026-11-23 the grammar of pypi:tree-sitter-
 powershell==0.26.4 read each value below, and 3000 put together of them, as one such string and nothing
 beside it. What Docker makes of a line is held against the rules of its reference.
-No conda is to be had either. On 2026-11-27 pypi:py-rattler==0.28.0, which activates environments of conda for
-other programs, sourced both scripts of an environment in bash: within it the variables were those of the
-lines, and behind it those from before.
-On 2026-11-24 pypi:jupyter-client started a kernel (pypi:ipykernel) with a kernel.json of these lines: it had
-each hostile value below, and not the variable to be unset.
+A real Jupyter and what enters environments of conda read theirs in tests/hosts (test_written_kernelspec.py,
+test_written_conda.py).
 """
 
 from __future__ import annotations
@@ -289,7 +286,9 @@ def open_folder() -> Iterator[Path]:
 def test_systemd_gets_each_hostile_value(open_folder: Path) -> None:
     """All of them in one unit, which stays one unit."""
     values = {f"A{number}": value for number, value in enumerate(HOSTILE)}
-    assert loaded(lines({**values, "B": None}, "systemd"), open_folder / "unit") == values
+    written = lines({**values, "B": None}, "systemd")
+    assert loaded(written, open_folder / "once") == values
+    assert loaded(written + written, open_folder / "twice") == values
 
 
 def test_systemd_gets_any_value() -> None:
