@@ -18,7 +18,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import pipfile_lock, releases
 from gpudoctor.manifests.pyproject import one_python
 from gpudoctor.manifests.requirements import FRAMEWORK
-from gpudoctor.manifests.spans import Place, Source
+from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import parsed, table, tables
 
@@ -27,6 +27,7 @@ _HEADER = re.compile(r"(?m)^\[\[packages?\]\][ \t]*(?:#.*)?$")
 _NOT_FROM_AN_INDEX = ("editable", "virtual", "git", "path", "file", "url", "directory", "vcs", "archive")
 # what says where a package counts: uv, poetry, pdm and pip
 _MARKERS = ("resolution-markers", "markers", "marker")
+_ANEW = "let the tool that locks write it anew"
 _Placed = Sequence[tuple[Mapping[str, Any], Place]]
 
 
@@ -90,16 +91,23 @@ def pins_of(source: Source, python: str | None = None, categories: Callable[[str
 
 
 def _of_toml(source: Source) -> tuple[_Placed, str]:
-    """Return the packages of a lock with their places, and which Pythons it is for."""
+    """Return the packages of a lock with their places, and which Pythons it is for; raise `ManifestError`."""
     document = parsed(source)
-    packages = tables(document.get("package")) or tables(document.get("packages"))
+    listed = document.get("package") or document.get("packages") or []
+    packages = tables(listed)
     headers = [match.start() for match in _HEADER.finditer(source.text)]
+    placed = [(one, source.place(headers[at]) if at < len(headers) else source.place(0))
+              for at, one in enumerate(packages)]
+    if not isinstance(listed, list) or len(packages) < len(listed):
+        raise ManifestError(f"{source.place(0)}: its packages are no list of tables: {_ANEW}")
+    for one, place in placed:
+        if not one.get("name") or not all(isinstance(one.get(key, ""), str) for key in ("name", "version")):
+            raise ManifestError(f"{place}: name and version of a package are text: {_ANEW}")
     about = table(document.get("metadata"))
     targets = {str(one.get("requires_python", "")) for one in tables(about.get("targets"))}
     stated = document.get("requires-python") or about.get("python-versions") or (
         targets.pop() if len(targets) == 1 else "")
-    return [(one, source.place(headers[at]) if at < len(headers) else source.place(0))
-            for at, one in enumerate(packages)], str(stated)
+    return placed, str(stated)
 
 
 def _counting(placed: _Placed, python: str | None) -> tuple[_Placed, set[str]]:

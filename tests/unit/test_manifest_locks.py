@@ -243,9 +243,9 @@ def test_a_locked_release_is_judged_as_a_written_one() -> None:
     assert "driver-too-old" in causes(judged({"uv.lock": UV}, "driver=535.104.05", gpu=True))
 
 
-@pytest.mark.parametrize("text", ["[[package]]\n", "package = 1\n", '[[package]]\nname = "torch"\n',
-                                  "x = 1\n",
-                                  '[[package]]\nname = 1\nversion = []\nsource = "x"\ndependencies = 2\n'])
+@pytest.mark.parametrize("text", [
+    '[[package]]\nname = "torch"\n', "x = 1\n",
+    '[[package]]\nname = "torch"\nsource = "x"\ndependencies = 2\n'])
 def test_a_lock_without_packages_pins_nothing(text: str) -> None:
     assert only("uv.lock", text).asked == ()
 

@@ -50,6 +50,12 @@ def test_what_engines_take_is_no_fault(reference: str) -> None:
     ("pyproject.toml", '[project.optional-dependencies]\na = "torch"\n', "pyproject.toml:2:1: a is no list"),
     ("pyproject.toml", '[dependency-groups]\ndev = {x = 1}\n', "pyproject.toml:2:1: dev is no list of"),
     ("compose.yaml", "services:\n  a: 3\n", "compose.yaml:2:6: the service a is no mapping"),
+    ("uv.lock", 'version = 1\npackage = "torch"\n', "uv.lock:1:1: its packages are no list of tables"),
+    ("uv.lock", 'package = ["torch"]\n', "uv.lock:1:1: its packages are no list of tables"),
+    ("uv.lock", '[[package]]\nname = "a"\n\n[[package]]\nname = "torch"\nversion = 2\n', "uv.lock:4:1: name"),
+    ("uv.lock", "[[package]]\n", "uv.lock:1:1: name"),
+    ("uv.lock", "package = 1\n", "uv.lock:1:1: its packages"),
+    ("poetry.lock", '[[package]]\nversion = "2.6.0"\n', "poetry.lock:1:1: name and version of a package"),
     ("compose.yaml", "services:\n  a: [x]\n", "compose.yaml:2:6: the service a is no mapping")])
 def test_a_file_that_cannot_be_used_is_refused_at_its_place(name: str, text: str, place: str) -> None:
     with pytest.raises(ManifestError) as caught:
