@@ -43,6 +43,13 @@ def test_what_is_no_pattern_or_is_not_read_alike_is_refused(line: str) -> None:
         ignored.read(f"one\n{line}")
 
 
+@pytest.mark.parametrize("pattern", [
+    f"{'*a' * 200}b", f"{'**/a' * 200}b", f"{'[a]*' * 200}b", f"{'**' * 200}b"])
+def test_no_pattern_makes_it_slow(pattern: str) -> None:
+    """Whoever goes back in such a pattern tries more ways than there are atoms: this test would not end."""
+    assert not ignored.read(pattern).leaves_out("a" * 400)
+
+
 def unread(files: dict[str, str]) -> list[tuple[str, bool]]:
     return [(one.why, one.of_framework) for one in built(files).unread]
 
