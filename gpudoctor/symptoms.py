@@ -156,7 +156,12 @@ def shown(pattern: str, line: str, symptom: SymptomPattern, *, begin: int = 0, e
 
 
 def _match_at(pieces: Parts, line: str, start: int, captures: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the captures of a pattern whose first literal stands at `start`."""
+    """Return the captures of a pattern whose first literal stands at `start`.
+
+    A number of the pattern's at its beginning or end is a whole one: error 100 does not stand in error 1000.
+    """
+    if start and pieces[0][0][:1].isdigit() and line[start - 1].isdigit():
+        return None
     found: dict[str, str] = {}
     position = start + len(pieces[0][0])
     for (_, hole), (literal, _) in pairwise(pieces):
@@ -172,6 +177,8 @@ def _match_at(pieces: Parts, line: str, start: int, captures: Mapping[str, str])
             if not (value or kind.empty):
                 return None
         found[hole] = value
+    if pieces[-1][0][-1:].isdigit() and line[position:position + 1].isdigit():
+        return None
     return found
 
 

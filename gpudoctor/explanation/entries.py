@@ -15,6 +15,11 @@ _NOTHING = frozenset({
     "0", "no", "n/a", "none", "not active", "not affected", "disabled", "passed", "pass",
     "requested functionality has been deprecated",
 })
+# A line that says no more than that.
+_DENIAL = re.compile(
+    r"(?:[^:]{1,30}: ?)?(?:0|no|zero|without)(?: (?!more )\w{1,12}){0,2} "
+    r"(?:errors?|faults?|failures?|problems?)(?: (?:occurred|found|detected|reported|seen|so far))?[.!]?",
+    re.IGNORECASE)
 _NOT_COLLECTED = "Could not collect"  # collect_env, of what the machine does not have
 _VULNERABILITY = "Vulnerability "  # lscpu, of the processor's known weaknesses
 _HEADINGS = frozenset({"ECC Errors", "Aggregate Uncorrectable SRAM Sources"})  # of nvidia-smi -q
@@ -29,6 +34,8 @@ def speaks_of_none(line: str) -> bool:
     """Say whether a line only holds the place of a fault in a report that has none."""
     said = line.strip(" |\t")
     if said in _HEADINGS or said.startswith(_VULNERABILITY) or said.endswith(_NOT_COLLECTED):
+        return True
+    if _DENIAL.fullmatch(said) is not None:
         return True
     entry = _ENTRY.fullmatch(said)
     return entry is not None and entry["value"].strip().lower() in _NOTHING

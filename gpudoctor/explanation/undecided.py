@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Reading, Said
-from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecided
+from gpudoctor.model import Certainty, Evidence, Finding, Severity, SymptomPattern, Undecided
 
 UNKNOWN_MESSAGE = "unknown-message"
 NO_FAULT = "no-fault-spoken-of"
@@ -29,7 +29,9 @@ def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[st
     known = [line for line in reading.said
              if not symptoms[line.id].benign and line.id not in outweighed
              and (line.id in pointing or line.is_trouble)]
-    reasons = [*_known_lines(known, found), *_unknown_lines(reading)]
+    harmless = _lines_of([finding for finding in found if finding.certainty is Certainty.CERTAIN])
+    reasons = [*_known_lines([line for line in known if line.source not in harmless], found),
+               *_unknown_lines(reading)]
     if found and not reasons and not only_informs:
         return ()
     if reasons:
@@ -53,6 +55,11 @@ def _known_lines(known: Sequence[Said], found: Sequence[Finding]) -> list[Eviden
     told = {evidence.source for finding in _each(found) for evidence in finding.evidence}
     return [Evidence(fact="text.symptoms", saw=line.text, source=f"{line.source}, {line.id}")
             for line in known if f"{line.source}, {line.id}" not in told]
+
+
+def _lines_of(found: Collection[Finding]) -> set[str]:
+    """Return where the lines stand that findings are seen in: what else such a line shows, it explains."""
+    return {evidence.source.rpartition(", ")[0] for finding in _each(found) for evidence in finding.evidence}
 
 
 def _each(found: Collection[Finding]) -> list[Finding]:

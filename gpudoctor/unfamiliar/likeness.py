@@ -18,6 +18,7 @@ MOST_LIKE = 5  # messages that a line is said to resemble
 _RARITY = 1.5  # the exponent of a word's weight
 _PAIR = 0.5  # of a pair of words, against a word as rare
 _UNKNOWN = 0.5  # of a word that no message has, against one that a single message has
+_TELLING = 20  # of so many messages one may have a feature that tells them apart: "cuda error" has many
 _HOLE = re.compile(r"\{\w*\}")
 
 
@@ -72,18 +73,26 @@ def _weight(feature: str, messages: int, of_all: int) -> float:
 
 
 def alike(line: str, known: WordIndex, among: frozenset[str]) -> list[tuple[float, str]]:
-    """Return how much a line resembles messages (0 to 1) and which, the likest first; of `among` alone."""
+    """Return how much a line resembles messages (0 to 1) and which, the likest first; of `among` alone.
+
+    It resembles none with which it has only words that many messages have.
+    """
     number = len(known.symptoms)
     shared: dict[int, float] = {}
+    told: set[int] = set()
     mass = 0.0
     for feature in sorted(features(line)):
         where = known.places.get(feature, ())
-        weight = _weight(feature, len({known.owners[place] for place in where}) or 1, number)
+        owners = len({known.owners[place] for place in where})
+        weight = _weight(feature, owners or 1, number)
         mass += weight if where else weight * _UNKNOWN
+        told.update(where if owners * _TELLING <= number else ())
         for place in where:
             shared[place] = shared.get(place, 0.0) + weight
     best: dict[str, float] = {}
     for place, weight in shared.items():
+        if place not in told:
+            continue
         symptom = known.symptoms[known.owners[place]]
         if symptom in among:
             best[symptom] = max(best.get(symptom, 0.0), weight / math.sqrt(known.masses[place] * mass))

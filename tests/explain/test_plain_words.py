@@ -97,6 +97,14 @@ def test_a_text_that_nothing_explains_is_answered_by_its_words() -> None:
     assert any("are words of such reports" in evidence.source for evidence in first.evidence)
 
 
+def test_a_line_that_is_certainly_harmless_leaves_nothing_open() -> None:
+    """What else the line shows is explained with it: it was quoted again as one that nobody knows."""
+    found = told("W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic "
+                 "library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file")
+    assert [finding.cause for finding in found.findings] == ["benign-tensorrt-warning"]
+    assert found.undecided == ()
+
+
 @pytest.mark.parametrize("text", [
     "the radio worked in the morning, after lunch only noise is there, a new fuse makes sound come back",
     "id 0    NVIDIA H100 80GB HBM3                              [SUPPORTED]\n  Compute Capability: 9.0\n",

@@ -277,6 +277,7 @@ def test_resemblance_finds_the_message_itself_first_and_nothing_in_strange_words
     assert symptom == "nvml-version-mismatch"
     assert 0.95 < how_far < 1.01
     assert likeness.alike("qwertz zuiop asdfgh", known, among) == []
+    assert likeness.alike("CUDA error 12345", known, among) == []  # words that a great many messages have
     assert likeness.of_raw(likeness.as_raw(known)) == known == database().words[0]
 
 

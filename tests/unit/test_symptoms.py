@@ -51,6 +51,10 @@ NAMED = {"old": "version", "new": "version", "why": "rest"}
     ("failed call: {why}", "failed call: no (device) 'here'  ", {"why": "no (device) 'here'"}),
     ("no literal ${{DIR}}/x", "no literal ${DIR}/x here", {}),
     ("{why} ended badly", "it all ended badly", {"why": "it all"}),
+    ("CUDA error 100", "CUDA error 1000", None),
+    ("CUDA error 100", "CUDA error 1000, CUDA error 100: no device", {}),
+    ("719 of CUDA {why}", "7719 of CUDA", None),
+    ("719 of CUDA {why}", "error 719 of CUDA it is", {"why": "it is"}),
 ])
 def test_match(pattern: str, line: str, expected: Mapping[str, str] | None) -> None:
     """A pattern gives what its holes hold, or nothing at all."""
