@@ -101,7 +101,8 @@ def _pages(names: Sequence[str], rules: str | None) -> str:
         if not matching:
             hint = did_you_mean(wanted, (known for rule in database.rules for known in (rule.id, rule.cause)))
             raise InputError(f"{printable(name, 80)}: no such file, and no such rule{hint}; "
-                             "`gpudoctor rules list` names them all")
+                             "`gpudoctor rules list` names them all, and a message itself is read from "
+                             "standard input: gpudoctor explain -")
         found += matching
     text = "\n".join(page_text(rule) for rule in found)
     return "".join(f"{printable(line, 4000)}\n" for line in text.splitlines())

@@ -31,7 +31,8 @@ def opened(name: str) -> Input:
             sys.stderr.write(f"gpudoctor: waiting for what is written into the pipe {printable(name, 200)}\n")
         return Input(name=name, stream=open(name, "rb", buffering=0))
     except FileNotFoundError:
-        hint = "; a message itself is read from standard input: gpudoctor explain -" if " " in name else ""
+        is_message = " " in name or name.isdecimal()
+        hint = "; a message itself is read from standard input: gpudoctor explain -" if is_message else ""
         raise InputError(f"{name}: no such file{hint}") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror}") from None

@@ -30,7 +30,7 @@ def named(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
             name = names.get(int(error["number"]))
             if name is not None and name not in found and len(found) < _MOST:
                 found.add(name)
-                yield Answered(text=name, line=number)
+                yield Answered(text=f"{error[0].strip()} is {name}", line=number)
 
 
 def _names(tables: Tables) -> Mapping[int, str]:

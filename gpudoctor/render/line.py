@@ -44,7 +44,7 @@ def _could_not_look(questions: list[Open], snapshot: Snapshot) -> str:
     """Return why the first question is open, and which it is."""
     first, *others = questions
     more = f" (And {counted_words(len(others), 'reason')} more.)" if others else ""
-    open_ = _few(first.causes) or printable(first.said, _LONGEST)
+    open_ = _few(first.causes) or printable(first.said, _LONGEST).rstrip(":")
     again = snapshot.host.get("container.check_command")
     return (f"could not look: {_sentence(printable(_why(first.items), _LONGEST))}{more}"
             f" Open: {_sentence(open_)}"
