@@ -62,6 +62,13 @@ def of_processor(one: Chosen) -> Note:
         "assumed; --gpu judges it"))
 
 
+def of_host(environment: Environment, faults: Sequence[str]) -> Iterator[Note]:
+    """Yield why no GPU works on the host, whatever is installed there; nothing where one works."""
+    if faults:
+        yield Note(place=environment.place, matters=True, said=(
+            f"on the host that was named no GPU works: {'; '.join(faults)}. It was judged for one that works"))
+
+
 def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place],
              ground: Ground, *, has_card: bool, observed: bool) -> Iterator[Note]:
     """Yield what frameworks for a GPU leave open; `found` are the places where something else is wrong."""
