@@ -66,7 +66,8 @@ def of_host(environment: Environment, faults: Sequence[str]) -> Iterator[Note]:
     """Yield why no GPU works on the host, whatever is installed there; nothing where one works."""
     if faults:
         yield Note(place=environment.place, matters=True, said=(
-            f"on the host that was named no GPU works: {'; '.join(faults)}. It was judged for one that works"))
+            f"on the host that was named no GPU works: {'; '.join(faults)}. It was judged for one that "
+            "works"))
 
 
 def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place],
