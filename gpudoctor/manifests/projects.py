@@ -17,11 +17,14 @@ from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Unread
 
 _PROJECT, _BUILT = "pyproject.toml", ("setup.py", "setup.cfg")
-_FROZEN, _LOCKED, _NO = "UV_FROZEN", "UV_LOCKED", ("", "0", "false")
+_FROZEN, _LOCKED, _NO_SYNC = "UV_FROZEN", "UV_LOCKED", "UV_NO_SYNC"
+_NO = ("", "0", "false")
 
 
 def asked_for(install: Install, place: Place, stage: Stage, context: Context) -> Listed:
     """Return what of a project is installed."""
+    if _is_run(install) and _is_on(_NO_SYNC, stage):
+        return Listed(asked=(), unread=())
     name = "Pipfile" if install.tool == "pipenv" else _PROJECT
     path = next(_paths(name, stage, context, install.folder), name)
     found = context.find(path)
@@ -40,10 +43,11 @@ def asked_for(install: Install, place: Place, stage: Stage, context: Context) ->
 
 def _told(install: Install, stage: Stage) -> Groups:
     """Return what a command installs, as uv's variables have it besides."""
-    is_on = {name: install.tool == "uv" and (stage.variables.get(name) or "") not in _NO
-             for name in (_FROZEN, _LOCKED)}
-    return replace(install.groups, is_frozen=install.groups.is_frozen or is_on[_FROZEN],
-                   needs_lock=install.groups.needs_lock or any(is_on.values()))
+    if install.tool != "uv":
+        return install.groups
+    is_frozen = _is_on(_FROZEN, stage)
+    return replace(install.groups, is_frozen=install.groups.is_frozen or is_frozen,
+                   needs_lock=install.groups.needs_lock or is_frozen or _is_on(_LOCKED, stage))
 
 
 def _missing_lock(install: Install, groups: Groups, place: Place, stage: Stage, context: Context
@@ -60,7 +64,15 @@ def _missing_lock(install: Install, groups: Groups, place: Place, stage: Stage, 
 
 def _needs_none(install: Install) -> bool:
     """Return whether a command does without a project: `uv run` only runs another then."""
-    return install.project is not None and install.project.text == "run" and not install.folder
+    return _is_run(install) and not install.folder
+
+
+def _is_run(install: Install) -> bool:
+    return install.project is not None and install.project.text == "run"
+
+
+def _is_on(name: str, stage: Stage) -> bool:
+    return (stage.variables.get(name) or "") not in _NO
 
 
 def listed_in(found: Source, groups: Groups, stage: Stage) -> Listed | None:
