@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from gpudoctor import __version__, derive, host, versions
-from gpudoctor.assume import assumed, lay, parse_assumption, supposed_facts
-from gpudoctor.cli import showing, sources, visits
+from gpudoctor import __version__, host, versions
+from gpudoctor.assume import assumed, parse_assumption
+from gpudoctor.cli import lint_host, showing, sources
 from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED
 from gpudoctor.frozen import frozen
@@ -20,13 +20,10 @@ from gpudoctor.manifests.judging import Linter, Verdicts
 from gpudoctor.manifests.report import LintReport, encode
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment
-from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Value, Verdict
+from gpudoctor.model import RuleDatabase, Severity, Verdict
 
 _MAX_BYTES, _MAX_BYTES_OF_LOCK = 1 << 20, 1 << 23
 _PYTHON = "python"
-_OBSERVED = ("this machine", "as recorded")  # so begins what is said of a machine that was looked at
-_HOST = ("cc", "card", "gpu", "driver")  # assumptions that say which machine it is to be
-_NONE = ("none", "0")
 _WITHOUT_DIFF = ("sarif", "junit")
 
 
@@ -62,11 +59,11 @@ def lint(asked: Asked) -> int:
     python = next((str(value) for name, value in pairs if name == _PYTHON), None)
     build = Build(arguments=dict(_argument(text) for text in asked.build_arguments))
     described = _described(texts, python, build)  # before anything else: a file that cannot be read ends it
-    machine, in_words = _host(asked, database)
-    linter = Linter(machine, database, wants_gpu=asked.gpu, supposes_gpu=_names_a_gpu(pairs),
-                    observed=in_words["kind"].startswith(_OBSERVED))
+    host_of = lint_host.lint_host(asked.recorded, assumed(pairs), asked.timeout, database)
+    linter = Linter(host_of.machine, database, wants_gpu=asked.gpu, supposes_gpu=lint_host.names_a_gpu(pairs),
+                    observed=host_of.observed, host_faults=host_of.faults)
     verdicts = linter.judge([one for some in described.values() for one in some])
-    report = _report(asked, texts, verdicts, database, in_words)
+    report = _report(asked, texts, verdicts, database, host_of.in_words)
     if asked.fix:
         report = _fixed(asked, texts, report, linter, python, build)
     sources.write(_rendered(report, asked, database), asked.output)
@@ -140,64 +137,6 @@ def _argument(text: str) -> tuple[str, str]:
 
 def _minor(version: str) -> str:
     return ".".join(str(part) for part in versions.parse(version).release[:2])
-
-
-def _names_a_gpu(pairs: Sequence[tuple[str, Value]]) -> bool:
-    """Say whether somebody who assumes this means machines with a GPU."""
-    return any(name.partition(".")[0] in _HOST and value not in _NONE for name, value in pairs)
-
-
-# -- the machine -------------------------------------------------------------------------------------------
-
-
-def _host(asked: Asked, database: RuleDatabase) -> tuple[Snapshot, dict[str, str]]:
-    """Return the machine to judge for, and what it is in words."""
-    pairs = [parse_assumption(text) for text in asked.assume]
-    if asked.recorded is not None:
-        machine, kind = sources.read_snapshot(asked.recorded), f"as recorded in {asked.recorded}"
-    elif any(name in _HOST for name, _ in pairs):
-        machine, kind = _ideal(database), "assumed"
-    else:
-        machine, kind = _here(asked, database)
-    facts = assumed(pairs)
-    if facts:
-        machine = supposed_facts(machine, facts, database.tables)
-    shown = derive.subjects(replace(machine, frameworks=()), database)[Scope.HOST][0]
-    driver, ceiling = shown.fact("driver.version"), shown.fact("driver.cuda_ceiling")
-    cards = () if isinstance(machine.gpus, Unknown) else machine.gpus
-    capabilities = [str(fact.value) for card in cards
-                    if isinstance(fact := card.get("gpu.compute_capability"), Known)]
-    return machine, {
-        "kind": kind, "driver": _value(driver), "cuda_ceiling": _value(ceiling),
-        "cards": ", ".join(capabilities) or "any"}
-
-
-def _value(fact: Fact) -> str:
-    return str(fact.value) if isinstance(fact, Known) else "unknown"
-
-
-def _here(asked: Asked, database: RuleDatabase) -> tuple[Snapshot, str]:
-    """Return this machine where its GPU works, else one on which everything would."""
-    from gpudoctor.probes import snapshot as snapshots
-    from gpudoctor.transports import local
-
-    seen = snapshots.read(local.collect(visits.visit_here(None, "static", asked.timeout)))
-    ready = derive.subjects(seen, database)[Scope.HOST][0].fact("driver.ready")
-    if isinstance(ready, Known) and ready.value is True:
-        return seen, "this machine"
-    return _ideal(database), ("any with a new driver (no GPU works here; name one: --assume driver=VERSION "
-                              "--assume cc=CAPABILITY)")
-
-
-def _ideal(database: RuleDatabase) -> Snapshot:
-    """Return a machine with the newest driver that is known and a card of which nothing is said."""
-    table = database.tables["driver_lifecycle"]
-    newest = max((str(row["first_release"]) for row in table.rows), key=versions.parse)
-    facts: dict[str, Fact] = {"driver": Known(value=newest, source="the newest driver that is known")}
-    machine = lay(database.base, facts, database.tables, source="a machine on which everything runs")
-    silent = Unknown(reason="nobody said which card it is", asked=False)
-    cards = () if isinstance(machine.gpus, Unknown) else machine.gpus
-    return replace(machine, gpus=tuple({**card, "gpu.compute_capability": silent} for card in cards))
 
 
 # -- the report --------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ _NO_DEFAULTS = frozenset("--no-default-groups --prod --production".split())
 # the lock is installed as it is, whatever the project's file says by now; and: it is not heeded at all
 _FROZEN = frozenset({"--frozen", "--ignore-pipfile"})
 _SYNCED = frozenset({("pdm", "sync"), ("pipenv", "sync")})
+_LOCKED = _FROZEN | {"--locked"}  # without a lock the command ends
 _UNLOCKED = frozenset("--skip-lock --upgrade -U".split())
 
 
@@ -30,7 +31,7 @@ class Groups:
     """What is installed beside what a project needs: what is named, and the defaults of the program.
 
     `is_frozen`: the lock counts even where the project's file asks for something else. `heeds_lock`: it
-    counts at all.
+    counts at all. `needs_lock`: the command does not make one where there is none.
     """
 
     named: frozenset[str] = frozenset()
@@ -40,6 +41,7 @@ class Groups:
     defaults: bool = False
     is_frozen: bool = False
     heeds_lock: bool = False
+    needs_lock: bool = False
 
     @property
     def main(self) -> bool:
@@ -71,7 +73,8 @@ def groups_of(tool: str, verb: str, words: Sequence[Word]) -> Groups:
         named=frozenset(found[_ADDED]), left_out=frozenset(found[_LEFT_OUT]), only=frozenset(found[_ONLY]),
         everything=not _EVERYTHING.isdisjoint(texts) or ":all" in found[_ADDED],
         defaults=_NO_DEFAULTS.isdisjoint(texts), heeds_lock=_UNLOCKED.isdisjoint(texts),
-        is_frozen=not _FROZEN.isdisjoint(texts) or (tool, verb) in _SYNCED)
+        is_frozen=not _FROZEN.isdisjoint(texts) or (tool, verb) in _SYNCED,
+        needs_lock=not _LOCKED.isdisjoint(texts) or (tool, verb) in _SYNCED)
 
 
 def _valued(texts: Sequence[str]) -> Iterator[tuple[str, str]]:

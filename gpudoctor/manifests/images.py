@@ -24,6 +24,7 @@ _TENSORFLOW_TAG = re.compile(r"(\d+\.\d+\.\d+(?:rc\d+)?)(-gpu)?(?:-jupyter)?\Z")
 _BRANCH = re.compile(r"\b\d{3}\b")
 _PYTHON_TAG = re.compile(r"(\d+\.\d+)(?:\.\d+)?(?:-|\Z)")
 _WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python"})
+_MOVING = ("", "latest", "nightly")
 OPEN_TAG = "?"  # stands for a tag that only the build knows
 
 
@@ -42,9 +43,10 @@ class Base:
 
     `why_gpu` says why it is one for a GPU. `libraries` are those of CUDA by their paths, None where nobody
     knows which there are, with the `versions` of those that tell them; `build` is "cuda" or "cpu" where
-    `release` is in it. `requirement` is what it asks of driver and card, in the words of NVIDIA's container
-    toolkit (`image_needs`): a least CUDA or driver, or an older branch. `compat` is the CUDA of the
-    compatibility package in it, which has another libcuda.
+    `release` is in it: a framework with its version, which is "" where the tag moves. `requirement` is what
+    it asks of driver and card, in the words of NVIDIA's container toolkit (`image_needs`): a least CUDA or
+    driver, or an older branch. `compat` is the CUDA of the compatibility package in it, which has another
+    libcuda.
     """
 
     reference: str
@@ -195,9 +197,10 @@ def _tensorflow(plain: Base, tables: Tables) -> Base:
     is_gpu = "gpu" in plain.tag.split("-")
     why = f"{plain.reference} is the image for GPUs" if is_gpu else ""
     match = _TENSORFLOW_TAG.match(plain.tag)
+    if match is None and plain.tag.removesuffix("-jupyter") in _MOVING:
+        return replace(plain, release=("tensorflow", ""), build="cpu")
     if match is None:
-        build = "cpu" if plain.tag in ("", "latest", "latest-jupyter") else ""
-        return replace(plain, why_gpu=why, build=build)
+        return replace(plain, why_gpu=why)
     row = row_of(tables, "container_images", image=plain.name, tag=f"{match[1]}-gpu") if is_gpu else None
     cudnn = str(row["cudnn"]) if row and "cudnn" in row else None
     cuda = str(row["cuda"]) if row and "cuda" in row else None

@@ -51,7 +51,8 @@ class Install:
     `python` is the version in the command's own name (python3.11 -m pip), "" where it has none. `project` is
     the word that has the project's own file filled in, with these of its `groups`, of the project in
     `folder` ("" where none is named). `links` are pages of wheels. `then` is what uv runs afterwards, and
-    `written` the file that a project's requirements are only written to, "-" for standard output.
+    `written` the file that a project's requirements are only written to, "-" for standard output. `layered`
+    and `layered_files` are what uv installs for one command alone, in an environment of its own.
     """
 
     tool: str
@@ -69,6 +70,8 @@ class Install:
     folder: str = ""
     then: Command | None = None
     written: str = ""
+    layered: tuple[Word, ...] = ()
+    layered_files: tuple[Word, ...] = ()
 
 
 def install_of(command: Command) -> Install | None:
@@ -125,10 +128,14 @@ def _options(words: Sequence[Word]) -> int:
 
 def _project(name: str, words: Sequence[Word], redirections: Sequence[Redirection]) -> Install | None:
     """Return what a tool for projects fills in from the project's file, or adds to it."""
+    if name == "uvx":
+        return _layered(words)
     at = project_options.behind_options(name, words)
     if at == len(words) or name not in _PROJECTS:
         return None
     verb, rest = words[at], words[at + 1:]
+    if name == "uv" and [verb.text, *(word.text for word in rest[:1])] == ["tool", "run"]:
+        return _layered(rest[1:])
     if name == "uv" and verb.text == "run":
         return _run(verb, rest)
     if name == "uv" and verb.text == "export":
@@ -148,9 +155,16 @@ def _run(verb: Word, rest: Sequence[Word]) -> Install:
     """Return what `uv run` installs before it runs a command, which is behind its own options."""
     at = project_options.behind_options("uv", rest, _VALUED)
     behind = rest[at + (rest[at:at + 1] != [] and rest[at].text == "--"):]
-    return Install(tool="uv", project=verb if project_options.is_synced(rest[:at]) else None,
+    return replace(_layered(rest), project=verb if project_options.is_synced(rest[:at]) else None,
                    groups=groups_of("uv", "run", rest[:at]),
                    then=Command(words=tuple(behind)) if behind else None)
+
+
+def _layered(words: Sequence[Word]) -> Install:
+    """Return what uv installs for one command alone, by the options that stand before it."""
+    own = words[:project_options.behind_options("uv", words, {*_VALUED, "--from"})]
+    return Install(tool="uv", layered=project_options.valued(own, "--with", "-w", "--from"),
+                   layered_files=project_options.valued(own, "--with-requirements"))
 
 
 def behind_wrappers(words: Sequence[Word]) -> int:

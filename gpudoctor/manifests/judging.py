@@ -54,14 +54,16 @@ class Linter:
     """A host and the rules; the same host serves every environment."""
 
     def __init__(self, host: Snapshot, database: RuleDatabase, *, wants_gpu: bool = False,
-                 supposes_gpu: bool = False, observed: bool = False) -> None:
+                 supposes_gpu: bool = False, observed: bool = False,
+                 host_faults: tuple[str, ...] = ()) -> None:
         """Judge for this host; `wants_gpu` takes every environment for one that is to use a GPU.
 
         `supposes_gpu` does so with those that neither say so nor ask for the CPU: somebody named a driver or
-        a card. `observed`: the host was looked at, not made up.
+        a card. `observed`: the host was looked at, not made up. `host_faults`: it stands in for one on which
+        no GPU works, for these reasons.
         """
         self.host, self.database, self.wants_gpu, self.observed = host, database, wants_gpu, observed
-        self.supposes_gpu = supposes_gpu
+        self.supposes_gpu, self.host_faults = supposes_gpu, host_faults
         self._grounds: dict[str | None, Ground] = {}
         self._of_files = replace(database, rules=tuple(
             rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
@@ -120,6 +122,7 @@ class Linter:
         if is_supposed and all(one.build == "cpu" for one in laid.chosen):
             notes += [left_open.of_processor(one) for one in laid.chosen]
             return
+        notes += left_open.of_host(environment, self.host_faults)
         for one in said.of_build(environment, base, laid, ground.driver, self.database.tables):
             findings += self._of_file(one, environment, laid)
         for snapshot in (laid.snapshot, *laid.kept_away):
@@ -162,9 +165,7 @@ class Linter:
 
     def _ground(self, python: str | None) -> Ground:
         if python not in self._grounds:
-            fact = self.database.base.host["python.version"]
-            other = ".".join(str(fact.value).split(".")[:2]) if isinstance(fact, Known) else None
-            self._grounds[python] = ground_of(self.host, self.database, python or other)
+            self._grounds[python] = ground_of(self.host, self.database, python or usual_python(self.database))
         return self._grounds[python]
 
     def _of_file(self, one: Said, environment: Environment, laid: Laid | None) -> Iterator[Located]:
@@ -202,6 +203,12 @@ class Linter:
             yield from (Located(place=asked.place, environment=environment, finding=finding)
                         for finding in found.findings
                         if key_of(finding) not in ground.had and finding.cause != _REQUIRED)
+
+
+def usual_python(database: RuleDatabase) -> str | None:
+    """Return the Python, major and minor, of an environment whose files name none."""
+    fact = database.base.host["python.version"]
+    return ".".join(str(fact.value).split(".")[:2]) if isinstance(fact, Known) else None
 
 
 def _has_card(machine: Snapshot) -> bool:

@@ -162,8 +162,12 @@ def _release_in_image(base: Base | None, ground: Ground) -> str | None:
     if base is None or base.release is None:
         return None
     name, version = base.release
-    return next((stack.release for stack in stacks_of(name, ground.platform, ground.database.tables)
-                 if stack.version == version and stack.index is None), None)
+    known = [stack for stack in stacks_of(name, ground.platform, ground.database.tables)
+             if stack.index is None]
+    exact = next((stack.release for stack in known if stack.version == version), None)
+    if exact is None and base.build == "cpu" and known:  # that it is one for the CPU is so of any release
+        return max(known, key=lambda stack: versions.parse(stack.version)).release
+    return exact
 
 
 # -- the system around it ----------------------------------------------------------------------------------
@@ -257,7 +261,11 @@ def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
 
 
 def _of_image(base: Base | None, place: str) -> dict[str, Fact]:
-    if base is None or base.build == "cpu":
+    if base is not None and base.build == "cpu" and base.release is not None:
+        version: Fact = (Known(value=base.release[1], source=place) if base.release[1]
+                         else _not_said("which release the image has"))
+        return {**_cpu(place), "framework.version": version}
+    if base is None:
         return _cpu(place)
     cuda: dict[str, Value] = {"framework.cuda": base.cuda} if base.cuda else {}
     return {**{name: Known(value=value, source=place) for name, value in cuda.items()},

@@ -36,6 +36,8 @@ def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) 
             yield Note(place=each.place, said=(
                 f"whether there is an image {each.reference} is not known to these rules: its tag {why}"))
     image = environment.image
+    if is_wanted and image is not None and image.reference is not None:
+        yield from _of_moving(images.base_of(image.reference, tables), image.place, tables)
     if image is not None and image.reference is None:
         known = image.name is not None and not image.name.startswith(_OF_CUDA)
         yield Note(place=image.place, matters=is_wanted and not known, said=(
@@ -46,6 +48,14 @@ def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) 
     for one in environment.unread:
         if is_wanted or one.of_framework:
             yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)
+
+
+def _of_moving(base: Base, place: Place, tables: Tables) -> Iterator[Note]:
+    """Yield that nobody knows which release an image brings; one for the CPU is a finding in any."""
+    if base.build != "cpu" and tags.moves(base, tables):
+        yield Note(place=place, said=(
+            f"which release {base.reference} brings is settled when it is pulled, so whether that runs with "
+            "the driver and on the card was not judged: a tag that names its release would be"))
 
 
 def unsaid(asked: Asked) -> Note:
@@ -60,6 +70,14 @@ def of_processor(one: Chosen) -> Note:
     return Note(place=one.asked.place, said=(
         f"{one.asked.text.strip()} installs a build for the CPU, and was not judged for the GPU that was "
         "assumed; --gpu judges it"))
+
+
+def of_host(environment: Environment, faults: Sequence[str]) -> Iterator[Note]:
+    """Yield why no GPU works on the host, whatever is installed there; nothing where one works."""
+    if faults:
+        yield Note(place=environment.place, matters=True, said=(
+            f"on the host that was named no GPU works: {'; '.join(faults)}. It was judged for one that "
+            "works"))
 
 
 def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place],

@@ -1,12 +1,14 @@
 """Which words of a command of uv, poetry or pdm are options, which project they name, what `uv run` runs.
 
-By what the programs say of their options (`uv help run`, `uv help export`, `poetry --help`, `pdm --help`).
+By what the programs say of their options (`uv help run`, `uv help tool run`, `uv help export`,
+`poetry --help`, `pdm --help`).
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from gpudoctor.manifests.spans import Word
 
@@ -20,14 +22,19 @@ _NO_PROJECT = frozenset({"--no-sync", "--no-project", "--script", "-s", "--gui-s
 _NOT_WHOLE = frozenset({"--script", "--prune", "--no-emit-package", "--package"})
 
 
-def values(words: Sequence[Word], *options: str) -> list[str]:
+def valued(words: Sequence[Word], *options: str) -> tuple[Word, ...]:
     """Return what options are given, as the next word or behind `=`."""
     found = []
     for at, word in enumerate(words):
         option, equals, value = word.text.partition("=")
         if option in options and (equals or at + 1 < len(words)):
-            found.append(value if equals else words[at + 1].text)
-    return found
+            found.append(replace(word, text=value) if equals else words[at + 1])
+    return tuple(found)
+
+
+def values(words: Sequence[Word], *options: str) -> list[str]:
+    """Return the texts of what options are given."""
+    return [word.text for word in valued(words, *options)]
 
 
 def folder_of(tool: str, words: Sequence[Word]) -> str:

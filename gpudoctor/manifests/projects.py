@@ -17,11 +17,14 @@ from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Unread
 
 _PROJECT, _BUILT = "pyproject.toml", ("setup.py", "setup.cfg")
-_FROZEN, _NO = "UV_FROZEN", ("", "0", "false")
+_FROZEN, _LOCKED, _NO_SYNC = "UV_FROZEN", "UV_LOCKED", "UV_NO_SYNC"
+_NO = ("", "0", "false")
 
 
 def asked_for(install: Install, place: Place, stage: Stage, context: Context) -> Listed:
     """Return what of a project is installed."""
+    if _is_run(install) and _is_on(_NO_SYNC, stage):
+        return Listed(asked=(), unread=())
     name = "Pipfile" if install.tool == "pipenv" else _PROJECT
     path = next(_paths(name, stage, context, install.folder), name)
     found = context.find(path)
@@ -31,17 +34,45 @@ def asked_for(install: Install, place: Place, stage: Stage, context: Context) ->
         why = f"{name} {context.absence(name)}, so what the project needs was not judged"
         return Listed(asked=(), unread=(Unread(why=why, place=place, of_framework=install.tool != "pip"),))
     asked = pyproject.of_groups(found, install.groups, install.tool)
+    groups = _told(install, stage)
     lock = _lock(install, posixpath.dirname(path), stage, context)
     if lock is None:
-        return Listed(asked=asked, unread=())
-    is_told = install.tool == "uv" and (stage.variables.get(_FROZEN) or "") not in _NO
-    groups = replace(install.groups, is_frozen=True) if is_told else install.groups
+        return Listed(asked=asked, unread=tuple(_missing_lock(install, groups, place, stage, context)))
     return locked.held(lock, asked, groups, _python(stage))
+
+
+def _told(install: Install, stage: Stage) -> Groups:
+    """Return what a command installs, as uv's variables have it besides."""
+    if install.tool != "uv":
+        return install.groups
+    is_frozen = _is_on(_FROZEN, stage)
+    return replace(install.groups, is_frozen=install.groups.is_frozen or is_frozen,
+                   needs_lock=install.groups.needs_lock or is_frozen or _is_on(_LOCKED, stage))
+
+
+def _missing_lock(install: Install, groups: Groups, place: Place, stage: Stage, context: Context
+                  ) -> Iterator[Unread]:
+    """Yield that a lock is not there which COPY names, or without which the command ends."""
+    if not groups.heeds_lock:
+        return
+    name = locked.NAMES[install.tool]
+    is_named = any(posixpath.basename(origin) == name for origin, _ in (*stage.mounted, *stage.copied))
+    if is_named or groups.needs_lock:
+        yield Unread(why=f"{name} {context.absence(name)}, so which releases are installed was not judged",
+                     place=place, of_framework=True)
 
 
 def _needs_none(install: Install) -> bool:
     """Return whether a command does without a project: `uv run` only runs another then."""
-    return install.project is not None and install.project.text == "run" and not install.folder
+    return _is_run(install) and not install.folder
+
+
+def _is_run(install: Install) -> bool:
+    return install.project is not None and install.project.text == "run"
+
+
+def _is_on(name: str, stage: Stage) -> bool:
+    return (stage.variables.get(name) or "") not in _NO
 
 
 def listed_in(found: Source, groups: Groups, stage: Stage) -> Listed | None:

@@ -27,6 +27,7 @@ _INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
 _EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
 _STANDARD_OUTPUT, _STANDARD_INPUT = "-", "/dev/stdin"
 _WITH_REQUIREMENTS = re.compile(r"^# /// script\s*$", re.MULTILINE)  # a script with its own
+_QUOTED = re.compile(r"""["']([^"'\n]{1,400})["']""")
 _DEEPEST = 3  # shells within shells that are read
 
 
@@ -98,6 +99,8 @@ class Runs:
         if install.tool == "conda":
             self._conda(install, stage)
             return
+        script = self._script(install, stage)
+        self._layer(install, script, stage)
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
         self.lost += _losses(install, self.source, quotable=quotable)
@@ -119,18 +122,43 @@ class Runs:
         for file in install.files:
             own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
                     for one in self._listed(file, stage, install.groups)]
-        if install.project is not None and not self._is_script(install, stage):
+        if install.project is not None and script is None:
             listed = projects.asked_for(install, place, stage, self.context)
             stage.unread += listed.unread
             own += listed.asked
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
         stage.asked += [replace(one, command=self._installs) for one in requirements.bounded(own, bounds)]
 
-    def _is_script(self, install: Install, stage: Stage) -> bool:
-        """Return whether uv runs a script with requirements of its own, which are no part of the image."""
+    def start(self, command: Command, stage: Stage) -> None:
+        """Add what `uv run` installs when a container starts, where that is its CMD or ENTRYPOINT."""
+        install = install_of(command)
+        if install is not None and install.tool == "uv" and not install.written and (
+                install.then or install.layered or install.layered_files):
+            self._install(install, command, stage, in_shell=False, quotable=False)
+
+    def _script(self, install: Install, stage: Stage) -> Source | None:
+        """Return the script with requirements of its own that uv runs; they are no part of the image."""
         script = install.then.words[0] if install.then is not None else None
         found = self._copied(script.text, stage) if script and script.text.endswith(".py") else None
-        return found is not None and _WITH_REQUIREMENTS.search(found.text) is not None
+        return found if found is not None and _WITH_REQUIREMENTS.search(found.text) else None
+
+    def _layer(self, install: Install, script: Source | None, stage: Stage) -> None:
+        """Note the frameworks that uv installs for one command alone, which the image has not."""
+        named = [word for word in install.layered if not word.known or any(
+            requirements.FRAMEWORK.match(part) for part in word.text.split(","))]
+        named += [file for file in install.layered_files if self._lists_framework(file, stage)]
+        if script is not None and install.then is not None and _names_framework(script):
+            named.append(install.then.words[0])
+        stage.unread += [Unread(place=self.source.of(word), of_framework=True, why=(
+            f"what uv takes from {word.text or 'a variable'} is installed for this command alone, in an "
+            "environment of its own, and was not judged")) for word in named]
+
+    def _lists_framework(self, file: Word, stage: Stage) -> bool:
+        """Return whether a list, or a script with requirements of its own, asks for a framework."""
+        script = self._copied(file.text, stage) if file.text.endswith(".py") else None
+        if script is not None:
+            return _names_framework(script)
+        return any(requirements.FRAMEWORK.match(one.text) for one in self._listed(file, stage))
 
     def _elsewhere(self, word: Word, stage: Stage) -> None:
         """Note a requirement that names no release."""
@@ -197,6 +225,12 @@ class Runs:
                 name = file.text or "a file"
                 why = f"{name} {self.context.absence(name)}, so what conda installs was not judged"
                 stage.unread.append(Unread(why=why, place=self.source.of(file), of_framework=True))
+
+
+def _names_framework(script: Source) -> bool:
+    """Return whether a script asks for a framework in its own requirements."""
+    block = _WITH_REQUIREMENTS.split(script.text, maxsplit=1)[-1].partition("\n# ///")[0]
+    return any(requirements.FRAMEWORK.match(text) for text in _QUOTED.findall(block))
 
 
 def _take_out(install: Install, stage: Stage, *, conditional: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor.manifests.installs import Install
-from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.spans import Place, Word
 from gpudoctor.manifests.statements import (
     Asked, Broken, Environment, Image, Lost, Package, Setting, Unread, Wish,
 )
@@ -28,6 +28,8 @@ class Stage:
         # of files with a project's requirements, what wrote them
         self.exported: dict[str, Install] = dict(parent.exported) if parent else {}
         self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
+        # CMD and ENTRYPOINT, the words of each in its JSON form
+        self.started: dict[str, list[Word]] = dict(parent.started) if parent else {}
         self.mounted: list[tuple[str, str]] = []  # for the RUN that is read
         self.lost: list[Lost] = []
         self.broken: list[Broken] = []

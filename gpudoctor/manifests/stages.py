@@ -48,7 +48,8 @@ class _Stages:
         self.runs = Runs(source, Context(source, build, reader))
         self._take: dict[str, Callable[[Instruction], None]] = {
             "FROM": self._from, "ARG": self._argument, "ENV": self._variable, "RUN": self._run,
-            "COPY": self._copy, "ADD": self._copy, "SHELL": self._shell}
+            "COPY": self._copy, "ADD": self._copy, "SHELL": self._shell,
+            "CMD": self._start, "ENTRYPOINT": self._start}
 
     def take(self, instruction: Instruction) -> None:
         """Take one instruction in."""
@@ -65,6 +66,10 @@ class _Stages:
                 last.unread.append(Unread(why=f"there is no stage {self.build.target}, which is to be built",
                                           place=last.place, of_framework=True))
             last = named or last
+        last.mounted = []
+        words = [*last.started.get("ENTRYPOINT", ()), *last.started.get("CMD", ())]
+        if words:
+            self.runs.start(Command(words=tuple(words)), last)
         last.lost, last.broken = self.runs.lost, self.broken
         return last
 
@@ -146,6 +151,14 @@ class _Stages:
         stage = self.stages[-1]
         stage.mounted = [*_mounts(instruction)]
         self.runs.take(self._commands(instruction, stage), stage, in_shell=in_shell)
+
+    def _start(self, instruction: Instruction) -> None:
+        """Keep what a container starts, in either form: of a script, the words of its first command."""
+        stage, words = self.stages[-1], json_words(instruction)
+        if words is None:
+            listed = commands(instruction.arguments, stage.variables, self.escape)
+            words = list(listed[0].words) if listed else []
+        stage.started[instruction.name] = words
 
     def _commands(self, instruction: Instruction, stage: Stage) -> list[Command]:
         words = json_words(instruction)

@@ -57,6 +57,12 @@ def ended(base: Base, tables: Tables) -> Row | None:
                  and _pattern(str(row["form"])).match(base.tag)), None)
 
 
+def moves(base: Base, tables: Tables) -> bool:
+    """Return whether a tag of a framework's image names no release: it is another image after each one."""
+    written = base.tag or "latest"
+    return any(row["form"] == written and not _HOLE.search(written) for row in _forms(base, tables))
+
+
 def _of_form(base: Base, row: Row, match: re.Match[str], listed: Sequence[str], tables: Tables) -> Verdict:
     holes = match.groupdict()
     if "month" in holes:

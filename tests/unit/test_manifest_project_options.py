@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.manifests.statements import Environment
 from tests.unit.test_manifest_projects import BESIDE, HELD, SLIM, built, texts
-from tests.unit.test_manifest_troubles import docker
+from tests.unit.test_manifest_troubles import docker, judged
 
 ALL = [*HELD, "six==1.17"]
 IN_FOLDER = {f"services/api/{name}": text for name, text in BESIDE.items()}
@@ -37,6 +37,41 @@ def test_a_script_with_requirements_of_its_own_is_run_elsewhere() -> None:
     assert [one.text for one in built(plain).asked] == HELD
     own = {**plain, "load.py": "# /// script\n# dependencies = ['requests']\n# ///\n"}
     assert built(own).asked == ()
+
+
+SCRIPT = "# /// script\n# dependencies = ['torch==2.6.0', 'numpy']\n# ///\nimport torch\n"
+ONCE = {"load.py": SCRIPT, "plain.py": "import torch\n", "list.txt": "torch==2.6.0+cpu\n", "six.txt": "six\n",
+        "six.py": SCRIPT.replace("torch==2.6.0", "six")}
+
+
+@pytest.mark.parametrize(("command", "named"), [
+    ("uv run --with torch==2.6.0+cpu plain.py", "torch==2.6.0+cpu"),
+    ("uv run --with=six,torch plain.py", "six,torch"),
+    ("uv run -w jax -- python plain.py", "jax"), ("uv run --with six plain.py", None),
+    ("uv run --no-project --with-requirements list.txt plain.py", "list.txt"),
+    ("uv run --with-requirements six.txt plain.py", None),
+    ("uv run --with-requirements load.py six.py", "load.py"),
+    ("uv run load.py", "load.py"), ("uv run six.py", None), ("uv run python load.py", None),
+    ("uvx --with torch==2.6.0 tool", "torch==2.6.0"), ("uv tool run --from jax[cuda12] tool", "jax[cuda12]"),
+    ("uvx tool --with torch", None), ("uv run plain.py --with torch", None)])
+def test_what_uv_installs_for_one_command_is_left_open(command: str, named: str | None) -> None:
+    """It was passed over in silence: in a RUN, and in what the container starts."""
+    words = ", ".join(f'"{word}"' for word in command.split())
+    for line in (f"RUN {command}", f"CMD {command}", f"CMD [{words}]", f"ENTRYPOINT [{words}]"):
+        found = judged({**docker("# --gpus all", SLIM, "COPY . .", line), **ONCE})
+        said = [one.said for one in found.notes if one.matters]
+        told = f" from {named} is installed for this command alone"
+        assert [told in one for one in said] == [True] * bool(named)
+
+
+@pytest.mark.parametrize(("lines", "expected"), [
+    (('CMD ["uv", "run", "--no-dev", "app"]',), HELD), (("CMD exec uv run --no-dev app",), HELD),
+    (('ENTRYPOINT ["uv", "run"]', 'CMD ["--no-dev", "app"]'), HELD), (('CMD ["app"]',), []),
+    (('CMD ["uv", "run", "app"]', 'CMD ["app"]'), []), (("ENV UV_NO_SYNC=1", 'CMD ["uv", "run", "app"]'), []),
+    (('CMD ["uv", "run", "--no-dev", "app", "--device", "cuda"]',), HELD)])
+def test_what_uv_run_installs_as_a_container_starts(lines: tuple[str, ...], expected: list[str]) -> None:
+    found = built({**docker(SLIM, "COPY . .", *lines), **BESIDE})
+    assert ([one.text for one in found.asked], found.alters_libraries) == (expected, False)
 
 
 def test_without_a_project_uv_only_runs() -> None:

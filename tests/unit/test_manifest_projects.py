@@ -109,6 +109,34 @@ def test_elsewhere_the_projects_own_file_counts(copy: str, run: str) -> None:
         "loader; sys_platform == 'linux'", "six", "tensorflow[and-cuda]>=2.17"]
 
 
+@pytest.mark.parametrize(("copy", "run", "lock"), [
+    ("COPY pyproject.toml uv.lock ./", "RUN uv sync", "uv.lock"),
+    ("COPY . .", "RUN uv sync --frozen", "uv.lock"), ("COPY . .", "RUN uv run --frozen app", "uv.lock"),
+    ("COPY . .", "RUN uv sync --locked --no-dev", "uv.lock"),
+    ("ENV UV_LOCKED=1\nCOPY . .", "RUN uv sync", "uv.lock"),
+    ("ENV UV_FROZEN=true\nCOPY . .", "RUN uv run app", "uv.lock"),
+    ("COPY pyproject.toml .", "RUN --mount=type=bind,source=uv.lock,target=uv.lock uv sync", "uv.lock"),
+    ("COPY . .", "RUN uv export --frozen -o a.txt && pip install -r a.txt", "uv.lock"),
+    ("COPY poetry.lock pyproject.toml .", "RUN poetry install", "poetry.lock"),
+    ("COPY . .", "RUN pdm sync", "pdm.lock"), ("COPY . .", "RUN pipenv sync", "Pipfile.lock")])
+def test_a_lock_that_the_build_needs_and_nobody_has_is_left_open(copy: str, run: str, lock: str) -> None:
+    """The build would end; nothing was said, and the exit code was 0."""
+    there = {name: text for name, text in BESIDE.items() if "lock" not in name}
+    found = judged({**docker("# --gpus all", SLIM, copy, run), **there})
+    said = f"{lock} is not there to be read, so which releases are installed was not judged"
+    assert [one.said for one in found.notes if one.matters] == [said]
+
+
+@pytest.mark.parametrize(("copy", "run"), [
+    ("COPY . .", "RUN uv sync"), ("COPY pyproject.toml uv.lock* ./", "RUN uv sync"),
+    ("COPY . .", "ENV UV_FROZEN=0\nRUN uv sync"), ("COPY . .", "RUN poetry install"),
+    ("COPY . .", "RUN pip install ."), ("COPY . .", "RUN pdm install")])
+def test_a_lock_that_the_command_makes_anew_is_not_missed(copy: str, run: str) -> None:
+    there = {name: text for name, text in BESIDE.items() if "lock" not in name}
+    found = judged({**docker("# --gpus all", SLIM, copy, run), **there})
+    assert [one.said for one in found.notes if one.matters] == []
+
+
 def test_the_lock_of_a_project_in_a_folder() -> None:
     """Of two folders with a lock each, the one with the project's file counts."""
     files = {**docker(SLIM, "COPY b/ /b/", "COPY a/pyproject.toml a/uv.lock /a/", "RUN uv sync --no-dev"),

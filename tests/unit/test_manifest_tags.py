@@ -49,6 +49,44 @@ def test_of_a_tag_that_there_is_and_of_images_of_others_nothing_is_said(referenc
     assert tags.judged(images.base_of(reference, database().tables), database().tables) == tags.Verdict()
 
 
+@pytest.mark.parametrize("reference", [
+    "tensorflow/tensorflow", "tensorflow/tensorflow:latest", "docker.io/tensorflow/tensorflow:latest-jupyter",
+    "tensorflow/tensorflow:nightly", "tensorflow/tensorflow:2.99.0"])
+def test_an_image_of_tensorflow_without_gpu_in_its_tag_is_for_the_cpu_in_any_release(reference: str) -> None:
+    """`latest` was passed over in silence, in each kind of file; so was a release newer than the rules."""
+    pod = ("kind: Pod\nspec:\n  containers:\n  - image: {}\n"
+           "    resources: {{limits: {{nvidia.com/gpu: 1}}}}\n")
+    for files in (docker("# --gpus all", f"FROM {reference}"), {"pod.yaml": pod.format(reference)},
+                  {"compose.yaml": f"services:\n  a:\n    image: {reference}\n    gpus: all\n"}):
+        found = judged(files)
+        assert causes(found) == ["cpu-only-build"]
+        said = found.findings[0].finding.message
+        assert said.startswith("tensorflow 2.99.0 is" if "2.99" in reference else "tensorflow is a build")
+        assert causes(judged({name: text.replace("gpus: all", "tty: true").replace("--gpus all", "").replace(
+            "nvidia.com/gpu", "memory") for name, text in files.items()})) == []
+
+
+def test_a_release_that_is_installed_over_it_counts_alone() -> None:
+    assert causes(judged(docker("# --gpus all", "FROM tensorflow/tensorflow",
+                                "RUN pip install 'tensorflow[and-cuda]==2.20.0'"))) == []
+
+
+@pytest.mark.parametrize(("reference", "is_noted"), [
+    ("pytorch/pytorch:latest", True), ("pytorch/pytorch", True), ("tensorflow/tensorflow:latest-gpu", True),
+    ("tensorflow/tensorflow:nightly-gpu-jupyter", True),
+    ("pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel", False),
+    ("tensorflow/tensorflow:latest", False), ("ubuntu:latest", False)])
+def test_a_tag_that_moves_is_noted_where_a_gpu_is_meant(reference: str, *, is_noted: bool) -> None:
+    """It said nothing of an image of which nobody knows whether the driver runs it."""
+    def notes(gpu: bool) -> list[tuple[str, bool]]:
+        found = judged(docker("FROM scratch AS other", f"FROM {reference}"), gpu=gpu)
+        return [(str(one.place), one.matters) for one in found.notes if "when it is pulled" in one.said]
+
+    assert notes(gpu=True) == [("Dockerfile:2:6", False)] * is_noted
+    if not reference.endswith(("-gpu", "-gpu-jupyter")):  # which says by itself that it is for a GPU
+        assert notes(gpu=False) == []
+
+
 @pytest.mark.parametrize(("tag", "month"), [
     ("23.03-tf1-py3", "2023-03"), ("22.04-tf1-py3", "2023-03"), ("25.02-tf2-py3", "2025-02")])
 def test_a_series_that_has_ended_is_found_with_its_last_month(tag: str, month: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor import ruledb
 from gpudoctor.assume import assumed, lay, parse_assumption, unobserved
-from gpudoctor.cli import linting
+from gpudoctor.cli import lint_host
 from gpudoctor.manifests import kinds, rewrites
 from gpudoctor.manifests.judging import Linter, Verdicts
 from gpudoctor.manifests.spans import Source
@@ -29,7 +29,7 @@ def database() -> RuleDatabase:
 def machine(*assumptions: str) -> Snapshot:
     """Return the host that is judged for: one on which everything runs, but for what is assumed."""
     facts = assumed([parse_assumption(text) for text in assumptions])
-    host = linting._ideal(database())
+    host = lint_host.ideal(database())
     return lay(unobserved(host, facts, framework=None), facts, database().tables, source="assumed")
 
 
