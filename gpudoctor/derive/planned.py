@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -63,6 +64,30 @@ def as_well(before: Fact, added: Fact) -> Fact:
     new = as_texts(added.value)
     kept = (text for text in as_texts(before.value) if not set(names((text,))) & set(names(new)))
     return replace(added, value=(*kept, *new))
+
+
+def together(texts: Iterable[str], table: Table) -> tuple[str, ...]:
+    """Return requirements as pip meets them: of each distribution one release, within all bounds on it.
+
+    Bounds that no known release meets together with those before them are left out.
+    """
+    return _together(table, tuple(texts))
+
+
+@of_same
+def _together(table: Table, texts: tuple[str, ...]) -> tuple[str, ...]:
+    found: dict[str, Requirement] = {}
+    for requirement in parse(texts):
+        name = canonicalize_name(requirement.name)
+        found[name] = _narrowed(found[name], requirement, table) if name in found else requirement
+    return tuple(str(requirement) for requirement in found.values())
+
+
+def _narrowed(first: Requirement, other: Requirement, table: Table) -> Requirement:
+    """Return the bounds of both; of the first alone, or of the other, where nothing else is known to meet."""
+    both = copy(first)
+    both.specifier = first.specifier & other.specifier
+    return next((one for one in (both, first, other) if newest(one, table) is not None), first)
 
 
 def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:
@@ -141,7 +166,7 @@ def replaces(brought: Record, texts: Sequence[str], record: Record) -> bool:
         return True
     version = str(record.get("version") or "0")
     mine = [r for r in parse(texts) if canonicalize_name(r.name) == brought["distribution"]]
-    if record.get("error") and any(str(r.specifier) == f"=={version}" for r in mine):
+    if record.get("error") and any(str(bound) == f"=={version}" for r in mine for bound in r.specifier):
         return True
     return not any(r.specifier.contains(version) for r in mine)
 

@@ -147,8 +147,9 @@ def test_what_conda_is_told_of_a_build() -> None:
     # what two frameworks need of NVIDIA's packages, in one command and in two
     ({"requirements.txt": "torch==2.6.0\ntensorflow[and-cuda]==2.18.0\n"},
      ["requirements-contradict", "cudnn-runtime-older-than-compiled"]),
-    (docker(SLIM, "RUN pip install torch==2.6.0", "RUN pip install 'tensorflow[and-cuda]==2.18.0'"),
+    (docker(SLIM, "RUN pip install 'tensorflow[and-cuda]==2.18.0'", "RUN pip install torch==2.6.0"),
      ["cudnn-runtime-older-than-compiled"]),
+    (docker(SLIM, "RUN pip install torch==2.6.0", "RUN pip install 'tensorflow[and-cuda]==2.18.0'"), []),
     ({"requirements.txt": "torch==2.6.0\ntensorflow[and-cuda]\n"}, []),
     # a stage that is named, arguments that a service gives
     ({"compose.yaml": "services:\n  a:\n    gpus: all\n    build: {context: ., target: x, args: [V=2.4.7]}\n",
