@@ -24,7 +24,7 @@ Row = Mapping[str, Value]
 
 
 def parse(texts: Iterable[str]) -> Iterator[Requirement]:
-    """Yield the requirements that can be read."""
+    """Yield the requirements that can be read, their extras as pip compares them (PEP 685)."""
     for text in texts:
         requirement = _parse_one(text)
         if requirement is not None:
@@ -36,9 +36,11 @@ def _parse_one(text: str) -> Requirement | None:
     from packaging.requirements import InvalidRequirement, Requirement  # slow; seldom needed
 
     try:
-        return Requirement(text)
+        found = Requirement(text)
     except InvalidRequirement:
         return None
+    found.extras = {canonicalize_name(extra) for extra in found.extras}
+    return found
 
 
 def names(texts: Iterable[str]) -> tuple[str, ...]:

@@ -151,6 +151,11 @@ def test_what_conda_is_told_of_a_build() -> None:
      ["cudnn-runtime-older-than-compiled"]),
     (docker(SLIM, "RUN pip install torch==2.6.0", "RUN pip install 'tensorflow[and-cuda]==2.18.0'"), []),
     ({"requirements.txt": "torch==2.6.0\ntensorflow[and-cuda]\n"}, []),
+    # an extra is the same in any spelling
+    (docker(SLIM, "RUN pip install 'tensorflow[and_cuda]==2.20.0'"), []),
+    (docker(SLIM, "RUN pip install 'tensorflow[AND-CUDA]==2.20.0'"), []),
+    (docker(SLIM, "RUN pip install 'jax[CUDA12]==0.5.3'"), []),
+    (docker(SLIM, "RUN pip install 'jax[Cuda12_Pip]==0.5.3'"), []),
     # a stage that is named, arguments that a service gives
     ({"compose.yaml": "services:\n  a:\n    gpus: all\n    build: {context: ., target: x, args: [V=2.4.7]}\n",
       **docker(f"{SLIM} AS x", "ARG V", "RUN pip install torch==$V", SLIM, "RUN pip install jax==0.5.3")},
