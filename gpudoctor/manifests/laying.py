@@ -234,9 +234,10 @@ def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
             facts["framework.distribution"] = Known(value=one.distribution, source=source)
         if one.framework == "jax":
             facts["framework.plugins"] = Known(value=(), source=source)
-    elif one.is_other:
-        silent = _not_said("which build it becomes")
-        facts.update({"framework.code": silent, "framework.cudnn": silent})
+    elif not one.is_measured:  # of which a note is left, once
+        facts["framework.code"] = _not_said("which device code it has")
+    if one.build != "cpu" and one.is_other:
+        facts["framework.cudnn"] = _not_said("which build it becomes")
         facts["framework.cuda"] = (Known(value=one.cuda, source=source) if one.cuda
                                    else _not_said("which CUDA it is built for"))
     if one.by_conda:
