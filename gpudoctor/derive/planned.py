@@ -71,7 +71,7 @@ def as_well(before: Fact, added: Fact) -> Fact:
 def together(texts: Iterable[str], table: Table) -> tuple[str, ...]:
     """Return requirements as pip meets them: of each distribution one release, within all bounds on it.
 
-    Bounds that no known release meets together with those before them are left out.
+    Where no known release is within all, the last words count, as of several commands.
     """
     return _together(table, tuple(texts))
 
@@ -85,11 +85,11 @@ def _together(table: Table, texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(requirement) for requirement in found.values())
 
 
-def _narrowed(first: Requirement, other: Requirement, table: Table) -> Requirement:
-    """Return the bounds of both; of the first alone, or of the other, where nothing else is known to meet."""
-    both = copy(first)
-    both.specifier = first.specifier & other.specifier
-    return next((one for one in (both, first, other) if newest(one, table) is not None), first)
+def _narrowed(before: Requirement, after: Requirement, table: Table) -> Requirement:
+    """Return the bounds of both, else the later ones, else the earlier: the first that can be met."""
+    both = copy(after)
+    both.specifier = before.specifier & after.specifier
+    return next((one for one in (both, after, before) if newest(one, table) is not None), after)
 
 
 def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:

@@ -62,14 +62,14 @@ def _written(text: str, place: Place) -> str:
 
 
 def requirements(chosen: Sequence[Chosen], others: Sequence[Pin]) -> tuple[str, ...]:
-    """Return what is asked for by frameworks and pins: the words of the last command first, which count.
+    """Return what is asked for by frameworks and pins: the words of the last command last, which count.
 
     Within one command those of a framework do, for pip refuses a pin that they exclude.
     """
-    found = [(one.asked.command, text) for one in chosen if one.stack is not None and not one.is_other
-             for text in (*as_texts(one.stack.row.get("requires")), *needs(one))]
-    found += [(pin.asked.command, str(pin.requirement)) for pin in others]
-    return tuple(dict.fromkeys(text for _, text in sorted(found, key=lambda pair: -pair[0])))
+    found = [(pin.asked.command, str(pin.requirement)) for pin in others]
+    found += [(one.asked.command, text) for one in chosen if one.stack is not None and not one.is_other
+              for text in (*as_texts(one.stack.row.get("requires")), *needs(one))]
+    return tuple(text for _, text in sorted(found, key=lambda pair: pair[0]))
 
 
 def settled(chosen: Sequence[Chosen], others: Sequence[Pin]) -> tuple[Chosen, ...]:

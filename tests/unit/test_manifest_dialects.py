@@ -146,7 +146,7 @@ def test_what_conda_is_told_of_a_build() -> None:
      ["conda-resolved-cpu-build", "cpu-only-build"]),
     # what two frameworks need of NVIDIA's packages, in one command and in two
     ({"requirements.txt": "torch==2.6.0\ntensorflow[and-cuda]==2.18.0\n"},
-     ["requirements-contradict", "cudnn-runtime-older-than-compiled"]),
+     ["requirements-contradict"]),
     (docker(SLIM, "RUN pip install 'tensorflow[and-cuda]==2.18.0'", "RUN pip install torch==2.6.0"),
      ["cudnn-runtime-older-than-compiled"]),
     (docker(SLIM, "RUN pip install torch==2.6.0", "RUN pip install 'tensorflow[and-cuda]==2.18.0'"), []),

@@ -82,11 +82,11 @@ def test_a_lock_has_settled_what_excludes_one_another() -> None:
 
 @pytest.mark.parametrize(("texts", "version"), [
     (("nvidia-cudnn-cu12<10,>=9.3", "nvidia-cudnn-cu12<=9.10.2.21"), "9.10.2.21"),
-    (("nvidia-cudnn-cu12<10,>=9.3", "NVIDIA_cudnn_cu12==9.1.0.70"), "newest"),
-    (("nvidia-cudnn-cu12==9.1.0.70", "nvidia-cudnn-cu12<10,>=9.3"), "9.1.0.70"),
-    (("nvidia-cudnn-cu12==99.1", "nvidia-cudnn-cu12<10,>=9.3"), "newest")])
+    (("nvidia-cudnn-cu12<10,>=9.3", "NVIDIA_cudnn_cu12==9.1.0.70"), "9.1.0.70"),
+    (("nvidia-cudnn-cu12==9.1.0.70", "nvidia-cudnn-cu12<10,>=9.3"), "newest"),
+    (("nvidia-cudnn-cu12<10,>=9.3", "nvidia-cudnn-cu12==99.1"), "newest")])
 def test_of_one_distribution_one_release_is_taken(texts: tuple[str, ...], version: str) -> None:
-    """The first words count where nothing known meets both; those that nothing known meets do not."""
+    """The last words count where nothing known meets both; those that nothing known meets do not."""
     table = database().tables["nvidia_libraries"]
     whole = planned.newest(Requirement("nvidia-cudnn-cu12<10,>=9.3"), table)
     [requirement] = planned.parse(planned.together(texts, table))
