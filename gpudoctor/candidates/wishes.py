@@ -7,9 +7,8 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
+from gpudoctor.derive import planned
 from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
 from gpudoctor.frozen import frozen
@@ -94,7 +93,7 @@ def _parse_one(text: str) -> Wish:
         except versions.Incomparable:
             raise WishError(f"{shown!r}: {bound!r} is no bound on a version; write ==2.15.* or >=2.14"
                             ) from None
-    return Wish(framework=framework, bounds=bounds, extra=canonicalize_name(match[2] or ""))
+    return Wish(framework=framework, bounds=bounds, extra=planned.extra_name(match[2] or ""))
 
 
 # -- what is known -------------------------------------------------------------------------------------------

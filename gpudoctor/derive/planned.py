@@ -39,8 +39,13 @@ def _parse_one(text: str) -> Requirement | None:
         found = Requirement(text)
     except InvalidRequirement:
         return None
-    found.extras = {canonicalize_name(extra) for extra in found.extras}
+    found.extras = {extra_name(extra) for extra in found.extras}
     return found
+
+
+def extra_name(written: str) -> str:
+    """Return the name of an extra as pip compares it: and-cuda of AND_CUDA."""
+    return str(canonicalize_name(written))
 
 
 def names(texts: Iterable[str]) -> tuple[str, ...]:
