@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gpudoctor import versions
+from gpudoctor.derive import planned
 from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables
 
 _FORM = re.compile(
-    r"\s*([A-Za-z][A-Za-z0-9_.-]{0,40})\s*(?:\[\s*([a-z0-9-]{1,20})\s*\])?\s*((?:>=|<=|===?|!=|~=|>|<).{1,80})?\s*\Z")
+    r"\s*([A-Za-z][A-Za-z0-9_.-]{0,40})\s*(?:\[\s*([\w.-]{1,20})\s*\])?\s*((?:>=|<=|===?|!=|~=|>|<).{1,80})?\s*\Z",
+    re.ASCII)
 _OTHER_NAMES = {"tf": "tensorflow", "pytorch": "torch", "paddlepaddle": "paddle",
                 "paddlepaddle-gpu": "paddle"}
 _PLATFORMS = ("linux_x86_64", "linux_aarch64")
@@ -91,7 +93,7 @@ def _parse_one(text: str) -> Wish:
         except versions.Incomparable:
             raise WishError(f"{shown!r}: {bound!r} is no bound on a version; write ==2.15.* or >=2.14"
                             ) from None
-    return Wish(framework=framework, bounds=bounds, extra=match[2] or "")
+    return Wish(framework=framework, bounds=bounds, extra=planned.extra_name(match[2] or ""))
 
 
 # -- what is known -------------------------------------------------------------------------------------------

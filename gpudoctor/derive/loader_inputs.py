@@ -48,9 +48,11 @@ def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
 def _files(view: View, location: str, extra: Sequence[str]) -> dict[str, Record]:
     """Return the records of the libraries by their paths, with those that pip would bring."""
     files = dict(_by_path(view.need("loader.files")))
-    wanted = (*view.texts("python.planned_distributions"), *extra)
-    if wanted:
-        for path, record in planned.files(wanted, location, nvidia_packages(view)):
+    asked = (*view.texts("python.planned_distributions"), *extra)
+    if asked:
+        packages = nvidia_packages(view)
+        wanted = planned.together(asked, packages)
+        for path, record in planned.files(wanted, location, packages):
             if path not in files or planned.replaces(record, wanted, files[path]):
                 files[path] = record
     return files

@@ -45,9 +45,10 @@ def requirement(view: View, cards: Sequence[str]) -> Fact:
 
 def _installed(view: View) -> tuple[str, str] | None:
     """Return the distribution of NCCL and its version: what is to be installed comes before what is."""
-    for wanted in planned.parse(view.texts("python.planned_distributions")):
+    packages = nvidia_packages(view)
+    for wanted in planned.parse(planned.together(view.texts("python.planned_distributions"), packages)):
         if wanted.name.startswith(_PREFIX):
-            chosen = planned.newest(wanted, nvidia_packages(view))
+            chosen = planned.newest(wanted, packages)
             if chosen is not None:
                 return wanted.name, chosen[1]
     for record in view.records("python.nvidia_distributions"):

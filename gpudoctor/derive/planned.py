@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ Row = Mapping[str, Value]
 
 
 def parse(texts: Iterable[str]) -> Iterator[Requirement]:
-    """Yield the requirements that can be read."""
+    """Yield the requirements that can be read, their extras as pip compares them (PEP 685)."""
     for text in texts:
         requirement = _parse_one(text)
         if requirement is not None:
@@ -35,9 +36,16 @@ def _parse_one(text: str) -> Requirement | None:
     from packaging.requirements import InvalidRequirement, Requirement  # slow; seldom needed
 
     try:
-        return Requirement(text)
+        found = Requirement(text)
     except InvalidRequirement:
         return None
+    found.extras = {extra_name(extra) for extra in found.extras}
+    return found
+
+
+def extra_name(written: str) -> str:
+    """Return the name of an extra as pip compares it: and-cuda of AND_CUDA."""
+    return str(canonicalize_name(written))
 
 
 def names(texts: Iterable[str]) -> tuple[str, ...]:
@@ -63,6 +71,30 @@ def as_well(before: Fact, added: Fact) -> Fact:
     new = as_texts(added.value)
     kept = (text for text in as_texts(before.value) if not set(names((text,))) & set(names(new)))
     return replace(added, value=(*kept, *new))
+
+
+def together(texts: Iterable[str], table: Table) -> tuple[str, ...]:
+    """Return requirements as pip meets them: of each distribution one release, within all bounds on it.
+
+    Where no known release is within all, the last words count, as of several commands.
+    """
+    return _together(table, tuple(texts))
+
+
+@of_same
+def _together(table: Table, texts: tuple[str, ...]) -> tuple[str, ...]:
+    found: dict[str, Requirement] = {}
+    for requirement in parse(texts):
+        name = canonicalize_name(requirement.name)
+        found[name] = _narrowed(found[name], requirement, table) if name in found else requirement
+    return tuple(str(requirement) for requirement in found.values())
+
+
+def _narrowed(before: Requirement, after: Requirement, table: Table) -> Requirement:
+    """Return the bounds of both, else the later ones, else the earlier: the first that can be met."""
+    both = copy(after)
+    both.specifier = before.specifier & after.specifier
+    return next((one for one in (both, after, before) if newest(one, table) is not None), after)
 
 
 def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:
@@ -141,7 +173,7 @@ def replaces(brought: Record, texts: Sequence[str], record: Record) -> bool:
         return True
     version = str(record.get("version") or "0")
     mine = [r for r in parse(texts) if canonicalize_name(r.name) == brought["distribution"]]
-    if record.get("error") and any(str(r.specifier) == f"=={version}" for r in mine):
+    if record.get("error") and any(str(bound) == f"=={version}" for r in mine for bound in r.specifier):
         return True
     return not any(r.specifier.contains(version) for r in mine)
 

@@ -54,6 +54,11 @@ class Chosen:
         return self.asked.tool == "conda"
 
     @property
+    def is_measured(self) -> bool:
+        """Return whether the device code of this very build is known."""
+        return self.stack is not None and self.stack.is_measured and not self.is_other
+
+    @property
     def needs_system(self) -> bool:
         """Return whether pip has no way to bring its CUDA libraries."""
         return self.build != "cpu" and not self.brings_libraries and not (self.stack and self.stack.extra)

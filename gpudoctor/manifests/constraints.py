@@ -42,6 +42,6 @@ def beside(found: Mapping[str, Sequence[Environment]]) -> dict[str, list[Environ
 
 
 def _under(constraints: Environment | None, one: Environment) -> Environment:
-    if constraints is None or one.constrains or any(asked.bounds for asked in one.asked):
+    if constraints is None or one.constrains or any(asked.bounds or asked.along for asked in one.asked):
         return one
     return replace(one, asked=tuple(bounded(one.asked, constraints.asked)))

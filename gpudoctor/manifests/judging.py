@@ -144,7 +144,8 @@ class Linter:
         # what is asked of each card has no answer, and needs none, where nobody said which card
         has_card = _has_card(snapshot)
         open_ = [one for one in judged.undecided if one.asked and key_of(one) not in ground.had]
-        return found, [(environment.place, one) for one in open_ if has_card or _EACH not in one.subject]
+        return found, [(_requirement_of(one.subject, laid) or environment.place, one) for one in open_
+                       if has_card or _EACH not in one.subject]
 
     def _supposed(self, environment: Environment, base: Base | None, laid: Laid, ground: Ground,
                   known: Sequence[Located]) -> Iterator[Note]:
@@ -257,10 +258,15 @@ def _place_of(finding: Finding, environment: Environment, laid: Laid) -> Place:
     for evidence in finding.evidence:
         if evidence.source in sources:
             return sources[evidence.source]
-    framework = finding.subject.rpartition(" x ")[2]
-    own = [one.asked.place for one in laid.chosen if one.framework == framework]
     image = environment.image.place if environment.image else environment.place
-    return own[-1] if own else image
+    return _requirement_of(finding.subject, laid) or image
+
+
+def _requirement_of(subject: str, laid: Laid) -> Place | None:
+    """Return what asks for the framework that something is said of, by itself or with a card."""
+    framework = subject.rpartition(_EACH)[2]
+    own = [one.asked.place for one in laid.chosen if one.framework == framework]
+    return own[-1] if own else None
 
 
 def _places(environment: Environment) -> dict[str, Place]:

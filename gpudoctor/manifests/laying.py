@@ -20,6 +20,7 @@ from gpudoctor.manifests import choices, images, reaching, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.statements import Environment
+from gpudoctor.manifests.together import Pin
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, Value
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
@@ -36,12 +37,13 @@ _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 class Laid:
     """A host with an environment laid over it, and which frameworks are in it by whose word.
 
-    `kept_away` is the same for each thing that keeps it from the driver's own libraries: there nothing else
-    can be judged.
+    `pins` are those of NVIDIA's packages beside them. `kept_away` is the same for each thing that keeps it
+    from the driver's own libraries: there nothing else can be judged.
     """
 
     snapshot: Snapshot
     chosen: tuple[Chosen, ...]
+    pins: tuple[Pin, ...] = ()
     kept_away: tuple[Snapshot, ...] = ()
 
 
@@ -52,7 +54,9 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
     `observed`: it is a machine that was looked at, so that its libraries are known. `suppose` lays the
     releases too that are only what comes nearest to what is asked for.
     """
-    chosen = together.settled(tuple(_frameworks(environment, ground)))
+    chosen = tuple(_frameworks(environment, ground))
+    pins = together.pins(environment, chosen)
+    chosen = together.settled(chosen, pins)
     own_stacks = [one for one in chosen if one.stack is not None and (suppose or not one.supposed)]
     facts: dict[str, Fact] = {}
     in_image = _release_in_image(base, ground)
@@ -62,7 +66,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         own.append(in_image)
     if own:
         facts["release"] = Known(value=tuple(own), source=place)
-    planned_ones = _planned(environment, own_stacks)
+    planned_ones = together.requirements(own_stacks, pins)
     facts["python.planned_distributions"] = (
         _not_said("which of NVIDIA's packages come along") if any(
             one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
@@ -95,7 +99,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
     kept_away = tuple(lay(snapshot, facts, tables, source=place)
                       for facts in reaching.obstacles(environment, base, ground))
-    return Laid(snapshot=snapshot, chosen=chosen, kept_away=kept_away)
+    return Laid(snapshot=snapshot, chosen=chosen, pins=pins, kept_away=kept_away)
 
 
 def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fact:
@@ -124,18 +128,6 @@ def _names(snapshot: Snapshot) -> list[str]:
 
 def _not_said(what: str) -> Unknown:
     return Unknown(reason=f"the files do not say {what}", asked=False)
-
-
-def _planned(environment: Environment, chosen: Sequence[Chosen]) -> tuple[str, ...]:
-    """Return what pip installs beside the frameworks: what these ask for, and NVIDIA's packages by name."""
-    found: list[str] = []
-    for one in chosen:
-        if one.stack is not None and not one.is_other:
-            found += as_texts(one.stack.row.get("requires"))
-            brings = one.brings_libraries and one.build != "cpu"
-            found += as_texts(one.stack.row.get("requires_nvidia")) if brings else ()
-    found += [asked.text for asked in environment.asked if asked.text.lower().startswith("nvidia-")]
-    return tuple(dict.fromkeys(found))
 
 
 def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
@@ -246,9 +238,10 @@ def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
             facts["framework.distribution"] = Known(value=one.distribution, source=source)
         if one.framework == "jax":
             facts["framework.plugins"] = Known(value=(), source=source)
-    elif one.is_other:
-        silent = _not_said("which build it becomes")
-        facts.update({"framework.code": silent, "framework.cudnn": silent})
+    elif not one.is_measured:  # of which a note is left, once
+        facts["framework.code"] = _not_said("which device code it has")
+    if one.build != "cpu" and one.is_other:
+        facts["framework.cudnn"] = _not_said("which build it becomes")
         facts["framework.cuda"] = (Known(value=one.cuda, source=source) if one.cuda
                                    else _not_said("which CUDA it is built for"))
     if one.by_conda:

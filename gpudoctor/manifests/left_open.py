@@ -89,9 +89,10 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
             yield Note(place=place, matters=one.build != "cpu", said=(
                 f"{text} was not judged: these rules know no release that {one.asked.tool} would take for it "
                 "here"))
-        elif one.is_other and one.build != "cpu" and has_card:
+        elif one.stack is not None and not one.is_measured and one.build != "cpu" and has_card:
+            why = "this build of it is in no table" if one.is_other else "no table has its device code"
             yield Note(place=place, matters=True, said=(
-                f"whether {text} has code for the card was not judged: this build of it is in no table"))
+                f"whether {text} has code for the card was not judged: {why}"))
     yield from _of_capabilities(environment, laid)
     if ground.driver is not None and not laid.kept_away:
         yield from _of_libcuda(environment, base, ground)

@@ -152,7 +152,7 @@ def _asked(placed: _Placed, split: Collection[str], extras: Mapping[str, Sequenc
             source = one.get("source")
             address = source.get("registry") or source.get("url") if isinstance(source, dict) else None
             # the default index has no local labels: one with a label is from the index that is named
-            yield Asked(text=text, place=place, tool="uv", rewritable=False,
+            yield Asked(text=text, place=place, tool="uv", rewritable=False, locked=True,
                         index=str(address) if address and "+" in version else None)
 
 

@@ -130,7 +130,7 @@ def _of_wheel(address: str, place: Place) -> Iterator[Asked]:
     if match is not None:
         folder = _OF_FOLDER.match(address) if "+" in match[2] else None
         yield Asked(text=f"{match[1].replace('_', '-')}=={match[2]}", place=place, tool="uv",
-                    rewritable=False, index=folder[1] if folder else None)
+                    rewritable=False, locked=True, index=folder[1] if folder else None)
 
 
 def _name(address: str) -> str:

@@ -23,6 +23,7 @@ _OF_GPU = re.compile(
     r"flash-attn|tensorrt|nvidia-dali-cuda\d+|[a-z0-9-]+-cu1\d)\Z")
 _CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu(\d{2,3})(?:/|\Z)")
 OPEN_MINORS = 2
+NVIDIA = "nvidia-"  # what its packages are called by
 LABEL = re.compile(r"\+cu(\d{2,3})")
 
 

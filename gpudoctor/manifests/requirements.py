@@ -60,7 +60,7 @@ def read(source: Source, reader: Reader) -> Listed:
 
 
 def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
-    """Return requirements with the bounds that constraints set to the same distributions.
+    """Return requirements with the bounds that constraints set to them, and to what may come along.
 
     What is set for some Pythons alone is left out: which one it will be is not known here.
     """
@@ -71,7 +71,8 @@ def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
                 by_name.setdefault(canonicalize_name(requirement.name), []).append(Bound(
                     specifier=str(requirement.specifier), text=one.text.strip(), place=one.place))
     names = [next(iter(planned.names((one.text,))), "") for one in asked]
-    return [replace(one, bounds=(*one.bounds, *by_name[name])) if name in by_name else one
+    along = [bound for name, some in by_name.items() if name.startswith(releases.NVIDIA) for bound in some]
+    return [replace(one, bounds=(*one.bounds, *by_name.get(name, ())), along=(*one.along, *along))
             for one, name in zip(asked, names, strict=True)]
 
 

@@ -149,8 +149,8 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
         if least and not is_excused:
             yield Said(place=place, facts={"file.image": base.reference, **least})
     yield from _of_driver(environment, tables)
-    for one, why in together.contradictions(laid.chosen):
-        yield Said(place=one.asked.place, facts={"file.contradiction": why})
+    for where, why in together.contradictions(laid.chosen, laid.pins):
+        yield Said(place=where, facts={"file.contradiction": why})
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]

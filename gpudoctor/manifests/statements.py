@@ -38,9 +38,10 @@ class Asked:
     """A distribution that is asked for, as written; `index` is the address that replaces the default one.
 
     `rewritable`: it stands there as it is, so that it can be replaced. `in_shell`: a shell reads it first.
-    `command`: what has the same number there is installed by one command. `bounds` are those of constraints.
-    `links` are pages of wheels beside the indexes. `build` is what conda is told of the build, `cuda` its
-    CUDA.
+    `command`: what has the same number there is installed by one command. `bounds` are those of constraints,
+    `along` those that they set to NVIDIA's packages, which may come along. `links` are pages of wheels beside
+    the indexes. `build` is what conda is told of the build, `cuda` its CUDA. `locked`: a lock has it so, as
+    its program settled what excludes one another.
     """
 
     text: str
@@ -53,9 +54,11 @@ class Asked:
     in_shell: bool = False
     command: int = 0
     bounds: tuple[Bound, ...] = ()
+    along: tuple[Bound, ...] = ()
     links: tuple[str, ...] = ()
     build: str = ""
     cuda: str | None = None
+    locked: bool = False
 
 
 @frozen

@@ -1,50 +1,133 @@
-"""Frameworks that one command installs: whether what each needs of NVIDIA's packages can be had together."""
+"""What is installed of NVIDIA's packages: what frameworks need, what files pin, what excludes another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests import releases
 from gpudoctor.manifests.choices import Chosen
+from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.statements import Asked, Environment
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+_LEAST, _JUST_ABOVE = "0", ".0.0.0.1"
 
 
-def settled(chosen: Sequence[Chosen]) -> tuple[Chosen, ...]:
-    """Return choices; one that is not exact, and as the newest clashes with another, pip would take older."""
+@frozen
+class Pin:
+    """What is asked of one of NVIDIA's packages: by name, or by a constraint on what `asked` brings along."""
+
+    asked: Asked
+    requirement: Requirement
+    written: str
+
+
+def pins(environment: Environment, chosen: Sequence[Chosen]) -> tuple[Pin, ...]:
+    """Return what files ask of NVIDIA's packages beside what the frameworks themselves do."""
+    return (*_named(environment), *(pin for one in chosen for pin in _along(one)))
+
+
+def _named(environment: Environment) -> Iterator[Pin]:
+    for asked in environment.asked:
+        requirement = releases.requirement_of(asked)
+        if (requirement is not None and asked.tool != "conda"
+                and canonicalize_name(requirement.name).startswith(releases.NVIDIA)
+                and releases.applies(requirement, environment.python)):
+            yield Pin(asked=asked, requirement=requirement, written=_written(asked.text, asked.place))
+
+
+def _along(one: Chosen) -> Iterator[Pin]:
+    """Yield the constraints on what a framework brings along; others bound what is not there."""
+    brought = planned.names(needs(one))
+    for bound in one.asked.along:
+        for requirement in planned.parse((bound.text,)):
+            if canonicalize_name(requirement.name) in brought:
+                yield Pin(asked=one.asked, requirement=requirement, written=_written(bound.text, bound.place))
+
+
+def _written(text: str, place: Place) -> str:
+    return f"{text.strip()} ({place})"
+
+
+def requirements(chosen: Sequence[Chosen], others: Sequence[Pin]) -> tuple[str, ...]:
+    """Return what is asked for by frameworks and pins: the words of the last command last, which count.
+
+    Within one command those of a framework do, for pip refuses a pin that they exclude.
+    """
+    found = [(pin.asked.command, str(pin.requirement)) for pin in others]
+    found += [(one.asked.command, text) for one in chosen if one.stack is not None and not one.is_other
+              for text in (*as_texts(one.stack.row.get("requires")), *needs(one))]
+    return tuple(text for _, text in sorted(found, key=lambda pair: pair[0]))
+
+
+def settled(chosen: Sequence[Chosen], others: Sequence[Pin]) -> tuple[Chosen, ...]:
+    """Return choices; one that is not exact, and as the newest clashes with others, pip would take older."""
     unsure = {one.distribution for pair in combinations(chosen, 2) if clash(*pair) is not None
               for one in pair if not _is_exact(one)}
+    unsure |= {one.distribution for one in chosen if not _is_exact(one)
+               and any(excluded(one, pin) is not None for pin in others)}
     why = "is taken as new as what else is installed with it allows"
     return tuple(replace(one, supposed=one.supposed or why) if one.distribution in unsure else one
                  for one in chosen)
 
 
-def contradictions(chosen: Sequence[Chosen]) -> Iterator[tuple[Chosen, tuple[str, str]]]:
-    """Yield each two exact releases that pip refuses to install together, the later one first, and why."""
-    for one, other in combinations(chosen, 2):
-        found = clash(one, other) if _is_exact(one) and _is_exact(other) else None
+def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin]
+                   ) -> Iterator[tuple[Place, tuple[str, str]]]:
+    """Yield what pip refuses to install beside an exact release, each at the later place, and why."""
+    exact = [one for one in chosen if _is_exact(one)]
+    for one, other in combinations(exact, 2):
+        found = clash(one, other)
         if found is not None:
-            yield other, (f"{one.asked.text.strip()} ({one.asked.place}) needs {found[0]}",
-                          f"{other.asked.text.strip()} ({other.asked.place}) needs {found[1]}")
+            yield other.asked.place, (f"{_written(one.asked.text, one.asked.place)} needs {found[0]}",
+                                      f"{_written(other.asked.text, other.asked.place)} needs {found[1]}")
+    for one in exact:
+        for pin in others:
+            need = None if one.asked.locked else excluded(one, pin)
+            if need is not None:
+                yield pin.asked.place, (
+                    f"{_written(one.asked.text, one.asked.place)} needs {need}", pin.written)
 
 
 def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
     """Return what two frameworks of one command need that excludes one another, None where nothing does."""
-    if one.asked.command != other.asked.command or one.asked.place.file != other.asked.place.file:
+    if not _by_one_command(one.asked, other.asked):
         return None
-    theirs = {canonicalize_name(need.name): need for need in planned.parse(_needs(other))}
-    for need in planned.parse(_needs(one)):
+    theirs = {canonicalize_name(need.name): need for need in planned.parse(needs(other))}
+    for need in planned.parse(needs(one)):
         its = theirs.get(canonicalize_name(need.name))
         if its is not None and not _meet(need.specifier, its.specifier):
             return f"{need.name}{need.specifier}", f"{its.name}{its.specifier}"
     return None
 
 
-def _needs(one: Chosen) -> Sequence[str]:
+def excluded(one: Chosen, pin: Pin) -> str | None:
+    """Return what a framework needs that excludes a pin of the same command, None where nothing does."""
+    if not _by_one_command(one.asked, pin.asked):
+        return None
+    name = canonicalize_name(pin.requirement.name)
+    return next((f"{need.name}{need.specifier}" for need in planned.parse(needs(one))
+                 if canonicalize_name(need.name) == name
+                 and not _meet(need.specifier, pin.requirement.specifier)), None)
+
+
+def _by_one_command(one: Asked, other: Asked) -> bool:
+    return one.command == other.command and (one.command > 0 or one.place.file == other.place.file)
+
+
+def needs(one: Chosen) -> Sequence[str]:
+    """Return what pip installs of NVIDIA's packages because a framework asks for it."""
     is_known = not (one.is_other or one.by_conda or one.build == "cpu") and one.brings_libraries
     return as_texts(one.stack.row.get("requires_nvidia")) if one.stack and is_known else ()
 
@@ -55,6 +138,11 @@ def _is_exact(one: Chosen) -> bool:
 
 
 def _meet(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Return whether a version may be in both: one of the versions that they name."""
-    named = [bound.version.removesuffix(".*") for bound in (*one, *other)]
-    return not named or any(one.contains(version) and other.contains(version) for version in named)
+    """Return whether a version may be in both: where one is, so is a bound, or what is just above one."""
+    bounds = [bound.version.removesuffix(".*") for bound in (*one, *other)]
+    try:
+        above = [f"{versions.parse(bound).base_version}{_JUST_ABOVE}" for bound in bounds]
+    except versions.Incomparable:
+        return True
+    return any(one.contains(version, prereleases=True) and other.contains(version, prereleases=True)
+               for version in (_LEAST, *bounds, *above))

@@ -56,6 +56,18 @@ def test_what_is_written(name: str, options: tuple[str, ...], healthy: Path,
     assert (ABOUT_THE_INDEX in run.stderr) == ("ARG GPUDOCTOR=gpudoctor-cli==" in run.stdout)
 
 
+@pytest.mark.parametrize("card", ["GTX 1050", "V100"])
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_lint_finds_no_fault_in_what_is_written(framework: str, card: str, tmp_path: Path) -> None:
+    """Regression: the pin of cuDNN that an old card needs stood in it, and was not heeded."""
+    host = ("--assume", "driver=580.95.05", "--assume", f"card={card}")
+    written = run_gpudoctor("dockerfile", "--framework", framework, *host)
+    assert "nvidia-cudnn-cu12<" in written.stdout, written.stderr
+    (tmp_path / "Dockerfile").write_text(written.stdout)
+    judged = run_gpudoctor("lint", str(tmp_path / "Dockerfile"), *host)
+    assert judged.returncode == SOMETHING, judged.stdout
+
+
 def test_files_beside_it(healthy: Path, tmp_path: Path, golden: Callable[[str, str], None]) -> None:
     """Compose and Kubernetes, in the folder of the Dockerfile; a second time nothing is in the way."""
     words = (*L4, "--framework", "torch", "--require", "gpu>=1", "--compose", "--kubernetes",

@@ -100,7 +100,8 @@ def test_3_what_cannot_be_judged(tmp_path: Path) -> None:
     run = lint(tmp_path, "Dockerfile", *host, "--format", "json")
     said = document(run)
     assert (run.returncode, said["verdict"], said["findings"]) == (UNDECIDED, "undecided", [])
-    assert said["undecided"]
+    assert [(one["line"], one["matters"]) for one in said["notes"]] == [(2, True)]
+    assert "jax[cuda12]==0.11.0" in said["notes"][0]["note"]
     assert lint(tmp_path, "Dockerfile", *host, "--allow-undecided").returncode == HEALTHY
 
 

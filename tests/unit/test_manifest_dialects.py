@@ -146,10 +146,16 @@ def test_what_conda_is_told_of_a_build() -> None:
      ["conda-resolved-cpu-build", "cpu-only-build"]),
     # what two frameworks need of NVIDIA's packages, in one command and in two
     ({"requirements.txt": "torch==2.6.0\ntensorflow[and-cuda]==2.18.0\n"},
-     ["requirements-contradict", "cudnn-runtime-older-than-compiled"]),
-    (docker(SLIM, "RUN pip install torch==2.6.0", "RUN pip install 'tensorflow[and-cuda]==2.18.0'"),
+     ["requirements-contradict"]),
+    (docker(SLIM, "RUN pip install 'tensorflow[and-cuda]==2.18.0'", "RUN pip install torch==2.6.0"),
      ["cudnn-runtime-older-than-compiled"]),
+    (docker(SLIM, "RUN pip install torch==2.6.0", "RUN pip install 'tensorflow[and-cuda]==2.18.0'"), []),
     ({"requirements.txt": "torch==2.6.0\ntensorflow[and-cuda]\n"}, []),
+    # an extra is the same in any spelling
+    (docker(SLIM, "RUN pip install 'tensorflow[and_cuda]==2.20.0'"), []),
+    (docker(SLIM, "RUN pip install 'tensorflow[AND-CUDA]==2.20.0'"), []),
+    (docker(SLIM, "RUN pip install 'jax[CUDA12]==0.5.3'"), []),
+    (docker(SLIM, "RUN pip install 'jax[Cuda12_Pip]==0.5.3'"), []),
     # a stage that is named, arguments that a service gives
     ({"compose.yaml": "services:\n  a:\n    gpus: all\n    build: {context: ., target: x, args: [V=2.4.7]}\n",
       **docker(f"{SLIM} AS x", "ARG V", "RUN pip install torch==$V", SLIM, "RUN pip install jax==0.5.3")},
@@ -212,3 +218,13 @@ def test_what_can_be_put_right_in_these_words(line: str, expected: str | None) -
 def test_tabs_and_wide_characters_are_one_column_each() -> None:
     found = judged(docker(SLIM, "RUN\techo 'é日' &&\tpip install six>=1"))
     assert [(one.place.line, one.place.column) for one in found.findings] == [(2, 30)]
+
+
+def test_a_release_without_known_device_code_is_told_once_where_it_is_asked_for() -> None:
+    """Regression: each rule that reads the code said so by itself, at FROM, without the release's name."""
+    found = judged(docker(SLIM, "RUN pip install 'jax[cuda12]==0.5.0'"), "driver=580.95.05", "cc=6.1")
+    [note] = found.notes
+    assert (found.undecided, str(note.place), note.matters) == ((), "Dockerfile:2:17", True)
+    assert "whether jax[cuda12]==0.5.0 has code for the card" in note.said
+    measured = judged(docker(SLIM, "RUN pip install 'jax[cuda12]==0.5.3'"), "driver=580.95.05", "cc=6.1")
+    assert [note.said for note in measured.notes if "has code for the card" in note.said] == []
