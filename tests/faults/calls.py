@@ -38,6 +38,7 @@ NVML_OF_A_CARD: dict[str, frozenset[str]] = {function: frozenset(names.split()) 
     "nvmlDeviceGetUUID": "gpu.uuid",
     "nvmlDeviceGetName": "gpu.name",
     "nvmlDeviceGetCudaComputeCapability": "gpu.compute_capability",
+    "nvmlDeviceGetBrand": "gpu.brand",
     "nvmlDeviceGetMigMode": "gpu.mig_mode gpu.mig_pending gpu.mig_instances",
     "nvmlDeviceGetComputeMode": "gpu.compute_mode",
     "nvmlDeviceGetPersistenceMode": "gpu.persistence",
