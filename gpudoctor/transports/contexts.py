@@ -34,7 +34,7 @@ def address(environment: Mapping[str, str], files: Host) -> str:
     known = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
     answer = files.read_text(f"{folder}/contexts/meta/{known}/meta.json")
     if isinstance(answer, Missing):
-        raise ContextError(f"there is no context {name}, which was chosen")
+        raise ContextError(f"the context {name} that was chosen does not exist")
     host = mapping(mapping(_read(answer).get("Endpoints")).get("docker")).get("Host")
     if not isinstance(host, str):
         raise ContextError(f"the context {name} that was chosen cannot be read")

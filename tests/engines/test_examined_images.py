@@ -261,9 +261,9 @@ def test_a_context_is_heeded_as_docker_heeds_it(tmp_path: Path) -> None:
     made = ["docker", "--config", str(tmp_path), "context", "create", "mine", "--docker", "host=unix:///mine"]
     subprocess.run(made, check=True, capture_output=True)
     assert said(DOCKER_CONTEXT="mine") == "unix:///mine: No such file or directory"
-    assert said(DOCKER_CONTEXT="nope") == "there is no context nope, which was chosen"
+    assert said(DOCKER_CONTEXT="nope") == "the context nope that was chosen does not exist"
     (tmp_path / "config.json").write_text('{"currentContext": "gone"}')
-    assert said() == "there is no context gone, which was chosen"
+    assert said() == "the context gone that was chosen does not exist"
     assert said(DOCKER_HOST="unix:///else") == "unix:///else: No such file or directory"
 
 

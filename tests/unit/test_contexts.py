@@ -37,7 +37,7 @@ def test_the_chosen_context_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "said"), [
     ("{", "cannot be read"), ("[]", "cannot be read"),
     ('{"Endpoints": {"docker": {"Host": 3}}}', "cannot be read"),
-    (None, "is not there")])
+    (None, "does not exist")])
 def test_one_that_cannot_be_used_ends_it(text: str | None, said: str, tmp_path: Path) -> None:
     if text is not None:
         keep(tmp_path, "a", text)
