@@ -35,8 +35,8 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
-_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports, listed,
-            other_versions, slow_starts, libraries, unreached, cures, own_frameworks)
+_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports,
+            listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks)
 Progress = Callable[[str, int], None]
 
 

@@ -1,7 +1,7 @@
 """A module that a file of one's own hides: it lacks what it should have, and lies outside the libraries.
 
-Or a traceback shows the import itself: Python's own module, or a package, imports a module of Python's, and the
-next frame is a file of that name outside the libraries.
+Or a traceback shows the import itself: a file of Python's, or of a package, imports a module of Python's, and
+the next frame is a file of that name outside the libraries.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def hidden_modules(lines: Sequence[str]) -> Iterator[Answered]:
 
 
 def taken_imports(lines: Sequence[str]) -> Iterator[Answered]:
-    """Yield a line for each import of the libraries that ends in a file of the user's, as a traceback shows."""
+    """Yield a line for each import of the libraries that ends in a file of the user's: two frames show it."""
     found = 0
     for number, (before, line, after) in enumerate(zip(lines, lines[1:], lines[2:], strict=False), start=3):
         if _FRAME not in before or _FRAME not in after or not _LIBRARIES.search(before[:_LONGEST]):

@@ -30,7 +30,7 @@ def is_of(library: str, stated: str, tables: Tables, *, of_cudnn: bool = False) 
 
 
 def newest_cuda(library: str, tables: Tables) -> str | None:
-    """Return the newest CUDA that brings a runtime of this name, None where it is not known, or still open."""
+    """Return the newest CUDA that brings a runtime of this name, None where nobody knows it yet."""
     for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
         if row["library"] == library:
             return str(row["last_cuda"]) if "last_cuda" in row else None
@@ -42,7 +42,7 @@ def in_wheels(library: str, tables: Tables) -> bool | None:
     """Say whether a wheel of NVIDIA's brings a library of this name; None of a DLL, and without the table."""
     if ".so" not in library or "nvidia_libraries" not in tables:
         return None
-    return any(library == name or library.startswith(f"{name}.") and ".so." in name
+    return any(library == name or (library.startswith(f"{name}.") and ".so." in name)
                for row in tables["nvidia_libraries"].rows for name in as_texts(row["libraries"]))
 
 

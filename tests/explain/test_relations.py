@@ -201,7 +201,8 @@ def test_a_cudnn_has_code_for_the_oldest_card_or_not(
 
 @pytest.mark.parametrize(("library", "brought"), [
     ("libcudart.so.10.0", False),  # before CUDA 11 there were no wheels of NVIDIA's
-    ("libcudnn.so", False), ("libcudnn.so.9", True), ("libcublas.so.12", True), ("libcudart.so.12.4.127", True),
+    ("libcudnn.so", False), ("libcudnn.so.9", True), ("libcublas.so.12", True),
+    ("libcudart.so.12.4.127", True),
     ("cudart64_12.dll", None),  # the table is of Linux
 ])
 def test_nvidias_wheels_are_asked_for_a_missing_library(library: str, brought: bool | None) -> None:
@@ -230,4 +231,4 @@ def test_the_flavour_of_the_kernel_modules_serves_the_cards_or_not(
     facts = {"driver.kernel_flavour": Known(value=flavour, source="a test"),
              "text.capabilities": Known(value=tuple(capabilities), source="a test")}
     found = relations(facts, tables())["text.flavour_serves_cards"]
-    assert isinstance(found, Known) and found.value is serves
+    assert found == Known(value=serves, source=found.source)
