@@ -472,6 +472,9 @@ text.wheel_fit | text | text | | what of the stated machine such a wheel is not 
 text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx or too-new
 text.driver_fit | text | text | | whether the branch of the stated driver serves the stated cards, where it is one answer for all: serves, too-new or too-old
 text.cudnn_serves_card | flag | text | | whether the stated cuDNN has code for the oldest of the stated cards
+text.flavour_serves_cards | flag | text | | whether the stated flavour of the kernel module serves each stated card
+text.libraries_in_wheels | flag | text | | whether NVIDIA's wheels bring each missing library under that name
+text.runtime | text | text | | the number in the name of the CUDA runtime that was opened: 10.1 of libcudart.so.10.1
 text.memory_elsewhere | flag | text | | whether others than the process that ran out of memory hold much of the card's
 text.nvidia_card | flag | text | | whether a stated card is NVIDIA's
 text.driver_library | driver_version | text | | version of libcuda, as a program that opened it says

@@ -21,7 +21,7 @@ from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import named
 from gpudoctor.explanation.own_folder import own_frameworks
 from gpudoctor.explanation.scripts import unused_devices
-from gpudoctor.explanation.shadowed import hidden_modules
+from gpudoctor.explanation.shadowed import hidden_modules, taken_imports
 from gpudoctor.explanation.unreached import unreached
 from gpudoctor.explanation.waiting import slow_starts
 from gpudoctor.explanation.wording import joined, retold
@@ -35,8 +35,8 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
-_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, listed,
-            other_versions, slow_starts, libraries, unreached, cures, own_frameworks)
+_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports,
+            listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks)
 Progress = Callable[[str, int], None]
 
 

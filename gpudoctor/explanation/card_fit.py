@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudoctor import versions
 from gpudoctor.derive import branches, device_code
 from gpudoctor.derive.view import as_records, as_texts, floor_row
+from gpudoctor.explanation import sonames
 from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
 from gpudoctor.model import Facts, Known
 
@@ -61,12 +62,24 @@ def _by_toolkit(stated: Stated, capability: str) -> str | None:
     """Return what the CUDA of the build says of a card: too new or too old for its compiler."""
     cuda, row = stated.text("text.build_cuda"), _architecture(stated, capability)
     if cuda is None:
-        return None
+        return _by_runtime(stated, capability)
     if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
         return "too-new"
     if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
         return "too-old"
     return None  # what the compiler could serve, the build need not
+
+
+def _by_runtime(stated: Stated, capability: str) -> str | None:
+    """Return "too-new" for a card whose whole generation is newer than the CUDA runtime that was opened.
+
+    Code for the first cards of a generation runs on its later ones, so only the generation counts.
+    """
+    newest = sonames.newest_cuda(f"libcudart.so.{stated.text('text.runtime')}", stated.tables)
+    generation = versions.parse(capability).major
+    firsts = [versions.parse(str(row["first_cuda"])) for row in stated.rows_of("architectures")
+              if "first_cuda" in row and versions.parse(str(row["compute_capability"])).major == generation]
+    return "too-new" if newest is not None and firsts and versions.parse(newest) < min(firsts) else None
 
 
 def _architecture(stated: Stated, capability: str) -> Row:
@@ -111,3 +124,16 @@ def by_cudnn(stated: Stated) -> Known | None:
     oldest = min(capabilities, key=versions.parse)
     serves = versions.parse(oldest) >= versions.parse(str(row["oldest_card"]))
     return Known(value=serves, source=f"{row['source']}: code from {row['oldest_card']} on")
+
+
+def by_flavour(stated: Stated) -> Known | None:
+    """Say whether the stated flavour of the kernel module serves each of the stated cards."""
+    flavour, capabilities = stated.text("driver.kernel_flavour"), stated.texts("text.capabilities")
+    if flavour is None or not capabilities or "kernel_modules" not in stated.tables:
+        return None
+    table = stated.tables["kernel_modules"]
+    rows = [floor_row(table, "first_capability", capability) for capability in capabilities]
+    if any(row is None for row in rows):
+        return None
+    serves = all(flavour in as_texts(row["flavours"]) for row in rows if row is not None)
+    return Known(value=serves, source="computed from text.capabilities and driver.kernel_flavour")

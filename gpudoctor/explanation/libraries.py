@@ -60,7 +60,7 @@ _DENIED = Pattern(r"\b(?:no|not|never|without|nothing|none|isn'?t|doesn'?t|don'?
 _OF_PIP = Pattern(r"(?:site|dist)-packages|nvidia[/\\](?:\*|cu\w+|nccl)[/\\](?:lib|bin)", re.IGNORECASE)
 _OTHER_THINGS = Pattern(r"cuda|driver|python|tensorflow|torch|\btf\b|ubuntu|windows", re.IGNORECASE)
 _OPENED = Pattern(r"undefined symbol|not defined|link time reference|required by|"
-                  r"relocation error", re.IGNORECASE)
+                  r"relocation error|init failure: \d", re.IGNORECASE)
 _NCCL = Pattern(r"\bNCCL version (\d+\.\d+)")
 _NCCLS = Pattern(r"\bdifferent nccl versions?\b|\bdifferent versions of nccl\b|"
                  r"\bnccl versions? (?:differ|mismatch)",

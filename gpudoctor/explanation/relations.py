@@ -130,6 +130,13 @@ def _other_version(stated: Stated) -> Fact | None:
     return _computed(any(compared), "text.libraries", "the stated versions") if compared else None
 
 
+def _in_wheels(stated: Stated) -> Fact | None:
+    """Say whether NVIDIA's wheels bring every missing library: none has those of CUDA 10 and before."""
+    found = [sonames.in_wheels(library, stated.tables) for library in stated.texts("text.libraries")]
+    known = [one for one in found if one is not None]
+    return _computed(all(known), "text.libraries", "the table of NVIDIA's wheels") if known else None
+
+
 def _driver_runs(stated: Stated) -> Fact | None:
     cuda = stated.text("text.build_cuda") or stated.text("text.cuda")
     ceiling, driver = stated.text("text.driver_ceiling"), stated.text("text.driver")
@@ -200,5 +207,6 @@ _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,
     "text.python_has_wheel": _python_has_wheel,
     "text.wheel_fit": _wheel_fit, "text.card_fit": card_fit.by_build, "text.driver_fit": card_fit.by_driver,
-    "text.cudnn_serves_card": card_fit.by_cudnn, "text.processor_lacks_builds": lacks_builds,
+    "text.cudnn_serves_card": card_fit.by_cudnn, "text.flavour_serves_cards": card_fit.by_flavour,
+    "text.libraries_in_wheels": _in_wheels, "text.processor_lacks_builds": lacks_builds,
 }

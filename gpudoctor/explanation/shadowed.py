@@ -1,4 +1,8 @@
-"""A module that a file of one's own hides: it lacks what it should have, and lies outside the libraries."""
+"""A module that a file of one's own hides: it lacks what it should have, and lies outside the libraries.
+
+Or a traceback shows the import itself: a file of Python's, or of a package, imports a module of Python's, and
+the next frame is a file of that name outside the libraries.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,8 @@ _LACKING = Pattern(
     r"'(?P<module>\w{2,40})'(?: has no attribute|(?= \()|$| \(most)")
 _NAME = Pattern(r"(?<![\w-])[a-z]\w{1,39}$")
 _ENDING, _PATH = ".py", 200
+_FRAME = 'File "'
+_IMPORT = Pattern(r"\s*(?:import|from) (\w{2,40})")
 _LIBRARIES = Pattern(r"(?:site|dist)-packages|[/\\][Ll]ib(?:64)?[/\\](?:python)?|python\d|\.zip|<frozen")
 _LONGEST, _MOST = 1000, 3
 
@@ -38,6 +44,22 @@ def hidden_modules(lines: Sequence[str]) -> Iterator[Answered]:
     own = {name for line in lines if _ENDING in line for name in _files(line[:_LONGEST])} & lacking.keys()
     for module in sorted(own)[:_MOST]:
         yield Answered(text=f"the module {module} {HIDDEN}", line=lacking[module])
+
+
+def taken_imports(lines: Sequence[str]) -> Iterator[Answered]:
+    """Yield a line for each import of the libraries that ends in a file of the user's: two frames show it."""
+    found = 0
+    for number, (before, line, after) in enumerate(zip(lines, lines[1:], lines[2:], strict=False), start=3):
+        if _FRAME not in before or _FRAME not in after or not _LIBRARIES.search(before[:_LONGEST]):
+            continue
+        imported = _IMPORT.match(line[:_LONGEST])
+        if imported is None or not (imported[1] in _PACKAGES or imported[1] in sys.stdlib_module_names):
+            continue
+        if imported[1] in _files(after[:_LONGEST]):
+            yield Answered(text=f"the module {imported[1]} {HIDDEN}", line=number)
+            found += 1
+        if found == _MOST:
+            return
 
 
 def _files(line: str) -> Iterator[str]:

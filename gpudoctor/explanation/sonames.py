@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor import versions
+from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Tables
 
 _NUMBER = re.compile(r"(?:\.so\.|64_)(\d+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
@@ -26,6 +27,23 @@ def is_of(library: str, stated: str, tables: Tables, *, of_cudnn: bool = False) 
         return int(number[1]) == parts[0]
     listed = _is_listed_for(library, parts[:-1], tables)
     return _bears(library, number[1], parts[0], parts[1]) if listed is None else listed
+
+
+def newest_cuda(library: str, tables: Tables) -> str | None:
+    """Return the newest CUDA that brings a runtime of this name, None where nobody knows it yet."""
+    for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
+        if row["library"] == library:
+            return str(row["last_cuda"]) if "last_cuda" in row else None
+    number = re.search(r"\.so\.(\d+\.\d+)$", library)
+    return number[1] if number and versions.parse(number[1]).major < _FLEXIBLE_MAJOR else None
+
+
+def in_wheels(library: str, tables: Tables) -> bool | None:
+    """Say whether a wheel of NVIDIA's brings a library of this name; None of a DLL, and without the table."""
+    if ".so" not in library or "nvidia_libraries" not in tables:
+        return None
+    return any(library == name or (library.startswith(f"{name}.") and ".so." in name)
+               for row in tables["nvidia_libraries"].rows for name in as_texts(row["libraries"]))
 
 
 def _is_listed_for(library: str, cuda: tuple[int, ...], tables: Tables) -> bool | None:

@@ -86,6 +86,22 @@ def test_a_module_of_the_libraries_is_not_hidden(text: str) -> None:
     assert not list(shadowed.hidden_modules(text.split("\n")))
 
 
+INSPECT = '  File "/home/me/anaconda3/lib/python3.7/inspect.py", line 35, in <module>'
+
+
+@pytest.mark.parametrize(("frame", "is_taken"), [
+    ('  File "/home/me/project/dis.py", line 10, in <module>', True),
+    ('  File "/home/me/anaconda3/lib/python3.7/dis.py", line 10, in <module>', False),
+    ('  File "/home/me/project/train.py", line 10, in <module>', False),
+])
+def test_an_import_of_pythons_own_that_ends_in_a_file_of_the_users(frame: str, is_taken: bool) -> None:
+    """The traceback shows both frames: nothing needs to be lacking yet."""
+    text = (f"{INSPECT}\n    import dis\n{frame}\n    import torch.nn as nn\n"
+            "AttributeError: module 'torch' has no attribute 'Tensor'")
+    assert bool(list(shadowed.taken_imports(text.split("\n")))) is is_taken
+    assert (texts.told_causes(text, database())[0] == "module-shadowed-by-local-file") is is_taken
+
+
 OWN = "/home/me/.local/lib/python3.6/site-packages/tensorflow/python/pywrap_tensorflow.py"
 
 

@@ -197,3 +197,39 @@ def test_a_cudnn_has_code_for_the_oldest_card_or_not(
         cudnn: str, capabilities: list[str], serves: bool | None) -> None:
     """A major version alone may be any release."""
     assert related(cudnn=cudnn, capabilities=tuple(capabilities))["cudnn_serves_card"] is serves
+
+
+@pytest.mark.parametrize(("library", "brought"), [
+    ("libcudart.so.10.0", False),  # before CUDA 11 there were no wheels of NVIDIA's
+    ("libcudnn.so", False), ("libcudnn.so.9", True), ("libcublas.so.12", True),
+    ("libcudart.so.12.4.127", True),
+    ("cudart64_12.dll", None),  # the table is of Linux
+])
+def test_nvidias_wheels_are_asked_for_a_missing_library(library: str, brought: bool | None) -> None:
+    """What no wheel brings under that name was not forgotten to be installed by pip."""
+    assert related(libraries=(library,))["libraries_in_wheels"] is brought
+
+
+@pytest.mark.parametrize(("runtime", "capability", "fit"), [
+    ("10.1", "8.6", "too-new"), ("12", "10.0", None), ("11.0", "12.0", "too-new"),
+    ("9.0", "7.5", None),  # code for the first cards of a generation runs on the later ones
+    ("11.0", "8.9", None), ("10.1", "7.5", None), ("13", "12.0", None),
+])
+def test_a_generation_newer_than_the_runtime_that_was_opened(
+        runtime: str, capability: str, fit: str | None) -> None:
+    """No release is stated: the library's name alone tells which CUDA it is of."""
+    assert related(runtime=runtime, capabilities=(capability,))["card_fit"] == fit
+
+
+@pytest.mark.parametrize(("flavour", "capabilities", "serves"), [
+    ("open", ["6.1"], False), ("open", ["7.5"], True), ("open", ["7.5", "6.1"], False),
+    ("proprietary", ["6.1"], True), ("proprietary", ["12.0"], False),
+])
+def test_the_flavour_of_the_kernel_modules_serves_the_cards_or_not(
+        flavour: str, capabilities: list[str], serves: bool) -> None:
+    """The open one has no code for cards before Turing, the proprietary one none for Blackwell."""
+    facts = {"driver.kernel_flavour": Known(value=flavour, source="a test"),
+             "text.capabilities": Known(value=tuple(capabilities), source="a test")}
+    found = relations(facts, tables())["text.flavour_serves_cards"]
+    assert isinstance(found, Known)
+    assert found.value is serves
