@@ -96,6 +96,9 @@ def read(names: Sequence[str], reader: Reader, summary: Summary) -> Iterator[Non
     """Add up what is in files and folders, and yield after each document."""
     for gathered in gather(names):
         match gathered:
+            case Found(name=name, document=[*listed]) if any(map(_is_ours, listed)):
+                for number, one in enumerate(listed):
+                    _take(one, f"{name}[{number}]", reader, summary)
             case Found(name=name, document=document):
                 _take(document, name, reader, summary)
             case Unusable(name=name, why=why):
@@ -108,8 +111,7 @@ def read(names: Sequence[str], reader: Reader, summary: Summary) -> Iterator[Non
 
 
 def _take(document: Any, name: str, reader: Reader, summary: Summary) -> None:
-    schema = document.get("schema") if isinstance(document, Mapping) else None
-    if not isinstance(schema, str) or not schema.startswith(_OURS):
+    if not _is_ours(document):
         summary.skip(name, FOREIGN)
         return
     try:
@@ -123,6 +125,11 @@ def _take(document: Any, name: str, reader: Reader, summary: Summary) -> None:
     else:
         with _Whole():
             summary.add(machine)
+
+
+def _is_ours(document: object) -> bool:
+    schema = document.get("schema") if isinstance(document, Mapping) else None
+    return isinstance(schema, str) and schema.startswith(_OURS)
 
 
 class _Whole:
