@@ -23,6 +23,7 @@ from gpudoctor.fleet.machine import Machine
 from gpudoctor.fleet.summary import FOREIGN, Summary
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Severity, Snapshot
+from gpudoctor.render.plain import counted_words
 
 _OURS = ("gpudoctor.report/", "gpudoctor.snapshot/", "gpudoctor.raw/")
 
@@ -154,7 +155,7 @@ def _nothing(summary: Summary) -> str:
         more = summary.refused.total - 1
         return refused[0][1] + (f" (and {more} more that cannot be used)" if more else "")
     left = sum(count.number for count in summary.skipped.counts.values())
-    looked = f" among {left} files" if left else ""
+    looked = f" among {counted_words(left, 'file')}" if left else ""
     return f"no report and no snapshot{looked}; write one: gpudoctor check --format json -o FILE"
 
 
