@@ -24,6 +24,7 @@ from gpudoctor.fleet.summary import FOREIGN, Summary
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Severity, Snapshot
 from gpudoctor.render.plain import counted_words
+from gpudoctor.ruledb import RuleDatabaseError
 
 _OURS = ("gpudoctor.report/", "gpudoctor.snapshot/", "gpudoctor.raw/")
 
@@ -42,21 +43,27 @@ class Asked:
 
 
 class Reader:
-    """Turns documents into machines; the rules are read when the first has to be judged."""
+    """Turns documents into machines; rules that nobody named are read when the first has to be judged."""
 
     def __init__(self, asked: Asked) -> None:
         self.policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided)
         self._asked = asked
-        self.database: RuleDatabase | None = None
+        self._database: RuleDatabase | None = None
+        if asked.rules is not None:
+            self.database()
+
+    def database(self) -> RuleDatabase:
+        """Return the rules; raise `RuleDatabaseError`, which is no fault of the machine at hand."""
+        if self._database is None:
+            self._database = sources.announced_database(self._asked.rules, "judged")
+            gc.freeze()
+        return self._database
 
     def machine(self, document: Mapping[str, Any], name: str) -> Machine:
         """Return the machine of a document; raise `codec.CodecError`."""
         if document["schema"] == codec.REPORT_SCHEMA and not self._asked.judge:
             return machines.taken(document, name, self.policy)
-        if self.database is None:
-            self.database = sources.announced_database(self._asked.rules, "judged")
-            gc.freeze()
-        report = examine(_snapshot(document, name), self.database, self.policy)
+        report = examine(_snapshot(document, name), self.database(), self.policy)
         return machines.judged(report, name, self.policy)
 
 
@@ -87,7 +94,8 @@ def report(asked: Asked) -> int:
         progress.end()
     if not summary.machines.number:
         raise InputError(_nothing(summary))
-    rules = (reader.database.version, reader.database.sha256) if reader.database else None
+    judged_by = reader.database() if summary.kinds["judged"] else None
+    rules = (judged_by.version, judged_by.sha256) if judged_by else None
     judging = Judging(fail_on=reader.policy.fail_on, allow_undecided=asked.allow_undecided, rules=rules)
     sources.write(_rendered(summary, judging, asked), asked.output)
     return summary.exit_code(allow_undecided=asked.allow_undecided)
@@ -119,7 +127,7 @@ def _take(document: Any, name: str, reader: Reader, summary: Summary) -> None:
         machine = reader.machine(document, name)
     except codec.CodecError as error:
         summary.refuse(name, str(error))
-    except MemoryError:
+    except (MemoryError, RuleDatabaseError):
         raise
     except Exception as error:  # noqa: BLE001 - thousands of machines are not lost for one that no rule foresaw
         summary.refuse(name, f"{name}: could not be judged ({type(error).__name__}): {error}")

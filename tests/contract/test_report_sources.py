@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.checkout import run_gpudoctor
 from tests.contract.test_report_command import SECONDS, summary
-from tests.harness.fleet import write_rack
+from tests.harness.fleet import report, write_rack
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +62,13 @@ def test_a_raw_document_is_judged(tmp_path: Path) -> None:
     (tmp_path / "raw.json").write_bytes(done.stdout)
     _, found = summary(tmp_path / "raw.json")
     assert (found["machines"], found["judged"]) == (1, 1)
+
+
+@pytest.mark.parametrize("options", [[], ["--judge"]])
+def test_rules_that_are_not_there_are_no_fault_of_a_machine(tmp_path: Path, options: list[str]) -> None:
+    """Regression: without --judge a folder that is not there was passed over, with it each machine was called
+    one that could not be judged."""
+    (tmp_path / "a.json").write_text(report())
+    done = run_gpudoctor("report", str(tmp_path), "--rules", str(tmp_path / "nowhere"), *options)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.startswith(f"gpudoctor: {tmp_path}/nowhere: no such folder")
