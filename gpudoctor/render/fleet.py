@@ -200,7 +200,7 @@ def _named(count: Count, short: Callable[[str], str]) -> str:
 def steps(summary: Summary) -> tuple[str, ...]:
     """Return the command to type next: what the most frequent of the worst causes is."""
     worst = sorted(summary.causes.ranked(),
-                   key=lambda item: (item[0].rank, item[0].is_likely, -item[1].number))
+                   key=lambda item: (item[0].rank, -item[1].number, item[0].is_likely))
     if not worst:
         return ()
     return (f"gpudoctor explain {worst[0][0].cause}",)
