@@ -155,16 +155,27 @@ def _behind_one_another(stream: BufferedIOBase, data: bytes, number: int, name: 
     while True:
         met = _BETWEEN.search(data, begin)
         if met is not None:
-            yield _parsed(data[begin:met.start() + 1], f"{name}:{number}")
+            yield from _whole(data[begin:met.start() + 1], name, number, f"{name}:{number}")
             number += data.count(b"\n", begin, met.end())
             begin, called = met.end() - 1, f"{name}:{number}"
             continue
         data, begin = data[begin:], 0
         more = stream.read(_STEP) if len(data) <= MAX_BYTES else b""
         if not more:
-            yield _parsed(data, called)
+            yield from _whole(data, name, number, called)
             return
         data += more
+
+
+def _whole(data: bytes, name: str, number: int, called: str) -> Iterator[Gathered]:
+    """Yield a document; where one was cut off, what is wrong with it, and the one behind it."""
+    found = _parsed(data, called)
+    yield found
+    begin = data.rfind(b"\n{") + 1
+    if isinstance(found, Unusable) and begin:
+        number += data.count(b"\n", 0, begin)
+        behind = _parsed(data[begin:], f"{name}:{number}")
+        yield from [behind] if isinstance(behind, Found) else []
 
 
 def _lines(stream: BufferedIOBase, line: bytes, following: bytes, number: int, name: str

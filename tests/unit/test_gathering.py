@@ -81,6 +81,18 @@ def test_how_a_document_is_laid_out_does_not_matter(tmp_path: Path, text: str, n
     assert all(isinstance(document, dict) for _, document in answers)
 
 
+@pytest.mark.parametrize(("last", "names"), [
+    ("", ["all.json", "all.json:4"]), (ONE, ["all.json:1", "all.json:4", "all.json:7"])])
+def test_what_was_cut_off_takes_nothing_along(tmp_path: Path, last: str, names: list[str]) -> None:
+    """Of documents behind one another: what is behind a broken one is another machine."""
+    path = tmp_path / "all.json"
+    path.write_text("{\n \"cut\":\n 1,\n{\n \"a\": 1\n}\n" + last)
+    (called, why), *whole = found(path)
+    assert [called, *(name for name, _ in whole)] == names
+    assert "not valid JSON" in str(why)
+    assert [document for _, document in whole] == [{"a": 1}] * (len(names) - 1)
+
+
 def test_gzip_is_known_by_what_it_is(tmp_path: Path) -> None:
     """Whatever the file is called; one that was cut off says so, after what was whole."""
     (tmp_path / "a.json").write_bytes(gzip.compress(ONE.encode()))
