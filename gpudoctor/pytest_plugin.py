@@ -97,7 +97,10 @@ def _unmet(marker: pytest.Mark, config: pytest.Config) -> str:
     """Return why the machine does not serve the test, "" where it does."""
     from gpudoctor import needs
 
-    why = needs.unmet(needs.as_written(marker.args, marker.kwargs), _machine(config))
+    try:
+        why = needs.unmet(needs.as_written(marker.args, marker.kwargs), _machine(config))
+    except ValueError as error:  # a site's rules that cannot be used are no reason to skip
+        pytest.fail(f"{MARKER} could not be judged: {error}", pytrace=False)
     return f"needs a GPU: {why}" if why else ""
 
 

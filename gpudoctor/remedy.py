@@ -30,6 +30,7 @@ from gpudoctor.proven import tempered
 _PLANNED = "python.planned_distributions"
 _CHOSEN = re.compile(r"--(python|kernel) ([^:]+)")
 _KERNEL_FILE = re.compile(r"--kernel [^:]+: (/.*?/kernel\.json)")
+_UNSET = "unset "
 _OWN_COMMAND = re.compile(r"\bgpudoctor (?:check|snapshot)\b")
 
 
@@ -232,8 +233,19 @@ def concretise(fix: Fix, subject: Subject) -> Remedy | None:
         kind=fix.kind, title=fill(fix.title, subject), risk=fix.risk, commands=tuple(commands),
         env={name: value for name, value in variables.items() if value},
         image=_fill_plain(fix.image, subject) if fix.image else None,
-        undo=_fill_command(fix.undo, subject) if fix.undo else None, effect={}, proven="model",
-        by_hand=fix.by_hand)
+        undo=_undo(fix.undo, subject) if fix.undo else None, effect={}, proven="model", by_hand=fix.by_hand)
+
+
+def _undo(text: str, subject: Subject) -> str:
+    """Return the command that undoes a fix; a variable that was set gets its value back, and is not unset."""
+    names = text.removeprefix(_UNSET).split() if text.startswith(_UNSET) else ()
+    before = [(name, fact.value) for name in names
+              if isinstance(fact := subject.fact(f"environment.{name}"), Known)]
+    if not before:
+        return _fill_command(text, subject)
+    gone = [name for name in names if name not in dict(before)]
+    return "; ".join([*([_UNSET + " ".join(gone)] if gone else []),
+                      *(f"export {name}={shlex.quote(str(value))}" for name, value in before)])
 
 
 def asked(asks: Sequence[Ask], subject: Subject, tables: Tables) -> tuple[Ask, ...]:

@@ -209,7 +209,8 @@ def summary_schema() -> dict[str, Any]:
     severity = {"enum": [s.value for s in Severity]}
     counted = {"machines": number, "names": {**TEXTS, "description": "the first of them"}}
     cause = {"rule": {"type": "string", "pattern": "^GPD"},
-             "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"}, "severity": severity}
+             "cause": {"type": "string", "pattern": "^[a-z0-9-]+$"}, "severity": severity,
+             "likely": {"type": "boolean", "description": "whether another cause would explain it as well"}}
     causes = {"type": "array", "items": _object({**cause, **counted})}
     difference = _object({"fact": TEXT, "value": TEXTS, "usual": TEXTS, "usual_machines": number, "of": {
         **number, "description": "the peers of which the fact is known"}})

@@ -31,7 +31,8 @@ class Shell(str, Enum):
 def env(
     context: typer.Context,
     shell: Annotated[Shell, typer.Option(
-        help="Who reads the lines; sh, bash, zsh and dash read the same ones.")] = Shell.SH,
+        metavar="SHELL", help=f"Who reads the lines: {', '.join(shell.value for shell in Shell)}.",
+    )] = Shell.SH,
     python: parameters.Python = None,
     kernel: parameters.KernelName = None,
     pid: parameters.ProcessNumber = None,

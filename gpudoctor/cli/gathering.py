@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,9 @@ from gpudoctor.host import Host, Missing, Names, Refused
 MAX_BYTES = 16 << 20  # of one document; those of real machines have less than one MiB
 _DEEPEST = 32  # folders in folders
 _GZIP = b"\x1f\x8b"
+_STEP = 1 << 20  # bytes read at once where the end of a document is looked for
+# where one document ends and the next begins: within one, a comma stands between the two
+_BETWEEN = re.compile(rb"\}[ \t\r]*\n\s*\{|^\}\{", re.MULTILINE)
 _LISTS = (".ndjson", ".jsonl")
 _ENDINGS = (".json", *_LISTS)
 
@@ -142,8 +146,36 @@ def _unpacked(stream: BufferedIOBase, name: str) -> Iterator[Gathered]:
             yield begun
             yield from _lines(stream, first, second, number, name)
             return
-    data = first + second
-    yield _parsed(data + stream.read(max(0, MAX_BYTES + 1 - len(data))), name)
+    yield from _behind_one_another(stream, first + second, number, name)
+
+
+def _behind_one_another(stream: BufferedIOBase, data: bytes, number: int, name: str) -> Iterator[Gathered]:
+    """Yield documents that spread over lines: one, or as many as `cat` has put behind one another."""
+    begin, called = 0, name
+    while True:
+        met = _BETWEEN.search(data, begin)
+        if met is not None:
+            yield from _whole(data[begin:met.start() + 1], name, number, f"{name}:{number}")
+            number += data.count(b"\n", begin, met.end())
+            begin, called = met.end() - 1, f"{name}:{number}"
+            continue
+        data, begin = data[begin:], 0
+        more = stream.read(_STEP) if len(data) <= MAX_BYTES else b""
+        if not more:
+            yield from _whole(data, name, number, called)
+            return
+        data += more
+
+
+def _whole(data: bytes, name: str, number: int, called: str) -> Iterator[Gathered]:
+    """Yield a document; where one was cut off, what is wrong with it, and the one behind it."""
+    found = _parsed(data, called)
+    yield found
+    begin = data.rfind(b"\n{") + 1
+    if isinstance(found, Unusable) and begin:
+        number += data.count(b"\n", 0, begin)
+        behind = _parsed(data[begin:], f"{name}:{number}")
+        yield from [behind] if isinstance(behind, Found) else []
 
 
 def _lines(stream: BufferedIOBase, line: bytes, following: bytes, number: int, name: str

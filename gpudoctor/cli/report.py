@@ -24,8 +24,8 @@ class SummaryFormat(str, Enum):
 def report(
     names: Annotated[list[str], typer.Argument(
         metavar="DIR|FILE",
-        help="Reports, snapshots and raw documents, one in a file or one a line, also packed with gzip; "
-             "folders of them; - for stdin.")],
+        help="Reports, snapshots and raw documents, one in a file, one a line, one behind another or in a "
+             "list, also packed with gzip; folders of them; - for stdin.")],
     judge: Annotated[bool, typer.Option(
         "--judge", help="Judge the machines of reports anew; else reports are taken at their word.")] = False,
     format_: Annotated[SummaryFormat, typer.Option(

@@ -23,6 +23,8 @@ from gpudoctor.fleet.machine import Machine
 from gpudoctor.fleet.summary import FOREIGN, Summary
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Severity, Snapshot
+from gpudoctor.render.plain import counted_words
+from gpudoctor.ruledb import RuleDatabaseError
 
 _OURS = ("gpudoctor.report/", "gpudoctor.snapshot/", "gpudoctor.raw/")
 
@@ -41,21 +43,27 @@ class Asked:
 
 
 class Reader:
-    """Turns documents into machines; the rules are read when the first has to be judged."""
+    """Turns documents into machines; rules that nobody named are read when the first has to be judged."""
 
     def __init__(self, asked: Asked) -> None:
         self.policy = Policy(fail_on=Severity(asked.fail_on), allow_undecided=asked.allow_undecided)
         self._asked = asked
-        self.database: RuleDatabase | None = None
+        self._database: RuleDatabase | None = None
+        if asked.rules is not None:
+            self.database()
+
+    def database(self) -> RuleDatabase:
+        """Return the rules; raise `RuleDatabaseError`, which is no fault of the machine at hand."""
+        if self._database is None:
+            self._database = sources.announced_database(self._asked.rules, "judged")
+            gc.freeze()
+        return self._database
 
     def machine(self, document: Mapping[str, Any], name: str) -> Machine:
         """Return the machine of a document; raise `codec.CodecError`."""
         if document["schema"] == codec.REPORT_SCHEMA and not self._asked.judge:
             return machines.taken(document, name, self.policy)
-        if self.database is None:
-            self.database = sources.announced_database(self._asked.rules, "judged")
-            gc.freeze()
-        report = examine(_snapshot(document, name), self.database, self.policy)
+        report = examine(_snapshot(document, name), self.database(), self.policy)
         return machines.judged(report, name, self.policy)
 
 
@@ -86,7 +94,8 @@ def report(asked: Asked) -> int:
         progress.end()
     if not summary.machines.number:
         raise InputError(_nothing(summary))
-    rules = (reader.database.version, reader.database.sha256) if reader.database else None
+    judged_by = reader.database() if summary.kinds["judged"] else None
+    rules = (judged_by.version, judged_by.sha256) if judged_by else None
     judging = Judging(fail_on=reader.policy.fail_on, allow_undecided=asked.allow_undecided, rules=rules)
     sources.write(_rendered(summary, judging, asked), asked.output)
     return summary.exit_code(allow_undecided=asked.allow_undecided)
@@ -96,6 +105,9 @@ def read(names: Sequence[str], reader: Reader, summary: Summary) -> Iterator[Non
     """Add up what is in files and folders, and yield after each document."""
     for gathered in gather(names):
         match gathered:
+            case Found(name=name, document=[*listed]) if any(map(_is_ours, listed)):
+                for number, one in enumerate(listed):
+                    _take(one, f"{name}[{number}]", reader, summary)
             case Found(name=name, document=document):
                 _take(document, name, reader, summary)
             case Unusable(name=name, why=why):
@@ -108,21 +120,25 @@ def read(names: Sequence[str], reader: Reader, summary: Summary) -> Iterator[Non
 
 
 def _take(document: Any, name: str, reader: Reader, summary: Summary) -> None:
-    schema = document.get("schema") if isinstance(document, Mapping) else None
-    if not isinstance(schema, str) or not schema.startswith(_OURS):
+    if not _is_ours(document):
         summary.skip(name, FOREIGN)
         return
     try:
         machine = reader.machine(document, name)
     except codec.CodecError as error:
         summary.refuse(name, str(error))
-    except MemoryError:
+    except (MemoryError, RuleDatabaseError):
         raise
     except Exception as error:  # noqa: BLE001 - thousands of machines are not lost for one that no rule foresaw
         summary.refuse(name, f"{name}: could not be judged ({type(error).__name__}): {error}")
     else:
         with _Whole():
             summary.add(machine)
+
+
+def _is_ours(document: object) -> bool:
+    schema = document.get("schema") if isinstance(document, Mapping) else None
+    return isinstance(schema, str) and schema.startswith(_OURS)
 
 
 class _Whole:
@@ -147,7 +163,7 @@ def _nothing(summary: Summary) -> str:
         more = summary.refused.total - 1
         return refused[0][1] + (f" (and {more} more that cannot be used)" if more else "")
     left = sum(count.number for count in summary.skipped.counts.values())
-    looked = f" among {left} files" if left else ""
+    looked = f" among {counted_words(left, 'file')}" if left else ""
     return f"no report and no snapshot{looked}; write one: gpudoctor check --format json -o FILE"
 
 

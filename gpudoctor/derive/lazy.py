@@ -13,6 +13,7 @@ from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.model import Fact, Facts, Known, RuleDatabase, Unknown
 
 Derivation = Callable[[View], Fact]
+Whole = tuple[type[dict[str, Fact]], tuple[dict[str, Fact]]]
 ASSUMED = "assumed"  # the source of what was not seen
 
 
@@ -26,6 +27,10 @@ class LazyFacts(Mapping[str, Fact]):
         self._derivations = derivations
         self._computed: dict[str, Fact] = {}
         self._view = View(facts=self, database=database, missing=missing)
+
+    def __reduce__(self) -> Whole:
+        """Leave the process as the facts that they are: how they are computed stays behind, and the rules."""
+        return dict, (dict(self),)
 
     def __getitem__(self, name: str) -> Fact:
         """Return a fact; raise KeyError when nobody filled it in."""
@@ -80,6 +85,10 @@ class Narrowed(Mapping[str, Fact]):
     def __init__(self, facts: Facts, is_wanted: Callable[[str], bool]) -> None:
         self._facts = facts
         self._is_wanted = is_wanted
+
+    def __reduce__(self) -> Whole:
+        """Leave the process as the facts that they are."""
+        return dict, (dict(self),)
 
     def __getitem__(self, name: str) -> Fact:
         """Return a fact; raise KeyError where there is none, or none that is wanted."""

@@ -51,7 +51,8 @@ def encode(summary: Summary, judging: Judging) -> dict[str, Any]:
 
 
 def _cause(cause: Cause) -> dict[str, Any]:
-    return {"rule": cause.rule, "cause": cause.cause, "severity": cause.severity.value}
+    return {"rule": cause.rule, "cause": cause.cause, "severity": cause.severity.value,
+            "likely": cause.is_likely}
 
 
 def _causes(tally: Tally[Cause]) -> list[dict[str, Any]]:

@@ -10,7 +10,9 @@ from gpudoctor import codec
 from gpudoctor.examine import Policy, conclude, counts, every_finding
 from gpudoctor.fleet.compared import COMPARED, Held, held
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Facts, Known, Report, Scope, Severity, Snapshot, Undecided, Unknown, Verdict
+from gpudoctor.model import (
+    Certainty, Facts, Known, Report, Scope, Severity, Snapshot, Undecided, Unknown, Verdict,
+)
 
 _MOST_CAUSES = 50  # of one machine; no machine that there is has more
 _DEEPEST = 20  # consequences of consequences
@@ -24,11 +26,12 @@ NO_MACHINE, NO_CARD, CARDS_UNKNOWN = "a text, no machine", "no NVIDIA card", "ca
 
 
 class Cause(NamedTuple):
-    """A cause and how grave it is; the worst comes first."""
+    """A cause, how grave it is, and whether it is only likely; the worst comes first."""
 
     rank: int
     rule: str
     cause: str
+    is_likely: bool = False
 
     @property
     def severity(self) -> Severity:
@@ -59,8 +62,9 @@ def judged(report: Report, name: str, policy: Policy) -> Machine:
     open_ = [one for one in report.undecided if counts(one, policy.fail_on)]
     return _machine(
         name, report.snapshot, policy, severities, is_judged=True, is_assumed=bool(report.assumptions),
-        causes=_causes((one.severity, one.rule, one.cause) for one in report.findings),
-        open_=_causes((one.severity, one.rule, one.cause) for one in open_),
+        causes=_causes(Cause(one.severity.rank, one.rule, one.cause, one.certainty is Certainty.LIKELY)
+                       for one in report.findings),
+        open_=_causes(Cause(one.severity.rank, one.rule, one.cause) for one in open_),
         edition=f"gpudoctor {report.tool_version}, rules {report.rules_version}")
 
 
@@ -70,15 +74,15 @@ def taken(document: Mapping[str, Any], name: str, policy: Policy) -> Machine:
     What is a failure is said by the policy here, not by the one that the report was made with.
     """
     findings = list(_findings(document.get("findings"), name))
-    severities = [severity for _, severity, _, _ in findings]
+    severities = [cause.severity for _, cause in findings]
     undecided = list(_undecided(document.get("undecided"), name))
     if not _agrees(document.get("verdict"), severities, undecided):
         raise codec.CodecError(f"{name}: the report contradicts itself: its verdict is not what it found")
     tool, rules = (_version(document.get(key)) for key in ("tool", "rules"))
     return _machine(
         name, _snapshot(document, name), policy, severities, is_assumed=bool(document.get("assumed")),
-        causes=_causes((severity, rule, cause) for depth, severity, rule, cause in findings if not depth),
-        open_=_causes((one.severity, one.rule, one.cause) for one in undecided
+        causes=_causes(cause for depth, cause in findings if not depth),
+        open_=_causes(Cause(one.severity.rank, one.rule, one.cause) for one in undecided
                       if counts(one, policy.fail_on)),
         edition=f"gpudoctor {tool}, rules {rules}")
 
@@ -93,21 +97,22 @@ def _machine(name: str, snapshot: Snapshot, policy: Policy, severities: list[Sev
         peers=peers, cards=cards, facts=held(snapshot), is_judged=is_judged, is_assumed=is_assumed)
 
 
-def _causes(found: Iterable[tuple[Severity, str, str]]) -> tuple[Cause, ...]:
-    """Return each once, the worst first."""
-    every = {Cause(severity.rank, rule, cause) for severity, rule, cause in found}
-    return tuple(sorted(every)[:_MOST_CAUSES])
+def _causes(found: Iterable[Cause]) -> tuple[Cause, ...]:
+    """Return each once, the worst first; what is certain of one card is not likely as well."""
+    every = set(found)
+    kept = (one for one in every if not (one.is_likely and one._replace(is_likely=False) in every))
+    return tuple(sorted(kept)[:_MOST_CAUSES])
 
 
 # -- documents ---------------------------------------------------------------------------------------------
 
 
-def _findings(raw: Any, name: str) -> Iterator[tuple[int, Severity, str, str]]:
-    """Yield (depth, severity, rule, cause) of the findings in a document and of their consequences."""
+def _findings(raw: Any, name: str) -> Iterator[tuple[int, Cause]]:
+    """Yield (depth, cause) of the findings in a document and of their consequences."""
     pending = [(0, one) for one in _listed(raw, name)]
     while pending:
         depth, one = pending.pop()
-        yield depth, *_named(one, name)
+        yield depth, _named(one, name)
         if depth == _DEEPEST:
             raise codec.CodecError(f"{name}: consequences are nested too deeply")
         pending += [(depth + 1, below) for below in _listed(one.get("consequences", []), name)]
@@ -115,8 +120,8 @@ def _findings(raw: Any, name: str) -> Iterator[tuple[int, Severity, str, str]]:
 
 def _undecided(raw: Any, name: str) -> Iterator[Undecided]:
     for one in _listed(raw, name):
-        severity, rule, cause = _named(one, name)
-        yield Undecided(rule=rule, cause=cause, severity=severity, subject="", reasons=(),
+        found = _named(one, name)
+        yield Undecided(rule=found.rule, cause=found.cause, severity=found.severity, subject="", reasons=(),
                         asked=one.get("asked") is not False)
 
 
@@ -126,11 +131,12 @@ def _listed(raw: Any, name: str) -> list[Mapping[str, Any]]:
     raise codec.CodecError(f"{name}: the report's findings and what it left undecided must be lists")
 
 
-def _named(raw: Mapping[str, Any], name: str) -> tuple[Severity, str, str]:
+def _named(raw: Mapping[str, Any], name: str) -> Cause:
     match raw:
         case {"severity": str(severity), "rule": str(rule), "cause": str(cause)} if (
                 severity in _SEVERITIES and _RULE.match(rule) and _CAUSE.match(cause)):
-            return _SEVERITIES[severity], rule, cause
+            return Cause(_SEVERITIES[severity].rank, rule, cause,
+                         raw.get("certainty") == Certainty.LIKELY.value)
     raise codec.CodecError(f"{name}: the report holds a finding without a rule, a cause or a severity")
 
 

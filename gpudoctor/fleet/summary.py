@@ -84,8 +84,9 @@ class Summary:
             self.causes.add(cause, name, mark)
         for cause in machine.open:
             self.open.add(cause, name, mark)
-        if machine.causes:
-            self.alike.add(machine.causes, name, mark)
+        sure = tuple(cause for cause in machine.causes if not cause.is_likely)  # of the others one may hold
+        if sure:
+            self.alike.add(sure, name, mark)
         self._peers(machine.peers).add(machine, mark)
         self._bound()
 

@@ -88,7 +88,8 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> Way
     if taken is not None and fix.commands and not is_windows:
         return _taken_back(taken, fix, host)
     if fix.undo:
-        return WayBack(commands=(*variables, fix.undo), note=note if fix.kind == "pip" else "")
+        commands = tuple(dict.fromkeys((*variables, fix.undo)))
+        return WayBack(commands=commands, note=note if fix.kind == "pip" else "")
     if any(command.startswith(host.conda_command) for command in fix.commands):
         return _revision(before, variables, host.conda_command)
     if fix.kind == "pip" and len(host.pip_commands) == 2:

@@ -22,7 +22,7 @@ _MOST_LINES = 20  # of one section: what follows is in the JSON
 _MOST_DIFFERENCES = 8
 _MOST_NAMES = 5
 _VALUE_CHARACTERS = 300
-_IN_A_LIST = re.compile(r":\d+\Z|\.gz\Z")  # a document that no command takes by the name of its file
+_IN_A_LIST = re.compile(r":\d+\Z|\[\d+\]\Z|\.gz\Z")  # a document that no command takes by its file
 
 
 @frozen
@@ -100,10 +100,11 @@ def sections(summary: Summary, folder: str = "") -> Iterator[Section]:
         return name[len(folder):].lstrip("/") if folder and name.startswith(f"{folder}/") else name
 
     yield from _causes("CAUSES", summary.causes, short)
-    shared = [(causes, count) for causes, count in summary.alike.ranked() if len(causes) > 1]
-    if shared:
-        lines = [Line(machines=count.number, what=", ".join(cause.cause for cause in causes),
-                      names=_named(count, short)) for causes, count in shared]
+    shared = [(dict.fromkeys(cause.cause for cause in causes), count)
+              for causes, count in summary.alike.ranked()]
+    lines = [Line(machines=count.number, what=", ".join(causes), names=_named(count, short))
+             for causes, count in shared if len(causes) > 1]
+    if lines:
         yield _section("SEVERAL CAUSES TOGETHER", lines)
     questions = _together(summary.open, short)
     if questions:
@@ -118,11 +119,15 @@ def sections(summary: Summary, folder: str = "") -> Iterator[Section]:
 
 
 def _causes(title: str, tally: Tally[Cause], short: Callable[[str], str]) -> Iterator[Section]:
-    lines = [Line(machines=count.number, what=f"{cause.severity.value.upper()} {cause.cause} [{cause.rule}]",
+    lines = [Line(machines=count.number, what=f"{_grave(cause)} {cause.cause} [{cause.rule}]",
                   names=_named(count, short), severity=cause.severity)
              for cause, count in tally.ranked()]
     if lines:
         yield _section(title, lines)
+
+
+def _grave(cause: Cause) -> str:
+    return cause.severity.value.upper() + (" (likely)" if cause.is_likely else "")
 
 
 def _together(tally: Tally[Cause], short: Callable[[str], str]) -> list[Line]:
@@ -194,7 +199,8 @@ def _named(count: Count, short: Callable[[str], str]) -> str:
 
 def steps(summary: Summary) -> tuple[str, ...]:
     """Return the command to type next: what the most frequent of the worst causes is."""
-    worst = sorted(summary.causes.ranked(), key=lambda item: (item[0].rank, -item[1].number))
+    worst = sorted(summary.causes.ranked(),
+                   key=lambda item: (item[0].rank, -item[1].number, item[0].is_likely))
     if not worst:
         return ()
     return (f"gpudoctor explain {worst[0][0].cause}",)

@@ -53,7 +53,7 @@ def _cures(items: Sequence[Item]) -> Iterator[str]:
     for item in items:
         if item.label in ("fix", "decide", "more"):
             yield f"{item.label}: {item.said}"
-            yield from (f"    {command}" for command in item.commands)
+            yield from (f"    {command}" for command in item.lines)
 
 
 def _data(value: str) -> str:

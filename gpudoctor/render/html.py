@@ -104,7 +104,7 @@ def _items(items: Sequence[Item]) -> str:
 
 def _item(item: Item) -> str:
     said = escape(item.said)
-    commands = "".join(f"<pre>{escape(command)}</pre>" for command in item.commands)
+    commands = "".join(f"<pre>{escape(command)}</pre>" for command in item.lines)
     answers = "".join(f"<li>{escape(answer)}</li>" for answer in item.answers)
     words = f"<code>{said}</code>" if item.label in ("seen", "line", "more") else said
     return words + commands + (f"<ul>{answers}</ul>" if answers else "")

@@ -89,4 +89,4 @@ def _words(told: Entry | Open) -> str:
 
 def _lines(item: Item) -> Iterator[str]:
     yield f"{item.label}: {item.said}"
-    yield from (f"    {line}" for line in (*item.commands, *item.answers))
+    yield from (f"    {line}" for line in (*item.lines, *item.answers))

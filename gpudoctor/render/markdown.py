@@ -55,6 +55,8 @@ def _items(items: Sequence[Item]) -> Iterator[str]:
         yield f"**{item.label}** {said}\n"
         if item.commands:
             yield block(item.commands, "sh")
+        if item.undo:
+            yield f"to undo it: {code(item.undo)}\n"
         if item.answers:
             yield "".join(f"- {markdown(answer)}\n" for answer in item.answers)
 

@@ -26,12 +26,21 @@ _PROVEN = {
 
 @frozen
 class Item:
-    """One thing said below a heading: its label, the words, commands to copy, and what answers mean."""
+    """One thing said below a heading: its label, the words, commands to copy, and what answers mean.
+
+    `undo` takes the commands back; it stands apart from them, for a block is copied as a whole.
+    """
 
     label: str
     said: str
     commands: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    undo: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return the commands and the one that takes them back, where each is copied by itself."""
+        return (*self.commands, f"{self.undo}    # to undo it") if self.undo else self.commands
 
 
 @frozen
@@ -127,8 +136,7 @@ def _first(title: str) -> str:
 def _fix(fix: Remedy) -> Item:
     commands = [*fix.commands, *(f"export {name}={shlex.quote(value)}" for name, value in fix.env.items())]
     commands += [fix.image] if fix.image else []
-    commands += [f"{fix.undo}    # to undo it"] if fix.undo else []
-    return Item(label="fix",
+    return Item(label="fix", undo=printable(fix.undo or "", LONGEST),
                 said=printable(f"{printable(fix.title)} ({fix.risk}; {_PROVEN[fix.proven]})", LONGEST),
                 commands=tuple(printable(command, LONGEST) for command in commands))
 

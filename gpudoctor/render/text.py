@@ -55,7 +55,7 @@ def _finding(sheet: Sheet, entry: Entry) -> None:
 
 def _item(sheet: Sheet, item: Item, width: int) -> None:
     sheet.row(item.label, item.said, 4, width)
-    for command in item.commands:
+    for command in item.lines:
         sheet.line((" " * 12 + command, "cyan"))
     for answer in item.answers:
         sheet.paragraph(answer, 12)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import gzip
 import json
+import pickle
 import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gpudoctor
+from gpudoctor import codec, ruledb
+from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Report
 from tests.contract.checkout import run_python
 
@@ -127,6 +132,25 @@ def test_the_command_that_explains_does_not_hide_the_function() -> None:
     """Regression: the package that explains was called gpudoctor.explain, and hid it once it was imported."""
     program = "import gpudoctor.cli.explaining, gpudoctor.texts; print(gpudoctor.explain('x').exit_code)"
     assert run_python(program).stdout == "3\n"
+
+
+def _recorded() -> Report:
+    """Return the report on a machine with a card and frameworks."""
+    recorded = next(iter(sorted((ROOT / "tests" / "gpu" / "recorded").glob("*masked*.json"))))
+    snapshot = codec.decode_snapshot(json.loads(recorded.read_bytes()), recorded.name)
+    return examine(snapshot, ruledb.load(), Policy())
+
+
+@pytest.mark.parametrize("made", [
+    lambda: gpudoctor.check(depth="static"), lambda: gpudoctor.explain("CUDA error: out of memory"),
+    _recorded])
+def test_a_report_goes_to_another_process(made: Callable[[], Report]) -> None:
+    """As pools of processes, Ray and Dask send it: it holds no function, and is the same over there."""
+    report = made()
+    arrived = pickle.loads(pickle.dumps(report))
+    assert arrived == report
+    assert report == copy.deepcopy(report)
+    assert arrived.verdict is report.verdict
 
 
 def test_the_examples_of_the_guide_work() -> None:

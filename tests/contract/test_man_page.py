@@ -57,6 +57,13 @@ def test_an_example_can_be_copied(path: str) -> None:
     assert example in [line.strip() for line in said.splitlines()]
 
 
+@pytest.mark.parametrize("path", EVERY)
+def test_help_fits_the_terminal(path: str) -> None:
+    """Regression: what `env --shell` takes stood in one line of 97 characters."""
+    said = EVERY[path].get_help(typer.Context(EVERY[path], info_name=path, terminal_width=80))
+    assert [line for line in said.splitlines() if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("words", [(), ("rules",)])
 def test_a_group_names_what_to_type_and_says_each_command_whole(words: tuple[str, ...]) -> None:
     """Regression: eight descriptions ended in "..." however wide the terminal was."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import fcntl
-import gzip
 import json
 import os
 import shutil
@@ -171,32 +170,6 @@ def test_judge_judges_reports_anew(tmp_path: Path) -> None:
     assert (summary(tmp_path)[0], len(summary(tmp_path)[1]["editions"])) == (0, 2)
     code, found = summary(tmp_path, "--judge")
     assert (code, len(found["editions"]), found["judged"]) == (1, 1, 2)
-
-
-def test_packed_and_listed_machines_count_the_same(tmp_path: Path, rack: Path) -> None:
-    """A folder, its files in one file a line, and that packed, come to the same but for the names."""
-    lines = [json.dumps(json.loads(path.read_text())) for path in sorted(rack.iterdir())]
-    (tmp_path / "all.ndjson").write_text("\n".join(lines))
-    (tmp_path / "all.ndjson.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    folder, listed, packed = (summary(what)[1] for what in (
-        rack, tmp_path / "all.ndjson", tmp_path / "all.ndjson.gz"))
-    for one in (listed, packed):
-        assert [(c["cause"], c["machines"]) for c in one["causes"]] == [
-            (c["cause"], c["machines"]) for c in folder["causes"]]
-        assert one["verdicts"] == folder["verdicts"]
-    done = run_gpudoctor("report", str(tmp_path / "all.ndjson"))
-    assert "gpudoctor diff" not in done.stdout  # which takes no line of a file
-    assert "all.ndjson:10" in done.stdout
-
-
-def test_a_raw_document_is_judged(tmp_path: Path) -> None:
-    """What the stand-alone payload prints is taken as it is."""
-    run_gpudoctor("payload", "-o", str(tmp_path / "probe.pyz"))
-    done = subprocess.run([sys.executable, str(tmp_path / "probe.pyz")], capture_output=True, check=True,
-                          timeout=SECONDS)
-    (tmp_path / "raw.json").write_bytes(done.stdout)
-    _, found = summary(tmp_path / "raw.json")
-    assert (found["machines"], found["judged"]) == (1, 1)
 
 
 # -- formats -----------------------------------------------------------------------------------------------

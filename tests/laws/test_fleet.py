@@ -23,7 +23,8 @@ _OBEYED = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 said = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=12))
 values = st.lists(st.one_of(st.sampled_from("abc"), said), min_size=1, max_size=3).map(tuple)
 causes = st.lists(st.builds(Cause, st.integers(0, 3), st.sampled_from(["GPD1", "GPD2"]),
-                            st.sampled_from(["driver-too-old", "no-card"])), max_size=3, unique=True)
+                            st.sampled_from(["driver-too-old", "no-card"]), st.booleans()),
+                  max_size=3, unique=True)
 
 
 @st.composite
@@ -97,7 +98,8 @@ def test_every_machine_is_counted_once(rack: list[Machine]) -> None:
             sum(one["machines"] for one in found["peers"])) == (len(rack), len(rack), len(rack))
     for one in found["causes"]:
         assert one["machines"] == sum(any(
-            (cause.cause, cause.rule, cause.severity.value) == (one["cause"], one["rule"], one["severity"])
+            (cause.cause, cause.rule, cause.severity.value, cause.is_likely)
+            == (one["cause"], one["rule"], one["severity"], one["likely"])
             for cause in machine.causes) for machine in rack)
 
 

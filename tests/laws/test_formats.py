@@ -214,6 +214,15 @@ def test_markdown_mentions_and_links_nothing() -> None:
     assert [word for word in ("@somebody", "https://evil", "www.evil") if word in said] == []
 
 
+def test_no_block_that_is_copied_undoes_itself() -> None:
+    """GitHub's button copies a whole block: with the way back in it the fix would be gone at once."""
+    fix = replace(_fix(), commands=(), env={"LD_LIBRARY_PATH": "/new"}, undo="unset LD_LIBRARY_PATH")
+    said = markdown.render(replace(seen(), findings=(replace(seen().findings[0], fixes=(fix,)),)))
+    blocks = [token.content for token in MarkdownIt("commonmark").parse(said) if token.type == "fence"]
+    assert blocks == ["export LD_LIBRARY_PATH=/new\n"]
+    assert "to undo it: `unset LD_LIBRARY_PATH`" in said
+
+
 # -- HTML --------------------------------------------------------------------------------------------------
 
 

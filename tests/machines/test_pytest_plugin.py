@@ -135,3 +135,14 @@ def test_a_depth_that_there_is_not_is_refused_before_any_test(pytester: pytest.P
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines([
         "ERROR: gpudoctor_depth='statik': one of static, import, smoke; did you mean static[?]"])
+
+
+def test_rules_that_cannot_be_used_fail_in_one_line(pytester: pytest.Pytester,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was judged, so nothing is skipped; a traceback through gpudoctor would hide why."""
+    monkeypatch.setenv("GPUDOCTOR_RULES_EXTRA", "/nowhere")
+    pytester.makepyfile("import pytest\n@pytest.mark.requires_gpu\ndef test_it(): pass\n")
+    ended = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "gpudoctor_depth=static")
+    ended.assert_outcomes(errors=1)
+    ended.stdout.fnmatch_lines(["requires_gpu could not be judged: /nowhere: no such folder*"])
+    ended.stdout.no_fnmatch_line("*page_folder.py*")

@@ -17,6 +17,7 @@ from gpudoctor.fleet.odd import against, compared
 from gpudoctor.fleet.summary import Summary
 from gpudoctor.fleet.tally import MOST_NAMES, Tally
 from gpudoctor.model import Absent, Facts, Known, Severity, Snapshot, Unknown, Verdict
+from gpudoctor.render import fleet
 from tests.harness.fleet import OTHER, USUAL, machine, report, with_host
 
 POLICY = Policy()
@@ -251,6 +252,27 @@ def test_machines_with_the_same_causes_are_one_line() -> None:
     summary = summed(*(taken(raw, f"n{number}", POLICY) for number in range(3)))
     assert [(len(causes), count.number) for causes, count in summary.alike.ranked()] == [(2, 3)]
     assert [count.number for _, count in summary.causes.ranked()] == [3, 3]
+
+
+def test_what_is_only_likely_is_called_so() -> None:
+    """Regression: three causes of which a report said that one may hold were counted as three that do.
+
+    What is certain of one card and likely of another is certain, and likely causes are none together.
+    """
+    likely = finding(certainty="likely")
+    one = taken(document(verdict="findings", findings=[likely, finding(
+        cause="other", rule="GPD2", certainty="likely")]), "n1", POLICY)
+    two = taken(document(verdict="findings", findings=[likely, finding(certainty="certain")]), "n2", POLICY)
+    summary = summed(one, two)
+    assert [(cause.cause, cause.is_likely, count.number) for cause, count in summary.causes.ranked()] == [
+        ("driver-too-old", False, 1), ("driver-too-old", True, 1), ("other", True, 1)]
+    assert [([cause.cause for cause in causes], count.names)
+            for causes, count in summary.alike.ranked()] == [(["driver-too-old"], ["n2"])]
+    causes = next(section for section in fleet.sections(summary) if section.title == "CAUSES")
+    assert [line.what for line in causes.lines] == [
+        "ERROR driver-too-old [GPD1010]", "ERROR (likely) driver-too-old [GPD1010]",
+        "ERROR (likely) other [GPD2]"]
+    assert fleet.steps(summary) == ("gpudoctor explain driver-too-old",)
 
 
 def test_an_old_driver_is_found_in_whole_reports() -> None:

@@ -69,6 +69,8 @@ def test_a_file_of_many_is_read_by_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "names"), [
     (ONE, ["x.json"]), (f"{ONE}\n", ["x.json"]),
     (json.dumps({"a": {"b": 1}}, indent=1), ["x.json"]),
+    ("{\n}\n\n{\n}{\n}\n", ["x.json:1", "x.json:4", "x.json:5"]),
+    (json.dumps({"a": "}\n{", "b": [{}, {}]}, indent=0), ["x.json"]),
     (f"\n{ONE}", ["x.json:2"]), (f"{ONE}\n{TWO}\n", ["x.json:1", "x.json:2"]), (f"\ufeff{ONE}", ["x.json"])])
 def test_how_a_document_is_laid_out_does_not_matter(tmp_path: Path, text: str, names: list[str]) -> None:
     """On one line, on many, several of them, with a mark of its encoding: all are read by what they are."""
@@ -77,6 +79,18 @@ def test_how_a_document_is_laid_out_does_not_matter(tmp_path: Path, text: str, n
     answers = found(path)
     assert [name for name, _ in answers] == names
     assert all(isinstance(document, dict) for _, document in answers)
+
+
+@pytest.mark.parametrize(("last", "names"), [
+    ("", ["all.json", "all.json:4"]), (ONE, ["all.json:1", "all.json:4", "all.json:7"])])
+def test_what_was_cut_off_takes_nothing_along(tmp_path: Path, last: str, names: list[str]) -> None:
+    """Of documents behind one another: what is behind a broken one is another machine."""
+    path = tmp_path / "all.json"
+    path.write_text("{\n \"cut\":\n 1,\n{\n \"a\": 1\n}\n" + last)
+    (called, why), *whole = found(path)
+    assert [called, *(name for name, _ in whole)] == names
+    assert "not valid JSON" in str(why)
+    assert [document for _, document in whole] == [{"a": 1}] * (len(names) - 1)
 
 
 def test_gzip_is_known_by_what_it_is(tmp_path: Path) -> None:
@@ -109,9 +123,22 @@ def test_a_document_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "a.json").write_bytes(gzip.compress(b"{" + b" " * 100_000))
     (tmp_path / "b.jsonl").write_text(f"{ONE}\n{'x' * 2000}\n{ONE}\n")
     (tmp_path / "c.json").write_text("{\n" + " " * 2000 + "}")
+    (tmp_path / "d.json").write_text("{\n}\n" * 3 + "{\n" + " " * 2000)
     answers = found(tmp_path)
-    assert [name for name, _ in answers] == ["a.json", "b.jsonl:1", "b.jsonl:2", "c.json"]
-    assert [name for name, said in answers if "larger than" in str(said)] == ["a.json", "b.jsonl:2", "c.json"]
+    assert [name for name, _ in answers] == [
+        "a.json", "b.jsonl:1", "b.jsonl:2", "c.json", "d.json:1", "d.json:3", "d.json:5", "d.json:7"]
+    assert [name for name, said in answers if "larger than" in str(said)] == [
+        "a.json", "b.jsonl:2", "c.json", "d.json:7"]
+
+
+def test_documents_behind_one_another_are_read_wherever_a_read_ends(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place between two of them may lie in any part of what is read at once."""
+    text = "".join(f"{{\n\"n\": {number}\n}}\r\n" for number in range(40))
+    (tmp_path / "a.json").write_bytes(text.encode())
+    for step in range(1, 30):
+        monkeypatch.setattr(gathering, "_STEP", step)
+        assert [said for _, said in found(tmp_path / "a.json")] == [{"n": number} for number in range(40)]
 
 
 def test_what_is_named_twice_is_read_once(tmp_path: Path) -> None:

@@ -70,6 +70,21 @@ def test_a_list_of_folders_with_none_left_unsets_the_variable() -> None:
     assert (found.commands, dict(found.env)) == (("unset LD_LIBRARY_PATH",), {})
 
 
+@pytest.mark.parametrize(("before", "undo"), [
+    ({}, "unset LD_LIBRARY_PATH XLA_FLAGS"),
+    ({"environment__LD_LIBRARY_PATH": "/a b"}, "unset XLA_FLAGS; export LD_LIBRARY_PATH='/a b'"),
+    ({"environment__LD_LIBRARY_PATH": "/x", "environment__XLA_FLAGS": ""},
+     "export LD_LIBRARY_PATH=/x; export XLA_FLAGS=''"),
+])
+def test_what_a_variable_held_comes_back(before: Mapping[str, Value], undo: str) -> None:
+    """`unset` would have taken the driver's folder along that stood in LD_LIBRARY_PATH before."""
+    fix = Fix(kind="environment", title="x", risk="safe", env={"LD_LIBRARY_PATH": "/new", "XLA_FLAGS": "--y"},
+              undo="unset LD_LIBRARY_PATH XLA_FLAGS")
+    found = remedy.concretise(fix, subject(**before))
+    assert found is not None
+    assert found.undo == undo
+
+
 def test_a_fix_whose_effect_does_not_cure_is_not_given(database: RuleDatabase) -> None:
     """The same page with an effect that changes nothing offers nothing."""
     hidden = machine(database, {"environment.CUDA_VISIBLE_DEVICES": ""})
