@@ -30,6 +30,7 @@ _OF_PATIENT = ("toolkit", "loader", "environment", "frameworks", "stages")
 _OF_GPU = ("driver", "nvml", "cuda", "smoke")
 _ALL = ("system", "container", *_OF_PATIENT, *_OF_GPU)
 _NONE_ASKED = HandedOut()
+_HALTED = ("paused", "restarting")
 
 
 @frozen
@@ -98,10 +99,7 @@ def container(engine: Engine, wish: Wish) -> Looked:
     Raise `EngineTrouble` where it does not run, or has no such interpreter as was named.
     """
     api, limit = engine.api, wish.timeout_seconds
-    described = asked(lambda: api.inspect_container(wish.reference), limit)
-    if not described["State"].get("Running"):
-        state = described["State"].get("Status", "stopped")
-        raise EngineTrouble("not-running", f"the container is {state}; only a running one can be examined")
+    described = _running(engine, wish.reference, limit)
     files = ContainerFiles(api=api, container=described["Id"], timeout_seconds=limit)
     chosen = patient.inside(wish.python, _variables(described), _folder(described), files)
     about = _image(wish, engine, described, handing_out.of_running(engine, described), running=True)
@@ -113,12 +111,30 @@ def container(engine: Engine, wish: Wish) -> Looked:
         return Looked(raw={**dict.fromkeys(_ALL, why), **seen, "image": about}, by_files=True)
     payload = zipapp.build()
     command = _command(chosen.executable, len(payload), wish, has_gpu=True)
-    done = sandbox.execute(engine, described["Id"], command, payload, limit_seconds=_limit(wish),
-                           timeout_seconds=limit)
+    try:
+        done = sandbox.execute(engine, described["Id"], command, payload, limit_seconds=_limit(wish),
+                               timeout_seconds=limit)
+    except EngineTrouble:
+        _running(engine, described["Id"], limit)  # that it has ended tells more than the engine's refusal
+        raise
     answers = _read(done, chosen.executable)
     if isinstance(answers, Answer):
+        _running(engine, described["Id"], limit)
         answers = {**dict.fromkeys(_ALL, answers), **image_system.answers(files, _variables(described))}
     return Looked(raw={**answers, "image": about})
+
+
+def _running(engine: Engine, container: str, limit: float) -> Mapping[str, Any]:
+    """Return what a container is; refuse one in which no program can be started.
+
+    Engines call a paused one running, too, and one that is between two of its starts.
+    """
+    described: Mapping[str, Any] = asked(lambda: engine.api.inspect_container(container), limit)
+    said = str(described["State"].get("Status") or "stopped")
+    if not described["State"].get("Running") or said in _HALTED:
+        raise EngineTrouble(said if said in _HALTED else "not-running",
+                            f"the container is {said}; only a running one can be examined")
+    return described
 
 
 def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: str) -> Looked:
@@ -136,7 +152,7 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
                                    timeout_seconds=wish.timeout_seconds)
         except EngineTrouble as error:
             if request is None:
-                raise
+                return _unstartable(engine, wish, described, error)
             refusals.append(handing_out.refusal(request, error))
             continue
         answers = _read(done, interpreter)
@@ -152,6 +168,17 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
         return Looked(raw={**answers, "image": _image(wish, engine, described, handed)},
                       refusals=handed.against)
     raise AssertionError("the last request is none")
+
+
+def _unstartable(engine: Engine, wish: Wish, described: Mapping[str, Any], error: EngineTrouble) -> Looked:
+    """Return what an image shows whose interpreter alone cannot be started (its user may not, for one).
+
+    Where no other program could be either, the trouble is the image's or the engine's: it is raised.
+    """
+    if not handing_out.is_startable(engine, described["Id"], wish.timeout_seconds):
+        raise error
+    handed = handing_out.without_program(engine, described["Id"], wish.timeout_seconds)
+    return _by_files(engine, wish, described, ended("not-started", 0.0, error.trouble.said), handed)
 
 
 def _has_nodes(answers: RawDocument) -> bool:
@@ -223,6 +250,7 @@ def _image(wish: Wish, engine: Engine | None, described: Mapping[str, Any],
     about = {
         "reference": wish.reference, "running": running, "engine": engine and engine.name,
         "engine_version": engine and engine.version, "request": handed.request,
+        "architecture": described.get("Architecture"), "engine_architecture": engine and engine.architecture,
         "refusals": list(handed.against), "dropped": handed.dropped, "untold": handed.untold,
         "hangs": handed.request is None and any(one.hangs for one in handed.refusals),
         "limits_missing": [] if engine is None or running or trouble else list(engine.limits_missing),

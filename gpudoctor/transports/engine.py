@@ -18,6 +18,7 @@ SILENT = engine_words.SILENT
 _PODMAN = "Podman Engine"  # as its answer to `version` names itself
 _RUNTIME = "nvidia"  # as NVIDIA's toolkit registers it
 _UNIX = "unix://"
+_PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}  # as kernels name them, and images
 _SAID_CHARACTERS = 2000
 _T = TypeVar("_T")
 
@@ -47,6 +48,7 @@ class Engine:
     """An engine that answers. `api` is the package's own client; `is_here`: its kernel is this machine's.
 
     `has_runtime`: NVIDIA's runtime is in its configuration, and it heeds one that is asked for.
+    `architecture` is its machine's processor, as images name theirs.
     `limits_missing` are the limits that it cannot set for a container.
     """
 
@@ -57,6 +59,7 @@ class Engine:
     is_here: bool
     knows_cdi: bool
     has_runtime: bool
+    architecture: str
     processors: int
     limits_missing: tuple[str, ...] = ()
 
@@ -101,6 +104,7 @@ def _described(api: Any, address: str) -> Engine:
         version=str((podman or version).get("Version", "")), is_here=is_here,
         knows_cdi=bool(podman or info.get("CDISpecDirs")),
         has_runtime=not podman and _RUNTIME in (info.get("Runtimes") or {}),
+        architecture=_PROCESSORS.get(str(info.get("Architecture")), str(info.get("Architecture") or "")),
         processors=int(info.get("NCPU") or 1), limits_missing=limits.missing(info, controllers))
 
 
