@@ -299,6 +299,7 @@ cuda.library_driver_command | command | derive | | how to install that driver on
 cuda.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that hold a libcuda.so.1
 container.run_command | command | derive | | how a container with the GPUs is started here: docker run --gpus all, or with the CDI device that its engine takes
 container.check_command | command | derive | | how to look once more at what was examined: gpudoctor check, with the image or container that was named
+container.shell_command | command | derive | | what runs a line for a shell in the container, or in one of the image, that was examined; absent when none was named
 container.image_base | command | derive | | what FROM of a Dockerfile names to build on the examined image; absent when none was named
 container.withheld_capabilities | texts | derive | | compute and utility, where NVIDIA_DRIVER_CAPABILITIES keeps them from the container
 system.driver_command | command | derive | | how to install the NVIDIA driver out of this distribution's own packages
