@@ -93,6 +93,16 @@ def test_a_user_whom_the_image_does_not_know(engine: Engine, tmp_path: Path) -> 
     assert left(engine) == ""
 
 
+@pytest.mark.parametrize(("words", "trouble"), [
+    (("--image", "."), "bad-name"), (("--image", "../containers"), "bad-name"),
+    (("--container", ".."), "not-found"), (("--image", PLAIN, "--python", "/opt/nosuch"), "no-python")])
+def test_what_is_named_and_is_not_there(words: tuple[str, ...], trouble: str, engine: Engine) -> None:
+    """A path led elsewhere in the engine's API; a Python that is not there left all undecided."""
+    seen = check(engine.address, *words)
+    assert (seen.code, len(seen.causes)) == (FINDINGS, 1)
+    assert seen.fact("image.trouble") == trouble
+
+
 @pytest.mark.parametrize(("state", "next_command"), [
     ("paused", "docker unpause mine"), ("exited", "docker start mine"),
     ("restarting", "docker logs --tail 50 mine 2>&1 | gpudoctor explain -")])
