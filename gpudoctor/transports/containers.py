@@ -29,6 +29,7 @@ STARTER = Path(__file__).resolve().parent.parent / "payloads" / "in_memory.py"
 _OF_PATIENT = ("toolkit", "loader", "environment", "frameworks", "stages")
 _OF_GPU = ("driver", "nvml", "cuda", "smoke")
 _ALL = ("system", "container", *_OF_PATIENT, *_OF_GPU)
+_FATAL = "Fatal Python error: "
 _NONE_ASKED = HandedOut()
 
 
@@ -205,12 +206,18 @@ def _limit(wish: Wish) -> float:
 
 
 def _read(done: sandbox.Ended, interpreter: str) -> RawDocument | Answer:
-    """Return the payload's answers; where it gave none, why, as what every probe answers then."""
+    """Return the payload's answers; where it gave none, why, as what every probe answers then.
+
+    They are the last line: what starts with the interpreter (sitecustomize) may print before it. One that
+    cannot start says why before it says where it was.
+    """
     try:
-        return document.decode(json.loads(done.said.output.decode("utf-8")), "the payload's answer")
+        answer = done.said.output.strip().rpartition(b"\n")[2].decode("utf-8")
+        return document.decode(json.loads(answer), "the payload's answer")
     except (ValueError, RecursionError, AttributeError):
         pass
     lines = done.said.errors.decode("utf-8", "replace").strip().splitlines()
+    lines += [line for line in lines if line.startswith(_FATAL)]
     said = lines[-1][:300] if lines else f"{interpreter} ended with exit status {done.status}"
     return ended("timeout" if done.said.late else "exit", 0.0, said)
 

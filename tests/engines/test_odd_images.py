@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.transports import sandbox
-from tests.engines.test_examined_images import FINDINGS, PLAIN, UNDECIDED, check, left, with_images
+from tests.engines.test_examined_images import FINDINGS, HEALTHY, PLAIN, UNDECIDED, check, left, with_images
 from tests.engines.toolkit import Toolkit
 from tests.harness.engine import Engine
 from tests.harness.nvidia import H100
@@ -82,6 +82,22 @@ def test_a_user_who_may_not_run_its_python(engine: Engine) -> None:
     assert (seen.fact("system.distribution"), seen.fact("system.glibc")) == ("debian", "2.36")
     assert "permission denied" in json.dumps(seen.report["snapshot"]["frameworks"])
     assert left(engine) == ""
+
+
+def test_a_python_that_prints_while_it_starts(engine: Engine, tmp_path: Path) -> None:
+    """Its line stood before the answer, and all was undecided."""
+    engine.build(f"FROM {PLAIN}\nRUN echo 'print(chr(123))' > /usr/lib/python3.11/sitecustomize.py\n",
+                 tmp_path, "gpudoctor-test/chatty", {})
+    seen = check(engine.address, "--image", "gpudoctor-test/chatty", "--depth", "static")
+    assert (seen.code, seen.fact("python.version")) == (HEALTHY, "3.11.2"), seen.report["undecided"]
+
+
+def test_a_python_that_cannot_start_says_why(engine: Engine, tmp_path: Path) -> None:
+    """Its last line was quoted, which names no frame."""
+    engine.build(f"FROM {PLAIN}\nENV PYTHONHOME=/nowhere\n", tmp_path, "gpudoctor-test/homeless", {})
+    seen = check(engine.address, "--image", "gpudoctor-test/homeless", "--depth", "static")
+    assert seen.code == UNDECIDED
+    assert "Fatal Python error: " in json.dumps(seen.report["snapshot"]["frameworks"])
 
 
 def test_a_user_whom_the_image_does_not_know(engine: Engine, tmp_path: Path) -> None:
