@@ -166,6 +166,8 @@ image.is_running | flag | image | | whether that is a container which ran alread
 image.id | text | image | informative | the image's or container's own id
 image.engine | text | image | | the engine that was asked: docker or podman
 image.engine_version | package_version | image | | its version
+image.architecture | text | image | | the processor that the image was made for, as images name it (amd64, arm64); absent for a running container
+image.engine_architecture | text | image | | the processor of the engine's machine, in the same words
 image.gpu_request | text | image | | how it was asked for the GPU that the container got: nvidia (--gpus), cdi or runtime; absent when it gave none, or tells of no request
 image.gpu_refusals | texts | image | | what the engine said to each request for a GPU (--gpus all: ...), when a container got none
 image.gpu_dropped | text | image | | of how many requests for a GPU the engine took, dropped in silence: none, some or all
@@ -178,7 +180,7 @@ image.labels | texts | image | informative | its labels that speak of NVIDIA's s
 image.labelled_cuda | cuda_version | image | | the CUDA that the driver must run by its label com.nvidia.cuda.version, where no variable asks for anything
 image.requirements_unmet | texts | derive | | those of them that driver and cards do not meet, each by its first alternative
 image.requirements_failing | texts | derive | | those that they do not meet either where a driver runs the machine code of later minor versions of its CUDA; a label counts where no variable does
-image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
+image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, paused, restarting, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
 image.trouble_said | text | image | | the engine's own words for that
 require.wanted | texts | require | | what --require asks for, as written
 rules.refused | texts | rules | | packages of newer rules that were found and not used, and why
@@ -297,6 +299,7 @@ cuda.library_driver_command | command | derive | | how to install that driver on
 cuda.library_path_clean | paths | derive | | LD_LIBRARY_PATH without the folders that hold a libcuda.so.1
 container.run_command | command | derive | | how a container with the GPUs is started here: docker run --gpus all, or with the CDI device that its engine takes
 container.check_command | command | derive | | how to look once more at what was examined: gpudoctor check, with the image or container that was named
+container.shell_command | command | derive | | what runs a line for a shell in the container, or in one of the image, that was examined; absent when none was named
 container.image_base | command | derive | | what FROM of a Dockerfile names to build on the examined image; absent when none was named
 container.withheld_capabilities | texts | derive | | compute and utility, where NVIDIA_DRIVER_CAPABILITIES keeps them from the container
 system.driver_command | command | derive | | how to install the NVIDIA driver out of this distribution's own packages

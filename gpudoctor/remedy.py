@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import derive
@@ -27,6 +27,7 @@ from gpudoctor.model import (
 )
 from gpudoctor.proven import tempered
 
+_PATIENT, _SHELL = "python.executable", "container.shell_command"
 _PLANNED = "python.planned_distributions"
 _CHOSEN = re.compile(r"--(python|kernel) ([^:]+)")
 _KERNEL_FILE = re.compile(r"--kernel [^:]+: (/.*?/kernel\.json)")
@@ -59,8 +60,8 @@ def diagnose(snapshot: Snapshot, database: RuleDatabase,
         rule = rules[finding.rule]
         subject = _subject_of(finding, rule, subjects)
         proofs[key_of(finding)] = list(_prove_all(rule, subject, finding, before, snapshot, database))
-    options, place = _patient_options(subjects), _environments_place(subjects)
-    treated = [replace(f, fixes=tuple(_placed(p.remedy, place) for p in proofs[key_of(f)]),
+    options, places = _patient_options(subjects), _places(subjects)
+    treated = [replace(f, fixes=tuple(_placed(p.remedy, places) for p in proofs[key_of(f)]),
                        asks=tuple(_asked_of_patient(f, rules[f.rule], subjects, database, options)))
                for f in ranked]
     clears = {key: found[0].cleared if found else frozenset() for key, found in proofs.items()}
@@ -68,35 +69,35 @@ def diagnose(snapshot: Snapshot, database: RuleDatabase,
 
 
 def _patient_options(subjects: Subjects) -> str:
-    """Return the options that name what is examined, where somebody named it: other commands must as well."""
+    """Return the options that name what is examined, where somebody named it: other commands must as well.
+
+    An image or a container is named already (`container.check_command`).
+    """
     facts = subjects[Scope.HOST][0]
     number, because = facts.fact("process.id"), facts.fact("python.chosen_because")
     if isinstance(number, Known):
         return f"--pid {number.value}"
-    image, is_running = facts.fact("image.reference"), facts.fact("image.is_running")
-    if isinstance(image, Known):
-        option = "--container" if isinstance(is_running, Known) and is_running.value else "--image"
-        return f"{option} {shlex.quote(str(image.value))}"
     chosen = _CHOSEN.match(str(because.value)) if isinstance(because, Known) else None
     return f"--{chosen[1]} {shlex.quote(chosen[2])}" if chosen else ""
 
 
-def _environments_place(subjects: Subjects) -> str:
-    """Return where the environment of what is examined is set, where that is not the caller's shell."""
+def _places(subjects: Subjects) -> dict[str, str]:
+    """Return by the kind of a fix where its commands belong, where that is not the caller's shell."""
     facts = subjects[Scope.HOST][0]
     because = facts.fact("python.chosen_because")
     if isinstance(facts.fact("process.id"), Known):
-        return "not in this shell, but where that process gets its environment from; then start it anew"
+        place = "not in this shell, but where that process gets its environment from; then start it anew"
+        return {"environment": place}
     if isinstance(facts.fact("image.reference"), Known):
-        return "not in this shell, but in the image (ENV) or with docker run -e"
+        return {"environment": "not in this shell, but in the image (ENV) or with docker run -e",
+                "pip": "not on this machine, but in the image: RUN in its Dockerfile"}
     kernel = _KERNEL_FILE.match(str(because.value)) if isinstance(because, Known) else None
-    return f'not in this shell, but in "env" of {kernel[1]}' if kernel else ""
+    return {"environment": f'not in this shell, but in "env" of {kernel[1]}'} if kernel else {}
 
 
-def _placed(remedy: Remedy, place: str) -> Remedy:
-    if not place or remedy.kind != "environment":
-        return remedy
-    return replace(remedy, title=f"{remedy.title} ({place})")
+def _placed(remedy: Remedy, places: Mapping[str, str]) -> Remedy:
+    place = places.get(remedy.kind)
+    return replace(remedy, title=f"{remedy.title} ({place})") if place else remedy
 
 
 def _subject_of(finding: Finding, rule: Rule, subjects: Subjects) -> Subject:
@@ -254,9 +255,17 @@ def asked(asks: Sequence[Ask], subject: Subject, tables: Tables) -> tuple[Ask, .
         fits = all(holds(condition, subject, tables).truth is Truth.TRUE for condition in ask.when)
         if fits and _is_known(subject, ask.question, ask.command, *ask.answers.values()):
             answers = {answer: fill(meaning, subject) for answer, meaning in ask.answers.items()}
-            return (Ask(question=fill(ask.question, subject), command=_fill_command(ask.command, subject),
+            return (Ask(question=fill(ask.question, subject), command=_there(ask.command, subject),
                         answers=answers),)
     return ()
+
+
+def _there(command: str, subject: Subject) -> str:
+    """Return a command filled in; one that names the patient runs where he is, be it in a container."""
+    filled, shell = _fill_command(command, subject), subject.fact(_SHELL)
+    if isinstance(shell, Known) and _PATIENT in placeholders(command):
+        return f"{shell.value} {shlex.quote(filled)}"
+    return filled
 
 
 def _is_known(subject: Subject, *texts: str) -> bool:

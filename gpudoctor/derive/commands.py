@@ -68,6 +68,16 @@ def check_command(view: View) -> Fact:
                  source=view.source("image.reference"))
 
 
+def shell_command(view: View) -> Fact:
+    """Return what runs a line for a shell where the patient is: in the container, or in one of the image."""
+    reference, engine = shlex.quote(view.need_text("image.reference")), view.need_text("image.engine")
+    source = view.source("image.reference")
+    if view.value("image.is_running") is True:
+        return Known(value=f"{engine} exec {reference} sh -c", source=source)
+    run = view.need_text("container.run_command") if view.value("image.gpu_request") else f"{engine} run"
+    return Known(value=f"{run} --rm --entrypoint sh {reference} -c", source=source)
+
+
 def image_base(view: View) -> Fact:
     """Return what FROM of a Dockerfile names to build on the examined image, or on the container's."""
     reference = shlex.quote(view.need_text("image.reference"))

@@ -12,6 +12,7 @@ from gpudoctor.model import Absent, Fact, Known, Unknown
 Derivation = Callable[[View], Fact]
 _LIBCUDA = "libcuda.so.1"
 _CAPABILITIES = ("compute", "utility")
+_READS_CAPABILITIES = ("nvidia", "runtime")  # the requests for a GPU that go through the toolkit's hook
 _KERNEL_NUMBER = re.compile(r"\d+(\.\d+)*")
 _CONFINED = re.compile(r":container(_\w+)?_t(:|$)")
 
@@ -72,10 +73,14 @@ def cuda_serves(view: View) -> Fact:
 
 
 def withheld_capabilities(view: View) -> Fact:
-    """Return which of compute and utility NVIDIA_DRIVER_CAPABILITIES withholds; unset withholds none."""
-    if isinstance(view.fact("container.runtime"), Absent):
-        return Known(value=(), source="not in a container")
-    view.need("container.runtime")
+    """Return which of compute and utility NVIDIA_DRIVER_CAPABILITIES withholds; unset withholds none.
+
+    It counts in a container, and in one of an image in which nobody could look, where the toolkit reads it.
+    """
+    if view.value("image.gpu_request") not in _READS_CAPABILITIES:
+        if isinstance(view.fact("container.runtime"), Absent):
+            return Known(value=(), source="not in a container")
+        view.need("container.runtime")
     fact = view.fact("environment.NVIDIA_DRIVER_CAPABILITIES")
     if isinstance(fact, Absent):
         return Known(value=(), source="NVIDIA_DRIVER_CAPABILITIES is not set")

@@ -167,6 +167,7 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     **jetson.HOST_DERIVATIONS,
     "python.conda_command": commands.conda_command,
     "container.run_command": commands.run_command,
+    "container.shell_command": commands.shell_command,
     "container.check_command": commands.check_command,
     "container.image_base": commands.image_base,
     "python.pip_command": commands.pip_command,

@@ -142,17 +142,21 @@ def _collected(program: str, name: str, timeout: float, depth: str) -> "Dict[str
 def _run(program: str, name: str, request: "Dict[str, Any]", timeout: float,
          environment: "Mapping[str, str]") -> "Dict[str, Any]":
     begun = time.time()
-    command = [sys.executable or "python3", program, "--collect", name, "1", json.dumps(request)]
+    answering, own = os.pipe()  # apart from standard output, on which whatever starts with Python may print
+    command = [sys.executable or "python3", program, "--collect", name, str(own), json.dumps(request)]
     try:
         with _STARTING:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                     stderr=subprocess.PIPE,
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.PIPE, pass_fds=(own,),
                                      env=environment, start_new_session=True)
             _CHILDREN.append(child)
     except OSError as error:
+        os.close(answering)
         return _end("not-started", begun, str(error), None)
+    finally:
+        os.close(own)
     kept = {"answer": [], "noise": []}  # type: Dict[str, List[bytes]]
-    readers = [_drained(child.stdout, kept["answer"], ANSWER_LIMIT_BYTES),
+    readers = [_drained(os.fdopen(answering, "rb"), kept["answer"], ANSWER_LIMIT_BYTES),
                _drained(child.stderr, kept["noise"], NOISE_LIMIT_BYTES)]
     late = _wait(child, timeout)
     for reader in readers:

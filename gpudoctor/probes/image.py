@@ -121,6 +121,8 @@ _READERS = {
     "image.id": lambda data: _text(data, "id", _source(data)),
     "image.engine": lambda data: _text(data, "engine", "its answer to a question for its version"),
     "image.engine_version": _version,
+    "image.architecture": lambda data: _text(data, "architecture", _source(data)),
+    "image.engine_architecture": lambda data: _text(data, "engine_architecture", _source(data)),
     "image.gpu_request": _request,
     "image.gpu_refusals": _refusals,
     "image.gpu_dropped": _dropped,

@@ -86,12 +86,14 @@ def _glibc(data: Data) -> Fact:
     answer = mapping(data.get("libc"))
     found = re.search(r"glibc (\d+\.\d+(?:\.\d+)?)", text_at(answer, "text") or "")
     if found:
-        return Known(value=found.group(1), source="confstr CS_GNU_LIBC_VERSION")
+        return Known(value=found.group(1), source=text_at(answer, "path") or "confstr CS_GNU_LIBC_VERSION")
     musl = texts(answer.get("musl_loaders"))
     if musl:
         return Absent(source=f"musl: /lib/{musl[0]}")
     if text_at(data.get("uname"), "system") not in (None, "Linux"):
         return Absent(source="not Linux")
+    if answer.get("unfound") is True:
+        return Unknown(reason="no C library lies where images have theirs", asked=False)
     return Unknown(reason="this Python's C library does not say what it is")
 
 

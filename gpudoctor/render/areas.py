@@ -68,15 +68,10 @@ def _image(host: Facts) -> str:
     engine = " ".join(str(value) for name in names if (value := _value(host, name)))
     if _value(host, "image.is_running"):
         asked = f" {_gpu_of_image(host)}" if _value(host, "image.gpu_request") else ""
-        return f"{reference}: a running container on {engine}{asked}{_inside(host)}"
+        return f"{reference}: a running container on {engine}{asked}"
     limits = as_texts(_value(host, "image.limits_missing"))
     unlimited = f"; limits that the engine cannot set: {', '.join(limits)}" if limits else ""
-    return f"{reference}: a container of it on {engine} {_gpu_of_image(host)}{unlimited}{_inside(host)}"
-
-
-def _inside(host: Facts) -> str:
-    """Say where commands belong that name the Python of an image by its path."""
-    return "; commands below that name its Python are for inside" if _value(host, "python.executable") else ""
+    return f"{reference}: a container of it on {engine} {_gpu_of_image(host)}{unlimited}"
 
 
 def _gpu_of_image(host: Facts) -> str:

@@ -8,7 +8,7 @@ cannot run is examined by its files. Nothing is ever pulled here.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,12 @@ from typing import Any
 from gpudoctor import image_needs, patient, zipapp
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
-from gpudoctor.patient import NoPatient
+from gpudoctor.patient import NoPatient, Patient
 from gpudoctor.probes import document
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import Answer, RawDocument, ended
-from gpudoctor.transports import handing_out, image_system, sandbox
-from gpudoctor.transports.engine import Engine, EngineTrouble, Trouble, asked
+from gpudoctor.transports import handing_out, image_system, inspected, sandbox
+from gpudoctor.transports.engine import Engine, EngineTrouble, Trouble
 from gpudoctor.transports.handing_out import PLACEHOLDER, HandedOut, Refusal
 from gpudoctor.transports.image_files import ContainerFiles
 
@@ -29,6 +29,7 @@ STARTER = Path(__file__).resolve().parent.parent / "payloads" / "in_memory.py"
 _OF_PATIENT = ("toolkit", "loader", "environment", "frameworks", "stages")
 _OF_GPU = ("driver", "nvml", "cuda", "smoke")
 _ALL = ("system", "container", *_OF_PATIENT, *_OF_GPU)
+_FATAL = "Fatal Python error: "
 _NONE_ASKED = HandedOut()
 
 
@@ -72,23 +73,34 @@ def unreached(wish: Wish, trouble: Trouble, engine: Engine | None = None, *, run
 
 
 def image(engine: Engine, wish: Wish) -> Looked:
-    """Examine an image; raise `EngineTrouble` where it is not there."""
+    """Examine an image; raise `EngineTrouble` where it is not there, or has no such interpreter."""
     limit = wish.timeout_seconds
     sandbox.sweep(engine, limit)
-    described = asked(lambda: engine.api.inspect_image(wish.identity or wish.reference), limit)
+    described = inspected.image(engine, wish.identity or wish.reference, limit)
     with sandbox.created(engine, described["Id"], PLACEHOLDER, request=None,
                          timeout_seconds=limit) as container:
         files = ContainerFiles(api=engine.api, container=container, timeout_seconds=limit)
-        chosen = patient.inside(wish.python, _variables(described), _folder(described), files)
+        chosen = _chosen(wish, described, files)
     if not isinstance(chosen, NoPatient):
         return _run(engine, wish, described, chosen.executable)
+    _require_unnamed(wish, chosen)
     handed = handing_out.without_program(engine, described["Id"], limit)
-    return _by_files(engine, wish, described, _no_python(chosen, wish, "image"), handed)
+    return _by_files(engine, wish, described, _no_python(chosen, "image"), handed)
 
 
-def _no_python(chosen: NoPatient, wish: Wish, place: str) -> Answer:
+def _chosen(wish: Wish, described: inspected.Described, files: ContainerFiles) -> Patient | NoPatient:
+    return patient.inside(wish.python, inspected.variables(described), inspected.folder(described), files)
+
+
+def _require_unnamed(wish: Wish, chosen: NoPatient) -> None:
+    """Refuse an interpreter that was named and is not there: without it, another would be judged, or none."""
+    if wish.python is not None:
+        raise EngineTrouble("no-python", f"no Python that can be run was found in it ({chosen.reason})")
+
+
+def _no_python(chosen: NoPatient, place: str) -> Answer:
     """Return what every probe answers that needs one: where there is none, nobody wanted to know."""
-    is_none = chosen.reason == patient.NONE_ON_PATH and wish.python is None
+    is_none = chosen.reason == patient.NONE_ON_PATH
     return ended("not-asked" if is_none else "not-started", 0.0, f"no Python in the {place}: {chosen.reason}")
 
 
@@ -98,26 +110,28 @@ def container(engine: Engine, wish: Wish) -> Looked:
     Raise `EngineTrouble` where it does not run, or has no such interpreter as was named.
     """
     api, limit = engine.api, wish.timeout_seconds
-    described = asked(lambda: api.inspect_container(wish.reference), limit)
-    if not described["State"].get("Running"):
-        state = described["State"].get("Status", "stopped")
-        raise EngineTrouble("not-running", f"the container is {state}; only a running one can be examined")
+    described = inspected.running(engine, wish.reference, limit)
     files = ContainerFiles(api=api, container=described["Id"], timeout_seconds=limit)
-    chosen = patient.inside(wish.python, _variables(described), _folder(described), files)
+    chosen = _chosen(wish, described, files)
     about = _image(wish, engine, described, handing_out.of_running(engine, described), running=True)
     if isinstance(chosen, NoPatient):
-        if wish.python is not None:
-            raise EngineTrouble("no-python", f"no Python that can be run was found in it ({chosen.reason})")
-        seen = image_system.answers(files, _variables(described))
-        why = _no_python(chosen, wish, "container")
+        _require_unnamed(wish, chosen)
+        seen = image_system.answers(files, inspected.variables(described))
+        why = _no_python(chosen, "container")
         return Looked(raw={**dict.fromkeys(_ALL, why), **seen, "image": about}, by_files=True)
     payload = zipapp.build()
     command = _command(chosen.executable, len(payload), wish, has_gpu=True)
-    done = sandbox.execute(engine, described["Id"], command, payload, limit_seconds=_limit(wish),
-                           timeout_seconds=limit)
+    try:
+        done = sandbox.execute(engine, described["Id"], command, payload, limit_seconds=_limit(wish),
+                               timeout_seconds=limit)
+    except EngineTrouble:
+        inspected.running(engine, described["Id"], limit)  # that it has ended tells more than the refusal
+        raise
     answers = _read(done, chosen.executable)
     if isinstance(answers, Answer):
-        answers = {**dict.fromkeys(_ALL, answers), **image_system.answers(files, _variables(described))}
+        inspected.running(engine, described["Id"], limit)
+        seen = image_system.answers(files, inspected.variables(described))
+        answers = {**dict.fromkeys(_ALL, answers), **seen}
     return Looked(raw={**answers, "image": about})
 
 
@@ -136,7 +150,7 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
                                    timeout_seconds=wish.timeout_seconds)
         except EngineTrouble as error:
             if request is None:
-                raise
+                return _unstartable(engine, wish, described, error)
             refusals.append(handing_out.refusal(request, error))
             continue
         answers = _read(done, interpreter)
@@ -152,6 +166,17 @@ def _run(engine: Engine, wish: Wish, described: Mapping[str, Any], interpreter: 
         return Looked(raw={**answers, "image": _image(wish, engine, described, handed)},
                       refusals=handed.against)
     raise AssertionError("the last request is none")
+
+
+def _unstartable(engine: Engine, wish: Wish, described: Mapping[str, Any], error: EngineTrouble) -> Looked:
+    """Return what an image shows whose interpreter alone cannot be started (its user may not, for one).
+
+    Where no other program could be either, the trouble is the image's or the engine's: it is raised.
+    """
+    if not handing_out.is_startable(engine, described["Id"], wish.timeout_seconds):
+        raise error
+    handed = handing_out.without_program(engine, described["Id"], wish.timeout_seconds)
+    return _by_files(engine, wish, described, ended("not-started", 0.0, error.trouble.said), handed)
 
 
 def _has_nodes(answers: RawDocument) -> bool:
@@ -181,12 +206,18 @@ def _limit(wish: Wish) -> float:
 
 
 def _read(done: sandbox.Ended, interpreter: str) -> RawDocument | Answer:
-    """Return the payload's answers; where it gave none, why, as what every probe answers then."""
+    """Return the payload's answers; where it gave none, why, as what every probe answers then.
+
+    They are the last line: what starts with the interpreter (sitecustomize) may print before it. One that
+    cannot start says why before it says where it was.
+    """
     try:
-        return document.decode(json.loads(done.said.output.decode("utf-8")), "the payload's answer")
+        answer = done.said.output.strip().rpartition(b"\n")[2].decode("utf-8")
+        return document.decode(json.loads(answer), "the payload's answer")
     except (ValueError, RecursionError, AttributeError):
         pass
     lines = done.said.errors.decode("utf-8", "replace").strip().splitlines()
+    lines += [line for line in lines if line.startswith(_FATAL)]
     said = lines[-1][:300] if lines else f"{interpreter} ended with exit status {done.status}"
     return ended("timeout" if done.said.late else "exit", 0.0, said)
 
@@ -197,38 +228,26 @@ def _by_files(engine: Engine, wish: Wish, described: Mapping[str, Any], why: Ans
     with sandbox.created(engine, described["Id"], PLACEHOLDER, request=None,
                          timeout_seconds=wish.timeout_seconds) as container:
         files = ContainerFiles(api=engine.api, container=container, timeout_seconds=wish.timeout_seconds)
-        seen = image_system.answers(files, _variables(described))
+        seen = image_system.answers(files, inspected.variables(described))
     return Looked(refusals=handed.against, raw={
         **dict.fromkeys(_ALL, why), **seen, "image": _image(wish, engine, described, handed)})
-
-
-def _folder(described: Mapping[str, Any]) -> str:
-    return str(described["Config"].get("WorkingDir") or "/")
-
-
-def _variables(described: Mapping[str, Any]) -> dict[str, str]:
-    entries: Sequence[str] = described["Config"].get("Env") or ()
-    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
-
-
-def _labels(described: Mapping[str, Any]) -> Mapping[str, str]:
-    return (described.get("Config") or {}).get("Labels") or {}
 
 
 def _image(wish: Wish, engine: Engine | None, described: Mapping[str, Any],
            handed: HandedOut = _NONE_ASKED, *, trouble: Trouble | None = None,
            running: bool = False) -> Answer:
     """Return what is known of the image and the engine, as a collector's answer."""
-    variables = _variables(described) if described else {}
+    variables = inspected.variables(described) if described else {}
     about = {
         "reference": wish.reference, "running": running, "engine": engine and engine.name,
         "engine_version": engine and engine.version, "request": handed.request,
+        "architecture": described.get("Architecture"), "engine_architecture": engine and engine.architecture,
         "refusals": list(handed.against), "dropped": handed.dropped, "untold": handed.untold,
         "hangs": handed.request is None and any(one.hangs for one in handed.refusals),
         "limits_missing": [] if engine is None or running or trouble else list(engine.limits_missing),
         "trouble": trouble and {"kind": trouble.kind, "said": trouble.said},
         "variables": {name: value for name, value in variables.items() if image_needs.is_asking(name)},
-        "labels": {name: value for name, value in _labels(described).items()
+        "labels": {name: value for name, value in inspected.labels(described).items()
                    if name.startswith(image_needs.LABELS)},
         "id": described.get("Id")}
     return ended("ok", 0.0, data=about)

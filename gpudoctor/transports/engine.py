@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Kind, Missing, Refused
-from gpudoctor.transports import contexts, engine_words, limits
+from gpudoctor.transports import connections, contexts, engine_words, limits
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
 PODMAN = "podman"
@@ -17,7 +17,9 @@ HANGS = "hangs"  # starting does; the engine answers all else
 SILENT = engine_words.SILENT
 _PODMAN = "Podman Engine"  # as its answer to `version` names itself
 _RUNTIME = "nvidia"  # as NVIDIA's toolkit registers it
+_PODMAN_SOCKET = "/run/podman/podman.sock"
 _UNIX = "unix://"
+_PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}  # as kernels name them, and images
 _SAID_CHARACTERS = 2000
 _T = TypeVar("_T")
 
@@ -47,6 +49,7 @@ class Engine:
     """An engine that answers. `api` is the package's own client; `is_here`: its kernel is this machine's.
 
     `has_runtime`: NVIDIA's runtime is in its configuration, and it heeds one that is asked for.
+    `architecture` is its machine's processor, as images name theirs.
     `limits_missing` are the limits that it cannot set for a container.
     """
 
@@ -57,6 +60,7 @@ class Engine:
     is_here: bool
     knows_cdi: bool
     has_runtime: bool
+    architecture: str
     processors: int
     limits_missing: tuple[str, ...] = ()
 
@@ -101,26 +105,26 @@ def _described(api: Any, address: str) -> Engine:
         version=str((podman or version).get("Version", "")), is_here=is_here,
         knows_cdi=bool(podman or info.get("CDISpecDirs")),
         has_runtime=not podman and _RUNTIME in (info.get("Runtimes") or {}),
+        architecture=_PROCESSORS.get(str(info.get("Architecture")), str(info.get("Architecture") or "")),
         processors=int(info.get("NCPU") or 1), limits_missing=limits.missing(info, controllers))
 
 
 def _address(environment: Mapping[str, str], files: Host) -> str:
-    """Return where the engine listens: as Docker's settings say, else Podman's, else at a usual socket."""
-    named = (environment.get("DOCKER_HOST") or _of_context(environment, files)
-             or environment.get("CONTAINER_HOST"))
-    if named:
-        return named
-    folder = environment.get("XDG_RUNTIME_DIR", "")
-    places = [DEFAULT_SOCKET, *([f"{folder}/docker.sock", f"{folder}/podman/podman.sock"] if folder else []),
-              "/run/podman/podman.sock"]
-    return _UNIX + next((path for path in places if _is_socket(path, files)), DEFAULT_SOCKET)
-
-
-def _of_context(environment: Mapping[str, str], files: Host) -> str:
+    """Return where the engine listens: as variables say, else Docker's usual sockets, else as Podman does."""
+    folder = environment.get("XDG_RUNTIME_DIR")
+    of_docker = [DEFAULT_SOCKET, *([f"{folder}/docker.sock"] if folder else [])]
+    of_podman = [*([f"{folder}/podman/podman.sock"] if folder else []), _PODMAN_SOCKET]
     try:
-        return contexts.address(environment, files)
-    except contexts.ContextError as error:
+        return (environment.get("DOCKER_HOST") or contexts.address(environment, files)
+                or connections.named(environment, files) or _socket(of_docker, files)
+                or connections.usual(environment, files, _socket(of_podman, files)) or _UNIX + DEFAULT_SOCKET)
+    except (contexts.ContextError, connections.ConnectionFault) as error:
         raise EngineTrouble("unreachable", str(error)) from None
+
+
+def _socket(paths: Sequence[str], files: Host) -> str:
+    """Return the address of the first socket that is there, "" for none."""
+    return next((_UNIX + path for path in paths if _is_socket(path, files)), "")
 
 
 def _is_socket(path: str, files: Host) -> bool:

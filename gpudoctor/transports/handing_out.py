@@ -115,19 +115,33 @@ def of_running(engine: Engine, described: Mapping[str, Any]) -> HandedOut:
     return HandedOut(untold=KEPT_NOTHING) if engine.name == PODMAN else HandedOut()
 
 
+def is_startable(engine: Engine, image: str, timeout_seconds: float) -> bool:
+    """Say whether an engine starts containers of an image, as far as a program that it lacks can show."""
+    try:
+        _start(engine, image, None, timeout_seconds)
+    except EngineTrouble as error:
+        return PLACEHOLDER[0] in error.trouble.said
+    return True
+
+
+def _start(engine: Engine, image: str, request: str | None, timeout_seconds: float) -> None:
+    """Start a program that the image does not have; the engine looks for it last."""
+    with sandbox.created(engine, image, PLACEHOLDER, request=request,
+                         timeout_seconds=timeout_seconds) as container:
+        sandbox.start(engine, container, timeout_seconds)
+
+
 def without_program(engine: Engine, image: str, timeout_seconds: float) -> HandedOut:
     """Return how the engine hands the GPU out, by a program that the image does not have.
 
-    The engine looks for it last: only an engine that is content with all else misses it.
+    Only an engine that is content with all else misses it.
     """
     refusals: list[Refusal] = []
     for request in requests(engine):
         if is_known(request, refusals):
             continue
         try:
-            with sandbox.created(engine, image, PLACEHOLDER, request=request,
-                                 timeout_seconds=timeout_seconds) as container:
-                sandbox.start(engine, container, timeout_seconds)
+            _start(engine, image, request, timeout_seconds)
         except EngineTrouble as error:
             if PLACEHOLDER[0] not in error.trouble.said:
                 refusals.append(refusal(request, error))

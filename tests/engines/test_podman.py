@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +66,23 @@ def test_it_is_found_as_its_own_command_finds_it(podman: Podman) -> None:
     """By CONTAINER_HOST, where nothing names a Docker."""
     seen = check("", "--image", "gpudoctor-test/absent:1", variables={"CONTAINER_HOST": podman.address})
     assert (seen.fact("image.engine"), seen.causes) == ("podman", ["container-image-absent"])
+
+
+def test_a_connection_that_podman_itself_wrote_is_followed(podman: Podman, tmp_path: Path) -> None:
+    """It was not read, and Docker's socket asked instead. Podman 5 writes a file of its own."""
+    settings = {"CONTAINERS_CONF": str(tmp_path / "containers.conf"),
+                "PODMAN_CONNECTIONS_CONF": str(tmp_path / "connections.json")}
+    (tmp_path / "containers.conf").touch()
+    subprocess.run(["podman", "system", "connection", "add", "mine", podman.address], check=True,
+                   env={**os.environ, **settings}, stdin=subprocess.DEVNULL, capture_output=True)
+    for chosen in ("mine", "other"):
+        seen = check("", "--image", "gpudoctor-test/absent:1",
+                     variables={**settings, "CONTAINER_CONNECTION": chosen})
+        if chosen == "mine":
+            assert (seen.fact("image.engine"), seen.causes) == ("podman", ["container-image-absent"])
+        else:
+            said = "Podman's connection other that was chosen does not exist"
+            assert (seen.fact("image.trouble_said"), seen.causes) == (said, ["container-engine-unreachable"])
 
 
 def test_an_image_that_is_not_there(podman: Podman) -> None:

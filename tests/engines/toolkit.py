@@ -34,7 +34,7 @@ root = json.load(open(os.path.join(state["bundle"], "config.json")))["root"]["pa
 for source, target in json.load(open(os.path.join(folder, "mounts.json"))):
     place = root + target
     subprocess.check_call(["nsenter", "--target", str(state["pid"]), "--mount", "--", "sh", "-c",
-                           'touch "$1" && mount --bind "$0" "$1"', source, place])
+                           'mkdir -p "${{1%/*}}" && touch "$1" && mount --bind "$0" "$1"', source, place])
 '''
 _RUNTIME = '''#!/usr/bin/python3
 import json, os, sys

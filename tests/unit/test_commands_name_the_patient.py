@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
-from gpudoctor import remedy, ruledb
+from gpudoctor import derive, remedy, ruledb
 from gpudoctor.assume import lay
-from gpudoctor.model import Fact, Finding, Known, RuleDatabase, Value
+from gpudoctor.model import Fact, Finding, Known, RuleDatabase, Scope, Value
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,44 @@ def test_a_variable_is_set_where_the_patient_gets_it_from(
         facts: dict[str, Value], place: str, database: RuleDatabase) -> None:
     hidden = finding(database, "cuda-visible-devices", environment__CUDA_VISIBLE_DEVICES="", **facts)
     assert place in hidden.fixes[0].title
+
+
+IN_IMAGE = {"image__reference": "my/app:1", "image__is_running": False, "image__engine": "docker"}
+RUNNING = {"image__reference": "web", "image__is_running": True, "image__engine": "podman"}
+
+
+@pytest.mark.parametrize(("facts", "words"), [
+    (IN_IMAGE, "gpudoctor check --image my/app:1 --smoke-timeout 1800"),
+    (RUNNING, "gpudoctor check --container web --smoke-timeout 1800")])
+def test_an_image_is_named_once(facts: dict[str, Value], words: str, database: RuleDatabase) -> None:
+    """It was named twice."""
+    hangs = finding(database, "framework-hangs", release="torch==2.10.0", framework__import_outcome="passed",
+                    framework__seen_gpus=1, framework__stages=HUNG, framework__log=(), **facts)
+    assert [ask.command for ask in hangs.asks] == [words]
+
+
+@pytest.mark.parametrize(("facts", "where"), [
+    ({}, ""), ({**IN_IMAGE, "image__gpu_request": "nvidia"},
+               "docker run --gpus all --rm --entrypoint sh my/app:1 -c "),
+    (IN_IMAGE, "docker run --rm --entrypoint sh my/app:1 -c "), (RUNNING, "podman exec web sh -c ")])
+def test_what_the_patient_is_asked_is_asked_where_it_is(facts: dict[str, Value], where: str,
+                                                        database: RuleDatabase) -> None:
+    """The path of the image's Python was printed as one of the machine's."""
+    rule = next(rule for rule in database.rules if rule.id == "GPD6010")
+    values = {"release": "torch==2.10.0", **facts}
+    known: dict[str, Fact] = {name.replace("__", "."): Known(value=value, source="test")
+                              for name, value in values.items()}
+    subjects = derive.subjects(lay(database.base, known, database.tables, source="test"), database)
+    ask, = remedy.asked(rule.ask, subjects[Scope.FRAMEWORK][0], database.tables)
+    command = '/home/user/venv/bin/python -c "import torch; print(torch.__version__, torch.version.cuda)"'
+    assert ask.command == (f"{where}{shlex.quote(command)}" if where else command)
+
+
+@pytest.mark.parametrize(("facts", "is_said"), [({}, False), (IN_IMAGE, True), (RUNNING, True)])
+def test_packages_of_an_image_are_changed_in_its_dockerfile(facts: dict[str, Value], is_said: bool,
+                                                            database: RuleDatabase) -> None:
+    wrong = finding(database, "cpu-only-build", release="torch==2.10.0", framework__build="cpu", **facts)
+    assert ("RUN in its Dockerfile" in wrong.fixes[0].title) == is_said
 
 
 def test_in_a_shell_nothing_is_added(database: RuleDatabase) -> None:

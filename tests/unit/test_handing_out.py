@@ -15,7 +15,7 @@ HANGING = Refusal(request="nvidia", said="starting had not ended", hangs=True)
 def engine(*, name: str = "docker", knows_cdi: bool = False, has_runtime: bool = False) -> Engine:
     """Return an engine that nobody asks anything."""
     return Engine(api=None, address="", name=name, version="1", is_here=True, knows_cdi=knows_cdi,
-                  has_runtime=has_runtime, processors=1)
+                  has_runtime=has_runtime, architecture="amd64", processors=1)
 
 
 def test_the_requests_are_those_that_fit() -> None:
