@@ -93,6 +93,10 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
             why = "this build of it is in no table" if one.is_other else "no table has its device code"
             yield Note(place=place, matters=True, said=(
                 f"whether {text} has code for the card was not judged: {why}"))
+    if laid.of_image and environment.image is not None and has_card:
+        yield Note(place=environment.image.place, matters=True, said=(
+            f"whether {laid.of_image} of the image has code for the card was not judged: this build of it is "
+            "in no table"))
     yield from _of_capabilities(environment, laid)
     if ground.driver is not None and not laid.kept_away:
         yield from _of_libcuda(environment, base, ground)
