@@ -19,6 +19,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choices, images, reaching, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.jax_parts import parts_of
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.manifests.together import Pin
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, Value
@@ -117,9 +118,10 @@ def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fa
 
 def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:
     """Yield the distributions of frameworks that pip would install, each once: its last word counts."""
-    python = environment.python
+    python, tables = environment.python, ground.database.tables
+    beside = parts_of(environment.asked, python)
     found = {one.distribution: one for asked in environment.asked if (one := choices.chosen_of(
-        asked, python, ground.platform, ground.database.tables)) is not None}
+        asked, python, ground.platform, tables, beside)) is not None}
     yield from found.values()
 
 

@@ -35,3 +35,29 @@ def test_a_file_for_python_2_is_judged() -> None:
     found = judged(docker("FROM python:2.7", "RUN pip install torch==1.4.0"), gpu=True)
     assert causes(found) == ["image-at-its-end"]
     assert [note.matters for note in found.notes] == [True]
+
+
+JAX_NAMED = ("jax==0.5.0", "jaxlib==0.5.0", "jax-cuda12-pjrt==0.5.0", "jax-cuda12-plugin==0.5.0")
+JAX_RELEASES = "-f https://storage.googleapis.com/jax-releases/jax_cuda_releases.html"
+
+
+@pytest.mark.parametrize(("lines", "expected"), [
+    ((*JAX_NAMED, "nvidia-cudnn-cu12==9.7.0.66"), []),
+    ((*JAX_NAMED[:3], "jax-cuda12-plugin[with-cuda]==0.5.0"), []),
+    (JAX_NAMED, []),  # with the CUDA of the machine
+    (("jax[cuda12-local]==0.10.2",), []),
+    ((JAX_RELEASES, "jax==0.4.26", "jaxlib==0.4.26+cuda12.cudnn89"), []),
+    (("jax==0.5.0", "jaxlib==0.5.0", "nvidia-cudnn-cu12==9.7.0.66"), ["jax-cuda-plugin-missing"]),
+    (("jax==0.5.0", "jax-cuda12-plugin==0.5.0; sys_platform == 'win32'"), ["jax-cuda-plugin-missing"])])
+def test_jax_has_its_cuda_by_parts_that_stand_beside_it(lines: tuple[str, ...], expected: list[str]) -> None:
+    """Regression: what pip-compile and `uv export` write of jax[cuda12] was called jax without its plugin."""
+    found = judged({"r.txt": "".join(f"{line}\n" for line in lines)}, gpu=True)
+    assert causes(found) == expected
+    assert not any(note.matters for note in found.notes)
+
+
+def test_jax_by_parts_is_judged_as_by_its_extra() -> None:
+    files = {"r.txt": "jax==0.10.2\njax-cuda13-plugin[with-cuda]==0.10.2\n"}
+    assert causes(judged(files, "driver=580.95.05", "cc=6.1")) == ["gpu-too-old-for-build"]
+    assert causes(judged({"r.txt": "jax[cuda13]==0.10.2\n"}, "driver=580.95.05", "cc=6.1")) == [
+        "gpu-too-old-for-build"]
