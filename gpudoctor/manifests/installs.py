@@ -26,6 +26,7 @@ _CONDA = frozenset({"conda", "mamba", "micromamba"})
 # what fills an environment from a project's own file, and what adds to it
 _PROJECTS = {"uv": frozenset({"sync"}), "poetry": frozenset({"install", "sync"}),
              "pdm": frozenset({"install", "sync"}), "pipenv": frozenset({"install", "sync"})}
+_EXPORTS = ("uv", "poetry")
 _ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install"}
 _PYTORCH, _BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3})\Z")
 _HERE = re.compile(r"(?:\.|\./)(?:\[([A-Za-z0-9,._ -]*)\])?\Z")
@@ -138,11 +139,12 @@ def _project(name: str, words: Sequence[Word], redirections: Sequence[Redirectio
         return _layered(rest[1:])
     if name == "uv" and verb.text == "run":
         return _run(verb, rest)
-    if name == "uv" and verb.text == "export":
+    if verb.text == "export" and name in _EXPORTS:
         target = next((one.target.text for one in redirections if one.operator == ">" and one.target), None)
         file = project_options.written(rest, target)
-        groups = groups_of("uv", "export", rest)
-        return Install(tool="uv", project=verb, groups=groups, written=file) if file else None
+        groups = groups_of(name, "export", rest)
+        groups = replace(groups, defaults=groups.defaults and name == "uv")  # poetry leaves every group out
+        return Install(tool=name, project=verb, groups=groups, written=file) if file else None
     found = _arguments(rest, "")
     if verb.text == _ADDS[name] and found.requirements:
         return replace(found, tool="uv" if name == "uv" else "pip", project=None)

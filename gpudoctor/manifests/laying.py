@@ -22,7 +22,7 @@ from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.jax_parts import parts_of
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.manifests.together import Pin
-from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Laid:
     """A host with an environment laid over it, and which frameworks are in it by whose word.
 
     `pins` are those of NVIDIA's packages beside them. `of_image` is the release that the image itself brings
-    in a build that no table has, "" where it brings none. `kept_away` is the same for each thing that keeps it
-    from the driver's own libraries: there nothing else can be judged.
+    in a build that no table has, "" where it brings none. `kept_away` is the same for each thing that keeps
+    it from the driver's own libraries: there nothing else can be judged.
     """
 
     snapshot: Snapshot
@@ -266,7 +266,7 @@ def _unlisted(base: Base | None, stack: Stack) -> str:
 
 
 def _of_other_build(version: str, cuda: str | None, source: str) -> dict[str, Fact]:
-    """Return what is said of a release for another CUDA than the tables have: by its label no row is its own."""
+    """Return what is said of a release for another CUDA than the tables have: no row has its label."""
     cudnn = _not_said("which build it becomes")
     if cuda is None:
         return {"framework.cudnn": cudnn, "framework.cuda": _not_said("which CUDA it is built for")}

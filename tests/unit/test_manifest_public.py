@@ -61,3 +61,13 @@ def test_jax_by_parts_is_judged_as_by_its_extra() -> None:
     assert causes(judged(files, "driver=580.95.05", "cc=6.1")) == ["gpu-too-old-for-build"]
     assert causes(judged({"r.txt": "jax[cuda13]==0.10.2\n"}, "driver=580.95.05", "cc=6.1")) == [
         "gpu-too-old-for-build"]
+
+
+def test_an_index_that_only_the_build_knows_is_none_that_is_known() -> None:
+    """Regression: .../whl/cu$V was taken for the index cu, and for the CUDA of the default one."""
+    lines = ("FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04", "ARG V",
+             "RUN pip install torch==2.11.0 --index-url https://download.pytorch.org/whl/cu${V}",
+             "RUN pip install nvidia-nccl-cu12")
+    found = judged(docker(*lines), gpu=True)
+    assert causes(found) == []
+    assert ["whl/cu${V}, of which nothing is known" in note.said for note in found.notes] == [True]
