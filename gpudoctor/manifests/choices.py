@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -81,10 +81,12 @@ def _extra(written: str) -> str:
 
 
 def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
-              beside: JaxParts = _NOTHING_BESIDE) -> Chosen | None:
+              beside: JaxParts = _NOTHING_BESIDE, is_admitted: Callable[[Stack], bool] = lambda _: True
+              ) -> Chosen | None:
     """Return the framework that a requirement asks for, None where it asks for something else.
 
-    `beside` is what the same environment has of JAX's parts.
+    `beside` is what the same environment has of JAX's parts. Of a bound the newest release counts that
+    `is_admitted`, if there is one.
     """
     requirement = requirement_of(asked)
     if requirement is None or asked.no_dependencies:
@@ -116,11 +118,21 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
             return None
         mine = [stack for stack in mine if versions.parse(stack.version) < versions.parse(ended)]
     usable = [stack for stack in mine if python is None or not stack.pythons or python in stack.pythons]
+    usable = _preferred(usable, requirement, is_admitted)
     found = _labelled(blank, _dotted(label[1]), usable) if label is not None else _from_indexes(blank, usable)
     if found.supposed and any(admits(requirement, stack.version) for stack in mine) and not any(
             admits(requirement, stack.version) for stack in usable):
         return replace(found, stack=None, supposed="")  # it is there, but not for this Python
     return found
+
+
+def _preferred(stacks: Sequence[Stack], requirement: Requirement, is_admitted: Callable[[Stack], bool]
+               ) -> list[Stack]:
+    """Return the stacks without those before which pip turns back, where others meet the requirement."""
+    fitting = [stack for stack in stacks if admits(requirement, stack.version)]
+    first = next((number for number, stack in enumerate(fitting) if is_admitted(stack)), 0)
+    passed = fitting[:first]
+    return [stack for stack in stacks if stack not in passed]
 
 
 def _labelled(one: Chosen, cuda: str, stacks: Sequence[Stack]) -> Chosen:

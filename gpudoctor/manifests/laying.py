@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
@@ -16,10 +16,9 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choices, images, reaching, releases, together
+from gpudoctor.manifests import choosing, images, reaching, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
-from gpudoctor.manifests.jax_parts import parts_of
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.manifests.together import Pin
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
@@ -57,7 +56,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
     `observed`: it is a machine that was looked at, so that its libraries are known. `suppose` lays the
     releases too that are only what comes nearest to what is asked for.
     """
-    chosen = tuple(_frameworks(environment, ground))
+    chosen = choosing.frameworks(environment, base, ground)
     pins = together.pins(environment, chosen)
     chosen = together.settled(chosen, pins)
     own_stacks = [one for one in chosen if one.stack is not None and (suppose or not one.supposed)]
@@ -114,15 +113,6 @@ def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fa
             return Known(value=(match[1],), source=str(setting.place))
     python = environment.python or (base.python if base else None) or ground.place.python
     return Known(value=(f"$PREFIX/lib/python{_minor(python)}/site-packages",), source="sys.prefix")
-
-
-def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:
-    """Yield the distributions of frameworks that pip would install, each once: its last word counts."""
-    python, tables = environment.python, ground.database.tables
-    beside = parts_of(environment.asked, python)
-    found = {one.distribution: one for asked in environment.asked if (one := choices.chosen_of(
-        asked, python, ground.platform, tables, beside)) is not None}
-    yield from found.values()
 
 
 def _names(snapshot: Snapshot) -> list[str]:

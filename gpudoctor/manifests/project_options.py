@@ -58,7 +58,7 @@ def is_synced(own: Sequence[Word]) -> bool:
 
 
 def written(words: Sequence[Word], target: str | None) -> str:
-    """Return the file that uv or poetry exports to, "-" for standard output, "" where packages are left out."""
+    """Return the file that is exported to, "-" for standard output, "" where packages are left out."""
     if any(word.text.partition("=")[0] in _NOT_WHOLE for word in words):
         return ""
     named = values(words, "-o", "--output-file", "--output")

@@ -83,7 +83,7 @@ def settled(chosen: Sequence[Chosen], others: Sequence[Pin]) -> tuple[Chosen, ..
                  for one in chosen)
 
 
-def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin]
+def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin], environment: Environment
                    ) -> Iterator[tuple[Place, tuple[str, str]]]:
     """Yield what pip refuses to install beside an exact release, each at the later place, and why."""
     exact = [one for one in chosen if _is_exact(one)]
@@ -93,11 +93,26 @@ def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin]
             yield other.asked.place, (f"{_written(one.asked.text, one.asked.place)} needs {found[0]}",
                                       f"{_written(other.asked.text, other.asked.place)} needs {found[1]}")
     for one in exact:
-        for pin in others:
+        for pin in (*others, *_beside(one, environment)):
             need = None if one.asked.locked else excluded(one, pin)
             if need is not None:
                 yield pin.asked.place, (
                     f"{_written(one.asked.text, one.asked.place)} needs {need}", pin.written)
+
+
+def _beside(one: Chosen, environment: Environment) -> Iterator[Pin]:
+    """Yield what is asked for of the packages that a framework needs besides NVIDIA's."""
+    needed = planned.names(_others_needed(one))
+    for asked in environment.asked:
+        requirement = releases.requirement_of(asked) if asked.tool != "conda" else None
+        if (requirement is not None and canonicalize_name(requirement.name) in needed
+                and releases.applies(requirement, environment.python)):
+            yield Pin(asked=asked, requirement=requirement, written=_written(asked.text, asked.place))
+
+
+def _others_needed(one: Chosen) -> Sequence[str]:
+    is_known = one.stack is not None and not one.supposed and not one.by_conda
+    return as_texts(one.stack.row.get("requires")) if one.stack is not None and is_known else ()
 
 
 def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
@@ -107,7 +122,7 @@ def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
     theirs = {canonicalize_name(need.name): need for need in planned.parse(needs(other))}
     for need in planned.parse(needs(one)):
         its = theirs.get(canonicalize_name(need.name))
-        if its is not None and not _meet(need.specifier, its.specifier):
+        if its is not None and not can_meet(need.specifier, its.specifier):
             return f"{need.name}{need.specifier}", f"{its.name}{its.specifier}"
     return None
 
@@ -117,9 +132,9 @@ def excluded(one: Chosen, pin: Pin) -> str | None:
     if not _by_one_command(one.asked, pin.asked):
         return None
     name = canonicalize_name(pin.requirement.name)
-    return next((f"{need.name}{need.specifier}" for need in planned.parse(needs(one))
+    return next((f"{need.name}{need.specifier}" for need in planned.parse((*needs(one), *_others_needed(one)))
                  if canonicalize_name(need.name) == name
-                 and not _meet(need.specifier, pin.requirement.specifier)), None)
+                 and not can_meet(need.specifier, pin.requirement.specifier)), None)
 
 
 def _by_one_command(one: Asked, other: Asked) -> bool:
@@ -137,7 +152,7 @@ def _is_exact(one: Chosen) -> bool:
                for bound in one.requirement.specifier)
 
 
-def _meet(one: SpecifierSet, other: SpecifierSet) -> bool:
+def can_meet(one: SpecifierSet, other: SpecifierSet) -> bool:
     """Return whether a version may be in both: where one is, so is a bound, or what is just above one."""
     bounds = [bound.version.removesuffix(".*") for bound in (*one, *other)]
     try:
