@@ -16,7 +16,7 @@ from gpudoctor.manifests import choices, images
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.jax_parts import parts_of
-from gpudoctor.manifests.releases import applies, requirement_of
+from gpudoctor.manifests.releases import applies, overridden, requirement_of
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.manifests.together import can_meet
 from gpudoctor.model import Fact, Known
@@ -54,8 +54,9 @@ def _admission(asked: Asked, environment: Environment, glibc: str | None) -> Cal
         needed = stack.row.get("glibc")
         if glibc is not None and needed is not None and versions.parse(str(needed)) > versions.parse(glibc):
             return False
-        return all(can_meet(need.specifier, beside[name]) for need in planned.parse(
-            as_texts(stack.row.get("requires"))) if (name := canonicalize_name(need.name)) in beside)
+        needs = planned.parse(overridden(as_texts(stack.row.get("requires")), asked))
+        return all(can_meet(need.specifier, beside[name]) for need in needs
+                   if (name := canonicalize_name(need.name)) in beside)
 
     return is_admitted
 

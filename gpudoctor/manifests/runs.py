@@ -11,11 +11,13 @@ from itertools import pairwise
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import conda, conda_specs, other_commands, placed, projects, requirements
+from gpudoctor.manifests import (
+    conda, conda_specs, installer_variables, other_commands, placed, projects, requirements,
+)
 from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
-from gpudoctor.manifests.shellwords import Command, Variables, commands
+from gpudoctor.manifests.shellwords import Command, commands
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
@@ -23,8 +25,6 @@ from gpudoctor.manifests.system_packages import SHELLS, installer_of
 
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
-_INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
-_EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
 _STANDARD_INPUT = "/dev/stdin"
 _WITH_REQUIREMENTS = re.compile(r"^# /// script\s*$", re.MULTILINE)  # a script with its own
 _QUOTED = re.compile(r"""["']([^"'\n]{1,400})["']""")
@@ -76,10 +76,13 @@ class Runs:
                 stage.exported.pop(_STANDARD_INPUT, None)  # nobody reads it any more
 
     def _changes(self, command: Command, stage: Stage) -> None:
-        """Follow cd, and note lists that are no longer what COPY put there."""
+        """Follow cd and export, and note lists that are no longer what COPY put there."""
         words = command.words
         if words[0].text == "cd" and len(words) > 1 and words[1].known and not command.conditional:
             stage.folder = stage.whole(words[1].text)
+        elif words[0].text == "export" and not command.conditional:
+            stage.variables.update({word.text.partition("=")[0]: word.text.partition("=")[2]
+                                    for word in words[1:] if word.known and "=" in word.text})
         stage.changed.update(stage.whole(path) for path in placed.lists_changed(command))
 
     def _installer(self, command: Command, stage: Stage) -> None:
@@ -112,7 +115,9 @@ class Runs:
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
         self.lost += _losses(install, self.source, quotable=quotable)
-        index, extra = self._indexes(install, stage.variables)
+        install = installer_variables.told(install, command, stage.variables)
+        index = self._address(install.index) if install.index else None
+        extra = tuple(self._address(word) for word in install.extra_indexes)
         meant = {word.start: text for word, text in install.lost}
         own: list[Asked] = []
         for word in install.requirements:
@@ -135,15 +140,9 @@ class Runs:
             stage.unread += listed.unread
             own += listed.asked
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
-        stage.asked += [replace(one, command=self._installs) for one in requirements.bounded(own, bounds)]
-
-    def _indexes(self, install: Install, variables: Variables) -> tuple[str | None, tuple[str, ...]]:
-        """Return the index in place of the default one, and those beside it."""
-        index = self._address(install.index) if install.index else next(
-            (value for name in _INDEXES if (value := variables.get(name))), None)
-        extra = tuple(self._address(word) for word in install.extra_indexes) or tuple(
-            part for name in _EXTRA_INDEXES for part in (variables.get(name) or "").split())
-        return index, extra
+        overrides = tuple(one.text for file in install.overrides for one in self._listed(file, stage))
+        stage.asked += [replace(one, command=self._installs, overrides=(*one.overrides, *overrides))
+                        for one in requirements.bounded(own, bounds)]
 
     def _address(self, word: Word) -> str:
         """Return an address; one that only the build knows as it is written, for it is no other's."""

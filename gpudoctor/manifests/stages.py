@@ -156,9 +156,9 @@ class _Stages:
     def _run(self, instruction: Instruction) -> None:
         in_shell = json_words(instruction) is None
         stage = self.stages[-1]
-        stage.mounted, folder = [*self._mounts(instruction)], stage.folder
+        stage.mounted, folder, variables = [*self._mounts(instruction)], stage.folder, dict(stage.variables)
         self.runs.take(self._commands(instruction, stage), stage, in_shell=in_shell)
-        stage.folder = folder  # cd ends with its shell
+        stage.folder, stage.variables = folder, variables  # cd and export end with their shell
 
     def _mounts(self, instruction: Instruction) -> Iterator[Placed]:
         """Yield what a RUN has mounted, with the place where it has it."""

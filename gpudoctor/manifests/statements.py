@@ -39,7 +39,8 @@ class Asked:
 
     `rewritable`: it stands there as it is, so that it can be replaced. `in_shell`: a shell reads it first.
     `command`: what has the same number there is installed by one command. `bounds` are those of constraints,
-    `along` those that they set to NVIDIA's packages, which may come along. `links` are pages of wheels beside
+    `along` those that they set to NVIDIA's packages, which may come along. `overrides` are what uv installs
+    in place of whatever is asked for of these packages. `links` are pages of wheels beside
     the indexes. `build` is what conda is told of the build, `cuda` its CUDA. `locked`: a lock has it so, as
     its program settled what excludes one another.
     """
@@ -55,6 +56,7 @@ class Asked:
     command: int = 0
     bounds: tuple[Bound, ...] = ()
     along: tuple[Bound, ...] = ()
+    overrides: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     build: str = ""
     cuda: str | None = None

@@ -112,7 +112,8 @@ def _beside(one: Chosen, environment: Environment) -> Iterator[Pin]:
 
 def _others_needed(one: Chosen) -> Sequence[str]:
     is_known = one.stack is not None and not one.supposed and not one.by_conda
-    return as_texts(one.stack.row.get("requires")) if one.stack is not None and is_known else ()
+    listed = as_texts(one.stack.row.get("requires")) if one.stack is not None and is_known else ()
+    return releases.overridden(listed, one.asked)
 
 
 def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
@@ -144,7 +145,8 @@ def _by_one_command(one: Asked, other: Asked) -> bool:
 def needs(one: Chosen) -> Sequence[str]:
     """Return what pip installs of NVIDIA's packages because a framework asks for it."""
     is_known = not (one.is_other or one.by_conda or one.build == "cpu") and one.brings_libraries
-    return as_texts(one.stack.row.get("requires_nvidia")) if one.stack and is_known else ()
+    listed = as_texts(one.stack.row.get("requires_nvidia")) if one.stack and is_known else ()
+    return releases.overridden(listed, one.asked)
 
 
 def _is_exact(one: Chosen) -> bool:

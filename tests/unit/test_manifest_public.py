@@ -78,7 +78,8 @@ BIONIC = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu18.04"
 
 @pytest.mark.parametrize(("files", "expected"), [
     ({"r.txt": "tensorflow[and-cuda]>=2.16.1\nprotobuf==4.25.8\n"}, []),
-    ({"r.txt": "tensorflow[and-cuda]==2.21.0\nprotobuf==4.25.8\n"}, ["pip-nvidia-libs-not-found", "requirements-contradict"]),
+    ({"r.txt": "tensorflow[and-cuda]==2.21.0\nprotobuf==4.25.8\n"},
+     ["pip-nvidia-libs-not-found", "requirements-contradict"]),
     ({"r.txt": "tensorflow[and-cuda]==2.15.1\nnumpy==2.1.0\n"}, ["requirements-contradict"]),
     ({"r.txt": "tensorflow[and-cuda]\nnumpy<1.26\n"}, []),
     (docker(BIONIC, "RUN apt-get install -y python3.8 && python3.8 -m pip install torch"),
@@ -86,5 +87,5 @@ BIONIC = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu18.04"
     (docker(BIONIC, "RUN apt-get install -y python3.12 && python3.12 -m pip install torch==2.9.0"),
      ["image-at-its-end", "glibc-too-old"])])
 def test_pip_goes_back_to_a_release_that_fits_what_else_is_there(files: Files, expected: list[str]) -> None:
-    """Regression: of a bound the newest release was judged, also beside a pin or a C library that excludes it."""
+    """Regression: of a bound the newest release was judged, also beside a pin that excludes it."""
     assert causes(judged(files, gpu=True)) == expected
