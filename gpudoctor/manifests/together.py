@@ -93,8 +93,9 @@ def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin], environment:
             yield other.asked.place, (f"{_written(one.asked.text, one.asked.place)} needs {found[0]}",
                                       f"{_written(other.asked.text, other.asked.place)} needs {found[1]}")
     for one in exact:
+        more = _others_needed(one, environment.python)
         for pin in (*others, *_beside(one, environment)):
-            need = None if one.asked.locked else excluded(one, pin)
+            need = None if one.asked.locked else excluded(one, pin, more)
             if need is not None:
                 yield pin.asked.place, (
                     f"{_written(one.asked.text, one.asked.place)} needs {need}", pin.written)
@@ -102,7 +103,7 @@ def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin], environment:
 
 def _beside(one: Chosen, environment: Environment) -> Iterator[Pin]:
     """Yield what is asked for of the packages that a framework needs besides NVIDIA's."""
-    needed = planned.names(_others_needed(one))
+    needed = planned.names(_others_needed(one, environment.python))
     for asked in environment.asked:
         requirement = releases.requirement_of(asked) if asked.tool != "conda" else None
         if (requirement is not None and canonicalize_name(requirement.name) in needed
@@ -110,10 +111,21 @@ def _beside(one: Chosen, environment: Environment) -> Iterator[Pin]:
             yield Pin(asked=asked, requirement=requirement, written=_written(asked.text, asked.place))
 
 
-def _others_needed(one: Chosen) -> Sequence[str]:
-    is_known = one.stack is not None and not one.supposed and not one.by_conda
-    listed = as_texts(one.stack.row.get("requires")) if one.stack is not None and is_known else ()
-    return releases.overridden(listed, one.asked)
+def _others_needed(one: Chosen, python: str | None) -> Sequence[str]:
+    """Return what a framework needs besides NVIDIA's packages, as far as it does with any Python.
+
+    The tables have what is asked for with the newest; with an older one a lower bound is often lower.
+    """
+    if one.stack is None or one.supposed or one.by_conda:
+        return ()
+    listed = releases.overridden(as_texts(one.stack.row.get("requires")), one.asked)
+    if python is not None and one.stack.pythons[-1:] == (python,):
+        return listed
+    found = []
+    for need in planned.parse(listed):
+        kept = [str(bound) for bound in need.specifier if bound.operator not in (">", ">=")]
+        found.append(f"{need.name}{','.join(kept)}")
+    return tuple(found)
 
 
 def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
@@ -128,12 +140,12 @@ def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
     return None
 
 
-def excluded(one: Chosen, pin: Pin) -> str | None:
-    """Return what a framework needs that excludes a pin of the same command, None where nothing does."""
+def excluded(one: Chosen, pin: Pin, more: Sequence[str] = ()) -> str | None:
+    """Return what a framework needs, or `more`, that excludes a pin of the same command, else None."""
     if not _by_one_command(one.asked, pin.asked):
         return None
     name = canonicalize_name(pin.requirement.name)
-    return next((f"{need.name}{need.specifier}" for need in planned.parse((*needs(one), *_others_needed(one)))
+    return next((f"{need.name}{need.specifier}" for need in planned.parse((*needs(one), *more))
                  if canonicalize_name(need.name) == name
                  and not can_meet(need.specifier, pin.requirement.specifier)), None)
 

@@ -101,8 +101,9 @@ def test_a_bind_mount_has_no_more_than_the_build() -> None:
 def test_podmans_own_list_is_heeded_beside_dockers() -> None:
     """Docker does not know `.containerignore`, and Podman reads nothing else where there is one."""
     files = {**docker(SLIM, *INSTALL), **TORCH, ".dockerignore": "*.md", ".containerignore": "*.txt"}
-    assert unread(files) == [("requirements.txt is left out of the build of Podman or Buildah by "
-                              ".containerignore, so what it asks for was not judged", True)]
+    (why, of_framework), = unread(files)
+    assert of_framework
+    assert why.startswith("requirements.txt is left out of the build of Podman or Buildah by .containerig")
     assert unread({**files, ".containerignore": "*.md", ".dockerignore": "*.txt"})[0][0].startswith(
         "requirements.txt is left out of the build by .dockerignore")
     assert unread({**files, ".containerignore": "*\n!*.txt"}) == []

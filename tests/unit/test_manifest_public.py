@@ -78,8 +78,12 @@ BIONIC = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu18.04"
 
 @pytest.mark.parametrize(("files", "expected"), [
     ({"r.txt": "tensorflow[and-cuda]>=2.16.1\nprotobuf==4.25.8\n"}, []),
-    ({"r.txt": "tensorflow[and-cuda]==2.21.0\nprotobuf==4.25.8\n"},
-     ["pip-nvidia-libs-not-found", "requirements-contradict"]),
+    (docker("FROM python:3.13-slim", "RUN pip install 'tensorflow[and-cuda]==2.20.0' protobuf==4.21.0"),
+     ["requirements-contradict"]),
+    # with Python 3.11 it needs another numpy than with 3.12
+    ({"r.txt": "tensorflow[and-cuda]==2.16.1\nnumpy==1.24.3\n"}, ["pip-nvidia-libs-not-found"]),
+    (docker(SLIM_11, "RUN pip install 'tensorflow[and-cuda]==2.16.1' numpy==1.24.3"),
+     ["pip-nvidia-libs-not-found"]),
     ({"r.txt": "tensorflow[and-cuda]==2.15.1\nnumpy==2.1.0\n"}, ["requirements-contradict"]),
     ({"r.txt": "tensorflow[and-cuda]\nnumpy<1.26\n"}, []),
     (docker(BIONIC, "RUN apt-get install -y python3.8 && python3.8 -m pip install torch"),
