@@ -57,6 +57,13 @@ class Chosen:
         return self.asked.tool == "conda"
 
     @property
+    def is_for_cpu_by_name(self) -> bool:
+        """Return whether it is asked for as a build for the CPU, in so many words: by name, label or index."""
+        return self.build == "cpu" and bool(
+            self.distribution.endswith("-cpu") or "+cpu" in str(self.requirement.specifier)
+            or _CPU_INDEX.search(self.asked.index or ""))
+
+    @property
     def is_measured(self) -> bool:
         """Return whether the device code of this very build is known."""
         return self.stack is not None and self.stack.is_measured and not self.is_other

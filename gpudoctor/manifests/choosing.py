@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
@@ -70,3 +70,11 @@ def _beside(asked: Asked, environment: Environment) -> Mapping[str, SpecifierSet
             name = str(canonicalize_name(requirement.name))
             found[name] = found[name] & requirement.specifier if name in found else requirement.specifier
     return found
+
+
+def kept_for_cpu(chosen: Sequence[Chosen]) -> tuple[Chosen, ...]:
+    """Return those that are for the CPU in so many words, beside another framework for the GPU."""
+    of_gpu = {one.framework for one in chosen if one.build != "cpu"}
+    names = [one.framework for one in chosen]
+    return tuple(one for one in chosen if one.is_for_cpu_by_name and of_gpu - {one.framework}
+                 and names.count(one.framework) == 1)

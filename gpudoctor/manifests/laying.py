@@ -59,7 +59,9 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
     chosen = choosing.frameworks(environment, base, ground)
     pins = together.pins(environment, chosen)
     chosen = together.settled(chosen, pins)
-    own_stacks = [one for one in chosen if one.stack is not None and (suppose or not one.supposed)]
+    aside = choosing.kept_for_cpu(chosen)
+    own_stacks = [one for one in chosen if one.stack is not None and one not in aside
+                  and (suppose or not one.supposed)]
     facts: dict[str, Fact] = {}
     in_image = _stack_in_image(base, ground)
     own = list(dict.fromkeys(one.stack.release for one in own_stacks if one.stack is not None))

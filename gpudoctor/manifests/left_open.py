@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, reaching, tags
+from gpudoctor.manifests import choosing, images, reaching, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
@@ -83,6 +83,10 @@ def of_host(environment: Environment, faults: Sequence[str]) -> Iterator[Note]:
 def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place],
              ground: Ground, *, has_card: bool, observed: bool) -> Iterator[Note]:
     """Yield what frameworks for a GPU leave open; `found` are the places where something else is wrong."""
+    for one in choosing.kept_for_cpu(laid.chosen):
+        yield Note(place=one.asked.place, said=(
+            f"{one.asked.text.strip()} is a build for the CPU by what it is called, beside another framework for "
+            "the GPU: it was taken to be meant so"))
     for one in laid.chosen:
         text, place = one.asked.text.strip(), one.asked.place
         if one.stack is None and place not in found:

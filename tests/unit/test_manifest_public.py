@@ -93,3 +93,25 @@ BIONIC = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu18.04"
 def test_pip_goes_back_to_a_release_that_fits_what_else_is_there(files: Files, expected: list[str]) -> None:
     """Regression: of a bound the newest release was judged, also beside a pin that excludes it."""
     assert causes(judged(files, gpu=True)) == expected
+
+
+CPU_INDEX = "--index-url https://download.pytorch.org/whl/cpu"
+
+
+@pytest.mark.parametrize(("lines", "expected", "told"), [
+    (("RUN pip install 'jax[cuda12]==0.5.3' tensorflow-cpu==2.18.0",), [], True),
+    (("RUN pip install 'jax[cuda12]==0.5.3'", f"RUN pip install torch==2.6.0 {CPU_INDEX}"), [], True),
+    (("RUN pip install torch==2.6.0 tensorflow-cpu==2.18.0",), [], True),
+    (("RUN pip install tensorflow-cpu==2.18.0",), ["cpu-only-build"], False),
+    ((f"RUN pip install tensorflow-cpu==2.18.0 && pip install torch==2.6.0 {CPU_INDEX}",),
+     ["cpu-only-build", "cpu-only-build"], False),
+    (("RUN pip install torch==2.6.0 jax==0.5.3",), ["jax-cuda-plugin-missing"], False),
+    (("RUN pip install torch==2.6.0 'tensorflow[and-cuda]==2.18.0' tensorflow-cpu==2.18.0",),
+     ["requirements-contradict", "mixed-tf-packages"], False)])
+def test_what_is_for_the_cpu_by_name_may_be_so_beside_another_framework(
+        lines: tuple[str, ...], expected: list[str], *, told: bool) -> None:
+    """Regression: AlphaFold, openpi and others read their data with tensorflow-cpu, and compute with jax."""
+    found = judged(docker(SLIM_11, *lines), gpu=True)
+    assert causes(found) == expected
+    assert any("taken to be meant so" in note.said for note in found.notes) is told
+    assert not any(note.matters for note in found.notes)
