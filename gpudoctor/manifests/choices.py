@@ -57,10 +57,10 @@ class Chosen:
         return self.asked.tool == "conda"
 
     @property
-    def is_for_cpu_by_name(self) -> bool:
-        """Return whether it is asked for as a build for the CPU, in so many words: by name, label or index."""
+    def is_meant_for_cpu(self) -> bool:
+        """Return whether it is for the CPU by its name, label or index, or is asked for by no file."""
         return self.build == "cpu" and bool(
-            self.distribution.endswith("-cpu") or "+cpu" in str(self.requirement.specifier)
+            self.asked.is_brought or self.distribution.endswith("-cpu") or "+cpu" in str(self.requirement.specifier)
             or _CPU_INDEX.search(self.asked.index or ""))
 
     @property

@@ -73,8 +73,8 @@ def _beside(asked: Asked, environment: Environment) -> Mapping[str, SpecifierSet
 
 
 def kept_for_cpu(chosen: Sequence[Chosen]) -> tuple[Chosen, ...]:
-    """Return those that are for the CPU in so many words, beside another framework for the GPU."""
-    of_gpu = {one.framework for one in chosen if one.build != "cpu"}
+    """Return those that are meant to be for the CPU, beside another framework that is not."""
+    others = {one.framework for one in chosen if not one.is_meant_for_cpu}
     names = [one.framework for one in chosen]
-    return tuple(one for one in chosen if one.is_for_cpu_by_name and of_gpu - {one.framework}
+    return tuple(one for one in chosen if one.is_meant_for_cpu and others - {one.framework}
                  and names.count(one.framework) == 1)

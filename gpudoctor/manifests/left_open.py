@@ -84,9 +84,10 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
              ground: Ground, *, has_card: bool, observed: bool) -> Iterator[Note]:
     """Yield what frameworks for a GPU leave open; `found` are the places where something else is wrong."""
     for one in choosing.kept_for_cpu(laid.chosen):
+        why = "only another package asks for it" if one.asked.is_brought else "it is called so"
         yield Note(place=one.asked.place, said=(
-            f"{one.asked.text.strip()} is a build for the CPU by what it is called, beside another framework for "
-            "the GPU: it was taken to be meant so"))
+            f"{one.asked.text.strip()} is a build for the CPU ({why}), beside another framework that is not: "
+            "it was taken to be meant so"))
     for one in laid.chosen:
         text, place = one.asked.text.strip(), one.asked.place
         if one.stack is None and place not in found:

@@ -42,7 +42,7 @@ class Asked:
     `along` those that they set to NVIDIA's packages, which may come along. `overrides` are what uv installs
     in place of whatever is asked for of these packages. `links` are pages of wheels beside
     the indexes. `build` is what conda is told of the build, `cuda` its CUDA. `locked`: a lock has it so, as
-    its program settled what excludes one another.
+    its program settled what excludes one another. `is_brought`: only another package asks for it.
     """
 
     text: str
@@ -61,6 +61,7 @@ class Asked:
     build: str = ""
     cuda: str | None = None
     locked: bool = False
+    is_brought: bool = False
 
 
 @frozen

@@ -115,3 +115,39 @@ def test_what_is_for_the_cpu_by_name_may_be_so_beside_another_framework(
     assert causes(found) == expected
     assert any("taken to be meant so" in note.said for note in found.notes) is told
     assert not any(note.matters for note in found.notes)
+
+
+LOCK = """version = 1
+requires-python = "==3.11.*"
+[[package]]
+name = "own"
+version = "1"
+source = { editable = "." }
+dependencies = [{ name = "torch" }, { name = "mediapipe" }]
+[[package]]
+name = "mediapipe"
+version = "0.10.14"
+source = { registry = "https://mirror.example/simple" }
+dependencies = [{ name = "jax" }]
+[[package]]
+name = "jax"
+version = "0.5.3"
+source = { registry = "https://mirror.example/simple" }
+[[package]]
+name = "torch"
+version = "2.6.0"
+source = { registry = "https://mirror.example/simple" }
+"""
+OWN = '[project]\nname = "own"\nversion = "1"\ndependencies = [{}]\n'
+
+
+@pytest.mark.parametrize(("own", "lock", "expected"), [
+    ('"torch", "mediapipe"', LOCK, []),
+    ('"torch", "jax"', LOCK.replace('"mediapipe" }]', '"jax" }]'), ["jax-cuda-plugin-missing"])])
+def test_jax_that_another_package_brings_may_compute_on_the_cpu(
+        own: str, lock: str, expected: list[str]) -> None:
+    """Regression: InvokeAI, which computes with torch, was told that the jax of mediapipe has no plugin."""
+    assert causes(judged({"uv.lock": lock}, gpu=True)) == expected
+    files = {**docker(SLIM_11, "COPY . .", "RUN uv sync --frozen"), "uv.lock": lock,
+             "pyproject.toml": OWN.format(own)}
+    assert causes(judged(files, gpu=True)) == expected
