@@ -136,10 +136,13 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
 def _preferred(stacks: Sequence[Stack], requirement: Requirement, is_admitted: Callable[[Stack], bool]
                ) -> list[Stack]:
     """Return the stacks without those before which pip turns back, where others meet the requirement."""
-    fitting = [stack for stack in stacks if admits(requirement, stack.version)]
-    first = next((number for number, stack in enumerate(fitting) if is_admitted(stack)), 0)
-    passed = fitting[:first]
-    return [stack for stack in stacks if stack not in passed]
+    passed = []
+    for stack in stacks:
+        if admits(requirement, stack.version):
+            if is_admitted(stack):
+                return [one for one in stacks if one not in passed] if passed else list(stacks)
+            passed.append(stack)
+    return list(stacks)
 
 
 def _labelled(one: Chosen, cuda: str, stacks: Sequence[Stack]) -> Chosen:

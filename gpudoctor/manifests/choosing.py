@@ -24,15 +24,18 @@ from gpudoctor.model import Fact, Known
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
+_MOST_BOUNDS = 50
+
 
 def frameworks(environment: Environment, base: Base | None, ground: Ground) -> tuple[Chosen, ...]:
     """Return the distributions of frameworks that are installed, each once: its last word counts."""
     python, tables = environment.python, ground.database.tables
     beside, glibc = parts_of(environment.asked, python), _glibc(environment, base, ground)
+    bounds = _bounds(environment)
     found: dict[str, Chosen] = {}
     for asked in environment.asked:
         one = choices.chosen_of(asked, python, ground.platform, tables, beside,
-                                _admission(asked, environment, glibc))
+                                _admission(asked, bounds.get(asked.command, {}), glibc))
         if one is not None:
             found[one.distribution] = one
     return tuple(found.values())
@@ -46,10 +49,9 @@ def _glibc(environment: Environment, base: Base | None, ground: Ground) -> str |
     return str(fact.value) if isinstance(fact, Known) else None
 
 
-def _admission(asked: Asked, environment: Environment, glibc: str | None) -> Callable[[Stack], bool]:
+def _admission(asked: Asked, beside: Mapping[str, SpecifierSet], glibc: str | None
+               ) -> Callable[[Stack], bool]:
     """Return whether pip can take a release: it goes back to one whose wheel and requirements do fit."""
-    beside = _beside(asked, environment)
-
     def is_admitted(stack: Stack) -> bool:
         needed = stack.row.get("glibc")
         if glibc is not None and needed is not None and versions.parse(str(needed)) > versions.parse(glibc):
@@ -61,14 +63,15 @@ def _admission(asked: Asked, environment: Environment, glibc: str | None) -> Cal
     return is_admitted
 
 
-def _beside(asked: Asked, environment: Environment) -> Mapping[str, SpecifierSet]:
-    """Return the bounds of what the same command installs."""
-    found: dict[str, SpecifierSet] = {}
+def _bounds(environment: Environment) -> dict[int, dict[str, SpecifierSet]]:
+    """Return the bounds of what each command installs; of a package that is named often, the first ones."""
+    found: dict[int, dict[str, SpecifierSet]] = {}
     for one in environment.asked:
-        requirement = requirement_of(one) if one.command == asked.command and one.tool != "conda" else None
+        requirement = requirement_of(one) if one.tool != "conda" else None
         if requirement is not None and requirement.specifier and applies(requirement, environment.python):
-            name = str(canonicalize_name(requirement.name))
-            found[name] = found[name] & requirement.specifier if name in found else requirement.specifier
+            own, name = found.setdefault(one.command, {}), str(canonicalize_name(requirement.name))
+            if len(own.get(name, ())) < _MOST_BOUNDS:
+                own[name] = own[name] & requirement.specifier if name in own else requirement.specifier
     return found
 
 

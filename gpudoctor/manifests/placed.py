@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from fnmatch import fnmatchcase
 
 from gpudoctor.frozen import frozen
@@ -12,6 +12,7 @@ from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.stage import Placed, Stage
 
+_MOST_COPIED = 500  # files of one stage that are looked through
 _WRITES = frozenset({">", ">>", ">|"})
 _LISTS = (".txt", ".in")
 # a script for sed that names none of these leaves what is judged as it was
@@ -28,19 +29,34 @@ class Written:
 
 def origins(path: str, stage: Stage) -> Iterator[str]:
     """Yield what of the build's folder a path of an image may be, the surest first: the last COPY counts."""
-    whole, name = stage.whole(path), posixpath.basename(path)
-    listed = (*stage.mounted, *reversed(stage.copied))
-    for one in listed:
-        for inside in _inside(whole, one):
-            if one.stage is None and one.is_elsewhere:
-                return  # it is there, and comes from where nobody can look
-            yield from (inside,) if one.stage is None else origins(inside, one.stage)
-    for one in listed:
-        if one.stage is None and posixpath.basename(one.origin) == name:
-            yield one.origin
+    if (yield from _put(stage.whole(path), stage, set())):
+        return
+    name = posixpath.basename(path)
+    yield from (one.origin for one in _listed(stage)
+                if one.stage is None and posixpath.basename(one.origin) == name)
     if not path.startswith("/"):
         yield path
     yield name
+
+
+def _put(whole: str, stage: Stage, seen: set[tuple[int, str]]) -> Generator[str, None, bool]:
+    """Yield what was put there; return whether that comes from where nobody can look."""
+    if (id(stage), whole) in seen:
+        return False
+    seen.add((id(stage), whole))
+    for one in _listed(stage):
+        for inside in _inside(whole, one):
+            if one.stage is None and one.is_elsewhere:
+                return True
+            if one.stage is None:
+                yield inside
+            elif (yield from _put(inside, one.stage, seen)):
+                return True
+    return False
+
+
+def _listed(stage: Stage) -> list[Placed]:
+    return [*stage.mounted, *stage.copied[:-_MOST_COPIED - 1:-1]]
 
 
 def _inside(whole: str, one: Placed) -> Iterator[str]:
@@ -57,11 +73,15 @@ def _inside(whole: str, one: Placed) -> Iterator[str]:
 
 def written(path: str, stage: Stage) -> Written | None:
     """Return the export that wrote a file, in this stage or in one that it was copied from."""
-    whole = stage.whole(path)
+    return _written(stage.whole(path), stage, set())
+
+
+def _written(whole: str, stage: Stage, seen: set[tuple[int, str]]) -> Written | None:
     own = stage.exported.get(whole)
-    if own is not None:
-        return Written(install=own, stage=stage)
-    taken = (written(inside, one.stage) for one in reversed(stage.copied) if one.stage is not None
+    if own is not None or (id(stage), whole) in seen:
+        return Written(install=own, stage=stage) if own is not None else None
+    seen.add((id(stage), whole))
+    taken = (_written(inside, one.stage, seen) for one in _listed(stage) if one.stage is not None
              for inside in _inside(whole, one))
     return next((found for found in taken if found is not None), None)
 

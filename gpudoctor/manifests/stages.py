@@ -140,6 +140,7 @@ class _Stages:
         words = [word.text for word in words_of(instruction.arguments, stage.variables, self.escape)
                  ] if written is None else [word.text for word in written]
         other = self._named(origin) if origin is not None else None
+        other = None if other is stage else other  # no builder takes from the stage that is being built
         stage.copied += [_placed(path, words[-1], stage, other, is_elsewhere=origin is not None)
                          for path in words[:-1]]
         if other is not None:
