@@ -136,7 +136,7 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
 def _preferred(stacks: Sequence[Stack], requirement: Requirement, is_admitted: Callable[[Stack], bool]
                ) -> list[Stack]:
     """Return the stacks without those before which pip turns back, where others meet the requirement."""
-    passed = []
+    passed: list[Stack] = []
     for stack in stacks:
         if admits(requirement, stack.version):
             if is_admitted(stack):

@@ -72,9 +72,9 @@ def test_a_list_that_is_changed_in_what_is_not_judged_is_read() -> None:
 @pytest.mark.parametrize("lines", [
     ("COPY --from=0 /a/r.txt /r.txt", "RUN pip install -r /r.txt"),
     ("COPY --from=0 /a /", "RUN pip install -r /r.txt"),
-    tuple(line for number in range(60) for line in (
-        f"FROM python:3.11 AS s{number}", f"COPY --from=s{number - 1} / /", f"COPY --from=s{number - 1} /a /a")
-    ) + ("RUN pip install -r /a/r.txt",)])
+    (*(line for number in range(60) for line in (
+        f"FROM python:3.11 AS s{number}", f"COPY --from=s{number - 1} / /",
+        f"COPY --from=s{number - 1} /a /a")), "RUN pip install -r /a/r.txt")])
 def test_no_chain_of_stages_is_gone_through_twice(lines: tuple[str, ...]) -> None:
     """A stage that copies from itself ended the command; of sixty stages each would double the way."""
     found = judged(docker(SLIM_11, *lines), gpu=True)
