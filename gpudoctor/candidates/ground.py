@@ -132,13 +132,18 @@ def can_be_made(python: str) -> bool:
     return versions.parse(python).major >= 3
 
 
+def require_made(place: Place) -> None:
+    """Raise `WishError` where no command can make the environment that would be filled."""
+    if not can_be_made(place.python):
+        raise WishError(f"Python {place.python}: neither venv nor uv makes an environment of it; "
+                        "Python 3 has venv")
+
+
 def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     own = _VERSION.match(str(_value(snapshot, "python.version") or ""))
     if wanted is None and own is None:
         raise WishError("which Python is there could not be seen; name its version: --python 3.12")
     python = wanted or (own[0] if own else "")
-    if not can_be_made(python):
-        raise WishError(f"Python {python}: neither venv nor uv makes an environment of it; Python 3 has venv")
     executable, packages = _value(snapshot, "python.executable"), _value(snapshot, "python.site_packages")
     if snapshot.redacted:  # no command can name what has a stand-in for its name
         executable = None

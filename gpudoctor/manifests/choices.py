@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from packaging.utils import canonicalize_name
 from gpudoctor import versions
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests.jax_parts import LOCAL, JaxParts
 from gpudoctor.manifests.releases import (
     LABEL, OPEN_MINORS, admits, applies, cuda_of_index, placeholder_of, requirement_of,
 )
@@ -25,6 +27,7 @@ _FRAMEWORK_OF = {
     "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "tensorflow-gpu": "tensorflow",
     "torch": "torch", "jax": "jax", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
 _CPU_PACKAGES = frozenset({"tensorflow-cpu", "paddlepaddle"})
+_NOTHING_BESIDE = JaxParts()
 _CPU_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cpu(?:/|\Z)")
 _PYTORCHS = re.compile(r"https?://download\.pytorch\.org/")  # has nothing but its own
 
@@ -54,14 +57,23 @@ class Chosen:
         return self.asked.tool == "conda"
 
     @property
+    def is_meant_for_cpu(self) -> bool:
+        """Return whether it is for the CPU by its name, label or index, or is asked for by no file."""
+        return self.build == "cpu" and bool(
+            self.asked.is_brought or self.distribution.endswith("-cpu")
+            or "+cpu" in str(self.requirement.specifier) or _CPU_INDEX.search(self.asked.index or ""))
+
+    @property
     def is_measured(self) -> bool:
         """Return whether the device code of this very build is known."""
         return self.stack is not None and self.stack.is_measured and not self.is_other
 
     @property
     def needs_system(self) -> bool:
-        """Return whether pip has no way to bring its CUDA libraries."""
-        return self.build != "cpu" and not self.brings_libraries and not (self.stack and self.stack.extra)
+        """Return whether pip has no way to bring its CUDA libraries, or is told not to."""
+        is_local = any(extra.endswith(LOCAL) for extra in self.requirement.extras)
+        return self.build != "cpu" and not self.brings_libraries and (
+            is_local or not (self.stack and self.stack.extra))
 
     @property
     def brings_libraries(self) -> bool:
@@ -75,8 +87,14 @@ def _extra(written: str) -> str:
     return re.sub(r"[-_]pip\Z", "", written)
 
 
-def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables) -> Chosen | None:
-    """Return the framework that a requirement asks for, None where it asks for something else."""
+def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
+              beside: JaxParts = _NOTHING_BESIDE, is_admitted: Callable[[Stack], bool] = lambda _: True
+              ) -> Chosen | None:
+    """Return the framework that a requirement asks for, None where it asks for something else.
+
+    `beside` is what the same environment has of JAX's parts. Of a bound the newest release counts that
+    `is_admitted`, if there is one.
+    """
     requirement = requirement_of(asked)
     if requirement is None or asked.no_dependencies:
         return None
@@ -88,6 +106,9 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables) -
     extras = [_extra(extra) for extra in requirement.extras if extra.startswith("cuda")]
     is_cpu = name in _CPU_PACKAGES or "+cpu" in str(requirement.specifier) or asked.build == "cpu" or bool(
         framework == "torch" and asked.index and _CPU_INDEX.search(asked.index))
+    if framework == "jax" and beside.extra and not extras:
+        extras, requirement = [beside.extra], copy(requirement)
+        requirement.extras = {beside.extra}
     if framework == "jax":
         is_cpu = not extras if asked.tool != "conda" else is_cpu
     mine = [stack for stack in stacks_of(framework, platform, tables)
@@ -96,17 +117,32 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables) -
                    build="cpu" if is_cpu else "cuda")
     if asked.tool == "conda":
         return _of_conda(blank, mine)
+    if framework == "jax" and beside.by_label:
+        return replace(_taken(blank, [stack for stack in mine if stack.index is None]), is_other=True)
     ended = placeholder_of(name, tables)
     if ended is not None:  # the releases before that one were real
         if admits(requirement, ended):
             return None
         mine = [stack for stack in mine if versions.parse(stack.version) < versions.parse(ended)]
     usable = [stack for stack in mine if python is None or not stack.pythons or python in stack.pythons]
+    usable = _preferred(usable, requirement, is_admitted)
     found = _labelled(blank, _dotted(label[1]), usable) if label is not None else _from_indexes(blank, usable)
     if found.supposed and any(admits(requirement, stack.version) for stack in mine) and not any(
             admits(requirement, stack.version) for stack in usable):
         return replace(found, stack=None, supposed="")  # it is there, but not for this Python
     return found
+
+
+def _preferred(stacks: Sequence[Stack], requirement: Requirement, is_admitted: Callable[[Stack], bool]
+               ) -> list[Stack]:
+    """Return the stacks without those before which pip turns back, where others meet the requirement."""
+    passed: list[Stack] = []
+    for stack in stacks:
+        if admits(requirement, stack.version):
+            if is_admitted(stack):
+                return [one for one in stacks if one not in passed] if passed else list(stacks)
+            passed.append(stack)
+    return list(stacks)
 
 
 def _labelled(one: Chosen, cuda: str, stacks: Sequence[Stack]) -> Chosen:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gpudoctor.manifests import ignored
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build
 
 _IGNORE_FILE = ".dockerignore"
+_OF_PODMAN = ".containerignore"  # Docker does not know it: https://man.archlinux.org/man/dockerignore.5.en
 _THIS_FOLDER = "."
 
 Reader = Callable[[str], Source | None]
@@ -23,7 +24,7 @@ class Context:
         own = posixpath.dirname(source.file)
         self._folders = (build.folder,) if build.folder is not None else (own, _THIS_FOLDER)
         self._dockerfile, self._reader = source.file, reader
-        self._lists: dict[str, tuple[str, ignored.Ignored | None] | None] = {}
+        self._lists: dict[str, list[tuple[str, ignored.Ignored | None]]] = {}
         self._absent: dict[str, str] = {}
 
     def find(self, path: str) -> Source | None:
@@ -48,25 +49,29 @@ class Context:
         return self._absent.get(posixpath.basename(name), "is not there to be read")
 
     def _left_out(self, folder: str, path: str) -> str | None:
-        """Return why a file is not in the build, or perhaps not; None where it is."""
-        listed = self._list(folder)
-        if listed is None:
-            return None
-        name, patterns = listed
-        if patterns is None:
-            return f"may be left out by {name}, which is not read as a builder does"
-        return f"is left out of the build by {name}" if patterns.leaves_out(path) else None
+        """Return why a file is not in the build, or perhaps not; None where it is, whoever builds."""
+        for name, patterns in self._every_list(folder):
+            if patterns is None:
+                return f"may be left out by {name}, which is not read as a builder does"
+            if patterns.leaves_out(path):
+                whose = " of Podman or Buildah" if name == _OF_PODMAN else ""
+                return f"is left out of the build{whose} by {name}"
+        return None
 
-    def _list(self, folder: str) -> tuple[str, ignored.Ignored | None] | None:
-        """Return what says what is left out, by its name: the list of this Dockerfile, else the folder's."""
+    def _every_list(self, folder: str) -> list[tuple[str, ignored.Ignored | None]]:
+        """Return what says what is left out, by its name: that of Docker, and that of Podman."""
         if folder not in self._lists:
-            self._lists[folder] = None
-            for name in (f"{self._dockerfile}{_IGNORE_FILE}", posixpath.join(folder, _IGNORE_FILE)):
-                found = self._reader(posixpath.normpath(name))
-                if found is not None:
-                    self._lists[folder] = (posixpath.basename(name), _patterns(found))
-                    break
+            of_docker = (f"{self._dockerfile}{_IGNORE_FILE}", posixpath.join(folder, _IGNORE_FILE))
+            listed = (self._first(of_docker), self._first((posixpath.join(folder, _OF_PODMAN),)))
+            self._lists[folder] = [one for one in listed if one is not None]
         return self._lists[folder]
+
+    def _first(self, names: Sequence[str]) -> tuple[str, ignored.Ignored | None] | None:
+        for name in names:
+            found = self._reader(posixpath.normpath(name))
+            if found is not None:
+                return posixpath.basename(name), _patterns(found)
+        return None
 
 
 def _patterns(found: Source) -> ignored.Ignored | None:

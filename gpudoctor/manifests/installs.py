@@ -17,7 +17,7 @@ from gpudoctor.manifests.spans import Word
 UNINSTALL = "uninstall"  # in place of a tool: what is taken out again
 _PIP = re.compile(r"pip(\d?(?:\.\d+)?)\Z")
 _PYTHON = re.compile(r"python(\d?(?:\.\d+)?)\Z")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._ -]*\])?(?:[=!~<>]=?[0-9A-Za-z.*+-]*,?)*\Z")
 _BOUND = re.compile(r"=?[0-9][0-9A-Za-z.*+!-]*(?:,\S*)?\Z")
 _WRAPPERS = frozenset({"sudo", "env", "nice", "command", "eatmydata", "nohup", "gosu", "exec"})
@@ -26,9 +26,11 @@ _CONDA = frozenset({"conda", "mamba", "micromamba"})
 # what fills an environment from a project's own file, and what adds to it
 _PROJECTS = {"uv": frozenset({"sync"}), "poetry": frozenset({"install", "sync"}),
              "pdm": frozenset({"install", "sync"}), "pipenv": frozenset({"install", "sync"})}
+_EXPORTS = ("uv", "poetry")
 _ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install"}
-_PYTORCH, _BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3})\Z")
+PYTORCH, BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3})\Z")
 _HERE = re.compile(r"(?:\.|\./)(?:\[([A-Za-z0-9,._ -]*)\])?\Z")
+_CONSTRAINTS, _OVERRIDES = ("-c", "--constraint", "--constraints"), ("--override", "--overrides")
 # options of pip and uv that take the next word
 _VALUED = frozenset(
     "-r --requirement --requirements -c --constraint --constraints -i --index-url --default-index --index "
@@ -50,9 +52,10 @@ class Install:
 
     `python` is the version in the command's own name (python3.11 -m pip), "" where it has none. `project` is
     the word that has the project's own file filled in, with these of its `groups`, of the project in
-    `folder` ("" where none is named). `links` are pages of wheels. `then` is what uv runs afterwards, and
-    `written` the file that a project's requirements are only written to, "-" for standard output. `layered`
-    and `layered_files` are what uv installs for one command alone, in an environment of its own.
+    `folder` ("" where none is named). `links` are pages of wheels, `overrides` lists of what uv installs in
+    place of anything else. `then` is what uv runs afterwards, and `written` the file that a
+    project's requirements are only written to, "-" for standard output. `layered` and `layered_files` are
+    what uv installs for one command alone, in an environment of its own.
     """
 
     tool: str
@@ -64,6 +67,7 @@ class Install:
     lost: tuple[tuple[Word, str], ...] = ()
     no_dependencies: bool = False
     constraints: tuple[Word, ...] = ()
+    overrides: tuple[Word, ...] = ()
     links: tuple[Word, ...] = ()
     project: Word | None = None
     groups: Groups = Groups()
@@ -80,8 +84,7 @@ def install_of(command: Command) -> Install | None:
     `lost` are the words whose bound the shell takes for a redirection, each with what was meant.
     """
     words = list(command.words)
-    first = behind_wrappers(words)
-    if first == len(words) or not words[first].known:
+    if (first := behind_wrappers(words)) == len(words) or not words[first].known:
         return None
     name = posixpath.basename(words[first].text)
     if name in _CONDA and words[first + 1:] and words[first + 1].text == "run":
@@ -93,8 +96,7 @@ def install_of(command: Command) -> Install | None:
         words = [*words[:first + 1],
                  *words[first + 1 + project_options.behind_options(name, words[first + 1:]):]]
     given = command.words[first + 1:]
-    begun = _pip_arguments(name, words, first)
-    if begun is None:
+    if (begun := _pip_arguments(name, words, first)) is None:
         found = _project(name, words[first + 1:], command.redirections)
         return None if found is None else replace(found, folder=project_options.folder_of(name, given))
     python, start = begun
@@ -138,11 +140,12 @@ def _project(name: str, words: Sequence[Word], redirections: Sequence[Redirectio
         return _layered(rest[1:])
     if name == "uv" and verb.text == "run":
         return _run(verb, rest)
-    if name == "uv" and verb.text == "export":
+    if verb.text == "export" and name in _EXPORTS:
         target = next((one.target.text for one in redirections if one.operator == ">" and one.target), None)
         file = project_options.written(rest, target)
-        groups = groups_of("uv", "export", rest)
-        return Install(tool="uv", project=verb, groups=groups, written=file) if file else None
+        groups = groups_of(name, "export", rest)
+        groups = replace(groups, defaults=groups.defaults and name == "uv")  # poetry leaves every group out
+        return Install(tool=name, project=verb, groups=groups, written=file) if file else None
     found = _arguments(rest, "")
     if verb.text == _ADDS[name] and found.requirements:
         return replace(found, tool="uv" if name == "uv" else "pip", project=None)
@@ -174,7 +177,7 @@ def behind_wrappers(words: Sequence[Word]) -> int:
         text = words[first].text
         if first and text.startswith("-"):
             first += _options(words[first:])
-        elif _ASSIGNMENT.match(text) or text in _WRAPPERS:
+        elif ASSIGNMENT.match(text) or text in _WRAPPERS:
             first += 1
         else:
             break
@@ -217,10 +220,10 @@ def _arguments(words: Sequence[Word], python: str) -> Install:
             options.setdefault(word.text, [])
     indexes = [*options.get("-i", ()), *options.get("--index-url", ()), *options.get("--default-index", ())]
     extra = (*options.get("--extra-index-url", ()), *options.get("--index", ()))
-    backends = [_shortened(word, f"{_PYTORCH}{word.text}") for word in options.get("--torch-backend", ())
-                if _BACKEND.match(word.text)]
-    constraints = tuple(word for name in ("-c", "--constraint", "--constraints")
-                        for word in options.get(name, ()))
+    backends = [_shortened(word, f"{PYTORCH}{word.text}") for word in options.get("--torch-backend", ())
+                if BACKEND.match(word.text)]
+    constraints, overrides = (tuple(word for name in some for word in options.get(name, ()))
+                              for some in (_CONSTRAINTS, _OVERRIDES))
     editable = (*options.get("-e", ()), *options.get("--editable", ()))
     project = next((word for word in (*requirements, *editable) if _HERE.match(word.text)), None)
     extras, groups = _HERE.match(project.text) if project else None, groups_of("pip", "install", words)
@@ -228,7 +231,7 @@ def _arguments(words: Sequence[Word], python: str) -> Install:
         tool="pip", requirements=tuple(word for word in requirements if word is not project),
         files=(*options.get("-r", ()), *options.get("--requirement", ()), *options.get("--requirements", ())),
         extra_indexes=extra, index=next(iter((*indexes[::-1], *backends)), None), python=python,
-        constraints=constraints,
+        constraints=constraints, overrides=overrides,
         links=(*options.get("-f", ()), *options.get("--find-links", ())), project=project,
         groups=Groups(everything=groups.everything, named=groups.named | frozenset(
             ((extras and extras[1]) or "").replace(" ", "").split(","))),
@@ -292,6 +295,6 @@ def _conda(words: Sequence[Word]) -> Install | None:
         elif not word.text.startswith("-"):
             packages.append(word)
         at += 1
-    channels = (*options.get("-c", ()), *options.get("--channel", ()))
-    files = (*options.get("-f", ()), *options.get("--file", ()))
-    return Install(tool="conda", requirements=tuple(packages), files=files, extra_indexes=channels)
+    return Install(tool="conda", requirements=tuple(packages),
+                   files=(*options.get("-f", ()), *options.get("--file", ())),
+                   extra_indexes=(*options.get("-c", ()), *options.get("--channel", ())))

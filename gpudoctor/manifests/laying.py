@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
@@ -13,15 +13,15 @@ from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, Place, lay
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import stacks_of
+from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choices, images, reaching, releases, together
+from gpudoctor.manifests import choosing, images, reaching, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.manifests.together import Pin
-from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 if TYPE_CHECKING:
@@ -37,13 +37,15 @@ _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 class Laid:
     """A host with an environment laid over it, and which frameworks are in it by whose word.
 
-    `pins` are those of NVIDIA's packages beside them. `kept_away` is the same for each thing that keeps it
-    from the driver's own libraries: there nothing else can be judged.
+    `pins` are those of NVIDIA's packages beside them. `of_image` is the release that the image itself brings
+    in a build that no table has, "" where it brings none. `kept_away` is the same for each thing that keeps
+    it from the driver's own libraries: there nothing else can be judged.
     """
 
     snapshot: Snapshot
     chosen: tuple[Chosen, ...]
     pins: tuple[Pin, ...] = ()
+    of_image: str = ""
     kept_away: tuple[Snapshot, ...] = ()
 
 
@@ -54,16 +56,18 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
     `observed`: it is a machine that was looked at, so that its libraries are known. `suppose` lays the
     releases too that are only what comes nearest to what is asked for.
     """
-    chosen = tuple(_frameworks(environment, ground))
+    chosen = choosing.frameworks(environment, base, ground)
     pins = together.pins(environment, chosen)
     chosen = together.settled(chosen, pins)
-    own_stacks = [one for one in chosen if one.stack is not None and (suppose or not one.supposed)]
+    aside = choosing.kept_for_cpu(chosen)
+    own_stacks = [one for one in chosen if one.stack is not None and one not in aside
+                  and (suppose or not one.supposed)]
     facts: dict[str, Fact] = {}
-    in_image = _release_in_image(base, ground)
+    in_image = _stack_in_image(base, ground)
     own = list(dict.fromkeys(one.stack.release for one in own_stacks if one.stack is not None))
     place = str(environment.image.place if environment.image else environment.place)
-    if in_image is not None and in_image.partition("==")[0] not in {one.framework for one in chosen}:
-        own.append(in_image)
+    if in_image is not None and in_image.framework not in {one.framework for one in chosen}:
+        own.append(in_image.release)
     if own:
         facts["release"] = Known(value=tuple(own), source=place)
     planned_ones = together.requirements(own_stacks, pins)
@@ -95,11 +99,12 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         return None
     for position, framework in enumerate(_names(snapshot)):
         mine = [one for one in own_stacks if one.framework == framework]
-        changes = _of_framework(mine) if mine else _of_image(base, place)
+        changes = _of_framework(mine) if mine else _of_image(base, in_image, place)
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
     kept_away = tuple(lay(snapshot, facts, tables, source=place)
                       for facts in reaching.obstacles(environment, base, ground))
-    return Laid(snapshot=snapshot, chosen=chosen, pins=pins, kept_away=kept_away)
+    of_image = "" if in_image is None or in_image.release not in own else _unlisted(base, in_image)
+    return Laid(snapshot=snapshot, chosen=chosen, pins=pins, of_image=of_image, kept_away=kept_away)
 
 
 def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fact:
@@ -110,14 +115,6 @@ def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fa
             return Known(value=(match[1],), source=str(setting.place))
     python = environment.python or (base.python if base else None) or ground.place.python
     return Known(value=(f"$PREFIX/lib/python{_minor(python)}/site-packages",), source="sys.prefix")
-
-
-def _frameworks(environment: Environment, ground: Ground) -> Iterator[Chosen]:
-    """Yield the distributions of frameworks that pip would install, each once: its last word counts."""
-    python = environment.python
-    found = {one.distribution: one for asked in environment.asked if (one := choices.chosen_of(
-        asked, python, ground.platform, ground.database.tables)) is not None}
-    yield from found.values()
 
 
 def _names(snapshot: Snapshot) -> list[str]:
@@ -150,15 +147,18 @@ def _overlap(shared: SpecifierSet, asked: SpecifierSet) -> bool:
     return any(shared.contains(version) and asked.contains(version) for version in ends)
 
 
-def _release_in_image(base: Base | None, ground: Ground) -> str | None:
+def _stack_in_image(base: Base | None, ground: Ground) -> Stack | None:
+    """Return the release in an image: the build for its CUDA, else another one that is nearest to it."""
     if base is None or base.release is None:
         return None
     name, version = base.release
-    known = [stack for stack in stacks_of(name, ground.platform, ground.database.tables)
-             if stack.index is None]
-    exact = next((stack.release for stack in known if stack.version == version), None)
+    every = stacks_of(name, ground.platform, ground.database.tables)
+    known = [stack for stack in every if stack.index is None]
+    same = [stack for stack in every if stack.version == version]
+    built = [stack for stack in same if stack.cuda == base.cuda] if name == "torch" else []
+    exact = next(iter((*built, *(stack for stack in same if stack.index is None))), None)
     if exact is None and base.build == "cpu" and known:  # that it is one for the CPU is so of any release
-        return max(known, key=lambda stack: versions.parse(stack.version)).release
+        return max(known, key=lambda stack: versions.parse(stack.version))
     return exact
 
 
@@ -241,9 +241,7 @@ def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
     elif not one.is_measured:  # of which a note is left, once
         facts["framework.code"] = _not_said("which device code it has")
     if one.build != "cpu" and one.is_other:
-        facts["framework.cudnn"] = _not_said("which build it becomes")
-        facts["framework.cuda"] = (Known(value=one.cuda, source=source) if one.cuda
-                                   else _not_said("which CUDA it is built for"))
+        facts.update(_of_other_build(one.stack.version if one.stack else "", one.cuda, source))
     if one.by_conda:
         facts["framework.installer"] = Known(value="conda", source=source)
     if len(mine) > 1:
@@ -253,16 +251,35 @@ def _of_framework(mine: Sequence[Chosen]) -> dict[str, Fact]:
     return facts
 
 
-def _of_image(base: Base | None, place: str) -> dict[str, Fact]:
+def _unlisted(base: Base | None, stack: Stack) -> str:
+    """Return the release in an image that is built for another CUDA than the tables have it for, or ""."""
+    is_other = base is not None and stack.framework == "torch" and base.cuda not in (None, stack.cuda)
+    return f"{stack.framework} {stack.version}" if is_other else ""
+
+
+def _of_other_build(version: str, cuda: str | None, source: str) -> dict[str, Fact]:
+    """Return what is said of a release for another CUDA than the tables have: no row has its label."""
+    cudnn = _not_said("which build it becomes")
+    if cuda is None:
+        return {"framework.cudnn": cudnn, "framework.cuda": _not_said("which CUDA it is built for")}
+    labelled = f"{version}+cu{cuda.replace('.', '')}"
+    return {"framework.cudnn": cudnn, "framework.cuda": Known(value=cuda, source=source),
+            "framework.version": Known(value=labelled, source=source)}
+
+
+def _of_image(base: Base | None, stack: Stack | None, place: str) -> dict[str, Fact]:
     if base is not None and base.build == "cpu" and base.release is not None:
         version: Fact = (Known(value=base.release[1], source=place) if base.release[1]
                          else _not_said("which release the image has"))
         return {**_cpu(place), "framework.version": version}
     if base is None:
         return _cpu(place)
-    cuda: dict[str, Value] = {"framework.cuda": base.cuda} if base.cuda else {}
-    return {**{name: Known(value=value, source=place) for name, value in cuda.items()},
-            "framework.code": _not_said("which device code the image's own build has")}
+    code: dict[str, Fact] = {"framework.code": _not_said("which device code the image's own build has")}
+    if base.cuda is None or stack is None:
+        return code
+    if _unlisted(base, stack):
+        return {**code, **_of_other_build(stack.version, base.cuda, place)}
+    return {**code, "framework.cuda": Known(value=base.cuda, source=place)}
 
 
 def _cpu(source: str) -> dict[str, Fact]:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, reaching, tags
+from gpudoctor.manifests import choosing, images, reaching, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
@@ -83,6 +83,11 @@ def of_host(environment: Environment, faults: Sequence[str]) -> Iterator[Note]:
 def of_build(environment: Environment, base: Base | None, laid: Laid, found: AbstractSet[Place],
              ground: Ground, *, has_card: bool, observed: bool) -> Iterator[Note]:
     """Yield what frameworks for a GPU leave open; `found` are the places where something else is wrong."""
+    for one in choosing.kept_for_cpu(laid.chosen):
+        why = "only another package asks for it" if one.asked.is_brought else "it is called so"
+        yield Note(place=one.asked.place, said=(
+            f"{one.asked.text.strip()} is a build for the CPU ({why}), beside another framework that is not: "
+            "it was taken to be meant so"))
     for one in laid.chosen:
         text, place = one.asked.text.strip(), one.asked.place
         if one.stack is None and place not in found:
@@ -93,6 +98,10 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
             why = "this build of it is in no table" if one.is_other else "no table has its device code"
             yield Note(place=place, matters=True, said=(
                 f"whether {text} has code for the card was not judged: {why}"))
+    if laid.of_image and environment.image is not None and has_card:
+        yield Note(place=environment.image.place, matters=True, said=(
+            f"whether {laid.of_image} of the image has code for the card was not judged: this build of it is "
+            "in no table"))
     yield from _of_capabilities(environment, laid)
     if ground.driver is not None and not laid.kept_away:
         yield from _of_libcuda(environment, base, ground)

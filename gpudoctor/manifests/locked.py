@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from packaging.utils import canonicalize_name
@@ -55,6 +56,7 @@ def held(lock: Source, wanted: Sequence[Asked], groups: Groups, python: str | No
         pins = pins.of_versions(reached.versions).only(
             lambda one: locks.name_of(one) in reached.extras, reached.extras)
     pins = pins.only(lambda one: locks.name_of(one) not in gone, pins.extras)
+    pins = replace(pins, direct=frozenset(planned.names([one.text for one in wanted])))
     notes = [Unread(why=f"{lock.file} does not hold {one.text}, for which the project's file asks: it was "
                         "judged as it stands there", place=one.place) for one in stale]
     return Listed(asked=(*pins.asked(), *stale), unread=(*pins.unread(), *notes))

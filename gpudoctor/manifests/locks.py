@@ -27,6 +27,7 @@ _HEADER = re.compile(r"(?m)^\[\[packages?\]\][ \t]*(?:#.*)?$")
 _NOT_FROM_AN_INDEX = ("editable", "virtual", "git", "path", "file", "url", "directory", "vcs", "archive")
 # what says where a package counts: uv, poetry, pdm and pip
 _MARKERS = ("resolution-markers", "markers", "marker")
+_OF_A_PROJECT = frozenset({"virtual", "editable"})  # how a lock of uv has the projects that it is for
 _ANEW = "let the tool that locks write it anew"
 _Placed = Sequence[tuple[Mapping[str, Any], Place]]
 
@@ -35,13 +36,15 @@ _Placed = Sequence[tuple[Mapping[str, Any], Place]]
 class Pins:
     """The packages of a lock that count on Linux, with the extras for which each is asked.
 
-    `split` are the names of which several versions may count.
+    `split` are the names of which several versions may count, `direct` those that projects themselves ask
+    for, None where that is not known.
     """
 
     placed: _Placed
     split: frozenset[str]
     extras: Mapping[str, Sequence[str]]
     python: str | None
+    direct: frozenset[str] | None = None
 
     def named(self, name: str) -> list[Mapping[str, Any]]:
         """Return the packages of this name."""
@@ -61,7 +64,8 @@ class Pins:
 
     def asked(self) -> tuple[Asked, ...]:
         """Return the releases that are pinned."""
-        return tuple(_asked(self.placed, self.split, self.extras))
+        return tuple(replace(one, is_brought=self.direct is not None and not self.direct & {*planned.names(
+            (one.text,))}) for one in _asked(self.placed, self.split, self.extras))
 
     def unread(self) -> tuple[Unread, ...]:
         """Return what was not understood."""
@@ -86,8 +90,18 @@ def pins_of(source: Source, python: str | None = None, categories: Callable[[str
                       _of_toml(source))
     python = python or one_python(stated)
     placed, split = _counting(placed, python)
-    return Pins(placed=placed, split=frozenset(split), python=python,
-                extras=_extras([one for one, _ in placed]))
+    packages = [one for one, _ in placed]
+    return Pins(placed=placed, split=frozenset(split), python=python, extras=_extras(packages),
+                direct=_direct(packages))
+
+
+def _direct(packages: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
+    """Return what the projects of a lock of uv ask for, in any extra or group; None for other locks."""
+    own = [one for one in packages if not _OF_A_PROJECT.isdisjoint(table(one.get("source")))]
+    lists = [tables(one.get("dependencies")) for one in own]
+    lists += [tables(some) for one in own for key in ("optional-dependencies", "dev-dependencies")
+              for some in table(one.get(key)).values()]
+    return frozenset(name_of(each) for listed in lists for each in listed) if own else None
 
 
 def _of_toml(source: Source) -> tuple[_Placed, str]:

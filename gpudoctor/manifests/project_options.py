@@ -58,7 +58,8 @@ def is_synced(own: Sequence[Word]) -> bool:
 
 
 def written(words: Sequence[Word], target: str | None) -> str:
-    """Return the file that `uv export` writes, "-" for standard output, "" where it leaves packages out."""
+    """Return the file that is exported to, "-" for standard output, "" where packages are left out."""
     if any(word.text.partition("=")[0] in _NOT_WHOLE for word in words):
         return ""
-    return next(iter((*values(words, "-o", "--output-file"), *([] if target is None else [target]))), "-")
+    named = values(words, "-o", "--output-file", "--output")
+    return next(iter((*named, *([] if target is None else [target]))), "-")

@@ -56,7 +56,8 @@ def _missing_lock(install: Install, groups: Groups, place: Place, stage: Stage, 
     if not groups.heeds_lock:
         return
     name = locked.NAMES[install.tool]
-    is_named = any(posixpath.basename(origin) == name for origin, _ in (*stage.mounted, *stage.copied))
+    is_named = any(posixpath.basename(one.origin) == name for one in (*stage.mounted, *stage.copied)
+                   if one.stage is None)
     if is_named or groups.needs_lock:
         yield Unread(why=f"{name} {context.absence(name)}, so which releases are installed was not judged",
                      place=place, of_framework=True)
@@ -105,11 +106,13 @@ def _lock(install: Install, folder: str, stage: Stage, context: Context) -> Sour
 
 def _paths(name: str, stage: Stage, context: Context, wanted: str) -> Iterator[str]:
     """Yield where in the build's folder the files of a name lie that the image has in the folder wanted."""
-    for origin, target in (*stage.mounted, *stage.copied):
-        inside = posixpath.normpath(origin.lstrip("/") or ".")
+    for one in (*stage.mounted, *stage.copied):
+        if one.stage is not None or one.is_elsewhere:
+            continue
+        inside = posixpath.normpath(one.origin or ".")
         folder, last = posixpath.split(inside)
         is_file = fnmatchcase(name, last)
-        below = _below(wanted, target)
+        below = _below(wanted, one.written)
         if below is None or (is_file and below != "."):
             continue
         path = posixpath.normpath(posixpath.join(folder if is_file else inside, below, name))

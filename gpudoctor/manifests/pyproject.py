@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from gpudoctor.derive import planned
 from gpudoctor.manifests import pixi
 from gpudoctor.manifests.groups import DEV, Groups
-from gpudoctor.manifests.requirements import is_elsewhere
+from gpudoctor.manifests.requirements import bounded, is_elsewhere, is_of_index
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import Places, parsed, table, tables
@@ -63,6 +63,9 @@ class _Project:
         listed = self.finder.asked(self.project.get("dependencies"))
         listed += self.finder.poetry(self.poetry.get("dependencies"))
         listed += self.finder.poetry(self.document.get("packages"))
+        stated = self.uv.get("override-dependencies")
+        self.overrides = stated if isinstance(stated, list) else []
+        self.constraints = self.finder.asked(self.uv.get("constraint-dependencies"))
         self.common = self._indexed(listed)
         stated = (self.project.get("requires-python") or table(self.poetry.get("dependencies")).get("python")
                   or table(self.document.get("requires")).get("python_version") or "")
@@ -134,6 +137,8 @@ class _Project:
             *tables(self.document.get("source")))}
         pinned = {canonicalize_name(name): str(one["index"]) for name, some in (
             table(self.uv.get("sources"))).items() for one in tables(some) if "index" in one}
+        overrides = tuple(str(text) for text in self.overrides if is_of_index(str(text)))
+        listed = tuple(replace(one, overrides=overrides) for one in bounded(listed, self.constraints))
         return tuple(replace(one, tool="uv", index=addresses[name], build="") if (name := next(
             (pinned.get(canonicalize_name(requirement.name), "") or one.build
              for requirement in planned.parse((one.text,))), "")) in addresses else replace(one, build="")

@@ -28,8 +28,8 @@ LABEL = re.compile(r"\+cu(\d{2,3})")
 
 
 def requirement_of(asked: Asked) -> Requirement | None:
-    """Return what is asked for as pip reads it, constraints included."""
-    found = next(planned.parse((asked.text,)), None)
+    """Return what is asked for as it is installed, constraints and overrides included."""
+    found = next(planned.parse(overridden((asked.text,), asked)), None)
     if found is None or not asked.bounds:
         return found
     from packaging.specifiers import SpecifierSet
@@ -37,6 +37,21 @@ def requirement_of(asked: Asked) -> Requirement | None:
     whole = copy(found)
     whole.specifier = found.specifier & SpecifierSet(",".join(bound.specifier for bound in asked.bounds))
     return whole
+
+
+def overridden(needs: Sequence[str], asked: Asked) -> tuple[str, ...]:
+    """Return requirements with the overrides in place of those on the same packages; extras stay."""
+    instead = {name: text for text in asked.overrides for name in planned.names((text,))}
+    found = []
+    for text in needs:
+        own = next(planned.parse((text,)), None) if instead else None
+        other = instead.get(canonicalize_name(own.name)) if own is not None else None
+        changed = None
+        if own is not None and other is not None:
+            changed = copy(own)
+            changed.specifier = next(planned.parse((other,))).specifier
+        found.append(text if changed is None else str(changed))
+    return tuple(found)
 
 
 def wants_gpu(asked: Asked) -> str:

@@ -11,11 +11,13 @@ from itertools import pairwise
 from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import conda, conda_specs, other_commands, projects, requirements
+from gpudoctor.manifests import (
+    conda, conda_specs, installer_variables, other_commands, placed, projects, requirements,
+)
 from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
-from gpudoctor.manifests.shellwords import Command, Variables, commands
+from gpudoctor.manifests.shellwords import Command, commands
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
@@ -23,9 +25,7 @@ from gpudoctor.manifests.system_packages import SHELLS, installer_of
 
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
-_INDEXES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
-_EXTRA_INDEXES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
-_STANDARD_OUTPUT, _STANDARD_INPUT = "-", "/dev/stdin"
+_STANDARD_INPUT = "/dev/stdin"
 _WITH_REQUIREMENTS = re.compile(r"^# /// script\s*$", re.MULTILINE)  # a script with its own
 _QUOTED = re.compile(r"""["']([^"'\n]{1,400})["']""")
 _DEEPEST = 3  # shells within shells that are read
@@ -45,6 +45,7 @@ class Runs:
         """Add what commands do to a stage; `quotable`: quotes may be written around their words."""
         for command in listed:
             self._installer(command, stage)
+            self._changes(command, stage)
             script = _script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
             if script is not None:
@@ -58,7 +59,7 @@ class Runs:
                 _take_out(install, stage, conditional=command.conditional)
             elif install is not None and install.written:
                 if not command.conditional:
-                    stage.exported[posixpath.normpath(install.written)] = install
+                    stage.exported[_named(install.written, stage)] = install
             elif install is not None and command.conditional:  # which branch is taken only the build knows
                 self.lost += _losses(install, self.source, quotable=quotable)
                 stage.alters_libraries |= any(_BRINGS.match(word.text) for word in install.requirements)
@@ -72,7 +73,17 @@ class Runs:
                 self.take([replace(install.then, conditional=command.conditional)], stage, in_shell=in_shell,
                           depth=depth, quotable=quotable)
             if install is None or not install.written:
-                stage.exported.pop(_STANDARD_OUTPUT, None)  # nobody reads it any more
+                stage.exported.pop(_STANDARD_INPUT, None)  # nobody reads it any more
+
+    def _changes(self, command: Command, stage: Stage) -> None:
+        """Follow cd and export, and note lists that are no longer what COPY put there."""
+        words = command.words
+        if words[0].text == "cd" and len(words) > 1 and words[1].known and not command.conditional:
+            stage.folder = stage.whole(words[1].text)
+        elif words[0].text == "export" and not command.conditional:
+            stage.variables.update({word.text.partition("=")[0]: word.text.partition("=")[2]
+                                    for word in words[1:] if word.known and "=" in word.text})
+        stage.changed.update(stage.whole(path) for path in placed.lists_changed(command))
 
     def _installer(self, command: Command, stage: Stage) -> None:
         """Add NVIDIA's own installer of a driver to what is installed."""
@@ -104,7 +115,9 @@ class Runs:
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
         self.lost += _losses(install, self.source, quotable=quotable)
-        index, extra = _indexes(install, stage.variables)
+        install = installer_variables.told(install, command, stage.variables)
+        index = self._address(install.index) if install.index else None
+        extra = tuple(self._address(word) for word in install.extra_indexes)
         meant = {word.start: text for word, text in install.lost}
         own: list[Asked] = []
         for word in install.requirements:
@@ -127,7 +140,14 @@ class Runs:
             stage.unread += listed.unread
             own += listed.asked
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
-        stage.asked += [replace(one, command=self._installs) for one in requirements.bounded(own, bounds)]
+        overrides = tuple(one.text for file in install.overrides for one in self._listed(file, stage))
+        stage.asked += [replace(one, command=self._installs, overrides=(*one.overrides, *overrides))
+                        for one in requirements.bounded(own, bounds)]
+
+    def _address(self, word: Word) -> str:
+        """Return an address; one that only the build knows as it is written, for it is no other's."""
+        written = self.source.text[word.start:word.end]
+        return word.text if word.known else written.partition("=")[2] or written
 
     def start(self, command: Command, stage: Stage) -> None:
         """Add what `uv run` installs when a container starts, where that is its CMD or ENTRYPOINT."""
@@ -173,15 +193,16 @@ class Runs:
 
         uv and pip also take a project's file there, with these of its groups, and a lock of their own.
         """
-        name = _STANDARD_OUTPUT if file.text == _STANDARD_INPUT else posixpath.normpath(file.text)
-        exported = stage.exported.get(name)
+        exported = placed.written(_named(file.text, stage), stage)
         if exported is not None and file.known:
-            listed = projects.asked_for(exported, self.source.of(file), stage, self.context)
+            listed = projects.asked_for(exported.install, self.source.of(file), exported.stage, self.context)
             stage.unread += listed.unread
             return listed.asked
-        found = self._copied(file.text, stage) if file.known else None
+        is_changed = stage.whole(file.text) in stage.changed
+        found = self._copied(file.text, stage) if file.known and not is_changed else None
         if found is None:
-            absent = f"{file.text or 'a file'} {self.context.absence(file.text)}"
+            absence = "is written by a command before" if is_changed else self.context.absence(file.text)
+            absent = f"{file.text or 'a file'} {absence}"
             stage.unread.append(Unread(why=f"{absent}, so what it asks for was not judged",
                                        place=self.source.of(file), of_framework=True))
             return ()
@@ -192,11 +213,7 @@ class Runs:
 
     def _copied(self, path: str, stage: Stage) -> Source | None:
         """Return a file of the image that COPY took from beside the Dockerfile."""
-        name = posixpath.basename(path)
-        origins = [origin for origin, _ in stage.copied if posixpath.basename(origin) == name]
-        origins += [posixpath.join(origin, path.removeprefix(target).lstrip("/"))
-                    for origin, target in stage.copied if target.endswith("/") and path.startswith(target)]
-        for candidate in dict.fromkeys((*origins, path, name)):
+        for candidate in dict.fromkeys(placed.origins(path, stage)):
             if not candidate.startswith("/") and (found := self.context.find(candidate)) is not None:
                 return found
         return None
@@ -225,6 +242,11 @@ class Runs:
                 name = file.text or "a file"
                 why = f"{name} {self.context.absence(name)}, so what conda installs was not judged"
                 stage.unread.append(Unread(why=why, place=self.source.of(file), of_framework=True))
+
+
+def _named(path: str, stage: Stage) -> str:
+    """Return what a file that is written or read is called: what is put out, the next command takes in."""
+    return _STANDARD_INPUT if path == "-" else stage.whole(path)
 
 
 def _names_framework(script: Source) -> bool:
@@ -267,12 +289,3 @@ def _ends(install: Install) -> tuple[int, int]:
 def _is_quoted(word: Word, source: Source) -> bool:
     """Return whether a word stands there in one pair of quotes and nothing else."""
     return source.text[word.start:word.end] in (f"'{word.text}'", f'"{word.text}"')
-
-
-def _indexes(install: Install, variables: Variables) -> tuple[str | None, tuple[str, ...]]:
-    """Return the index in place of the default one, and those beside it: of the command, else variables."""
-    index = install.index.text if install.index else next(
-        (value for name in _INDEXES if (value := variables.get(name))), None)
-    extra = tuple(word.text for word in install.extra_indexes) or tuple(
-        part for name in _EXTRA_INDEXES for part in (variables.get(name) or "").split())
-    return index, extra

@@ -149,10 +149,10 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
         if least and not is_excused:
             yield Said(place=place, facts={"file.image": base.reference, **least})
     yield from _of_driver(environment, tables)
-    for where, why in together.contradictions(laid.chosen, laid.pins):
+    for where, why in together.contradictions(laid.chosen, laid.pins, environment):
         yield Said(place=where, facts={"file.contradiction": why})
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
-               if one.build != "cpu" and one.brings_libraries
+               if one.build != "cpu" and one.brings_libraries and (one.cuda or not one.supposed)
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
     brought = [*_of_system(environment, base, place, tables), *brought, *_by_name(environment)]
     majors = {versions.parse(cuda).major for _, cuda, _ in brought}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 
+from gpudoctor.frozen import frozen
 from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.spans import Place, Word
 from gpudoctor.manifests.statements import (
@@ -12,6 +14,21 @@ from gpudoctor.manifests.statements import (
 
 _NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
 _OF_THE_DRIVER = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA")
+
+
+@frozen
+class Placed:
+    """What COPY, ADD or a mount puts into an image, and where: the whole path, and as it is `written`.
+
+    `stage` is the one that it is taken from. `is_elsewhere`: it comes from no folder that can be read, as
+    from another image or an address.
+    """
+
+    origin: str
+    target: str
+    written: str
+    stage: Stage | None = None
+    is_elsewhere: bool = False
 
 
 class Stage:
@@ -25,12 +42,14 @@ class Stage:
         self.asked: list[Asked] = list(parent.asked) if parent else []
         self.packages: list[Package] = list(parent.packages) if parent else []
         self.stubs: list[str] = list(parent.stubs) if parent else []
-        # of files with a project's requirements, what wrote them
+        self.folder: str = parent.folder if parent else "/"
+        # of files with a project's requirements, by their whole paths, what wrote them
         self.exported: dict[str, Install] = dict(parent.exported) if parent else {}
-        self.copied: list[tuple[str, str]] = list(parent.copied) if parent else []
+        self.changed: set[str] = set(parent.changed) if parent else set()  # lists that commands wrote
+        self.copied: list[Placed] = list(parent.copied) if parent else []
         # CMD and ENTRYPOINT, the words of each in its JSON form
         self.started: dict[str, list[Word]] = dict(parent.started) if parent else {}
-        self.mounted: list[tuple[str, str]] = []  # for the RUN that is read
+        self.mounted: list[Placed] = []  # for the RUN that is read
         self.lost: list[Lost] = []
         self.broken: list[Broken] = []
         self.unread: list[Unread] = list(parent.unread) if parent else []
@@ -39,6 +58,10 @@ class Stage:
         self.alters_libraries: bool = parent.alters_libraries if parent else False
         self.alters_python: bool = parent.alters_python if parent else False
         self.has_shell: bool = parent.has_shell if parent else True
+
+    def whole(self, path: str) -> str:
+        """Return a path of the image as it is seen from its root."""
+        return posixpath.normpath(posixpath.join(self.folder, path))
 
     def environment(self, wishes: Sequence[Wish], images: Sequence[Image]) -> Environment:
         """Return what the stage amounts to."""

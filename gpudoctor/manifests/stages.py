@@ -14,14 +14,15 @@ from gpudoctor.manifests.runs import Runs
 from gpudoctor.manifests.shell_faults import fault_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands, words_of
 from gpudoctor.manifests.spans import Source, Traced, Word
-from gpudoctor.manifests.stage import Stage
+from gpudoctor.manifests.stage import Placed, Stage
 from gpudoctor.manifests.statements import Broken, Build, Environment, Image, Setting, Unread, Wish
 from gpudoctor.manifests.system_packages import SHELLS
 
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
 _PACKAGES = re.compile(
     r"(?:site|dist)-packages|venv|virtualenv|(?:conda|mamba)\d?(?:/|\Z)|/\.local(?:/|\Z)|(?:/usr/local|/install)/?\Z")
-_THIS_FOLDER = "."
+_THIS_FOLDER, _DOCUMENT = ".", "<<"
+_TARGETS = ("target", "dst", "destination")  # three names of one option of a mount
 
 
 def environments(source: Source, reader: requirements.Reader, build: Build | None = None
@@ -48,7 +49,7 @@ class _Stages:
         self.runs = Runs(source, Context(source, build, reader))
         self._take: dict[str, Callable[[Instruction], None]] = {
             "FROM": self._from, "ARG": self._argument, "ENV": self._variable, "RUN": self._run,
-            "COPY": self._copy, "ADD": self._copy, "SHELL": self._shell,
+            "COPY": self._copy, "ADD": self._copy, "SHELL": self._shell, "WORKDIR": self._folder,
             "CMD": self._start, "ENTRYPOINT": self._start}
 
     def take(self, instruction: Instruction) -> None:
@@ -138,19 +139,37 @@ class _Stages:
         written = json_words(instruction)
         words = [word.text for word in words_of(instruction.arguments, stage.variables, self.escape)
                  ] if written is None else [word.text for word in written]
-        if origin is None:
-            stage.copied += [(path, words[-1]) for path in words[:-1]]
-        elif (other := self._named(origin)) is not None:
+        other = self._named(origin) if origin is not None else None
+        other = None if other is stage else other  # no builder takes from the stage that is being built
+        stage.copied += [_placed(path, words[-1], stage, other, is_elsewhere=origin is not None)
+                         for path in words[:-1]]
+        if other is not None:
             stage.feeding += [one for one in other.feeding if one not in stage.feeding]
             if any(_PACKAGES.search(word) for word in words):
                 stage.asked += [one for one in other.asked if one not in stage.asked]
                 stage.unread += [one for one in other.unread if one not in stage.unread]
 
+    def _folder(self, instruction: Instruction) -> None:
+        stage = self.stages[-1]
+        for word in words_of(instruction.arguments, stage.variables, self.escape)[:1]:
+            stage.folder = stage.whole(word.text)
+
     def _run(self, instruction: Instruction) -> None:
         in_shell = json_words(instruction) is None
         stage = self.stages[-1]
-        stage.mounted = [*_mounts(instruction)]
+        stage.mounted, folder, variables = [*self._mounts(instruction)], stage.folder, dict(stage.variables)
         self.runs.take(self._commands(instruction, stage), stage, in_shell=in_shell)
+        stage.folder, stage.variables = folder, variables  # cd and export end with their shell
+
+    def _mounts(self, instruction: Instruction) -> Iterator[Placed]:
+        """Yield what a RUN has mounted, with the place where it has it."""
+        for flag in instruction.flags:
+            name, _, value = flag.text.partition("=")
+            options = dict(part.partition("=")[::2] for part in value.split(","))
+            if name == "--mount" and options.get("type", "bind") == "bind" and "from" not in options:
+                origin = options.get("source") or options.get("src") or _THIS_FOLDER
+                target = next((options[key] for key in _TARGETS if key in options), "")
+                yield _placed(origin, target, self.stages[-1], None, is_elsewhere=False)
 
     def _start(self, instruction: Instruction) -> None:
         """Keep what a container starts, in either form: of a script, the words of its first command."""
@@ -192,14 +211,11 @@ def _name_of(word: Word, source: Source) -> str | None:
     return f"{folder}{slash}{last.partition(':')[0]}" if ":" in last else None
 
 
-def _mounts(instruction: Instruction) -> Iterator[tuple[str, str]]:
-    """Yield what of the build's folder a RUN has mounted, with the place where it has it."""
-    for flag in instruction.flags:
-        name, _, value = flag.text.partition("=")
-        options = dict(part.partition("=")[::2] for part in value.split(","))
-        if name == "--mount" and options.get("type", "bind") == "bind" and "from" not in options:
-            yield (options.get("source") or options.get("src") or _THIS_FOLDER,
-                   next((options[key] for key in ("target", "dst", "destination") if key in options), ""))
+def _placed(origin: str, target: str, stage: Stage, other: Stage | None, *, is_elsewhere: bool) -> Placed:
+    """Return what is put into a stage; a path of the build's folder is seen from there."""
+    is_away = is_elsewhere or "://" in origin or origin.startswith(_DOCUMENT)
+    return Placed(origin=origin if is_away else origin.lstrip("/"), target=stage.whole(target),
+                  written=target, stage=other, is_elsewhere=is_away)
 
 
 def json_words(instruction: Instruction) -> list[Word] | None:

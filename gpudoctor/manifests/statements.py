@@ -39,9 +39,10 @@ class Asked:
 
     `rewritable`: it stands there as it is, so that it can be replaced. `in_shell`: a shell reads it first.
     `command`: what has the same number there is installed by one command. `bounds` are those of constraints,
-    `along` those that they set to NVIDIA's packages, which may come along. `links` are pages of wheels beside
+    `along` those that they set to NVIDIA's packages, which may come along. `overrides` are what uv installs
+    in place of whatever is asked for of these packages. `links` are pages of wheels beside
     the indexes. `build` is what conda is told of the build, `cuda` its CUDA. `locked`: a lock has it so, as
-    its program settled what excludes one another.
+    its program settled what excludes one another. `is_brought`: only another package asks for it.
     """
 
     text: str
@@ -55,10 +56,12 @@ class Asked:
     command: int = 0
     bounds: tuple[Bound, ...] = ()
     along: tuple[Bound, ...] = ()
+    overrides: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     build: str = ""
     cuda: str | None = None
     locked: bool = False
+    is_brought: bool = False
 
 
 @frozen

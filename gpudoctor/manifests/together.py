@@ -83,7 +83,7 @@ def settled(chosen: Sequence[Chosen], others: Sequence[Pin]) -> tuple[Chosen, ..
                  for one in chosen)
 
 
-def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin]
+def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin], environment: Environment
                    ) -> Iterator[tuple[Place, tuple[str, str]]]:
     """Yield what pip refuses to install beside an exact release, each at the later place, and why."""
     exact = [one for one in chosen if _is_exact(one)]
@@ -93,11 +93,39 @@ def contradictions(chosen: Sequence[Chosen], others: Sequence[Pin]
             yield other.asked.place, (f"{_written(one.asked.text, one.asked.place)} needs {found[0]}",
                                       f"{_written(other.asked.text, other.asked.place)} needs {found[1]}")
     for one in exact:
-        for pin in others:
-            need = None if one.asked.locked else excluded(one, pin)
+        more = _others_needed(one, environment.python)
+        for pin in (*others, *_beside(one, environment)):
+            need = None if one.asked.locked else excluded(one, pin, more)
             if need is not None:
                 yield pin.asked.place, (
                     f"{_written(one.asked.text, one.asked.place)} needs {need}", pin.written)
+
+
+def _beside(one: Chosen, environment: Environment) -> Iterator[Pin]:
+    """Yield what is asked for of the packages that a framework needs besides NVIDIA's."""
+    needed = planned.names(_others_needed(one, environment.python))
+    for asked in environment.asked:
+        requirement = releases.requirement_of(asked) if asked.tool != "conda" else None
+        if (requirement is not None and canonicalize_name(requirement.name) in needed
+                and releases.applies(requirement, environment.python)):
+            yield Pin(asked=asked, requirement=requirement, written=_written(asked.text, asked.place))
+
+
+def _others_needed(one: Chosen, python: str | None) -> Sequence[str]:
+    """Return what a framework needs besides NVIDIA's packages, as far as it does with any Python.
+
+    The tables have what is asked for with the newest; with an older one a lower bound is often lower.
+    """
+    if one.stack is None or one.supposed or one.by_conda:
+        return ()
+    listed = releases.overridden(as_texts(one.stack.row.get("requires")), one.asked)
+    if python is not None and one.stack.pythons[-1:] == (python,):
+        return listed
+    found = []
+    for need in planned.parse(listed):
+        kept = [str(bound) for bound in need.specifier if bound.operator not in (">", ">=")]
+        found.append(f"{need.name}{','.join(kept)}")
+    return tuple(found)
 
 
 def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
@@ -107,19 +135,19 @@ def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
     theirs = {canonicalize_name(need.name): need for need in planned.parse(needs(other))}
     for need in planned.parse(needs(one)):
         its = theirs.get(canonicalize_name(need.name))
-        if its is not None and not _meet(need.specifier, its.specifier):
+        if its is not None and not can_meet(need.specifier, its.specifier):
             return f"{need.name}{need.specifier}", f"{its.name}{its.specifier}"
     return None
 
 
-def excluded(one: Chosen, pin: Pin) -> str | None:
-    """Return what a framework needs that excludes a pin of the same command, None where nothing does."""
+def excluded(one: Chosen, pin: Pin, more: Sequence[str] = ()) -> str | None:
+    """Return what a framework needs, or `more`, that excludes a pin of the same command, else None."""
     if not _by_one_command(one.asked, pin.asked):
         return None
     name = canonicalize_name(pin.requirement.name)
-    return next((f"{need.name}{need.specifier}" for need in planned.parse(needs(one))
+    return next((f"{need.name}{need.specifier}" for need in planned.parse((*needs(one), *more))
                  if canonicalize_name(need.name) == name
-                 and not _meet(need.specifier, pin.requirement.specifier)), None)
+                 and not can_meet(need.specifier, pin.requirement.specifier)), None)
 
 
 def _by_one_command(one: Asked, other: Asked) -> bool:
@@ -129,7 +157,8 @@ def _by_one_command(one: Asked, other: Asked) -> bool:
 def needs(one: Chosen) -> Sequence[str]:
     """Return what pip installs of NVIDIA's packages because a framework asks for it."""
     is_known = not (one.is_other or one.by_conda or one.build == "cpu") and one.brings_libraries
-    return as_texts(one.stack.row.get("requires_nvidia")) if one.stack and is_known else ()
+    listed = as_texts(one.stack.row.get("requires_nvidia")) if one.stack and is_known else ()
+    return releases.overridden(listed, one.asked)
 
 
 def _is_exact(one: Chosen) -> bool:
@@ -137,7 +166,7 @@ def _is_exact(one: Chosen) -> bool:
                for bound in one.requirement.specifier)
 
 
-def _meet(one: SpecifierSet, other: SpecifierSet) -> bool:
+def can_meet(one: SpecifierSet, other: SpecifierSet) -> bool:
     """Return whether a version may be in both: where one is, so is a bound, or what is just above one."""
     bounds = [bound.version.removesuffix(".*") for bound in (*one, *other)]
     try:

@@ -96,3 +96,14 @@ def test_a_bind_mount_has_no_more_than_the_build() -> None:
     run = "RUN --mount=type=bind,target=/src pip install -r requirements.txt"
     files = {**docker(SLIM, run), **TORCH, ".dockerignore": "requirements.txt"}
     assert built(files).asked == ()
+
+
+def test_podmans_own_list_is_heeded_beside_dockers() -> None:
+    """Docker does not know `.containerignore`, and Podman reads nothing else where there is one."""
+    files = {**docker(SLIM, *INSTALL), **TORCH, ".dockerignore": "*.md", ".containerignore": "*.txt"}
+    (why, of_framework), = unread(files)
+    assert of_framework
+    assert why.startswith("requirements.txt is left out of the build of Podman or Buildah by .containerig")
+    assert unread({**files, ".containerignore": "*.md", ".dockerignore": "*.txt"})[0][0].startswith(
+        "requirements.txt is left out of the build by .dockerignore")
+    assert unread({**files, ".containerignore": "*\n!*.txt"}) == []

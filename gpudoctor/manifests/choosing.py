@@ -1,0 +1,83 @@
+"""Which releases of its frameworks an environment gets, with what else is asked for and its C library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from gpudoctor import versions
+from gpudoctor.candidates.ground import Ground
+from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import Stack
+from gpudoctor.derive.view import as_texts
+from gpudoctor.manifests import choices, images
+from gpudoctor.manifests.choices import Chosen
+from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.jax_parts import parts_of
+from gpudoctor.manifests.releases import applies, overridden, requirement_of
+from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.manifests.together import can_meet
+from gpudoctor.model import Fact, Known
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+_MOST_BOUNDS = 50
+
+
+def frameworks(environment: Environment, base: Base | None, ground: Ground) -> tuple[Chosen, ...]:
+    """Return the distributions of frameworks that are installed, each once: its last word counts."""
+    python, tables = environment.python, ground.database.tables
+    beside, glibc = parts_of(environment.asked, python), _glibc(environment, base, ground)
+    bounds = _bounds(environment)
+    found: dict[str, Chosen] = {}
+    for asked in environment.asked:
+        one = choices.chosen_of(asked, python, ground.platform, tables, beside,
+                                _admission(asked, bounds.get(asked.command, {}), glibc))
+        if one is not None:
+            found[one.distribution] = one
+    return tuple(found.values())
+
+
+def _glibc(environment: Environment, base: Base | None, ground: Ground) -> str | None:
+    """Return the GNU C library that wheels are chosen for, None where it is not known."""
+    fact: Fact | None = ground.snapshot.host.get("system.glibc")
+    if environment.in_container:
+        fact = images.glibc(base, ground.database.tables) if base is not None else None
+    return str(fact.value) if isinstance(fact, Known) else None
+
+
+def _admission(asked: Asked, beside: Mapping[str, SpecifierSet], glibc: str | None
+               ) -> Callable[[Stack], bool]:
+    """Return whether pip can take a release: it goes back to one whose wheel and requirements do fit."""
+    def is_admitted(stack: Stack) -> bool:
+        needed = stack.row.get("glibc")
+        if glibc is not None and needed is not None and versions.parse(str(needed)) > versions.parse(glibc):
+            return False
+        needs = planned.parse(overridden(as_texts(stack.row.get("requires")), asked))
+        return all(can_meet(need.specifier, beside[name]) for need in needs
+                   if (name := canonicalize_name(need.name)) in beside)
+
+    return is_admitted
+
+
+def _bounds(environment: Environment) -> dict[int, dict[str, SpecifierSet]]:
+    """Return the bounds of what each command installs; of a package that is named often, the first ones."""
+    found: dict[int, dict[str, SpecifierSet]] = {}
+    for one in environment.asked:
+        requirement = requirement_of(one) if one.tool != "conda" else None
+        if requirement is not None and requirement.specifier and applies(requirement, environment.python):
+            own, name = found.setdefault(one.command, {}), str(canonicalize_name(requirement.name))
+            if len(own.get(name, ())) < _MOST_BOUNDS:
+                own[name] = own[name] & requirement.specifier if name in own else requirement.specifier
+    return found
+
+
+def kept_for_cpu(chosen: Sequence[Chosen]) -> tuple[Chosen, ...]:
+    """Return those that are meant to be for the CPU, beside another framework that is not."""
+    others = {one.framework for one in chosen if not one.is_meant_for_cpu}
+    names = [one.framework for one in chosen]
+    return tuple(one for one in chosen if one.is_meant_for_cpu and others - {one.framework}
+                 and names.count(one.framework) == 1)
