@@ -11,6 +11,7 @@ from gpudoctor import derive, versions
 from gpudoctor.assume import lay, unobserved
 from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
+from gpudoctor.derive.pairs import is_left_out
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen
@@ -190,6 +191,19 @@ def cards(base: Ground) -> tuple[Facts, ...]:
 def capabilities(base: Ground) -> tuple[str, ...]:
     """Return the compute capabilities that are known of the cards."""
     found = (version_of(card.get("gpu.compute_capability")) for card in cards(base))
+    return tuple(capability for capability in found if capability is not None)
+
+
+def usable_capabilities(base: Ground) -> tuple[str, ...]:
+    """Return those of the cards that programs use: the driver may serve some and leave out others.
+
+    They are those of all cards where it serves none.
+    """
+    ready = base.fact("driver.ready")
+    if not (isinstance(ready, Known) and ready.value is True):
+        return capabilities(base)
+    found = (version_of(subject.fact("gpu.compute_capability")) for subject in base.subjects[Scope.GPU]
+             if not is_left_out(subject.facts))
     return tuple(capability for capability in found if capability is not None)
 
 
