@@ -44,6 +44,7 @@ class Place:
     executable: str
     site_packages: str
     maker: str | None  # the Python that makes it; None where it is there
+    has_pip: bool = True  # uv makes environments without
 
     @property
     def in_words(self) -> str:
@@ -146,7 +147,8 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     is_own = wanted is None or (own is not None and own[0] == wanted)
     folders = as_texts(packages)
     if is_own and executable is not None and folders and _is_empty(snapshot):
-        return Place(python=python, executable=str(executable), site_packages=folders[0], maker=None)
+        return Place(python=python, executable=str(executable), site_packages=folders[0], maker=None,
+                     has_pip=not isinstance(snapshot.host.get("python.pip_version"), Absent))
     maker = str(executable) if is_own and executable is not None else f"python{python}"
     inside = f"{NEW_ENVIRONMENT}/lib/python{python}/site-packages"
     return Place(python=python, executable=f"{NEW_ENVIRONMENT}/bin/python", maker=maker,

@@ -87,3 +87,15 @@ def test_check_finds_nothing_of_a_release_on_a_card_that_is_left_out(database: R
     machine = host(database, "cc=3.7", "cc=8.9", "driver=580.95.05", "release=torch==2.15.0")
     found = evaluate(derive.subjects(machine, database), database.rules, database.tables).findings
     assert {finding.rule for finding in found if finding.subject.startswith("GPU 0")} == {"GPD2066"}
+
+
+def test_an_environment_without_pip_gets_one_before_it_is_used(database: RuleDatabase) -> None:
+    """The line with pip ended with `No module named pip` in each environment that uv made."""
+    empty = {"python__environment": "venv", "python__nvidia_distributions": ()}
+    without = asked(host(database, "cc=8.9", python__pip_version=None, **empty), database, "torch")
+    pip, uv = without.candidates[0].commands
+    python = pip.split()[0]
+    assert pip.startswith(f"{python} -m ensurepip && {python} -m pip install torch==")
+    assert "ensurepip" not in uv
+    usual = asked(host(database, "cc=8.9", python__pip_version="24.0", **empty), database, "torch")
+    assert "ensurepip" not in "".join(usual.candidates[0].commands)
