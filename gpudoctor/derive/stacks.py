@@ -15,8 +15,8 @@ Row = Mapping[str, Value]
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
 # What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they
-# require beside NVIDIA's packages is held against what is installed, and candidates stand alone; of device code
-# only what it has for the cards counts, which `alike` looks up.
+# require beside NVIDIA's packages is held against what is installed, and nothing is; of device code only what
+# it has for the cards counts, which `alike` looks up.
 _NOT_READ = frozenset({
     "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",

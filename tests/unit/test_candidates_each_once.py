@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.wishes import parse
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
-from gpudoctor.model import Known, RuleDatabase, Value
+from gpudoctor.model import Known, Record, RuleDatabase
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
 
@@ -153,14 +153,17 @@ def test_what_no_rule_reads_tells_no_releases_apart(database: RuleDatabase) -> N
     ({"sass": ("9.0",), "ptx": (), "fat_binaries": 5}, False),
 ])
 def test_releases_are_alike_where_their_code_is_for_the_cards_here(
-        code: Mapping[str, Value], is_alike: bool, database: RuleDatabase) -> None:
+        code: Record, is_alike: bool, database: RuleDatabase) -> None:
     """Machine code for the card, PTX, and none are different; of one with none, which code it has counts."""
+    native: Record = {"sass": ("8.6",), "ptx": (), "fat_binaries": 7}
+    whole, other, less = (with_code(one, database) for one in (native, code, {**code, "sass": ()}))
+    assert (whole.alike(("8.6",)) == other.alike(("8.6",))) is is_alike
+    assert other.alike(("6.0",)) != less.alike(("6.0",))
+
+
+def with_code(code: Record, database: RuleDatabase) -> Stack:
     stack = stacks_of("torch", "linux_x86_64", database.tables)[0]
-    native = replace(stack, row={**stack.row, "code": ({"sass": ("8.6",), "ptx": (), "fat_binaries": 7},)})
-    other = replace(stack, row={**stack.row, "code": (code,)})
-    assert (native.alike(("8.6",)) == other.alike(("8.6",))) is is_alike
-    assert (replace(other, row={**stack.row, "code": ({**code, "sass": ()},)}).alike(("6.0",))
-            == other.alike(("6.0",))) is False
+    return replace(stack, row={**stack.row, "code": (code,)})
 
 
 def test_a_release_of_unknown_code_is_like_none_of_known(database: RuleDatabase) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gpudoctor import derive
 from gpudoctor.engine import evaluate
-from gpudoctor.model import RuleDatabase
+from gpudoctor.model import RuleDatabase, Value
 from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
@@ -91,7 +91,7 @@ def test_check_finds_nothing_of_a_release_on_a_card_that_is_left_out(database: R
 
 def test_an_environment_without_pip_gets_one_before_it_is_used(database: RuleDatabase) -> None:
     """The line with pip ended with `No module named pip` in each environment that uv made."""
-    empty = {"python__environment": "venv", "python__nvidia_distributions": ()}
+    empty: dict[str, Value] = {"python__environment": "venv", "python__nvidia_distributions": ()}
     without = asked(host(database, "cc=8.9", python__pip_version=None, **empty), database, "torch")
     pip, uv = without.candidates[0].commands
     python = pip.split()[0]
