@@ -8,7 +8,7 @@ import pytest
 
 from gpudoctor import derive
 from gpudoctor.engine import evaluate
-from gpudoctor.model import RuleDatabase, Value
+from gpudoctor.model import RuleDatabase, Scope, Value
 from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
@@ -87,6 +87,20 @@ def test_check_finds_nothing_of_a_release_on_a_card_that_is_left_out(database: R
     machine = host(database, "cc=3.7", "cc=8.9", "driver=580.95.05", "release=torch==2.15.0")
     found = evaluate(derive.subjects(machine, database), database.rules, database.tables).findings
     assert {finding.rule for finding in found if finding.subject.startswith("GPU 0")} == {"GPD2066"}
+
+
+@pytest.mark.parametrize("name", ["framework.cuda_distributions", "framework.gpu_release",
+                                  "framework.fitting_release", "framework.sufficient_driver"])
+def test_what_a_fix_installs_is_for_the_cards_that_programs_use(name: str, database: RuleDatabase) -> None:
+    """cuDNN was held back for the card that the driver leaves out, and no release was new enough for both."""
+    release = "release=tensorflow==2.20.0"
+    beside, alone = (
+        derive.subjects(host(database, *cards, "driver=595.71.05", release), database)[Scope.FRAMEWORK][0]
+        for cards in (("cc=6.1", "cc=8.9"), ("cc=8.9",)))
+    served = derive.subjects(host(database, "cc=6.1", "cc=8.9", "driver=580.95.05", release), database)
+    assert beside.fact(name) == alone.fact(name)
+    if name == "framework.cuda_distributions":
+        assert served[Scope.FRAMEWORK][0].fact(name) != alone.fact(name)
 
 
 def test_an_environment_without_pip_gets_one_before_it_is_used(database: RuleDatabase) -> None:
