@@ -9,6 +9,7 @@ from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
 from gpudoctor.share import share
+from gpudoctor.stand_ins import as_numbered_in
 
 RESTLESS = frozenset({
     "gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.compute_processes",
@@ -44,8 +45,9 @@ def differences(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
 
     Where one of them was made to be shared, the other is compared as it would be: stand-ins are no change.
     """
-    if before.redacted != after.redacted:
+    if before.redacted or after.redacted:
         before, after = (one if one.redacted else share(one) for one in (before, after))
+        before = as_numbered_in(before, after)
     changes = list(_facts("host", before.host, after.host))
     changes += _scope("GPU", before.gpus, after.gpus)
     changes += _scope("framework", before.frameworks, after.frameworks)

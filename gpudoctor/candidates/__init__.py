@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpudoctor import __version__
 from gpudoctor.candidates import elsewhere, told
 from gpudoctor.candidates.changes import KINDS, Changes
-from gpudoctor.candidates.ground import Ground, capabilities, ground_of, require_made
+from gpudoctor.candidates.ground import Ground, ground_of, require_made, usable_capabilities
 from gpudoctor.candidates.images import Images, images_of
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.sets import judged_sets, smallest_conflict
@@ -177,7 +177,7 @@ def _changes(snapshot: Snapshot, database: RuleDatabase, asked: Asked, judge: Ju
 
 def _serving(name: str, base: Ground) -> Iterator[Stack]:
     """Yield the releases with working code for every card here, whatever else they need, the newest first."""
-    here = capabilities(base)
+    here = usable_capabilities(base)
     if here:
         yield from (stack for stack in stacks_of(name, base.platform, base.database.tables)
                     if not stack.is_prerelease and stack.serves(here, base.database.tables))
@@ -188,12 +188,12 @@ def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
     for name in names:
         for newest in itertools.islice(_serving(name, base), 1):
             yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons,
-                            is_ptx=newest.has_ptx_alone(capabilities(base)))
+                            is_ptx=newest.has_ptx_alone(usable_capabilities(base)))
 
 
 def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:
     """Yield each framework of which no release is known to have working code for the cards here."""
-    for name in names if capabilities(base) else ():
+    for name in names if usable_capabilities(base) else ():
         known = [stack for stack in stacks_of(name, base.platform, base.database.tables)
                  if stack.is_measured and not stack.is_prerelease]
         if known and not any(True for _ in _serving(name, base)):
@@ -209,7 +209,8 @@ def _would_be(known: Sequence[Stack], base: Ground) -> str:
     architectures = tables.get("architectures")
     listed = [str(row["compute_capability"]) for row in (architectures.rows if architectures else ())]
     served = [card for card in listed if any(stack.serves((card,), tables) for stack in known)]
-    alone = [card for card in capabilities(base) if not any(stack.serves((card,), tables) for stack in known)]
+    alone = [card for card in usable_capabilities(base)
+             if not any(stack.serves((card,), tables) for stack in known)]
     if not alone:
         return "nowhere"
     oldest = min(map(parse_version, served), default=None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.candidates.drivers import others
-from gpudoctor.candidates.ground import can_be_made, capabilities, ground_of, with_facts
+from gpudoctor.candidates.ground import can_be_made, ground_of, usable_capabilities, with_facts
 from gpudoctor.candidates.images import Images, Newness, newest_that_fits, pythons_of
 from gpudoctor.candidates.judging import Judge
 from gpudoctor.candidates.sets import chosen_sets
@@ -52,7 +52,7 @@ class Changes:
     def __init__(self, snapshot: Snapshot, database: RuleDatabase, judge: Judge, stacks: Stacks,
                  images: Mapping[str, Images], *, is_set: bool) -> None:
         self._snapshot, self._database, self._base = snapshot, database, judge.base
-        cards = capabilities(judge.base)  # no driver and no Python brings code for them
+        cards = usable_capabilities(judge.base)  # no driver and no Python brings code for them
         self._stacks = {name: [one for one in some if one.serves(cards, database.tables)]
                         for name, some in stacks.items()}
         self._images = images

@@ -10,12 +10,17 @@ from gpudoctor.derive.stacks import Stack
 
 
 def install(stacks: Sequence[Stack], pins: Iterable[str], place: Place) -> tuple[str, str]:
-    """Return the line with pip and the one with uv; each makes the environment where it is not there."""
+    """Return the line with pip and the one with uv; each makes the environment where it is not there.
+
+    An environment that uv made has no pip: Python brings one along.
+    """
     rounds = _rounds(stacks, pins)
     python = shlex.quote(place.executable)
     pip, uv = f"{python} -m pip install", f"uv pip install --python {python}"
     with_pip = [f"{pip} {words}" for words in rounds]
     with_uv = [f"{uv} {words}" for words in rounds]
+    if not place.has_pip:
+        with_pip.insert(0, f"{python} -m ensurepip")
     if place.maker is not None:
         maker = shlex.quote(place.maker)
         with_pip.insert(0, f"{maker} -m venv {NEW_ENVIRONMENT}")

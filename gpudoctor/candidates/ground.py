@@ -11,6 +11,7 @@ from gpudoctor import derive, versions
 from gpudoctor.assume import lay, unobserved
 from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
+from gpudoctor.derive.pairs import is_left_out
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen
@@ -43,6 +44,7 @@ class Place:
     executable: str
     site_packages: str
     maker: str | None  # the Python that makes it; None where it is there
+    has_pip: bool = True  # uv makes environments without
 
     @property
     def in_words(self) -> str:
@@ -150,7 +152,8 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     is_own = wanted is None or (own is not None and own[0] == wanted)
     folders = as_texts(packages)
     if is_own and executable is not None and folders and _is_empty(snapshot):
-        return Place(python=python, executable=str(executable), site_packages=folders[0], maker=None)
+        return Place(python=python, executable=str(executable), site_packages=folders[0], maker=None,
+                     has_pip=not isinstance(snapshot.host.get("python.pip_version"), Absent))
     maker = str(executable) if is_own and executable is not None else f"python{python}"
     inside = f"{NEW_ENVIRONMENT}/lib/python{python}/site-packages"
     return Place(python=python, executable=f"{NEW_ENVIRONMENT}/bin/python", maker=maker,
@@ -195,6 +198,19 @@ def cards(base: Ground) -> tuple[Facts, ...]:
 def capabilities(base: Ground) -> tuple[str, ...]:
     """Return the compute capabilities that are known of the cards."""
     found = (version_of(card.get("gpu.compute_capability")) for card in cards(base))
+    return tuple(capability for capability in found if capability is not None)
+
+
+def usable_capabilities(base: Ground) -> tuple[str, ...]:
+    """Return those of the cards that programs use: the driver may serve some and leave out others.
+
+    They are those of all cards where it serves none.
+    """
+    ready = base.fact("driver.ready")
+    if not (isinstance(ready, Known) and ready.value is True):
+        return capabilities(base)
+    found = (version_of(subject.fact("gpu.compute_capability")) for subject in base.subjects[Scope.GPU]
+             if not is_left_out(subject.facts))
     return tuple(capability for capability in found if capability is not None)
 
 

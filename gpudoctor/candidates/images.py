@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, lay
 from gpudoctor.candidates import together, told
-from gpudoctor.candidates.ground import Ground, capabilities
+from gpudoctor.candidates.ground import Ground, usable_capabilities
 from gpudoctor.candidates.index import NO_WHEEL
 from gpudoctor.candidates.judging import Judged, faults, judged_over
 from gpudoctor.candidates.wishes import Wish
@@ -234,7 +234,7 @@ def _stated(row: Row, base: Ground) -> Iterator[Rejection]:
         yield from unready
         return
     unsaid = [_unknown(what, cause, base) for column, (what, cause) in _STATED.items() if column not in row]
-    driver, here = base.driver, capabilities(base)
+    driver, here = base.driver, usable_capabilities(base)
     if driver is None:
         unsaid.append(_not_judged("the driver here is not known", _DRIVER, base))
     if not here:

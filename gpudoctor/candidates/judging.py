@@ -9,7 +9,7 @@ from gpudoctor import derive
 from gpudoctor.assume import AssumptionError
 from gpudoctor.candidates import cures, together, toolkits
 from gpudoctor.candidates.foreseen import MOST_CURES, Foreseen
-from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.ground import Ground, capabilities
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
 from gpudoctor.candidates.installed import added, cured, installed
 from gpudoctor.derive.stacks import Stack
@@ -89,7 +89,7 @@ class Judge:
         """Return what stacks have in common with those that are alike."""
         for stack in stacks:
             if stack.release not in self.keys:
-                self.keys[stack.release] = stack.alike
+                self.keys[stack.release] = stack.alike(capabilities(self.base))
         return tuple(self.keys[stack.release] for stack in stacks)
 
     def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:

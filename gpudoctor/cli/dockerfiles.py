@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor.candidates import EXIT_NOTHING, EXIT_SOMETHING
-from gpudoctor.cli import showing, sources
+from gpudoctor.cli import again, showing, sources
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.builds import Build
 from gpudoctor.cli.errors import InputError, UsageError
@@ -67,7 +68,7 @@ def dockerfile(wish: Wish) -> int:
     checked(wanted, database)  # before anything is looked at
     chosen = choose(machine.seen(interpreter, database), database, wanted)
     if isinstance(chosen, Nothing):
-        _say_nothing_fits(chosen)
+        _say_nothing_fits(chosen, wish, interpreter)
         return EXIT_NOTHING
     _write(_texts(chosen, wanted, wish, options, database), wish)
     if not wanted.wishes:
@@ -189,12 +190,27 @@ def _frameworks(chosen: Chosen) -> str:
     return " and ".join(names)
 
 
-def _say_nothing_fits(nothing: Nothing) -> None:
+def _say_nothing_fits(nothing: Nothing, wish: Wish, interpreter: str | None) -> None:
     """Say on standard error why there is nothing to write, and what would help."""
-    sys.stderr.write("gpudoctor: no Dockerfile is written: nothing that these rules know fits\n")
+    sys.stderr.write("gpudoctor: no Dockerfile is written: nothing that these rules know fits"
+                     f"{f' --base {wish.base}' if nothing.other_base else ''}\n")
+    if nothing.other_base:
+        sys.stderr.write(f"gpudoctor: it fits --base {nothing.other_base}: "
+                         f"{printable(_on_other_base(nothing.other_base, wish), 4000)}\n")
     for unmet in nothing.unmet:
         sys.stderr.write(f"gpudoctor: {unmet.rule} {printable(unmet.message, 2000)}\n")
     if nothing.said is not None:
-        width = showing.width(terminal=False)
         page = replace(nothing.said, exit_code=EXIT_NOTHING)
-        sys.stderr.write(recommendation.render(page, width=width, colour=False))
+        sys.stderr.write(recommendation.render(
+            page, width=showing.width(terminal=False), colour=False,
+            check=again.of_host("check", interpreter, wish.recorded, wish.assume, wish.rules)))
+
+
+def _on_other_base(base: BaseName, wish: Wish) -> str:
+    """Return the command that writes the same on another base."""
+    options = (("--framework", wish.frameworks), ("--base", (base,)), ("--require", wish.require),
+               ("--python", (wish.python,) if wish.python else ()), ("--pre", ("",) if wish.pre else ()),
+               ("--from", (wish.recorded,) if wish.recorded else ()), ("--assume", wish.assume),
+               ("--output", (wish.output,) if wish.output else ()))
+    return shlex.join(["gpudoctor", "dockerfile", *(
+        word for option, values in options for value in values for word in (option, value) if word)])

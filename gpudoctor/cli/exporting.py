@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gpudoctor.cli import checking, sources, visits
+from gpudoctor.cli import again, checking, sources, visits
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, counts
@@ -30,7 +30,7 @@ def env(asked: Asked, shell: str) -> int:
     for fault in plan.left:
         _say(f"not cured by variables: {fault.cause} [{fault.subject}] ({fault.severity.value})")
     if plan.left:
-        _say("the plan for all of it: gpudoctor fix")
+        _say(f"the plan for all of it: {again.command('fix', asked)}")
     if written.text and shell in shells.PLACES:
         _say(shells.PLACES[shell])
     elif written.text and asked.kernel is not None:

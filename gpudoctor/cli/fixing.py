@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 
-from gpudoctor.cli import applying, checking, showing, sources, step_log, visits
+from gpudoctor.cli import again, applying, checking, showing, sources, step_log, visits
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.errors import UsageError
 from gpudoctor.cli.judging import Judge
@@ -20,8 +19,6 @@ from gpudoctor.render import plan_end
 _OTHER_MACHINES = {"--from": "the machine that was recorded", "--assume": "a machine that is partly assumed",
                    "--pid": "the place where that process runs"}
 _OF_APPLYING = ("--yes-safe", "--dry-run", "--log")
-_REPEATED = {"--python": "python", "--kernel": "kernel", "--pid": "pid", "--from": "recorded",
-             "--depth": "depth", "--fail-on": "fail_on", "--rules": "rules"}
 
 
 @frozen
@@ -39,25 +36,25 @@ def fix(asked: Asked, wish: Wish) -> int:
     _refuse(asked, wish)
     judge, report = checking.look(asked, Stopwatch())
     plan = judge.planned(report)
-    again = _again(asked)
+    same = again.command("fix", asked)
     if not wish.apply:
-        sources.write(_shown(plan, None, asked, again, report.exit_code), asked.output)
+        sources.write(_shown(plan, None, asked, same, report.exit_code), asked.output)
         return report.exit_code
     is_told_first = asked.format == "text" and asked.output in (None, "-")
     if is_told_first:
-        sources.write(_shown(plan, None, asked, again, report.exit_code), None)
+        sources.write(_shown(plan, None, asked, same, report.exit_code), None)
     else:
         terminal = sys.stderr.isatty()
         sys.stderr.write(plan_text.render(plan, width=showing.width(terminal),
-                                          colour=terminal and showing.colour(), again=again))
+                                          colour=terminal and showing.colour(), again=same))
         sys.stderr.flush()
     applied, exit_code = _applied(plan, judge, asked, wish)
     if is_told_first:
         terminal = sys.stdout.isatty()
         sources.write(plan_end.render(plan, applied, width=showing.width(terminal),
-                                      colour=terminal and showing.colour(), again=again), None)
+                                      colour=terminal and showing.colour(), again=same), None)
     else:
-        sources.write(_shown(plan, applied, asked, again, exit_code), asked.output)
+        sources.write(_shown(plan, applied, asked, same, exit_code), asked.output)
     return exit_code
 
 
@@ -70,17 +67,6 @@ def _refuse(asked: Asked, wish: Wish) -> None:
     if wish.apply and others:
         raise UsageError(f"--apply and {others[0]} exclude one another: steps are run on this machine, for "
                          "what was seen on it")
-
-
-def _again(asked: Asked) -> str:
-    """Return the command for the same plan."""
-    words = ["gpudoctor", "fix"]
-    for option, name in _REPEATED.items():
-        if option in asked.given:
-            words += [option, str(getattr(asked, name))]
-    words += [word for option, values in (("--require", asked.require), ("--assume", asked.assume))
-              for value in values for word in (option, value)]
-    return shlex.join(words)
 
 
 def _applied(plan: Plan, judge: Judge, asked: Asked, wish: Wish) -> tuple[Applied, int]:
@@ -104,7 +90,7 @@ def _applied(plan: Plan, judge: Judge, asked: Asked, wish: Wish) -> tuple[Applie
     applied = Applied(ends=tuple(done.ends), log=None if log is None else log.path, undo=done.undo(),
                       after=after, note=note)
     if log is not None:
-        log.end(plan_end.verdict(plan, applied, _again(asked)))
+        log.end(plan_end.verdict(plan, applied, again.command("fix", asked)))
     return applied, exit_code
 
 
@@ -114,14 +100,14 @@ def _permission(wish: Wish) -> applying.Permission:
     return applying.Permission(may_ask=terminal and not wish.yes_safe, why_not=why_not, dry_run=wish.dry_run)
 
 
-def _shown(plan: Plan, applied: Applied | None, asked: Asked, again: str, exit_code: int) -> str:
+def _shown(plan: Plan, applied: Applied | None, asked: Asked, same: str, exit_code: int) -> str:
     """Return what is written to where the plan was asked for."""
     if asked.format == "json":
         return json.dumps(document.encode(plan, applied, exit_code), indent=2, ensure_ascii=True) + "\n"
     terminal = sys.stdout.isatty() and asked.output in (None, "-")
     elsewhere = next((words for name, words in _OTHER_MACHINES.items() if name in asked.given), "")
     text = plan_text.render(plan, width=showing.width(terminal), colour=terminal and showing.colour(),
-                            again=again, elsewhere=elsewhere)
+                            again=same, elsewhere=elsewhere)
     if applied is not None:
-        text += plan_end.render(plan, applied, width=showing.width(False), colour=False, again=again)
+        text += plan_end.render(plan, applied, width=showing.width(False), colour=False, again=same)
     return text

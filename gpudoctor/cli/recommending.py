@@ -6,7 +6,7 @@ import json
 import sys
 
 from gpudoctor import candidates
-from gpudoctor.cli import showing, sources
+from gpudoctor.cli import again, showing, sources
 from gpudoctor.cli.hosts import Host
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Recommendation
@@ -44,11 +44,12 @@ def recommend(wish: Wish) -> int:
         assumptions=wish.assume)
     candidates.refuse(asked, database)  # before anything is looked at
     said = candidates.recommend(host.seen(interpreter, database), database, asked)
-    sources.write(_rendered(said, wish), wish.output)
+    check = again.of_host("check", interpreter, wish.recorded, wish.assume, wish.rules)
+    sources.write(_rendered(said, wish, check), wish.output)
     return said.exit_code
 
 
-def _rendered(said: Recommendation, wish: Wish) -> str:
+def _rendered(said: Recommendation, wish: Wish, check: str) -> str:
     if wish.format == "json":
         from gpudoctor.candidates import document
 
@@ -56,4 +57,5 @@ def _rendered(said: Recommendation, wish: Wish) -> str:
     from gpudoctor.render import recommendation
 
     terminal = sys.stdout.isatty() and wish.output is None
-    return recommendation.render(said, width=showing.width(terminal), colour=terminal and showing.colour())
+    return recommendation.render(said, width=showing.width(terminal), colour=terminal and showing.colour(),
+                                 check=check)

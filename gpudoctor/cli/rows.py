@@ -9,7 +9,7 @@ from typing import TypeAlias
 from gpudoctor import codec, versions
 from gpudoctor.cli.errors import UsageError
 from gpudoctor.facts import LISTS, FactType
-from gpudoctor.model import Table, Value
+from gpudoctor.model import Table, Tables, Value
 from gpudoctor.nearest import did_you_mean
 from gpudoctor.render.plain import printable
 
@@ -30,6 +30,12 @@ def table_named(name: str, tables: Mapping[str, Table]) -> Table:
         raise UsageError(f"there is no table {printable(name, 80)}{did_you_mean(name, tables)}; "
                          f"there are: {', '.join(sorted(tables))}")
     return tables[name]
+
+
+def names(tables: Tables, *, as_json: bool) -> str:
+    """Return the names of the tables: one a line, or a list in JSON."""
+    listed = sorted(tables)
+    return json.dumps(listed) + "\n" if as_json else "".join(f"{name}\n" for name in listed)
 
 
 def chosen(table: Table, conditions: Sequence[str]) -> tuple[Row, ...]:

@@ -91,9 +91,9 @@ def page_text(rule: Rule) -> str:
 
 
 @app.command("table", cls=Command)
-def table(name: Annotated[str, typer.Argument(
-              help="A table's name; without a match the names are listed.",
-              autocompletion=completing.tables)],
+def table(name: Annotated[str | None, typer.Argument(
+              help="A table's name; without one the names are listed.",
+              autocompletion=completing.tables)] = None,
           where: Annotated[list[str] | None, typer.Option(
               metavar="COLUMN=VALUE", help="Only rows with this value, compared by the column's type, "
               "names without case and spaces; may be given again. cc=7.0 asks for a card, also of device "
@@ -105,7 +105,13 @@ def table(name: Annotated[str, typer.Argument(
     """
     from gpudoctor.cli import rows
 
-    found = rows.table_named(name, _database(rules).tables)
+    tables = _database(rules).tables
+    if name is None:
+        if where:
+            raise UsageError("--where is for the rows of a table: name one; gpudoctor rules table lists them")
+        streams.say(rows.names(tables, as_json=format_ is Format.JSON))
+        return
+    found = rows.table_named(name, tables)
     chosen = rows.chosen(found, where or ())
     if format_ is Format.JSON:
         streams.say(rows.as_json(found, chosen))

@@ -204,26 +204,42 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
 }
 
 
+def _usable(view: View, cards: Sequence[Facts]) -> list[str]:
+    """Return the compute capabilities of the cards that programs use: the driver may leave out some."""
+    left = cards if view.value("driver.ready") is not True else [
+        card for card in cards if not _is_left_out(card, view)]
+    return [str(fact.value) for card in left
+            if isinstance(fact := card.get("gpu.compute_capability"), Known)]
+
+
+def _is_left_out(card: Facts, view: View) -> bool:
+    listed, driver = card.get("gpu.in_nvml"), view.value("driver.loaded_version")
+    if not isinstance(listed, Known) or listed.value is not False or driver is None:
+        return False
+    fit = branches.fit(card, str(driver), view.facts, view.tables)
+    return isinstance(fit, Known) and fit.value != "serves"
+
+
 def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mapping[str, Derivation]:
     """Return every derivation of a framework on a machine with these cards, in order.
 
     `unseen` is why nobody could list them: then no release can be said to fit them.
     """
-    here = [
-        str(fact.value) for card in cards if isinstance(fact := card.get("gpu.compute_capability"), Known)
-    ]
     return {
         **_BEFORE_CARDS,
-        "framework.sufficient_driver": lambda view: sufficient_driver(view, here),
+        "framework.sufficient_driver": lambda view: sufficient_driver(view, _usable(view, cards)),
         "framework.maintained_driver": driver_packages.for_fact(
             driver_packages.maintained_driver, "framework.sufficient_driver"),
         "framework.driver_command": driver_packages.for_fact(
             driver_packages.branch_command, "framework.sufficient_driver"),
-        "framework.fitting_release": lambda view: unseen or releases.fitting_release(view, here),
-        "framework.gpu_release": lambda view: releases.gpu_release(view, here, unseen),
-        "framework.cuda_distributions": lambda view: packages.cuda_distributions(view, here),
+        "framework.fitting_release": lambda view: unseen or releases.fitting_release(
+            view, _usable(view, cards)),
+        "framework.gpu_release": lambda view: releases.gpu_release(
+            view, _usable(view, cards), unseen),
+        "framework.cuda_distributions": lambda view: packages.cuda_distributions(
+            view, _usable(view, cards)),
         "framework.cuda_requirement": packages.cuda_requirement,
-        "framework.nccl_requirement": lambda view: nccl.requirement(view, here),
+        "framework.nccl_requirement": lambda view: nccl.requirement(view, _usable(view, cards)),
         **_AFTER_CARDS,
         **abi.DERIVATIONS,
         **jetson.FRAMEWORK_DERIVATIONS,

@@ -9,7 +9,7 @@ from gpudoctor import versions
 from gpudoctor.derive import device_code, driver_packages, ptx_failures, published, stale
 from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, no_driver_for, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
-from gpudoctor.model import Absent, Fact, Known, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
 
 def pair_ready(view: View) -> Fact:
@@ -18,9 +18,18 @@ def pair_ready(view: View) -> Fact:
         return Known(value=False, source="this build uses no NVIDIA GPU")
     if view.value("driver.ready") is True and view.need("gpu.hidden") is True:
         return Known(value=False, source="CUDA_VISIBLE_DEVICES hides this card from it")
+    if view.value("driver.ready") is True and is_left_out(view.facts):
+        return Known(value=False, source="the driver does not serve this card: programs use the others")
     ready = view.fact("driver.ready")
     said = ready.source if isinstance(ready, Known) else "driver.ready"
     return Known(value=view.need("driver.ready"), source=f"{said}; a CUDA build")
+
+
+def is_left_out(card: Facts) -> bool:
+    """Say whether the driver does not list the card, and the tables say why: it serves none of its kind."""
+    listed, fit = card.get("gpu.in_nvml"), card.get("gpu.driver_fit")
+    return (isinstance(listed, Known) and listed.value is False
+            and isinstance(fit, Known) and fit.value != "serves")
 
 
 def pair_code(view: View) -> Fact:

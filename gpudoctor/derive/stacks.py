@@ -14,11 +14,14 @@ from gpudoctor.model import Tables, Value
 Row = Mapping[str, Value]
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
-# What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike.
+# What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they
+# require beside NVIDIA's packages is held against what is installed, and nothing is; of device code only what
+# it has for the cards counts, which `alike` looks up.
 _NOT_READ = frozenset({
     "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
-    "build_file", "cudnn_from", "extras", "python"})
+    "build_file", "cudnn_from", "extras", "python", "requires", "fat_binaries", "relocatable",
+    "code"})
 
 
 @frozen
@@ -55,11 +58,18 @@ class Stack:
         """Return the Python versions that have its wheel."""
         return as_texts(self.row.get("python"))
 
-    @property
-    def alike(self) -> str:
-        """Return what it has in common with the stacks that the engine cannot tell from it."""
-        own = [name for name in sorted(self.row) if name not in _NOT_READ]
-        return f"{self.framework} {self.extra} {[(name, self.row[name]) for name in own]!r}"
+    def alike(self, capabilities: Iterable[str]) -> str:
+        """Return what it has in common with the stacks that the engine cannot tell from it on such cards."""
+        own = {name: self.row[name] for name in sorted(self.row) if name not in _NOT_READ}
+        return f"{self.framework} {self.extra} {own!r} {self._code_for(capabilities)!r}"
+
+    def _code_for(self, capabilities: Iterable[str]) -> object:
+        """Return what rules read of its device code; all of one that has none for a card here."""
+        code = self.row.get("code")
+        found = [device_code.coverage(as_records(code), card) for card in capabilities]
+        if not found or any(one.kind == "none" for one in found):
+            return code
+        return [(one.kind, one.ptx_isa, one.ptx_target) for one in found]
 
     @property
     def is_measured(self) -> bool:

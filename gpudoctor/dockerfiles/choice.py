@@ -64,10 +64,14 @@ class Chosen:
 
 @frozen
 class Nothing:
-    """Nothing that is known fits: what `recommend` says of it, or the requirement that is not met."""
+    """Nothing that is known fits: what `recommend` says of it, or the requirement that is not met.
+
+    `other_base` is the base on which it would fit, None where none is known.
+    """
 
     said: Recommendation | None = None
     unmet: tuple[Rejection, ...] = ()
+    other_base: BaseName | None = None
 
 
 def checked(wanted: Wanted, database: RuleDatabase) -> None:
@@ -153,7 +157,14 @@ def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
             return Chosen(base="python-slim", image=image.reference, python=image.system.python,
                           candidate=with_compiler(offer, image.system.python_minor, database), said=said)
         first = first or _without_offers(snapshot, image.system, database, wanted)
-    return Nothing(said=first)
+    return Nothing(said=first, other_base="cuda" if _fits_on_cuda(snapshot, database, wanted) else None)
+
+
+def _fits_on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> bool:
+    try:
+        return isinstance(_on_cuda(snapshot, database, wanted), Chosen)
+    except WishError:  # such an image cannot hold it: several frameworks, or another Python
+        return False
 
 
 def _in_order(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Iterator[PythonImage]:

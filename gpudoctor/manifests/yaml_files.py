@@ -43,9 +43,9 @@ def documents(source: Source) -> list[Node]:
     try:
         import yaml
     except ImportError:
-        raise ManifestError(f"{source.file}: to read YAML, gpudoctor needs PyYAML in its own "
-                            "environment: pip install pyyaml there (pipx inject gpudoctor-cli pyyaml, "
-                            "uvx --with pyyaml)") from None
+        raise ManifestError(f"{source.file}: to read YAML, gpudoctor needs PyYAML in its own environment: "
+                            "there, pip install pyyaml (with pipx: pipx inject gpudoctor-cli pyyaml; with "
+                            "uvx: uvx --with pyyaml)") from None
     if len(source.text) > MAX_CHARACTERS:
         raise ManifestError(f"{source.file}: larger than {MAX_CHARACTERS >> 10} KiB, which no such file is")
     try:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gpudoctor import versions
 
 _NUMBER = re.compile(r"\d+(?:\.\w+)*(?:\+\w+)?")  # a version too, with the local label that it may have
+_TO = " to "  # between the ends of a range
 
 
 def form(message: str) -> str:
@@ -16,10 +17,17 @@ def form(message: str) -> str:
 
 
 def of_all(messages: Sequence[str]) -> str:
-    """Return messages of one form as one: numbers in which they differ become their ends, newest first."""
+    """Return messages of one form as one: numbers in which they differ become their ends, newest first.
+
+    Ranges (`3.6 to 3.9`) become the one that spans them all.
+    """
     between = _NUMBER.split(messages[0])
-    numbers = zip(*(_NUMBER.findall(message) for message in messages), strict=True)
-    return "".join(part for pair in zip(between, [*map(_ends, numbers), ""], strict=True) for part in pair)
+    numbers = list(zip(*(_NUMBER.findall(message) for message in messages), strict=True))
+    said = [_ends(some) for some in numbers]
+    for place, words in enumerate(between[1:-1], start=1):
+        if words == _TO:
+            said[place - 1:place + 1] = min(numbers[place - 1], key=_order), max(numbers[place], key=_order)
+    return "".join(part for pair in zip(between, [*said, ""], strict=True) for part in pair)
 
 
 def _ends(numbers: Sequence[str]) -> str:

@@ -56,7 +56,8 @@ def head(summary: Summary, judging: Judging) -> Iterator[tuple[str, str]]:
     yield "machines", f"{number}: {verdicts}" if number else "none"
     judged = summary.kinds["judged"]
     rules = f" judged now by rules {judging.rules[0]}" if judging.rules else " judged now"
-    read = [counted_words(summary.kinds["reports"], "report") + " taken at their word"
+    word = "its" if summary.kinds["reports"] == 1 else "their"
+    read = [counted_words(summary.kinds["reports"], "report") + f" taken at {word} word"
             if summary.kinds["reports"] else "", f"{judged}{rules}" if judged else ""]
     yield "read", ", ".join(filter(None, read)) or "nothing"
     peers = sorted(summary.peers.items(), key=lambda item: (-item[1].all.number, item[0]))

@@ -22,13 +22,16 @@ _ELSEWHERE = {
 _MOST_WORDS = 700  # characters of one thing said
 
 
-def render(said: Recommendation, *, width: int, colour: bool) -> str:
-    """Return the recommendation as text for so many columns."""
+def render(said: Recommendation, *, width: int, colour: bool, check: str = "gpudoctor check") -> str:
+    """Return the recommendation as text for so many columns; `check` is the command to examine this machine.
+    """
     page = Sheet(width=width, colour=colour)
     page.line((f"gpudoctor {said.tool_version}, rules {said.rules_version}", ""))
     page.line()
     for label, text in _machine(said):
         _row(page, label, text, indent=2, width=LABEL_WIDTH)
+    if said.ground.faults:
+        page.line(("  " + "what to do".ljust(LABEL_WIDTH), "bold"), (printable(check, 4000), "cyan"))
     for name, candidates in _by_framework(said.candidates).items():
         for one in _best(candidates):
             _offer(page, one)
@@ -61,7 +64,7 @@ def _machine(said: Recommendation) -> Iterator[tuple[str, str]]:
     yield "python", f"{ground.python}, glibc {ground.glibc}, {ground.platform}"
     yield "into", ground.environment
     for fault in ground.faults:
-        yield "fault", f"{fault.message} ({fault.rule}; gpudoctor check says what to do)"
+        yield "fault", f"{fault.message} ({fault.rule})"
 
 
 def _card(card: CardSummary) -> str:

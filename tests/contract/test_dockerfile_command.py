@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -134,6 +135,22 @@ def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy:
     said = " ".join(run.stderr.split())
     for word in ("no Dockerfile is written", *words):
         assert word in said
+
+
+def test_another_base_on_which_it_fits_is_named_by_the_command_for_it(healthy: Path) -> None:
+    """It was hidden in the reason of a rejection, and the default base has no room for Paddle."""
+    run = asked(healthy, *L4, "--framework", "paddle")
+    assert (run.returncode, run.stdout) == (NOTHING, "")
+    command = run.stderr.splitlines()[1].partition("it fits --base cuda: ")[2]
+    words = shlex.split(command)
+    assert words[:2] == ["gpudoctor", "dockerfile"]
+    again = run_gpudoctor(*words[1:])
+    assert (again.returncode, "FROM" in again.stdout) == (SOMETHING, True)
+
+
+def test_a_base_on_which_nothing_fits_either_is_not_named(healthy: Path) -> None:
+    run = asked(healthy, "--assume", "cc=12.0", "--assume", "driver=580.95.05", "--framework", "paddle")
+    assert (run.returncode, "it fits" in run.stderr) == (NOTHING, False)
 
 
 @pytest.mark.parametrize(("options", "exit_code", "words"), [

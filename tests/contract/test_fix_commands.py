@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from importlib.resources import files
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def test_env_prints_lines_alone(
     run = run_gpudoctor("env", *machine, *options)
     assert (run.returncode, run.stdout) == (code, lines)
     assert ("not cured by variables" in run.stderr) == (options not in ((), HIDDEN))
+
+
+def test_the_plan_that_env_names_is_for_the_same_machine(machine: tuple[str, str]) -> None:
+    """It named `gpudoctor fix` alone: the plan for this machine, for what was found on another."""
+    run = run_gpudoctor("env", *machine, "--require", "gpu>=9", *NO_DRIVER)
+    (command,) = [line for line in run.stderr.splitlines() if "the plan for all of it" in line]
+    words = shlex.split(command.partition("the plan for all of it: ")[2])
+    assert words == ["gpudoctor", "fix", *machine, "--require", "gpu>=9", *NO_DRIVER]
+    assert "NVIDIA driver" in run_gpudoctor(*words[1:]).stdout
 
 
 @pytest.mark.parametrize(("shell", "text"), [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -63,7 +64,17 @@ def test_what_a_person_reads(name: str, options: tuple[str, ...], healthy: Path,
     """Each page as it is printed."""
     run = asked(healthy, *options)
     assert run.stderr == ""
-    golden(f"recommend/{name}.txt", f"exit code {run.returncode}\n{run.stdout}")
+    golden(f"recommend/{name}.txt", f"exit code {run.returncode}\n{run.stdout.replace(str(healthy), 'FILE')}")
+
+
+def test_what_is_wrong_with_the_machine_is_told_with_the_command_that_examines_it(healthy: Path) -> None:
+    """`gpudoctor check` alone was named, which is of another machine than the one asked about."""
+    run = asked(healthy, "--assume", "driver=none", "--assume", "card=GTX 1080")
+    (line,) = [line for line in run.stdout.splitlines() if line.startswith("  what to do")]
+    words = shlex.split(line)[3:]
+    assert words == ["gpudoctor", "check", "--from", str(healthy), "--assume", "driver=none", "--assume",
+                     "card=GTX 1080"]
+    assert "driver-not-installed" in run_gpudoctor(*words[1:]).stdout
 
 
 @pytest.mark.parametrize("options", [

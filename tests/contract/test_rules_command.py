@@ -106,6 +106,17 @@ def test_rows_are_chosen_by_the_type_of_the_column(
     assert [row.get("name", row.get("version")) for row in rows] == expected
 
 
+def test_without_a_name_the_names_of_the_tables_are_listed() -> None:
+    """It was an error without one of them; each that is listed can be printed."""
+    run = run_gpudoctor("rules", "table")
+    names = run.stdout.splitlines()
+    assert (run.returncode, run.stderr, "torch" in names) == (HEALTHY, "", True)
+    assert json.loads(run_gpudoctor("rules", "table", "--format", "json").stdout) == names
+    assert run_gpudoctor("rules", "table", names[0]).returncode == HEALTHY
+    refused = run_gpudoctor("rules", "table", "--where", "cc=7.0")
+    assert (refused.returncode, "name one" in refused.stderr) == (USAGE, True)
+
+
 def test_a_table_as_text_has_a_line_for_each_row(rules: Path) -> None:
     """And no cells that hold records, which would fill the screen."""
     run = run_gpudoctor("rules", "table", "builds", "--where", "version=2.0", "--rules", str(rules))

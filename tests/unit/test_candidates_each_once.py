@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.wishes import parse
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
-from gpudoctor.model import Known, RuleDatabase
+from gpudoctor.model import Known, Record, RuleDatabase
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
 
@@ -133,3 +134,41 @@ def test_the_sets_that_are_offered_are_those_of_judging_every_combination(
         best += itertools.islice((stacks for stacks in sets
                                   if not judge.of(stacks, worded=False).objections), 1)
     assert offered == [tuple(stack.version for stack in stacks) for stacks in best]
+
+
+def test_what_no_rule_reads_tells_no_releases_apart(database: RuleDatabase) -> None:
+    """Each NumPy that a release asks for made another of it, and each set of them was judged anew."""
+    listed = {stack.version: stack for stack in stacks_of("tensorflow", "linux_x86_64", database.tables)}
+    older, newer = listed["2.9.0"], listed["2.11.1"]
+    assert older.row["requires"] != newer.row["requires"]
+    assert older.row["code"] != newer.row["code"]
+    assert older.alike(("8.6",)) == newer.alike(("8.6",))
+
+
+@pytest.mark.parametrize(("code", "is_alike"), [
+    ({"sass": ("8.6",), "ptx": (), "fat_binaries": 5}, True),
+    ({"sass": ("8.0",), "ptx": (), "fat_binaries": 9}, True),
+    ({"sass": ("7.0",), "ptx": ("8.4@8.0",), "fat_binaries": 5}, False),
+    ({"sass": ("7.0",), "ptx": (), "fat_binaries": 5}, False),
+    ({"sass": ("9.0",), "ptx": (), "fat_binaries": 5}, False),
+])
+def test_releases_are_alike_where_their_code_is_for_the_cards_here(
+        code: Record, is_alike: bool, database: RuleDatabase) -> None:
+    """Machine code for the card, PTX, and none are different; of one with none, which code it has counts."""
+    native: Record = {"sass": ("8.6",), "ptx": (), "fat_binaries": 7}
+    whole, other, less = (with_code(one, database) for one in (native, code, {**code, "sass": ()}))
+    assert (whole.alike(("8.6",)) == other.alike(("8.6",))) is is_alike
+    assert other.alike(("6.0",)) != less.alike(("6.0",))
+
+
+def with_code(code: Record, database: RuleDatabase) -> Stack:
+    stack = stacks_of("torch", "linux_x86_64", database.tables)[0]
+    return replace(stack, row={**stack.row, "code": (code,)})
+
+
+def test_a_release_of_unknown_code_is_like_none_of_known(database: RuleDatabase) -> None:
+    """Also where no card is known, whose capability would tell them apart."""
+    stack = stacks_of("torch", "linux_x86_64", database.tables)[0]
+    unknown = replace(stack, row={name: value for name, value in stack.row.items() if name != "code"})
+    for cards in ((), ("8.6",)):
+        assert stack.alike(cards) != unknown.alike(cards)

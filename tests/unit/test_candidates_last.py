@@ -20,14 +20,15 @@ def database() -> RuleDatabase:
     return load_compiled(RULES)
 
 
-@pytest.mark.parametrize(("cards", "would_be"), [
-    (("cc=3.5",), "older"), (("cc=39.0",), "newer"), (("cc=3.7", "cc=12.0"), "nowhere"),
-    (("cc=3.5", "cc=12.0"), "older"),
+@pytest.mark.parametrize(("words", "would_be"), [
+    (("cc=3.5", "driver=470.256.02"), "older"), (("cc=39.0", "driver=470.256.02"), "newer"),
+    (("cc=3.7", "cc=12.0", "driver=none"), "nowhere"), (("cc=3.5", "cc=12.0", "driver=none"), "older"),
+    (("cc=3.5", "cc=12.0", "driver=470.256.02"), "older"),  # which leaves out the newer one
 ])
 def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_would_be(
-        cards: Iterable[str], would_be: str, database: RuleDatabase) -> None:
+        words: Iterable[str], would_be: str, database: RuleDatabase) -> None:
     """The tables of torch begin at 1.8: what served a K40 is older, and is not said not to exist."""
-    said = asked(host(database, *cards, "driver=470.256.02"), database, "torch", python="3.8")
+    said = asked(host(database, *words), database, "torch", python="3.8")
     assert [(one.oldest, one.would_be) for one in said.unserved] == [("1.8.0", would_be)]
 
 

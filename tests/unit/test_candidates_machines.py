@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.model import RuleDatabase
+from gpudoctor import derive
+from gpudoctor.engine import evaluate
+from gpudoctor.model import RuleDatabase, Scope, Value
 from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
@@ -48,3 +50,66 @@ def test_without_glibc_no_wheel_is_offered_but_images_are(database: RuleDatabase
     assert "GPD6082" in [one.rule for one in first.rejected_by]
     assert any(one.offered for one in said.candidates if one.kind == "image")
     assert said.ground.glibc == "none"
+
+
+@pytest.mark.parametrize(("dropped", "driver"), [("3.7", "580.95.05"), ("6.1", "595.71.05")])
+def test_a_card_that_the_driver_leaves_out_keeps_nothing_away_from_the_others(
+        dropped: str, driver: str, database: RuleDatabase) -> None:
+    """Releases without code for it were refused, where the page says that programs never use this card."""
+    alone = asked(host(database, "cc=8.9", f"driver={driver}"), database, "torch", may_change=("python",))
+    beside = asked(host(database, f"cc={dropped}", "cc=8.9", f"driver={driver}"), database, "torch",
+                   may_change=("python",))
+    assert [one.name for one in beside.candidates] == [one.name for one in alone.candidates]
+    assert [one.verdict for one in beside.candidates] == [one.verdict for one in alone.candidates]
+    assert beside.changes == alone.changes
+    assert [fault.rule for fault in beside.ground.faults] == ["GPD2066"]
+    assert [card.compute_capability for card in beside.ground.cards] == [dropped, "8.9"]
+
+
+def test_cards_that_the_driver_serves_count_all(database: RuleDatabase) -> None:
+    """Also the older one: programs may be started on either."""
+    both = asked(host(database, "cc=6.1", "cc=8.9", "driver=580.95.05"), database, "torch")
+    newest = both.candidates[0]
+    assert (newest.offered, newest.cuda) == (True, "12.6")
+    assert any(one.version == "2.15.0" and not one.offered for one in both.candidates)
+
+
+def test_where_the_driver_serves_no_card_the_last_release_for_all_is_named(database: RuleDatabase) -> None:
+    """No card counts less than another then."""
+    said = asked(host(database, "cc=3.7", "cc=6.1", "driver=595.71.05"), database, "torch")
+    assert (said.exit_code, {fault.rule for fault in said.ground.faults}) == (1, {"GPD2064"})
+    assert [one.version for one in said.last] == [
+        one.version for one in asked(host(database, "cc=3.7", "driver=595.71.05"), database, "torch").last]
+
+
+def test_check_finds_nothing_of_a_release_on_a_card_that_is_left_out(database: RuleDatabase) -> None:
+    """It was an error that torch has no code for the card, beside the warning that nothing uses that card."""
+    machine = host(database, "cc=3.7", "cc=8.9", "driver=580.95.05", "release=torch==2.15.0")
+    found = evaluate(derive.subjects(machine, database), database.rules, database.tables).findings
+    assert {finding.rule for finding in found if finding.subject.startswith("GPU 0")} == {"GPD2066"}
+
+
+@pytest.mark.parametrize("name", ["framework.cuda_distributions", "framework.gpu_release",
+                                  "framework.fitting_release", "framework.sufficient_driver"])
+def test_what_a_fix_installs_is_for_the_cards_that_programs_use(name: str, database: RuleDatabase) -> None:
+    """cuDNN was held back for the card that the driver leaves out, and no release was new enough for both."""
+    release = "release=tensorflow==2.20.0"
+    beside, alone = (
+        derive.subjects(host(database, *cards, "driver=595.71.05", release), database)[Scope.FRAMEWORK][0]
+        for cards in (("cc=6.1", "cc=8.9"), ("cc=8.9",)))
+    served = derive.subjects(host(database, "cc=6.1", "cc=8.9", "driver=580.95.05", release), database)
+    assert beside.fact(name) == alone.fact(name)
+    if name == "framework.cuda_distributions":
+        assert served[Scope.FRAMEWORK][0].fact(name) != alone.fact(name)
+
+
+def test_an_environment_without_pip_gets_one_before_it_is_used(database: RuleDatabase) -> None:
+    """The line with pip ended with `No module named pip` in each environment that uv made."""
+    empty: dict[str, Value] = {"python__environment": "venv", "python__nvidia_distributions": ()}
+    without = asked(host(database, "cc=8.9", python__pip_version=None, **empty), database, "torch")
+    pip, uv = without.candidates[0].commands
+    python = pip.split()[0]
+    assert pip.startswith(f"{python} -m ensurepip && {python} -m pip install torch==")
+    assert "ensurepip" not in uv
+    usual = asked(host(database, "cc=8.9", python__pip_version="24.0", **empty), database, "torch")
+    assert "ensurepip" not in "".join(usual.candidates[0].commands)
