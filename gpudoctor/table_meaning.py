@@ -49,8 +49,8 @@ def lacking(table: Table, shipped: Tables, *, older: bool) -> Iterator[Fault]:
                             "a column keeps its name, for programs read it by that")
     elif gone and not older:
         yield Fault(place="columns",
-                    problem=f"lacks {gone}, which the shipped table has: a column stays, if need be without a "
-                            "cell, for programs read it; rules from before it say so by their version in db.toml")
+                    problem=f"lacks {gone}, which the shipped table has: a column stays, if need be without "
+                            "a cell, for programs read it; older rules say in db.toml that they are older")
 
 
 def _source(row: Mapping[str, Value]) -> Iterator[str]:

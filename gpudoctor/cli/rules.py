@@ -105,8 +105,9 @@ def table(name: Annotated[str, typer.Argument(
     """
     from gpudoctor.cli import rows
 
-    found = rows.table_named(name, _database(rules).tables)
-    chosen = rows.chosen(found, where or ())
+    tables = _database(rules).tables
+    found = rows.table_named(name, tables)
+    chosen = rows.chosen(found, where or (), tables)
     if format_ is Format.JSON:
         streams.say(rows.as_json(found, chosen))
     else:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, device_code, driver_packages, drivers_needed, jax, jetson
+from gpudoctor.derive import abi, branches, device_code, driver_packages, drivers_needed, integrated, jax
+from gpudoctor.derive import jetson
 from gpudoctor.derive import libraries as trace
 from gpudoctor.derive import minor_versions, mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
@@ -103,7 +104,9 @@ def code_span(end: int) -> Callable[[View], Fact]:
             return Absent(source="this build uses no NVIDIA GPU")
         code = code_of(view)
         known = [str(row["compute_capability"]) for row in view.table("architectures").rows]
-        found = span(code, {*known, *device_code.targets(code)})
+        cuda = view.value("framework.cuda") or (own_row(view) or {}).get("cuda")
+        alone = integrated.alone(None if cuda is None else str(cuda), view.tables)
+        found = span(code, {*known, *device_code.targets(code)}, alone)
         if found is None:
             return Absent(source="the build has code for no known card")
         return Known(value=found[end], source="device code of the build")
