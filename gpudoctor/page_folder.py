@@ -23,11 +23,11 @@ from gpudoctor.unfamiliar import likeness
 
 
 def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot],
-         shipped: Tables | None = None) -> RuleDatabase:
+         shipped: RuleDatabase | None = None) -> RuleDatabase:
     """Return the database of pages below `root`; raise `RuleDatabaseError` with every problem at once.
 
     Its cases start from the machine `base`, else from `base.toml` of the folder, else from the shipped one.
-    Where its tables will be judged with, their columns are called as those of the `shipped` tables.
+    Where its tables will be judged with, they have the columns of the `shipped` ones.
     """
     if not root.is_dir():
         raise RuleDatabaseError(
@@ -52,12 +52,14 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
             symptoms += parse_symptoms(_read(said), _name(said, root))
         except PageError as error:
             problems += str(error).splitlines()
-    problems += [problem for table in tables.values() for problem in _table_problems(
-        root, table, table_meaning.renamed(table, shipped or {}))]
+    version, engine = _read_head(root)
+    if shipped is not None:
+        older = () < numbers(version) < numbers(shipped.version)
+        problems += [problem for table in tables.values() for problem in _table_problems(
+            root, table, table_meaning.lacking(table, shipped.tables, older=older))]
     _refuse(root, problems)
     if not rules and not tables and not symptoms:
         raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
-    version, engine = _read_head(root)
     base = base if base is not None else _read_base(root, tables, shipped_base)
     database = RuleDatabase(version=version, sha256="", rules=tuple(sorted(rules, key=lambda r: r.id)),
                             tables=tables, symptoms=tuple(symptoms), base=base, engine=engine,

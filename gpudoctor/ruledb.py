@@ -119,7 +119,7 @@ def load_pages(root: Path | str, base: Snapshot | None = None, *, for_proof: boo
 
     from gpudoctor import page_folder
 
-    shipped = None if for_proof else load_shipped().tables
+    shipped = None if for_proof else load_shipped()
     return page_folder.read(Path(root), base, lambda: load_shipped().base, shipped)
 
 

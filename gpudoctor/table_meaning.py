@@ -35,18 +35,22 @@ def of_table(table: Table) -> Iterator[Fault]:
                 for kind, (first, *more) in found.items())
 
 
-def renamed(table: Table, shipped: Tables) -> Iterator[Fault]:
-    """Yield the columns of a table that ship under another name: what reads them would find nothing.
+def lacking(table: Table, shipped: Tables, *, older: bool) -> Iterator[Fault]:
+    """Yield the columns that a table no longer has: what reads them in the shipped one would find nothing.
 
-    Older rules lack columns that came later, and newer ones have more; only renamed ones do both.
+    `older` rules lack columns that came later, and newer ones have more; only renamed ones do both.
     """
     known = shipped[table.name].columns if table.name in shipped else table.columns
-    gone = [column for column in known if column not in table.columns]
+    gone = ", ".join(column for column in known if column not in table.columns)
     strange = [column for column in table.columns if column not in known]
     if gone and strange:
         yield Fault(place=f"columns.{strange[0]}",
-                    problem=f"has {', '.join(strange)} where the shipped table has {', '.join(gone)}: "
+                    problem=f"has {', '.join(strange)} where the shipped table has {gone}: "
                             "a column keeps its name, for programs read it by that")
+    elif gone and not older:
+        yield Fault(place="columns",
+                    problem=f"lacks {gone}, which the shipped table has: a column stays, if need be without "
+                            "a cell, for programs read it; older rules say in db.toml that they are older")
 
 
 def _source(row: Mapping[str, Value]) -> Iterator[str]:

@@ -76,6 +76,19 @@ ALL = (
           version="cuda_version"),
     Codes(name="cublas_errors", library="cuBLAS", headers=("cublas_api.h",), success="CUBLAS_STATUS_SUCCESS",
           distributions=("nvidia-cublas-cu11", "nvidia-cublas-cu12", "nvidia-cublas")),
+    Codes(name="cufft_errors", library="cuFFT", headers=("cufft.h",), success="CUFFT_SUCCESS",
+          distributions=("nvidia-cufft-cu11", "nvidia-cufft-cu12", "nvidia-cufft")),
+    Codes(name="curand_errors", library="cuRAND", headers=("curand.h",), success="CURAND_STATUS_SUCCESS",
+          distributions=("nvidia-curand-cu11", "nvidia-curand-cu12", "nvidia-curand")),
+    Codes(name="cusolver_errors", library="cuSOLVER", headers=("cusolver_common.h",),
+          success="CUSOLVER_STATUS_SUCCESS",
+          distributions=("nvidia-cusolver-cu11", "nvidia-cusolver-cu12", "nvidia-cusolver")),
+    Codes(name="cusparse_errors", library="cuSPARSE", headers=("cusparse.h",),
+          success="CUSPARSE_STATUS_SUCCESS",
+          distributions=("nvidia-cusparse-cu11", "nvidia-cusparse-cu12", "nvidia-cusparse")),
+    Codes(name="nvrtc_errors", library="NVRTC", headers=("nvrtc.h",), success="NVRTC_SUCCESS",
+          distributions=("nvidia-cuda-nvrtc-cu11", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-nvrtc"),
+          version="cuda_version"),
     Codes(name="cudnn_errors", library="cuDNN", headers=("cudnn_ops_infer.h", "cudnn_graph.h"),
           success="CUDNN_STATUS_SUCCESS", by_major=True,
           distributions=("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")),
@@ -85,14 +98,14 @@ ALL = (
 _PART = re.compile(r"""(?P<comment>/\*.*?\*/|//[^\n]*)
                      | (?P<name>[A-Za-z]\w*)(?P<macro>(?:\s+[A-Z][A-Z_]+)*)\s*=\s*(?P<value>-?\w+)""",
                    re.VERBOSE | re.DOTALL)
-_BEHIND = ("//!<", "/**<")  # a comment on what stands before it
+_BEHIND = ("//!<", "///<", "/**<")  # a comment on what stands before it
 _DEPRECATED = re.compile(r"(?:[\\@]deprecated|\bDeprecated:)\s*(?P<said>.+?)(?:\.?\s*$|\.\s)", re.DOTALL)
 _COUNTS = re.compile(r"Num[A-Z]\w*s\Z")  # ncclNumResults: how many there are is no result
 
 
 def codes_in(header: str, success: str) -> list[dict[str, Any]]:
     """Return the codes of the enumeration that begins with `success`: name, code, deprecated."""
-    body = re.search(rf"\{{((?:[^{{}}])*\b{success}\s*=\s*0\b[^{{}}]*)\}}", header)
+    body = re.search(rf"\{{((?:[^{{}}])*\b{success}\s*=\s*0(?:x0)?\b[^{{}}]*)\}}", header)
     if body is None:
         raise ValueError(f"no enumeration begins with {success} = 0")
     found: dict[str, dict[str, Any]] = {}

@@ -188,7 +188,7 @@ def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
     for name in names:
         for newest in itertools.islice(_serving(name, base), 1):
             yield LastStack(framework=name, version=newest.version, cuda=newest.cuda, python=newest.pythons,
-                            is_ptx=newest.has_ptx_alone(usable_capabilities(base)))
+                             is_ptx=newest.has_ptx_alone(usable_capabilities(base), base.database.tables))
 
 
 def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:

@@ -89,7 +89,7 @@ class Judge:
         """Return what stacks have in common with those that are alike."""
         for stack in stacks:
             if stack.release not in self.keys:
-                self.keys[stack.release] = stack.alike(capabilities(self.base))
+                self.keys[stack.release] = stack.alike(capabilities(self.base), self.base.database.tables)
         return tuple(self.keys[stack.release] for stack in stacks)
 
     def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:

@@ -38,12 +38,12 @@ def names(tables: Tables, *, as_json: bool) -> str:
     return json.dumps(listed) + "\n" if as_json else "".join(f"{name}\n" for name in listed)
 
 
-def chosen(table: Table, conditions: Sequence[str]) -> tuple[Row, ...]:
+def chosen(table: Table, conditions: Sequence[str], tables: Tables) -> tuple[Row, ...]:
     """Return the rows that fulfil every condition; raise `UsageError` for one that fits no row here.
 
     A list fulfils it that holds the value. A row that does not know the column does not.
     """
-    wanted = [_wanted(table, condition) for condition in conditions]
+    wanted = [_wanted(table, condition, tables) for condition in conditions]
     return tuple(row for row in table.rows if all(fulfils(row) for fulfils in wanted))
 
 
@@ -61,37 +61,38 @@ def none_of(table: Table, conditions: Sequence[str]) -> str:
             f"of {len(table.rows)}{printable(listed, 600)}")
 
 
-def _wanted(table: Table, condition: str) -> Wanted:
+def _wanted(table: Table, condition: str, tables: Tables) -> Wanted:
     column, equals, text = (part.strip() for part in condition.partition("="))
     if not (column and equals and text):
         raise UsageError(f"--where {printable(condition, 80)!r}: write COLUMN=VALUE, as in cuda=12.8")
     if column == CARD and CARD not in table.columns:
-        return _of_card(table, text)
+        return _of_card(table, text, tables)
     if column not in table.columns:
         raise UsageError(f"--where {printable(condition, 80)!r}: {table.name} has no such column; "
                          f"there are: {', '.join(table.columns)}")
     return _equal_to(column, FactType(table.columns[column]), text)
 
 
-def _of_card(table: Table, text: str) -> Wanted:
+def _of_card(table: Table, text: str, tables: Tables) -> Wanted:
     """Return the condition of a card: a column of compute capabilities, or device code that serves it."""
     _check(CARD, FactType.COMPUTE_CAPABILITY, text)
     columns = [name for name, kind in table.columns.items() if FactType(kind) in _CARD_COLUMNS]
     if len(columns) == 1:
         return _equal_to(columns[0], FactType(table.columns[columns[0]]), text)
     if not columns and table.columns.get(_CODE) == FactType.RECORDS.value:
-        return lambda row: _serves(row.get(_CODE), text)
+        return lambda row: _serves(row, text, tables)
     named = f"which of {', '.join(columns)} is meant?" if columns else (
         f"{table.name} has neither compute capabilities nor device code; "
         f"there are: {', '.join(table.columns)}")
     raise UsageError(f"--where {CARD}={printable(text, 80)}: {named}")
 
 
-def _serves(code: Value | None, capability: str) -> bool:
-    from gpudoctor.derive.device_code import coverage
+def _serves(row: Row, capability: str, tables: Tables) -> bool:
+    from gpudoctor.derive.integrated import coverage
 
+    code, cuda = row.get(_CODE), row.get("cuda")
     records = [record for record in code if isinstance(record, Mapping)] if isinstance(code, tuple) else []
-    return bool(records) and coverage(records, capability).kind != "none"
+    return bool(records) and coverage(records, capability, str(cuda or ""), tables).kind != "none"
 
 
 def _equal_to(column: str, kind: FactType, text: str) -> Wanted:

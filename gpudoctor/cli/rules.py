@@ -112,7 +112,7 @@ def table(name: Annotated[str | None, typer.Argument(
         streams.say(rows.names(tables, as_json=format_ is Format.JSON))
         return
     found = rows.table_named(name, tables)
-    chosen = rows.chosen(found, where or ())
+    chosen = rows.chosen(found, where or (), tables)
     if format_ is Format.JSON:
         streams.say(rows.as_json(found, chosen))
     else:

@@ -1,9 +1,10 @@
 """Which machine code a build has for a card: compare the fat binaries' signatures with a compute capability.
 
 A fat binary holds SASS (machine code) for some architectures and PTX (to be compiled by the driver) for
-others. SASS runs on the same major capability with an equal or higher minor one; PTX runs on any equal or
-higher capability, provided that the driver knows the PTX's ISA version. Source: CUDA C++ Programming Guide,
-application compatibility; the ISA version stands in each entry's header.
+others. SASS runs on the same major capability with an equal or higher minor one, but not between a card and
+the GPU inside a chip, which is then `alone`; PTX runs on any equal or higher capability, provided that the
+driver knows the PTX's ISA version. Source: CUDA C++ Programming Guide, application compatibility; the ISA
+version stands in each entry's header.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ class Coverage:
     native: int
 
 
-def coverage(code: Sequence[Record], capability: str) -> Coverage:
-    """Return what `code` (signature records: sass, ptx, fat_binaries) offers a card of `capability`."""
+def coverage(code: Sequence[Record], capability: str, alone: frozenset[str] = frozenset()) -> Coverage:
+    """Return what `code` (signature records: sass, ptx, fat_binaries) offers a card of `capability`.
+
+    Those that are `alone` run no machine code but what was compiled for them, which runs nowhere else.
+    """
     native = compiled = nothing = 0
     groups: list[tuple[int, bool]] = []
     isa: str | None = None
@@ -42,7 +46,7 @@ def coverage(code: Sequence[Record], capability: str) -> Coverage:
     for signature in code:
         count = signature.get("fat_binaries", 1)
         count = count if isinstance(count, int) else 1
-        runs = any(_sass_runs(item, capability) for item in _list(signature, "sass"))
+        runs = any(_sass_runs(item, capability, alone) for item in _list(signature, "sass"))
         needed = None if runs else _smallest_isa(_list(signature, "ptx"), capability)
         groups.append((count, runs or needed is not None))
         if runs:
@@ -87,10 +91,11 @@ def _main_groups_serve(groups: Sequence[tuple[int, bool]]) -> bool:
     return all(serves for count, serves in groups if 2 * count >= most)
 
 
-def span(code: Sequence[Record], capabilities: Collection[str]) -> tuple[str, str] | None:
+def span(code: Sequence[Record], capabilities: Collection[str],
+         alone: frozenset[str] = frozenset()) -> tuple[str, str] | None:
     """Return the oldest and the newest of `capabilities` that `code` serves in any way; None for no such."""
     ordered = sorted(capabilities, key=versions.parse)
-    served = [capability for capability in ordered if coverage(code, capability).kind != "none"]
+    served = [capability for capability in ordered if coverage(code, capability, alone).kind != "none"]
     return (served[0], served[-1]) if served else None
 
 
@@ -113,12 +118,13 @@ def _split(text: str) -> tuple[int, int, str] | None:
 
 
 @lru_cache(maxsize=4096)
-def _sass_runs(compiled_for: str, capability: str) -> bool:
+def _sass_runs(compiled_for: str, capability: str, alone: frozenset[str]) -> bool:
     """Return whether machine code runs on a card: same major, no newer minor; "9.0a" on 9.0 alone."""
     code, card = _split(compiled_for), _split(capability)
     if code is None or card is None or code[0] != card[0]:
         return False
-    return code[1] == card[1] if code[2] == "a" else code[1] <= card[1]
+    is_bound = code[2] == "a" or not alone.isdisjoint({capability, f"{code[0]}.{code[1]}"})
+    return code[1] == card[1] if is_bound else code[1] <= card[1]
 
 
 @lru_cache(maxsize=4096)

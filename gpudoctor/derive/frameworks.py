@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, device_code, driver_packages, drivers_needed, jax, jetson
+from gpudoctor.derive import abi, branches, device_code, driver_packages, drivers_needed, integrated, jax
+from gpudoctor.derive import jetson
 from gpudoctor.derive import libraries as trace
 from gpudoctor.derive import minor_versions, mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
@@ -103,7 +104,9 @@ def code_span(end: int) -> Callable[[View], Fact]:
             return Absent(source="this build uses no NVIDIA GPU")
         code = code_of(view)
         known = [str(row["compute_capability"]) for row in view.table("architectures").rows]
-        found = span(code, {*known, *device_code.targets(code)})
+        cuda = view.value("framework.cuda") or (own_row(view) or {}).get("cuda")
+        alone = integrated.alone(None if cuda is None else str(cuda), view.tables)
+        found = span(code, {*known, *device_code.targets(code)}, alone)
         if found is None:
             return Absent(source="the build has code for no known card")
         return Known(value=found[end], source="device code of the build")
@@ -205,16 +208,25 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
 
 
 def _usable(view: View, cards: Sequence[Facts]) -> list[str]:
-    """Return the compute capabilities of the cards that programs use: the driver may leave out some."""
-    left = cards if view.value("driver.ready") is not True else [
-        card for card in cards if not _is_left_out(card, view)]
+    """Return the compute capabilities of the cards that programs use: the driver may leave out some.
+
+    The driver is asked only where there is such a card: elsewhere nothing here follows from it.
+    """
+    left = cards
+    if any(_is_unlisted(card) for card in cards) and view.value("driver.ready") is True:
+        left = [card for card in cards if not _is_left_out(card, view)]
     return [str(fact.value) for card in left
             if isinstance(fact := card.get("gpu.compute_capability"), Known)]
 
 
+def _is_unlisted(card: Facts) -> bool:
+    listed = card.get("gpu.in_nvml")
+    return isinstance(listed, Known) and listed.value is False
+
+
 def _is_left_out(card: Facts, view: View) -> bool:
-    listed, driver = card.get("gpu.in_nvml"), view.value("driver.loaded_version")
-    if not isinstance(listed, Known) or listed.value is not False or driver is None:
+    driver = view.value("driver.loaded_version")
+    if not _is_unlisted(card) or driver is None:
         return False
     fit = branches.fit(card, str(driver), view.facts, view.tables)
     return isinstance(fit, Known) and fit.value != "serves"

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, driver_packages, ptx_failures, published, stale
+from gpudoctor.derive import driver_packages, integrated, ptx_failures, published, stale
+from gpudoctor.derive.device_code import Coverage
 from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, no_driver_for, release_rows
-from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row
+from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row, text_in
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
 
@@ -27,9 +28,11 @@ def pair_ready(view: View) -> Fact:
 
 def is_left_out(card: Facts) -> bool:
     """Say whether the driver does not list the card, and the tables say why: it serves none of its kind."""
-    listed, fit = card.get("gpu.in_nvml"), card.get("gpu.driver_fit")
-    return (isinstance(listed, Known) and listed.value is False
-            and isinstance(fit, Known) and fit.value != "serves")
+    listed = card.get("gpu.in_nvml")
+    if not isinstance(listed, Known) or listed.value is not False:
+        return False  # the driver is not asked: elsewhere nothing here follows from it
+    fit = card.get("gpu.driver_fit")
+    return isinstance(fit, Known) and fit.value != "serves"
 
 
 def pair_code(view: View) -> Fact:
@@ -120,7 +123,7 @@ def _reports(view: View, target: str) -> list[ptx_failures.Row]:
 
 def serves(view: View, capability: str) -> bool:
     """Return whether the build has code that works on a card of this compute capability."""
-    found = device_code.coverage(code_of(view), capability)
+    found = _of_build(view, capability)
     if found.kind != "ptx" or found.ptx_target is None:
         return found.kind != "none"
     return ptx_failures.on_card(_reports(view, found.ptx_target), capability) is None
@@ -161,7 +164,8 @@ def pair_release_note(view: View) -> Fact:
         return Absent(source=f"the rule database has no table of {name} releases")
     for row in release_rows(view, name):
         if row.get("build") == "cuda" and "code" in row:
-            kind = device_code.coverage(as_records(row["code"]), capability).kind
+            cuda = text_in(row, "cuda")
+            kind = integrated.coverage(as_records(row["code"]), capability, cuda, view.tables).kind
             if kind in ("native", "partial"):
                 return Absent(source=f"{name} {row['version']} has machine code for it")
     said = (f"No {name} package published before these rules ({view.database.version}) has machine code for "
@@ -169,12 +173,23 @@ def pair_release_note(view: View) -> Fact:
     return Known(value=said, source=f"rules/tables/{name}.toml")
 
 
-def _coverage(view: View) -> device_code.Coverage:
+def _of_build(view: View, capability: str) -> Coverage:
+    """Return what this build has for a card, where its CUDA is known if that decides."""
+    cuda = None
+    if integrated.depends_on_cuda(capability, view.tables):
+        cuda = cuda_version(view)
+        if "." not in cuda:
+            raise NotKnown(Unknown(reason=f"of the build's CUDA only the major version is known ({cuda}), "
+                                          f"and the minor one decides what runs on {capability}"))
+    return integrated.coverage(code_of(view), capability, cuda, view.tables)
+
+
+def _coverage(view: View) -> Coverage:
     if view.need("framework.has_gpu_build") is False:
         raise NotKnown(Absent(source="this build uses no NVIDIA GPU"))
     if view.value("gpu.lost") is True:
         raise NotKnown(Absent(source="the card is lost: no code is for it until it is back"))
-    return device_code.coverage(code_of(view), view.need_text("gpu.compute_capability"))
+    return _of_build(view, view.need_text("gpu.compute_capability"))
 
 
 PAIR_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {

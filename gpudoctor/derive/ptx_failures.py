@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, stale
-from gpudoctor.model import Record, Table, Tables, Value
+from gpudoctor.derive import stale
+from gpudoctor.derive.device_code import Coverage
+from gpudoctor.model import Table, Tables, Value
 
 Row = Mapping[str, Value]
 
@@ -24,12 +25,12 @@ def on_card(listed: Sequence[Row], capability: str) -> Row | None:
     return next((row for row in listed if row["card_major"] == major), None)
 
 
-def is_known_to_work(framework: str, code: Sequence[Record], capability: str, tables: Tables) -> bool:
-    """Return whether there is code for a card, and nothing is reported of it that leaves open if it works.
+def is_known_to_work(framework: str, found: Coverage, capability: str, tables: Tables) -> bool:
+    """Return whether code was found for a card, and nothing is reported of it that leaves open if it works.
 
     Of a card that is newer than the tables nobody reported yet: PTX that failed on others may fail there.
     """
-    found, table = device_code.coverage(code, capability), tables.get("ptx_failures")
+    table = tables.get("ptx_failures")
     if found.kind != "ptx" or found.ptx_target is None or table is None:
         return found.kind != "none"
     listed = reports(table, framework, found.ptx_target)

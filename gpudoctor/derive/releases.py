@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, planned, published, stale
+from gpudoctor.derive import integrated, planned, published, stale
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
@@ -222,7 +222,7 @@ def _driver_runs(row: Row, view: View) -> bool:
 
 
 def _card_runs(row: Row, view: View, capability: str) -> bool:
-    found = device_code.coverage(as_records(row["code"]), capability)
+    found = integrated.coverage(as_records(row["code"]), capability, text_in(row, "cuda"), view.tables)
     if found.kind in ("none", "ptx"):
         return False
     ceiling = view.bound("driver.cuda_ceiling")

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, ptx_failures, published
+from gpudoctor.derive import integrated, ptx_failures, published
+from gpudoctor.derive.device_code import Coverage
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables, Value
@@ -58,15 +59,15 @@ class Stack:
         """Return the Python versions that have its wheel."""
         return as_texts(self.row.get("python"))
 
-    def alike(self, capabilities: Iterable[str]) -> str:
+    def alike(self, capabilities: Iterable[str], tables: Tables) -> str:
         """Return what it has in common with the stacks that the engine cannot tell from it on such cards."""
         own = {name: self.row[name] for name in sorted(self.row) if name not in _NOT_READ}
-        return f"{self.framework} {self.extra} {own!r} {self._code_for(capabilities)!r}"
+        return f"{self.framework} {self.extra} {own!r} {self._code_for(capabilities, tables)!r}"
 
-    def _code_for(self, capabilities: Iterable[str]) -> object:
+    def _code_for(self, capabilities: Iterable[str], tables: Tables) -> object:
         """Return what rules read of its device code; all of one that has none for a card here."""
         code = self.row.get("code")
-        found = [device_code.coverage(as_records(code), card) for card in capabilities]
+        found = [self._coverage(card, tables) for card in capabilities] if code is not None else ()
         if not found or any(one.kind == "none" for one in found):
             return code
         return [(one.kind, one.ptx_isa, one.ptx_target) for one in found]
@@ -89,13 +90,15 @@ class Stack:
     def serves(self, capabilities: Iterable[str], tables: Tables) -> bool:
         """Return whether it has code for each card, of any kind that is known to work there."""
         return self.is_measured and all(
-            ptx_failures.is_known_to_work(self.framework, as_records(self.row["code"]), card, tables)
+            ptx_failures.is_known_to_work(self.framework, self._coverage(card, tables), card, tables)
             for card in capabilities)
 
-    def has_ptx_alone(self, capabilities: Iterable[str]) -> bool:
+    def _coverage(self, card: str, tables: Tables) -> Coverage:
+        return integrated.coverage(as_records(self.row["code"]), card, self.cuda, tables)
+
+    def has_ptx_alone(self, capabilities: Iterable[str], tables: Tables) -> bool:
         """Return whether there is a card that it has PTX for and no machine code."""
-        return self.is_measured and any(
-            device_code.coverage(as_records(self.row["code"]), card).kind == "ptx" for card in capabilities)
+        return self.is_measured and any(self._coverage(card, tables).kind == "ptx" for card in capabilities)
 
     @property
     def is_prerelease(self) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, device_code
-from gpudoctor.derive.view import as_records, as_texts, floor_row
+from gpudoctor.derive import branches, integrated
+from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.explanation import sonames
 from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
-from gpudoctor.model import Facts, Known
+from gpudoctor.model import Facts, Known, Tables
 
 _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are numbered otherwise, or not theirs
 
@@ -25,19 +25,19 @@ def by_build(stated: Stated) -> Known | None:
                 if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
     by_toolkit = [_by_toolkit(stated, one) for one in capabilities]
     fits: list[str | None] = [
-        _by_code(row, one, toolkit) if row is not None else toolkit or _by_all(stated, one)
+        _by_code(row, one, toolkit, stated.tables) if row is not None else toolkit or _by_all(stated, one)
         for one, toolkit in zip(capabilities, by_toolkit, strict=True)]
     worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
     return Known(value=worst, source="computed from text.capabilities and the build") if worst else None
 
 
-def _by_code(row: Row, capability: str, by_toolkit: str | None) -> str:
+def _by_code(row: Row, capability: str, by_toolkit: str | None, tables: Tables) -> str:
     """Return what the code of the build says; PTX alone does not make a card fit that its CUDA knows not.
 
     cuBLAS and cuDNN of that CUDA have no code for it either.
     """
     code = as_records(row["code"])
-    kind = device_code.coverage(code, capability).kind
+    kind = integrated.coverage(code, capability, text_in(row, "cuda"), tables).kind
     if kind in ("native", "partial"):
         return "fits"
     listed = [item for record in code for key in ("sass", "ptx") for item in as_texts(record.get(key))]
@@ -54,7 +54,8 @@ def _by_all(stated: Stated, capability: str) -> str | None:
         return None
     table = FRAMEWORK_TABLES.get(stated.text("text.framework") or "", "")
     rows = [row for row in stated.rows_of(table) if "code" in row]
-    is_too_old = bool(rows) and all(_by_code(row, capability, None) == "too-old" for row in rows)
+    is_too_old = bool(rows) and all(
+        _by_code(row, capability, None, stated.tables) == "too-old" for row in rows)
     return "too-old" if is_too_old else None
 
 

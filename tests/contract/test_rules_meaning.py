@@ -219,6 +219,25 @@ def test_a_shipped_table_with_another_name_for_a_column_is_refused(
     assert run.returncode != INPUT, run.stderr  # newer rules may have more columns
 
 
+@pytest.mark.parametrize("option", ["GPUDOCTOR_RULES", "GPUDOCTOR_RULES_EXTRA"])
+def test_a_shipped_table_without_one_of_its_columns_is_refused(
+        option: str, tmp_path: Path, machine: Path) -> None:
+    """The program, which reads the column, found nothing there; rules from before it are still read."""
+    file = tmp_path / "tables" / "driver_branches.toml"
+    file.parent.mkdir()
+    text = (ROOT / "rules" / "tables" / file.name).read_text()
+    kept = [line for line in text.splitlines() if not line.startswith("cuda = ")]
+    file.write_text("\n".join(kept) + "\n")
+    (tmp_path / "db.toml").write_text(f'version = "{ruledb.load_shipped().version}"\nschema = 1\n')
+    run = run_gpudoctor("check", "--from", str(machine), environment={option: str(tmp_path)})
+    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (INPUT, "", 1)
+    assert f"{file}:{line_with(file, '[columns]')}: lacks cuda, which the shipped table has" in run.stderr
+    assert f"gpudoctor rules lint --rules {tmp_path}" in run.stderr
+    (tmp_path / "db.toml").write_text('version = "2001.1.0"\nschema = 1\n')
+    run = run_gpudoctor("check", "--from", str(machine), environment={option: str(tmp_path)})
+    assert run.returncode not in (INPUT, 5), run.stderr
+
+
 def test_a_page_that_looks_in_a_renamed_column_is_refused(rules: Path, machine: Path) -> None:
     """The table is a site's own, and whole; the page is what still has the old name."""
     page, table = rules / PAGE, rules / TABLE

@@ -210,7 +210,8 @@ def test_distributions_that_fill_one_module_are_those_of_the_wheels(
         assert live["files"] == held["files"] or live["source"] != held["source"]
 
 
-@pytest.mark.parametrize("name", ["cuda_errors", "cuda_runtime_errors", "nccl_errors"])
+@pytest.mark.parametrize("name", [
+    "cuda_errors", "cuda_runtime_errors", "nccl_errors", "cusolver_errors", "nvrtc_errors"])
 def test_codes_are_those_of_the_header_that_the_row_names(index: WheelIndex, name: str) -> None:
     """Read anew from the wheel of the rows: all codes, their names, and what is said of their age."""
     codes = next(codes for codes in error_codes.ALL if codes.name == name)

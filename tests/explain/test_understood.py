@@ -140,6 +140,15 @@ def test_every_code_of_cuda_has_a_symptom_by_its_name_and_by_its_number() -> Non
     assert len(known) > 130
 
 
+@pytest.mark.parametrize("library", ["cufft", "curand", "cusolver", "cusparse", "nvrtc"])
+def test_every_code_of_a_library_has_a_symptom_by_its_name(library: str) -> None:
+    """CURAND_STATUS_LAUNCH_FAILURE was likened to a card too old, NVRTC's 7 taken for one of CUDA's."""
+    database = ruledb.load_shipped("told")
+    names = [str(row["name"]) for row in database.tables[f"{library}_errors"].rows if row["code"] != 0]
+    assert len(names) > 10
+    assert [name for name in names if not texts.read_text(f"error: {name}", database).said] == []
+
+
 _TRAINING = ["device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')", "model = Net()",
              "loss = criterion(model(x), y)", "loss.backward()"]
 

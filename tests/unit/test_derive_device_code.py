@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpudoctor import ruledb
+from gpudoctor.derive import integrated
 from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.model import Record
 
@@ -55,6 +57,25 @@ TORCH_2_15 = (
 def test_machine_code_runs_within_its_major_version(sass: str, card: str, runs: bool) -> None:
     """Same major, no newer minor; "a" binds code to one chip, "f" to its family."""
     assert ("native" if runs else "none") == coverage([signature(sass)], card).kind
+
+
+@pytest.mark.parametrize(("sass", "gpu", "cuda", "runs"), [
+    ("8.0", "8.7", "13.0", False), ("8.7", "8.7", "12.6", True), ("8.0", "8.7", "13.2", True),
+    ("8.0", "8.7", None, False), ("8.0", "8.6", "13.0", True), ("8.7", "8.9", "13.0", False),
+    ("7.0", "7.2", "12.9", False), ("7.2", "7.5", "12.9", False), ("6.0", "6.2", "11.8", False),
+    ("5.0", "5.3", "10.2", False), ("11.0", "11.0", "13.0", True),
+])
+def test_the_gpu_inside_a_chip_runs_no_machine_code_for_cards(
+        sass: str, gpu: str, cuda: str | None, runs: bool) -> None:
+    """Nor the other way round; Orin (8.7) was healthy with PyTorch 2.14, whose code for 8.0 fails there."""
+    found = integrated.coverage([signature(sass)], gpu, cuda, ruledb.load_shipped().tables)
+    assert ("native" if runs else "none") == found.kind
+
+
+def test_ptx_is_compiled_on_the_gpu_of_a_chip() -> None:
+    """As on any card that is newer than it."""
+    found = integrated.coverage([signature("8.0", "8.0@8.1")], "8.7", "12.6", ruledb.load_shipped().tables)
+    assert found.kind == "ptx"
 
 
 @pytest.mark.parametrize(
