@@ -103,12 +103,12 @@ def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
 def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Remedy, ...]:
     """Return what to do in the words of the page, whose commands need what the text does not say.
 
-    A fix that the text rules out, for it is another framework's, has no words to lend.
+    Of a fix whose conditions the text leaves open nobody knows that it is one: the page's title counts.
     """
     if not rule.fix or rule.severity is Severity.BENIGN:
         return ()
     bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in rule.fix
-            if _truth(fix, subject, tables) is not Truth.FALSE)
+            if _truth(fix, subject, tables) is Truth.TRUE)
     filled = (remedy for fix in bare if (remedy := concretise(fix, subject)) is not None)
     title = next((remedy.title for remedy in filled), rule.title)
     return (Remedy(
