@@ -26,7 +26,7 @@ _MARKS = ("no gpu", "no nvidia", "no dedicated", "no discrete", "no graphics", "
 # One card is meant: "Kepler GPUs" is what programs write of a kind, "my two Kepler GPUs" what a person has.
 _OF_GENERATION = (
     r"(?:[- ]?based|[- ]generation|[- ]class|[- ]era)?"
-    r"(?: (?:architecture|lovelace|ultra|nvidia|tesla|quadro|geforce|desktop|laptop|datacenter|graphics)){0,3}"
+    r"(?: (?:architecture|lovelace|ultra|nvidia|tesla|quadro|geforce|desktop|laptop|graphics)){0,3}"
     r"[ -](?:gpu|card|graphics ?card|karte)\b"
     r"(?! (?:support|architecture|famil|generation|is not supported))")
 
