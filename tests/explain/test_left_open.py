@@ -27,14 +27,12 @@ def told(text: str) -> Told:
     return explain(texts.read_text(text, database()), database())
 
 
-@pytest.mark.parametrize("text", ["CUDA error 4", "CUDA error 5"])
-def test_a_number_with_two_meanings_is_quoted_with_both(text: str) -> None:
+def test_a_number_with_two_meanings_is_quoted_with_both() -> None:
     """Regression: it was unknown, and nothing said why."""
-    found = told(text)
+    found = told("CUDA error 4")
     (question,) = found.undecided
-    number = text[-1]
     assert not found.findings
-    assert f"{number} is CUDA_ERROR_" in question.reasons[0].source
+    assert "4 is CUDA_ERROR_DEINITIALIZED" in question.reasons[0].source
     assert "or cudaError" in question.reasons[0].source
 
 
