@@ -15,8 +15,8 @@ _NUMBER = re.compile(
     r"(?P<number>\d{2,3}|(?:(?<=\bcuda error )|(?<=\bcuda error: )|(?<=\bcuda error code ))[1-3])"
     r"(?![\d.%/]|,\d| ?[KMGT]i?B| of\b)", re.IGNORECASE)
 # Of one digit only 1 to 3 count: 4 to 8 are also numbers of an older runtime, "cuda runtime error (8)".
-_ONE_DIGIT = re.compile(r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/\d])",
-                        re.IGNORECASE)
+_ONE_DIGIT = re.compile(
+    r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/\d])", re.IGNORECASE)
 _LISTS = {"cuda_errors": "the driver", "cuda_runtime_errors": "the runtime"}
 _TABLES = tuple(_LISTS)  # a number that both have is the driver's
 _LONGEST, _MOST = 2000, 20
@@ -37,7 +37,7 @@ def named(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
 
 
 def may_be(line: str, tables: Tables) -> str:
-    """Return which errors a number of one digit can be, "" where a line has none: older runtimes had others."""
+    """Return which errors a number of one digit can be, "" where a line has none."""
     error = _ONE_DIGIT.search(line[:_LONGEST])
     if error is None:
         return ""

@@ -64,7 +64,7 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
 
 
 class _Trouble:
-    """What lines have of a report: that one is told by somebody or speaks of a trouble with GPUs, and of GPUs.
+    """What lines have of a report: that one is told by somebody or speaks of a trouble with GPUs; and GPUs.
 
     What programs print where all is well has the words of reports too, and neither of both.
     """

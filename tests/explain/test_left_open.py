@@ -1,4 +1,4 @@
-"""What is said of lines that decide nothing: numbers with two meanings, and lines that were called harmless."""
+"""What is said of lines that decide nothing: numbers with two meanings, lines that were called harmless."""
 
 from __future__ import annotations
 
