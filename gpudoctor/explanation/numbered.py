@@ -16,7 +16,8 @@ _NUMBER = re.compile(
     r"(?![\d.%/]|,\d| ?[KMGT]i?B| of\b)", re.IGNORECASE)
 # Of one digit only 1 to 3 count: 4 to 8 are also numbers of an older runtime, "cuda runtime error (8)".
 _ONE_DIGIT = re.compile(
-    r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/\d])", re.IGNORECASE)
+    r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/\d])",
+    re.IGNORECASE)
 _LISTS = {"cuda_errors": "the driver", "cuda_runtime_errors": "the runtime"}
 _TABLES = tuple(_LISTS)  # a number that both have is the driver's
 _LONGEST, _MOST = 2000, 20
