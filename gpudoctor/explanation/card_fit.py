@@ -7,7 +7,6 @@ from gpudoctor.derive import branches, device_code
 from gpudoctor.derive.view import as_records, as_texts, floor_row
 from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
 from gpudoctor.model import Facts, Known
-from gpudoctor.sources.cards import first_word
 
 _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are numbered otherwise, or not theirs
 
@@ -34,7 +33,7 @@ def _of_generation(stated: Stated) -> tuple[str, ...]:
     """Return the compute capabilities of the stated generation: the card has one of them."""
     generation = stated.text("text.generation")
     return tuple(str(row["compute_capability"]) for row in stated.rows_of("architectures")
-                 if generation is not None and first_word(str(row.get("architecture", ""))) == generation)
+                 if str(row.get("architecture", "")).lower().partition(" ")[0] == (generation or "none"))
 
 
 def _one_by_build(stated: Stated, row: Row | None, capability: str) -> str | None:
