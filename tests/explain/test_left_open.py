@@ -66,4 +66,4 @@ def test_the_limit_of_open_files_is_told_first(text: str) -> None:
     first = told(text).findings[0]
     assert first.cause == "host-memory-limit"
     assert "open files" in first.message
-    assert first.asks[0].command == "ulimit -n; ulimit -Hn"
+    assert "ulimit -n" in first.asks[0].command
