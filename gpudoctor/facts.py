@@ -280,6 +280,7 @@ system.nvidia_host | flag | derive | | whether /sys or /proc shows that this mac
 system.nvidia_pci_drivers | texts | derive | | kernel drivers bound to the NVIDIA cards
 system.driver_package_version | driver_version | derive | | oldest driver that this distribution's packages bring
 system.maintained_driver | driver_version | derive | | oldest driver of a maintained branch that serves the cards here
+system.last_branch | driver_version | derive | | the last driver branch that serves every card here, where there are later ones
 system.branch_command | command | derive | | how to install a driver of that branch on this distribution
 system.own_repository_command | command | derive | | how to enable the part of the distribution's own repository that holds its driver, where it is not
 system.driver_way | text | derive | | where that comes from and by what, where no command of the package manager installs it
@@ -472,6 +473,7 @@ text.driver_runs_cuda | flag | text | | whether the stated driver runs the CUDA 
 text.python_has_wheel | flag | text | | whether a wheel of that release exists for the stated Python
 text.wheel | text | text | | file name of a wheel that an installer refused
 text.wheel_fit | text | text | | what of the stated machine such a wheel is not for: processor, system, python; or fits
+text.generation | text | text | | generation of the card, where a sentence names no more of it
 text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx or too-new
 text.driver_fit | text | text | | whether the branch of the stated driver serves the stated cards, where it is one answer for all: serves, too-new or too-old
 text.cudnn_serves_card | flag | text | | whether the stated cuDNN has code for the oldest of the stated cards

@@ -18,7 +18,7 @@ from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.libraries import libraries
 from gpudoctor.explanation.listings import listed
 from gpudoctor.explanation.nodes import without_gpus
-from gpudoctor.explanation.numbered import named
+from gpudoctor.explanation.numbered import may_be, named
 from gpudoctor.explanation.own_folder import own_frameworks
 from gpudoctor.explanation.scripts import unused_devices
 from gpudoctor.explanation.shadowed import hidden_modules, taken_imports
@@ -46,7 +46,7 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
     stated = [importers.read(kept.text, kept.file, tables=database.tables, numbers=kept.numbers)
               for kept in seen.kept]
     return Reading(
-        said=(*_said(seen), *_besides(seen, database)), suspicious=tuple(_suspicious(seen)),
+        said=(*_said(seen), *_besides(seen, database)), suspicious=tuple(_suspicious(seen, database)),
         lines=Lazy(lambda: tuple(_lines(seen))),
         host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
@@ -112,9 +112,10 @@ def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
             yield said
 
 
-def _suspicious(seen: Seen) -> Iterator[Quoted]:
+def _suspicious(seen: Seen, database: RuleDatabase) -> Iterator[Quoted]:
     for line in seen.suspicious:
-        yield Quoted(text=_quoted(line.text), source=f"{line.file}:{line.line}", is_warning=line.warning)
+        yield Quoted(text=_quoted(line.text), source=f"{line.file}:{line.line}", is_warning=line.warning,
+                     may_be=may_be(line.text, database.tables))
 
 
 def _lines(seen: Seen) -> Iterator[Quoted]:

@@ -54,6 +54,14 @@ def served(view: View) -> Served:
     )
 
 
+def last_branch(view: View) -> Fact:
+    """Return the last branch that serves every card here; absent where the tables know of none."""
+    last = served(view).last_branch
+    if last is None:
+        return Absent(source="rules/tables/kernel_modules.toml names no last branch for the cards here")
+    return Known(value=str(last), source="rules/tables/kernel_modules.toml")
+
+
 def _generations(view: View) -> list[Row]:
     table = view.table("kernel_modules")
     devices = [text_in(record, "device") for record in view.records("system.pci_nvidia")

@@ -146,6 +146,7 @@ DRIVER_DERIVATIONS: Mapping[str, Derivation] = {
     "system.driver_way": lambda view: driver_packages.cell(view, "way"),
     "system.driver_repository": lambda view: driver_packages.cell(view, "repository"),
     "system.driver_repository_command": driver_packages.repository_command,
+    "system.last_branch": branches.last_branch,
     "system.maintained_driver": driver_packages.for_cards(driver_packages.maintained_driver),
     "system.branch_command": driver_packages.for_cards(driver_packages.branch_command),
     "system.kernel_headers_command": _command("headers_command", driver_packages.system_row),

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import abi, branches, device_code, driver_packages, drivers_needed, integrated, jax
-from gpudoctor.derive import jetson
+from gpudoctor.derive import (
+    abi, branches, device_code, driver_packages, drivers_needed, integrated, jax, jetson,
+)
 from gpudoctor.derive import libraries as trace
 from gpudoctor.derive import minor_versions, mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span

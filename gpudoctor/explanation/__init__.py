@@ -12,7 +12,7 @@ from gpudoctor.explanation.choosing import INFORMS, Choice, at_most_likely, choo
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.ranking import Candidate, ranked, without_words
 from gpudoctor.explanation.reading import Quoted, Reading, Said
-from gpudoctor.explanation.stated_findings import completed, joined, stated_findings
+from gpudoctor.explanation.stated_findings import STATED, completed, joined, stated_findings
 from gpudoctor.explanation.undecided import NO_FAULT, UNKNOWN_MESSAGE, unexplained
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
@@ -111,7 +111,8 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None, *,
         by_facts = without_words(reading.said, symptoms, subject, database.tables, rules)
         candidates = joined(candidates, stated_findings(found, database))
         is_suspect = _only_informs(candidates, rules) or _speaks_of_errors(reading, symptoms)
-        candidates = completed(candidates, by_facts, rules, is_suspect=is_suspect)
+        understood = {STATED, *(line.id for line in reading.said if line.likeness == 1.0)}
+        candidates = completed(candidates, by_facts, rules, understood=understood, is_suspect=is_suspect)
     else:
         candidates = here.verified(candidates, rules, machine)
     choice = choose(candidates, rules, raised(reading.said))

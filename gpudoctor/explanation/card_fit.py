@@ -13,22 +13,35 @@ _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are num
 
 
 def by_build(stated: Stated) -> Known | None:
-    """Return how the build serves the card that it serves worst."""
+    """Return how the build serves the card that it serves worst, or all of a generation."""
     capabilities = stated.texts("text.capabilities")
-    if not capabilities:
-        return None
+    possible = () if capabilities else _of_generation(stated)
     # a build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never
     has_local = "+" in (stated.text("text.framework_version") or "")
     elsewhere = has_local and "jetson" in stated.texts("text.places")
     cuda = stated.text("text.build_cuda")
     row = next((row for row in stated.rows
                 if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
-    by_toolkit = [_by_toolkit(stated, one) for one in capabilities]
-    fits: list[str | None] = [
-        _by_code(row, one, toolkit, stated.tables) if row is not None else toolkit or _by_all(stated, one)
-        for one, toolkit in zip(capabilities, by_toolkit, strict=True)]
+    fits = [_one_by_build(stated, row, one) for one in capabilities or possible]
+    if possible and len(set(fits)) > 1:
+        return None
     worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
-    return Known(value=worst, source="computed from text.capabilities and the build") if worst else None
+    named = "text.generation" if possible else "text.capabilities"
+    return Known(value=worst, source=f"computed from {named} and the build") if worst else None
+
+
+def _of_generation(stated: Stated) -> tuple[str, ...]:
+    """Return the compute capabilities of the stated generation: the card has one of them."""
+    generation = stated.text("text.generation")
+    return tuple(str(row["compute_capability"]) for row in stated.rows_of("architectures")
+                 if str(row.get("architecture", "")).lower().partition(" ")[0] == (generation or "none"))
+
+
+def _one_by_build(stated: Stated, row: Row | None, capability: str) -> str | None:
+    toolkit = _by_toolkit(stated, capability)
+    if row is not None:
+        return _by_code(row, capability, toolkit, stated.tables)
+    return toolkit or _by_all(stated, capability)
 
 
 def _by_code(row: Row, capability: str, by_toolkit: str | None, tables: Tables) -> str:
@@ -90,7 +103,8 @@ def _architecture(stated: Stated, capability: str) -> Row:
 
 def by_driver(stated: Stated) -> Known | None:
     """Return how the stated driver's branch serves the stated cards, None where not all alike."""
-    driver, capabilities = stated.text("text.driver"), stated.texts("text.capabilities")
+    driver = stated.text("text.driver")
+    capabilities = stated.texts("text.capabilities") or _of_generation(stated)
     if driver is None or not _OTHER_BRANCHES.isdisjoint(stated.texts("text.places")):
         return None
     fits = [_of_branch(stated, driver, capability) for capability in capabilities]

@@ -103,12 +103,14 @@ def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
 def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Remedy, ...]:
     """Return what to do in the words of the page, whose commands need what the text does not say.
 
-    A fix that the text rules out, for it is another framework's, has no words to lend.
+    Of fixes whose conditions the text leaves open only the first, the page's main one, has words to lend.
     """
     if not rule.fix or rule.severity is Severity.BENIGN:
         return ()
-    bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in rule.fix
-            if _truth(fix, subject, tables) is not Truth.FALSE)
+    truths = [(fix, _truth(fix, subject, tables)) for fix in rule.fix]
+    fitting = [fix for fix, truth in truths if truth is Truth.TRUE]
+    first = [fix for fix, truth in truths[:1] if truth is not Truth.FALSE]
+    bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in fitting or first)
     filled = (remedy for fix in bare if (remedy := concretise(fix, subject)) is not None)
     title = next((remedy.title for remedy in filled), rule.title)
     return (Remedy(

@@ -15,7 +15,11 @@ _NUMBER = re.compile(
     r"(?P<number>\d{2,3}|(?:(?<=\bcuda error )|(?<=\bcuda error: )|(?<=\bcuda error code ))[1-3])"
     r"(?![\d.%/]|,\d| ?[KMGT]i?B| of\b)", re.IGNORECASE)
 # Of one digit only 1 to 3 count: 4 to 8 are also numbers of an older runtime, "cuda runtime error (8)".
-_TABLES = ("cuda_errors", "cuda_runtime_errors")  # a number that both have is the driver's
+_ONE_DIGIT = re.compile(
+    r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/\d])",
+    re.IGNORECASE)
+_LISTS = {"cuda_errors": "the driver", "cuda_runtime_errors": "the runtime"}
+_TABLES = tuple(_LISTS)  # a number that both have is the driver's
 _LONGEST, _MOST = 2000, 20
 
 
@@ -31,6 +35,17 @@ def named(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
             if name is not None and name not in found and len(found) < _MOST:
                 found.add(name)
                 yield Answered(text=f"{error[0].strip()} is {name}", line=number)
+
+
+def may_be(line: str, tables: Tables) -> str:
+    """Return which errors a number of one digit can be, "" where a line has none."""
+    error = _ONE_DIGIT.search(line[:_LONGEST])
+    if error is None:
+        return ""
+    found = [f"{row['name']} of {whose}" for table, whose in _LISTS.items() if table in tables
+             for row in tables[table].rows if row["code"] == int(error["number"])]
+    known = " or ".join(found) or "no number of the driver's and the runtime's lists"
+    return f"{error['number']} is {known}; older runtimes number their errors otherwise"
 
 
 def _names(tables: Tables) -> Mapping[int, str]:

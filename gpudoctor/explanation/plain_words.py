@@ -22,7 +22,7 @@ _MOST_LINES = 40  # of a longer text only those that speak of an error are read:
 # Of a hundred texts: words never make a cause certain, and beside lines that are understood they say less.
 _MOST_WEIGHT, _WEIGHT_BESIDE = 90, 20
 _LEAST_SHARE, _LEAST_BESIDE = 0.15, 0.6  # of the likeliest cause; below it the words speak for nothing
-# Before a text without a fault: by itself, and where known words name a GPU and a trouble as well.
+# Before a text without a fault: where a trouble is told of, and where known words name a GPU as well.
 _AHEAD_ALONE, _AHEAD = 1.0, -0.1
 _MOST_GUESSES = 5
 # Words that sentences are held together by.
@@ -53,8 +53,9 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
     least = _LEAST_BESIDE if beside else _LEAST_SHARE
     if not guesses or guesses[0].cause not in faults or guesses[0].share < least:
         return Guessed()
-    if guesses[0].ahead < _AHEAD_ALONE and not (
-            guesses[0].ahead >= _AHEAD and _is_of_trouble(reading, lines, database)):
+    trouble = _Trouble(reading, lines, database)
+    if guesses[0].ahead < _AHEAD or not trouble.is_told or not (
+            guesses[0].ahead >= _AHEAD_ALONE or trouble.is_of_gpus):
         return Guessed()
     told = [guess for guess in guesses[:_MOST_GUESSES] if guess.cause in faults]
     most = _WEIGHT_BESIDE if beside else _MOST_WEIGHT
@@ -62,12 +63,18 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
                    symptoms=tuple(_symptom(guess, most) for guess in told))
 
 
-def _is_of_trouble(reading: Reading, lines: Sequence[Quoted], database: RuleDatabase) -> bool:
-    """Say whether lines name what only GPUs have, and speak of a trouble."""
-    speech = Speech(database.tables, database.symptoms)
-    words = [words_of(line.text) for line in lines]
-    return any(map(speech.is_of_gpus, words)) and bool(
-        reading.suspicious or any(map(speech.speaks_of_trouble, words)) or any(map(_is_told, lines)))
+class _Trouble:
+    """What lines have of a report: that one is told by somebody or speaks of a trouble with GPUs; and GPUs.
+
+    What programs print where all is well has the words of reports too, and neither of both.
+    """
+
+    def __init__(self, reading: Reading, lines: Sequence[Quoted], database: RuleDatabase) -> None:
+        speech = Speech(database.tables, database.symptoms)
+        words = [words_of(line.text) for line in lines]
+        self.is_of_gpus = any(map(speech.is_of_gpus, words))
+        self.is_told = bool(reading.suspicious or any(map(_is_told, lines)) or any(
+            speech.is_of_gpus(line) and speech.speaks_of_trouble(line) for line in words))
 
 
 def _read(reading: Reading) -> Sequence[Quoted]:

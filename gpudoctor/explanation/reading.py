@@ -29,11 +29,15 @@ class Said:
 
 @frozen
 class Quoted:
-    """A line that speaks of an error, or as a warning, and that no symptom explains."""
+    """A line that speaks of an error, or as a warning, and that no symptom explains.
+
+    `may_be` says between what a number in it leaves the choice.
+    """
 
     text: str
     source: str
     is_warning: bool = False
+    may_be: str = ""
 
 
 @frozen

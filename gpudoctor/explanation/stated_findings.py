@@ -6,7 +6,7 @@ be of another machine, or of another time, than the message: it is a reason amon
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.explanation.ranking import Candidate
@@ -45,13 +45,14 @@ def joined(candidates: Sequence[Candidate], stated: Sequence[Finding]) -> tuple[
 
 
 def completed(candidates: Sequence[Candidate], by_facts: Sequence[Candidate], rules: Mapping[str, Rule], *,
-              is_suspect: bool) -> tuple[Candidate, ...]:
+              understood: Collection[str], is_suspect: bool) -> tuple[Candidate, ...]:
     """Return the candidates, and where no line speaks well for any fault those of the stated facts alone.
 
-    Not what a line of the text denies; and a text whose every line is harmless stays harmless, whatever is
-    stated around it.
+    Only lines that are `understood` speak so: what a wording that nobody knows may mean is a guess, and what
+    two statements are to one another is none. Not what a line of the text denies; and a text whose every line
+    is harmless stays harmless, whatever is stated around it.
     """
-    faults = [candidate.score for candidate in candidates
+    faults = [candidate.score_of(understood) for candidate in candidates
               if candidate.cause in rules and rules[candidate.cause].severity is not Severity.BENIGN]
     if not is_suspect or max(faults, default=0.0) >= WEAK:
         return tuple(candidates)

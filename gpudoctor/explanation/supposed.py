@@ -12,10 +12,12 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.assume.releases import facts_of_row
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Fact, Facts, Known, Snapshot, Tables, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown
 
 _PACKAGES = {"pytorch": "torch"}
 _ELSEWHERE = {"windows", "macos", "jetson"}  # there a wheel for Linux on x86-64 is none
+_IN_WSL = {"wsl1", "wsl2"}
+_CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
 _OTHER_PROCESSORS = ("arm", "aarch64", "ppc64le")
 _SUPPOSED = "supposed: the text does not say otherwise"
 _HOST = {"python.version": "text.python", "nvml.driver_version": "text.driver",
@@ -35,7 +37,11 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
     host |= {name: said[text] for name, text in _HOST.items() if isinstance(said.get(text), Known)}
     if _is_ordinary(said):
         host |= {"system.os": Known(value="Linux", source=_SUPPOSED),
-                 "system.architecture": Known(value="x86_64", source=_SUPPOSED)}
+                 "system.architecture": Known(value="x86_64", source=_SUPPOSED),
+                 "system.distribution": Absent(source=_SUPPOSED)}
+        host |= {name: Absent(source=_SUPPOSED)
+                 for name, places in (("system.wsl", _IN_WSL), ("container.runtime", _CONTAINERS))
+                 if places.isdisjoint(_places(said))}
     host |= {name: fact for name, fact in said.items() if name not in host or isinstance(fact, Known)}
     return replace(
         snapshot, host=host,
@@ -43,10 +49,15 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
 
 
 def _is_ordinary(said: Facts) -> bool:
-    places, system = said.get("text.places"), said.get("text.os")
+    system = said.get("text.os")
     named = str(system.value).lower() if isinstance(system, Known) else ""
-    return not (isinstance(places, Known) and set(as_texts(places.value)) & _ELSEWHERE) and not any(
+    return _ELSEWHERE.isdisjoint(_places(said)) and not any(
         processor in named for processor in _OTHER_PROCESSORS)
+
+
+def _places(said: Facts) -> tuple[str, ...]:
+    places = said.get("text.places")
+    return as_texts(places.value) if isinstance(places, Known) else ()
 
 
 def _cards(said: Facts) -> tuple[Facts, ...] | Unknown:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Reading, Said
-from gpudoctor.model import Certainty, Evidence, Finding, Severity, SymptomPattern, Undecided
+from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecided
 
 UNKNOWN_MESSAGE = "unknown-message"
 NO_FAULT = "no-fault-spoken-of"
@@ -29,7 +29,7 @@ def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[st
     known = [line for line in reading.said
              if not symptoms[line.id].benign and line.id not in outweighed
              and (line.id in pointing or line.is_trouble)]
-    harmless = _lines_of([finding for finding in found if finding.certainty is Certainty.CERTAIN])
+    harmless = _lines_of(found)
     reasons = [*_known_lines([line for line in known if line.source not in harmless], found),
                *_unknown_lines(reading)]
     if found and not reasons and not only_informs:
@@ -67,4 +67,6 @@ def _each(found: Collection[Finding]) -> list[Finding]:
 
 
 def _unknown_lines(reading: Reading) -> list[Evidence]:
-    return [Evidence(fact="text.symptoms", saw=line.text, source=line.source) for line in reading.suspicious]
+    return [Evidence(fact="text.symptoms", saw=line.text,
+                     source=f"{line.source}; {line.may_be}" if line.may_be else line.source)
+            for line in reading.suspicious]

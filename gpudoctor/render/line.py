@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_UNDECIDED, Policy
 from gpudoctor.model import Known, Report, Snapshot
-from gpudoctor.render import closing, outline
+from gpudoctor.render import closing, outline, told
 from gpudoctor.render.outline import Entry, Item, Open
 from gpudoctor.render.plain import counted_words, printable
 
@@ -41,10 +41,13 @@ def _faults(failing: list[Entry]) -> str:
 
 
 def _could_not_look(questions: list[Open], snapshot: Snapshot) -> str:
-    """Return why the first question is open, and which it is."""
+    """Return why the first question is open, and which it is; of a text, what nothing explains in it."""
     first, *others = questions
     more = f" (And {counted_words(len(others), 'reason')} more.)" if others else ""
     open_ = _few(first.causes) or printable(first.said, _LONGEST).rstrip(":")
+    if first.said in told.OPEN.values():  # a text was read, and does not tell
+        lines = "; ".join(item.said for item in first.items if item.label == "line")
+        return f"{open_}: {_sentence(printable(lines, _LONGEST))} Next: gpudoctor check"
     again = snapshot.host.get("container.check_command")
     return (f"could not look: {_sentence(printable(_why(first.items), _LONGEST))}{more}"
             f" Open: {_sentence(open_)}"

@@ -46,6 +46,11 @@ _CAPABILITY = Pattern(
 _COUNT = Pattern(r"\(?([0-9]{1,2}) ?[x\u00d7*]\)? ?(?=[A-Za-z])|(?<=[ )])[x\u00d7*] ?([0-9]{1,2})\b")
 _PLAIN_NUMBER = Pattern(r"[0-9]{3}|[a-z]?[0-9]{4}")
 _SEPARATORS = Pattern(r"[,;&\n]| \+ | and | / | plus ")
+# From one of these on a part goes on as a sentence, or is one: it names a card no more.
+_SENTENCE = Pattern(
+    r"(?:^|[ (])(?:nvidia-smi|nvcc|drivers?|with(?! max)|but|which|that|is|are|was|has|have|on|in|at|"
+    r"shows?|works?|does|can(?:not)?|runs?|running|using|under|not|it|i|my|we|because|when|where|"
+    r"while)\b", re.IGNORECASE)
 
 
 @frozen
@@ -114,6 +119,11 @@ def _titan(words: Sequence[str]) -> tuple[str, ...]:
     return short if short[:1] == ("titan",) and len(short) > 1 else ()
 
 
+def first_word(generation: str) -> str:
+    """Return the word by which people call a generation: "ada" of "Ada Lovelace"."""
+    return generation.partition(" ")[0].lower()
+
+
 def index(table: Table | None) -> Mapping[str, frozenset[str]]:
     """Return the compute capabilities of each form in the table of products."""
     found: dict[str, set[str]] = {}
@@ -169,16 +179,23 @@ def stated_cards(text: str, known: Mapping[str, frozenset[str]]) -> tuple[Card, 
         return ()
     cards: list[Card] = []
     for part in _SEPARATORS.split(text):
-        maker = maker_is_nvidia(part, known)
+        named = _named(part)
+        maker = maker_is_nvidia(named, known)
         if maker is None:
             continue
-        found = _COUNT.search(part)
+        found = _COUNT.search(named)
         count = int(found[1] or found[2]) if found else 1
-        name = " ".join(_COUNT.sub(" ", part).split())[:NAME_CHARACTERS].strip(" .[]*_`'\"-:")
+        name = " ".join(_COUNT.sub(" ", named).split())[:NAME_CHARACTERS].strip(" .[]*_`'\"-:")
         cards += [_card(name, maker, part, known)] * max(1, min(count, MOST_CARDS - len(cards)))
         if len(cards) >= MOST_CARDS:
             break
     return tuple(cards) or None
+
+
+def _named(part: str) -> str:
+    """Return what of a part can be a card's name: what a sentence says of the card is none of it."""
+    said = _SENTENCE.search(part)
+    return part if said is None else part[:said.start()]
 
 
 def _card(name: str, maker: bool, words: str, known: Mapping[str, frozenset[str]]) -> Card:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import Facts, Known, Snapshot, Value
@@ -39,12 +39,15 @@ def _fits(fact: str, value: Value) -> bool:
 class Found:
     """Statements, lists and cards, each with the line that says them.
 
-    `known` are the cards of the table, `machines` the processors of machines that people name.
+    `known` are the cards of the table, `machines` the processors of machines that people name, `generations`
+    the words for generations of cards.
     """
 
-    def __init__(self, known: Mapping[str, frozenset[str]], machines: Mapping[str, str]) -> None:
+    def __init__(self, known: Mapping[str, frozenset[str]], machines: Mapping[str, str],
+                 generations: Collection[str] = ()) -> None:
         self.known = known
         self.machines = machines
+        self.generations = generations
         self.statements: list[Statement] = []
         self.mentions: dict[str, dict[str, str]] = {}
         self.absences: dict[str, str] = {}

@@ -1,11 +1,13 @@
-"""What a text names in passing and nothing states: the framework it is about, and that there is no card."""
+"""What a text names in passing and nothing states: its framework, a card's generation, that there is none."""
 
 from __future__ import annotations
 
 import re
 
+from gpudoctor.lazily import Pattern
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
+from gpudoctor.sources.shown import stated_there
 from gpudoctor.sources.stated import Rank
 
 # text.frameworks calls it so -> any trace of it, and its name as a word of a sentence
@@ -21,10 +23,18 @@ _ITEM = re.compile(r"\s{0,8}[-*\u2022]\s{1,4}(?:no (?:nvidia |dedicated |discret
                    r"\s{0,4}[.!]?\s{0,4}")
 _MARKS = ("no gpu", "no nvidia", "no dedicated", "no discrete", "no graphics", "cpu only", "cpu-only",
           "without")
+# One card is meant: "Kepler GPUs" is what programs write of a kind, "my two Kepler GPUs" what a person has.
+_OF_GENERATION = (
+    r"(?:[- ]?based|[- ]generation|[- ]class|[- ]era)?"
+    r"(?: (?:architecture|lovelace|ultra|nvidia|tesla|quadro|geforce|desktop|laptop|graphics)){0,3}"
+    r"[ -](?:gpu|card|graphics ?card|karte)\b"
+    r"(?! (?:support|architecture|famil|generation|is not supported))")
 
 
 def read(text: Text, found: Found) -> None:
     """Read what no other importer found."""
+    if not found.cards:
+        _generation(text, found)
     if not any(one.fact == "text.framework" for one in found.statements):
         _framework(text, found)
     for mark in _MARKS:
@@ -32,6 +42,16 @@ def read(text: Text, found: Found) -> None:
             index = text.index_at(position)
             if _ITEM.fullmatch(text.lines[index].lower()[:80]):
                 found.no_cards = found.no_cards or text.source(index)
+
+
+def _generation(text: Text, found: Found) -> None:
+    """Note the generation that sentences give a card; several are no answer (`settle` sees to it)."""
+    for word in found.generations:
+        pattern = Pattern(word + _OF_GENERATION)
+        for position in text.places(word, folded=True):
+            match = pattern.match(text.folded, position)
+            if match is not None and stated_there(text, position, match.end()):
+                found.say("text.generation", word, text.source(text.index_at(position)), Rank.SAID)
 
 
 def _framework(text: Text, found: Found) -> None:

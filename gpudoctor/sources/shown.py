@@ -26,6 +26,8 @@ _WANTED = re.compile(
     r"without|update to|from|switch(?:ed|ing)? to|tried|try)"
     r"[ :>=~]{0,4}(?:the |an? |either |both |nvidia |gpu |your |my )?$")
 
+_AT_LEAST = re.compile(r"\+| ?(?:or|and) (?:newer|later|higher|above|greater|up)\b| ?[<>]")
+
 # nvidia-smi's heading, in which CUDA's version is the newest that the driver runs.
 _NOT_SENTENCES = ("NVIDIA-SMI", "Driver Version", "UMD Version", "CUDA Version  ")
 
@@ -105,21 +107,22 @@ def _each(text: Text, literal: str, pattern: str, take: Callable[[re.Match[str]]
     for position in text.places(literal, folded=True):
         compiled = compiled or re.compile(pattern)  # most texts hold few of the literals
         match = compiled.match(text.folded, position)
-        if match is None or (alone and not _stated_there(text, position, match.end())):
+        if match is None or (alone and not stated_there(text, position, match.end())):
             continue
         take(match)
 
 
-def _stated_there(text: Text, start: int, end: int) -> bool:
-    """Say whether a match stands as words of a sentence that does not just wish for it."""
+def stated_there(text: Text, start: int, end: int) -> bool:
+    """Say whether a match stands as words of a sentence that does not just wish for it or a newer one."""
     folded = text.folded
     before = folded[max(0, start - _BEFORE):start].rpartition("\n")[2]
-    if before[-1:].isalnum() or before[-1:] in _GLUE or folded[end:end + 1] in ("_", "/", "\\"):
+    joined_on = before[-1:].isalnum() and before[-1:].isascii()  # Chinese and Japanese write no spaces
+    if joined_on or before[-1:] in _GLUE or folded[end:end + 1] in ("_", "/", "\\"):
         return False
     line = text.lines[text.index_at(start)]
     if "e.g" in before[-_EXAMPLE:] or _DPKG_ROW.match(line):
         return False
-    if any(mark in line for mark in _NOT_SENTENCES):
+    if any(mark in line for mark in _NOT_SENTENCES) or _AT_LEAST.match(folded, end):
         return False
     is_pinned = "==" in folded[start:end]  # pip install tensorflow==2.4: that is the one it is about
     return len(line) <= _SENTENCE and (is_pinned or not _WANTED.search(before))
@@ -169,7 +172,7 @@ def _systems(text: Text, found: Found) -> None:
     for literal in _DISTRIBUTIONS:
         for position in text.places(literal, folded=True):
             match = _DISTRIBUTION.match(text.folded, position)
-            if match and _stated_there(text, position, match.end()):
+            if match and stated_there(text, position, match.end()):
                 words = text.whole[match.start():match.end()]
                 fields.os(found, words, text.source(text.index_at(position)), Rank.SAID)
                 break

@@ -18,9 +18,10 @@ _FAULTS = (
 _WARNINGS = ("warning", "deprecated")
 # The letters by which glog and TensorFlow begin a line, in their own cases alone.
 _GLOG_FAULTS, _GLOG_WARNINGS = (": E ", ": F ", "E0000 ", "F0000 "), (": W ", "W0000 ")
-# Names of measures (mean_squared_error: 0.31), counts of nothing, and the line before a traceback.
+# Names of measures (mean_squared_error: 0.31) and options, counts of nothing, the line before a traceback.
 _HARMLESS = (
     "_error", "-error", "0 errors", "no error", "errors: 0", "error=0", "error: 0", "_errors", "error rate",
+    "error_rate", "errors=remount-ro", "-werror", "0 error(s)", "0 warning(s)", "0 warnings", "no warnings",
     "traceback (most recent call last)", "without error", "0 failed",
 )
 FIRST, LAST, WARNINGS = 24, 8, 8

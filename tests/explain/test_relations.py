@@ -233,3 +233,26 @@ def test_the_flavour_of_the_kernel_modules_serves_the_cards_or_not(
     found = relations(facts, tables())["text.flavour_serves_cards"]
     assert isinstance(found, Known)
     assert found.value is serves
+
+
+@pytest.mark.parametrize(("generation", "driver", "fit"), [
+    ("maxwell", "595.58.03", "too-new"), ("kepler", "535.54.03", "too-new"),
+    ("turing", "535.54.03", "serves"),
+    ("ampere", "450.80.02", None),  # it serves the A100 and not the RTX 3090
+    ("unheard-of", "595.58.03", None),
+])
+def test_a_generation_is_held_against_the_driver_as_far_as_its_cards_are_alike(
+        generation: str, driver: str, fit: str | None) -> None:
+    """Which of its cards is meant is not stated."""
+    assert related(generation=generation, driver=driver)["driver_fit"] == fit
+
+
+@pytest.mark.parametrize(("generation", "version", "fit"), [
+    ("kepler", "2.5.0", "too-old"), ("blackwell", "2.4.0", "too-new"), ("ampere", "2.4.0", "fits"),
+    ("blackwell", "2.8.0", None),  # it has code for some of them
+])
+def test_a_generation_is_held_against_the_build_as_far_as_its_cards_are_alike(
+        generation: str, version: str, fit: str | None) -> None:
+    """The same of a release."""
+    found = related(framework="pytorch", framework_version=version, generation=generation)
+    assert found["card_fit"] == fit

@@ -88,3 +88,35 @@ def test_the_fix_for_another_framework_is_no_fix() -> None:
     assert found[0].cause == "cpu-only-build"
     assert titles
     assert not [title for title in titles if "paddle" in title]
+
+
+def fixes(text: str, cause: str) -> str:
+    """Return the titles of the fixes that are told for a cause."""
+    found = explain(texts.read_text(text, database()), database()).findings
+    return "\n".join(fix.title for finding in found if finding.cause == cause for fix in finding.fixes)
+
+
+def test_the_fix_names_the_last_branch_for_the_stated_card() -> None:
+    """Regression: "the driver branch that still serves the card" was all; the table knows which."""
+    told = fixes("GPU: GTX 1050\nDriver: 595.71.05\nNo devices were found\n", "driver-dropped-gpu")
+    assert "branch 580" in told
+    assert "host's driver" not in told  # nothing is said of a container
+
+
+def test_no_branch_is_named_for_a_card_that_the_table_does_not_tell() -> None:
+    """A GT 710 is of one of two generations; the branch for later cards would be the wrong one."""
+    told = fixes("GPU: GT 710\nDriver: 535.104.05\nNo devices were found\nDebian 12\n", "driver-dropped-gpu")
+    assert told == "Install the driver branch that still serves the card"
+
+
+def test_no_windows_is_supposed_where_the_text_knows_of_none() -> None:
+    """Regression: whoever had a driver that is too old was first told to update it in Windows."""
+    told = fixes("driver 470.82.01, tensorflow 2.16 does not see the GPU\n", "driver-too-old")
+    assert told
+    assert "Windows" not in told
+
+
+def test_a_fix_with_an_open_condition_lends_no_words() -> None:
+    """Regression: of a card whose capability is not stated, to hide it was said to be the fix."""
+    told = fixes("Blackwell GPU, torch 2.4: nothing runs\n", "gpu-too-new-for-build")
+    assert told == "Install a build that knows this card"

@@ -310,3 +310,12 @@ def test_every_meaning_is_of_a_thing_and_a_trouble_that_have_words_and_of_a_symp
     assert {row["thing"] for row in meanings} | {"GPU computing"} == things
     assert {row["trouble"] for row in meanings} == troubles
     assert {row["errors"] for row in tables["spoken_things"].rows if "errors" in row} <= set(tables)
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ("My GTX 1050 does not work with nvidia driver 595, it is not found.", "driver-dropped-gpu"),
+    ("RTX 5090 with driver version 535, torch 2.9: cuda is not available", "driver-too-old"),
+])
+def test_what_two_statements_are_to_one_another_outweighs_a_guess(text: str, cause: str) -> None:
+    """Regression: a sentence that was taken for a known message kept what the tables know from being told."""
+    assert faults(text)[0] == cause

@@ -17,8 +17,9 @@ SAMPLES = Path(__file__).resolve().parent / "samples"
 
 @cache
 def tables() -> Mapping[str, Table]:
-    """Return the tables of products and of processors, out of their source files."""
-    paths = [ROOT / "rules" / "tables" / f"{name}.toml" for name in ("gpu_products", "processors")]
+    """Return the tables of products, generations and processors, out of their source files."""
+    paths = [ROOT / "rules" / "tables" / f"{name}.toml"
+             for name in ("gpu_products", "architectures", "processors")]
     return {path.stem: parse_table(path.read_text(encoding="utf-8"), path.stem, path.name) for path in paths}
 
 

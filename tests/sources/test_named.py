@@ -36,3 +36,15 @@ def test_the_pip_of_a_sentence() -> None:
     """It decides which wheels are known."""
     found = stated("it cannot be installed with pip 18.1 here").host["python.pip_version"]
     assert getattr(found, "value", None) == "18.1"
+
+
+@pytest.mark.parametrize(("text", "generation"), [
+    ("I have a Kepler card", "kepler"), ("Blackwell GPU, torch 2.4", "blackwell"),
+    ("my Ada Lovelace laptop GPU", "ada"), ("a Pascal-based card", "pascal"),
+    ("torch 2.8 supports Blackwell GPU", None), ("Kepler GPUs are not supported any more", None),
+    ("a Volta GPU and an Ampere GPU", None), ("Maxwell wrote equations", None),
+    ("a Pascal card, the GTX 1080", None),  # the name of the card says more
+])
+def test_the_generation_of_the_one_card(text: str, generation: str | None) -> None:
+    """Where a person means a card, not where a program speaks of a kind."""
+    assert of_text(text).get("generation") == generation

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 
 from gpudoctor.model import Tables
-from gpudoctor.sources import named, places, processors, shown, statements
-from gpudoctor.sources.cards import index
+from gpudoctor.sources import branches, named, places, processors, shown, statements
+from gpudoctor.sources.cards import first_word, index
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.importers import libraries, packages, system
 from gpudoctor.sources.lines import Text
@@ -44,7 +44,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "documents": ('"gpudoctor.', '"version":', '"virtual_pkgs"', '"HostConfig"', '"DefaultRuntime"'),
 }
 _ALWAYS: tuple[Importer, ...] = (
-    system.read, libraries.read, packages.read, statements.read, shown.read, named.read,
+    system.read, libraries.read, packages.read, statements.read, shown.read, branches.read, named.read,
     places.read, processors.read)
 
 
@@ -60,8 +60,10 @@ def read(text: str, name: str, *, tables: Tables, numbers: Sequence[int] | None 
 def read_all(texts: Iterable[Text], *, tables: Tables) -> Stated:
     """Return what several texts state together: the beginning and the end of one log, or several files."""
     machines = tables["processors"].rows if "processors" in tables else ()
+    known = tables["architectures"].rows if "architectures" in tables else ()
     found = Found(index(tables.get("gpu_products")),
-                  {str(row["machine"]): str(row["processor"]) for row in machines})
+                  {str(row["machine"]): str(row["processor"]) for row in machines},
+                  {first_word(str(row["architecture"])) for row in known if "architecture" in row})
     for text in texts:
         for importer in _wanted(text):
             importer(text, found)

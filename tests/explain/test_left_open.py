@@ -1,0 +1,69 @@
+"""What is said of lines that decide nothing: numbers with two meanings, lines that were called harmless."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from gpudoctor import ruledb, texts
+from gpudoctor.examine import Policy
+from gpudoctor.explanation import Told, explain, report
+from gpudoctor.model import RuleDatabase
+from gpudoctor.render import line as one_line
+
+CUDART = ("W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library "
+          "'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file\n")
+
+
+@cache
+def database() -> RuleDatabase:
+    """Return the shipped rules."""
+    return ruledb.load_shipped("told")
+
+
+def told(text: str) -> Told:
+    """Return what is told of a text."""
+    return explain(texts.read_text(text, database()), database())
+
+
+def test_a_number_with_two_meanings_is_quoted_with_both() -> None:
+    """Regression: it was unknown, and nothing said why."""
+    found = told("CUDA error 4")
+    (question,) = found.undecided
+    assert not found.findings
+    assert "4 is CUDA_ERROR_DEINITIALIZED" in question.reasons[0].source
+    assert "or cudaError" in question.reasons[0].source
+
+
+def test_a_line_that_was_called_harmless_is_not_unknown_as_well() -> None:
+    """Regression: it was quoted three times under "I do not know", by the other symptoms that it shows."""
+    found = told(CUDART)
+    assert [(one.cause, one.certainty.value) for one in found.findings] == [
+        ("benign-no-gpu-machine", "likely")]
+    assert found.undecided == ()
+
+
+@pytest.mark.parametrize(("text", "begins"), [
+    ("hello world", "Nothing in this text speaks of a fault"),
+    ("CUDA error 4", "I do not know what these lines come from: CUDA error 4"),
+])
+def test_of_a_text_the_one_line_does_not_say_that_nobody_could_look(text: str, begins: str) -> None:
+    """It was read; what it does not tell is another thing."""
+    policy = Policy()
+    said = one_line.render(report(told(text), database(), policy), policy)
+    assert said.startswith(begins)
+    assert "could not look" not in said
+
+
+@pytest.mark.parametrize("text", [
+    "OSError: [Errno 24] Too many open files\nRuntimeError: CUDA error: unknown error\n",
+    "Too many open files\nRuntimeError: CUDA error: OS call failed or operation not supported on this OS\n",
+    "pytorch 2.1\nRuntimeError: received 0 items of ancdata\n",
+])
+def test_the_limit_of_open_files_is_told_first(text: str) -> None:
+    """The device nodes are files too."""
+    first = told(text).findings[0]
+    assert first.cause == "host-memory-limit"
+    assert "open files" in first.message
+    assert "ulimit -n" in first.asks[0].command
