@@ -27,11 +27,10 @@ from gpudoctor.model import (
 )
 from gpudoctor.proven import tempered
 
-_PATIENT, _SHELL = "python.executable", "container.shell_command"
-_PLANNED = "python.planned_distributions"
+_PATIENT, _PLANNED, _SHELL = "python.executable", "python.planned_distributions", "container.shell_command"
+_UNSET = "unset "
 _CHOSEN = re.compile(r"--(python|kernel) ([^:]+)")
 _KERNEL_FILE = re.compile(r"--kernel [^:]+: (/.*?/kernel\.json)")
-_UNSET = "unset "
 _OWN_COMMAND = re.compile(r"\bgpudoctor (?:check|snapshot)\b")
 
 
@@ -69,10 +68,7 @@ def diagnose(snapshot: Snapshot, database: RuleDatabase,
 
 
 def _patient_options(subjects: Subjects) -> str:
-    """Return the options that name what is examined, where somebody named it: other commands must as well.
-
-    An image or a container is named already (`container.check_command`).
-    """
+    """Return the options that name what somebody named; an image is named by `container.check_command`."""
     facts = subjects[Scope.HOST][0]
     number, because = facts.fact("process.id"), facts.fact("python.chosen_because")
     if isinstance(number, Known):
@@ -84,8 +80,8 @@ def _patient_options(subjects: Subjects) -> str:
 def _places(subjects: Subjects) -> dict[str, str]:
     """Return by the kind of a fix where its commands belong, where that is not the caller's shell."""
     facts = subjects[Scope.HOST][0]
-    because = facts.fact("python.chosen_because")
-    if isinstance(facts.fact("process.id"), Known):
+    number, because = facts.fact("process.id"), facts.fact("python.chosen_because")
+    if isinstance(number, Known):
         place = "not in this shell, but where that process gets its environment from; then start it anew"
         return {"environment": place}
     if isinstance(facts.fact("image.reference"), Known):

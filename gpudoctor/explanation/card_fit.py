@@ -31,10 +31,14 @@ def by_build(stated: Stated) -> Known | None:
 
 
 def _of_generation(stated: Stated) -> tuple[str, ...]:
-    """Return the compute capabilities of the stated generation: the card has one of them."""
-    generation = stated.text("text.generation")
+    """Return the compute capabilities of the stated generation: the card has one of them.
+
+    GPUs inside a chip bear the names of generations as well, and are meant where a Jetson is.
+    """
+    generation, is_jetson = stated.text("text.generation"), "jetson" in stated.texts("text.places")
     return tuple(str(row["compute_capability"]) for row in stated.rows_of("architectures")
-                 if str(row.get("architecture", "")).lower().partition(" ")[0] == (generation or "none"))
+                 if str(row.get("architecture", "")).lower().partition(" ")[0] == (generation or "none")
+                 and bool(row.get("integrated")) is is_jetson)
 
 
 def _one_by_build(stated: Stated, row: Row | None, capability: str) -> str | None:
