@@ -22,7 +22,7 @@ _MOST_LINES = 40  # of a longer text only those that speak of an error are read:
 # Of a hundred texts: words never make a cause certain, and beside lines that are understood they say less.
 _MOST_WEIGHT, _WEIGHT_BESIDE = 90, 20
 _LEAST_SHARE, _LEAST_BESIDE = 0.15, 0.6  # of the likeliest cause; below it the words speak for nothing
-# Before a text without a fault: where a trouble is told of, and where known words name a GPU as well.
+# Before a text without a fault: by itself, and where a trouble is told of and known words name a GPU.
 _AHEAD_ALONE, _AHEAD = 1.0, -0.1
 _MOST_GUESSES = 5
 # Words that sentences are held together by.
@@ -54,8 +54,8 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
     if not guesses or guesses[0].cause not in faults or guesses[0].share < least:
         return Guessed()
     trouble = _Trouble(reading, lines, database)
-    if guesses[0].ahead < _AHEAD or not trouble.is_told or not (
-            guesses[0].ahead >= _AHEAD_ALONE or trouble.is_of_gpus):
+    if guesses[0].ahead < _AHEAD_ALONE and not (
+            guesses[0].ahead >= _AHEAD and trouble.is_told and trouble.is_of_gpus):
         return Guessed()
     told = [guess for guess in guesses[:_MOST_GUESSES] if guess.cause in faults]
     most = _WEIGHT_BESIDE if beside else _MOST_WEIGHT

@@ -13,7 +13,7 @@ from dataclasses import replace
 from gpudoctor.derive import planned
 from gpudoctor.manifests import conda_specs, requirements, yaml_files
 from gpudoctor.manifests.requirements import Reader, is_elsewhere
-from gpudoctor.manifests.spans import Source
+from gpudoctor.manifests.spans import ManifestError, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.yaml_files import Node
 
@@ -24,6 +24,12 @@ def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
     """Return the environment: what conda itself would install, and what pip does beside it."""
     listed = document.get("dependencies")
     named, items = document.get("channels"), listed.items if listed else ()
+    yaml_files.require_list(listed, "dependencies", "write each package in a line that begins with a dash")
+    for item in items:
+        yaml_files.require_list(item.get("pip"), "what pip installs", "write each in a line of its own")
+        if item.items or (item.entries and item.get("pip") is None):
+            raise ManifestError(f"{item.place}: a dependency is no text: write NAME, or NAME=VERSION; "
+                                "what pip installs stands below pip:")
     channels = [one.text for one in named.texts() if one.text] if named else []
     packages = [(item.text, item.place) for item in items if item.text is not None]
     specs = conda_specs.specs_of(packages)

@@ -12,15 +12,11 @@ from dataclasses import replace
 
 from gpudoctor.manifests import reaching, references, stages
 from gpudoctor.manifests.requirements import Reader
-from gpudoctor.manifests.spans import ManifestError, Source
+from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
-from gpudoctor.manifests.yaml_files import Node, filled, pairs
+from gpudoctor.manifests.yaml_files import Node, filled, pairs, require_mapping, require_text
 
 _NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
-_KINDS = {
-    "Pod": ("spec",), "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
-    **dict.fromkeys(("Deployment", "DaemonSet", "Job", "ReplicaSet", "StatefulSet"),
-                    ("spec", "template", "spec"))}
 # https://github.com/moby/moby/blob/master/daemon/nvidia_linux.go: of what a request names, these become
 # NVIDIA_DRIVER_CAPABILITIES, over any other value of it; where none of them is named, it stays as it is
 _DRIVER_CAPABILITIES = frozenset({"compute", "compat32", "graphics", "utility", "video", "display"})
@@ -32,10 +28,12 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
                ) -> Iterator[Environment]:
     """Yield the services of a compose file; one that is built with what its Dockerfile says."""
     services = document.get("services")
+    require_mapping(services, "services", "write each service's name, and what it is below it")
     for key, service in services.entries if services else ():
-        if service.text or service.items:
-            raise ManifestError(f"{service.place}: the service {key.text} is no mapping: write image: or "
-                                "build: below its name")
+        require_mapping(service, f"the service {key.text}", "write image: or build: below its name")
+        require_text(service.get("image"), f"image of the service {key.text}", "write NAME:TAG")
+        require_mapping(service.get("deploy"), f"deploy of the service {key.text}",
+                        "write resources: below it")
         wishes = tuple(_wishes_of_service(service))
         settings = {name: Setting(value=filled(value), stated=value, place=place)
                     for name, value, place in pairs(service.get("environment"))}
@@ -156,19 +154,28 @@ def refuses(settings: dict[str, Setting]) -> bool:
 
 
 def of_kubernetes(document: Node) -> Iterator[Environment]:
-    """Yield the containers of a pod, or of what makes pods."""
-    kind = document.get("kind")
-    listed = document.get("items") if kind is not None and kind.text == "List" else None
-    for item in listed.items if listed else ():
-        yield from of_kubernetes(item)
-    spec = document.get(*_KINDS.get(kind.text or "", ("",))) if kind else None
-    if spec is None:
-        return
+    """Yield the containers of pods: those of objects that nobody here has heard of hold them as well."""
+    require_mapping(document.get("spec"), "spec", "write what the object is below it")
+    for spec in _pods(document):
+        yield from _of_pod(spec)
+
+
+def _pods(node: Node) -> Iterator[Node]:
+    """Yield what describes a pod, wherever it stands: it lists containers with their images."""
+    listed = node.get("containers")
+    if listed is not None and any(item.get("image") is not None for item in listed.items):
+        yield node
+    for inner in (*(value for _, value in node.entries), *node.items):
+        yield from _pods(inner)
+
+
+def _of_pod(spec: Node) -> Iterator[Environment]:
     runtime = spec.get("runtimeClassName")
     for group in ("initContainers", "containers"):
         listed = spec.get(group)
         for container in listed.items if listed else ():
             image, name = container.get("image"), container.get("name")
+            require_text(image, "image of a container", "write NAME:TAG")
             if image is None or image.text is None:
                 continue
             wishes = [Wish(why=f"the container asks for {key.text}", place=key.place)

@@ -11,6 +11,7 @@ from gpudoctor.manifests.spans import ManifestError, Place, Source, traced
 
 MAX_CHARACTERS = 1 << 18
 _MOST_NODES = 20_000
+_EMPTY = ("", "~", "null", None)
 
 
 @frozen
@@ -61,6 +62,24 @@ def documents(source: Source) -> list[Node]:
         raise source.error(error.position, "holds a character that YAML does not allow") from None
     except RecursionError:
         raise ManifestError(f"{source.file}: is nested too deeply to be read") from None
+
+
+def require_list(node: Node | None, what: str, remedy: str) -> None:
+    """Raise `ManifestError` where something stands that is neither a list nor empty."""
+    if node is not None and (node.text not in _EMPTY or node.entries):
+        raise ManifestError(f"{node.place}: {what} is no list: {remedy}")
+
+
+def require_mapping(node: Node | None, what: str, remedy: str) -> None:
+    """Raise `ManifestError` where something stands that is neither a mapping nor empty."""
+    if node is not None and (node.text not in _EMPTY or node.items):
+        raise ManifestError(f"{node.place}: {what} is no mapping: {remedy}")
+
+
+def require_text(node: Node | None, what: str, remedy: str) -> None:
+    """Raise `ManifestError` where a list or a mapping stands in place of a text."""
+    if node is not None and (node.items or node.entries):
+        raise ManifestError(f"{node.place}: {what} is no text: {remedy}")
 
 
 def _node(one: Any, source: Source, budget: list[int]) -> Node:

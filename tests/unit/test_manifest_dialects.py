@@ -175,6 +175,12 @@ def test_what_conda_is_told_of_a_build() -> None:
                       "    environment: {NVIDIA_VISIBLE_DEVICES: all}\n"}, ["cpu-only-build"]),
     ({"pods.yaml": "kind: List\nitems:\n- kind: Pod\n  spec:\n    runtimeClassName: nvidia\n    containers:\n"
                    "    - image: tensorflow/tensorflow:2.16.1\n"}, ["cpu-only-build"]),
+    # an object of an operator that nobody here knows: its pod stands in it all the same
+    ({"job.yaml": "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      template:\n"
+                  "        spec:\n          containers:\n          - image: tensorflow/tensorflow:2.16.1\n"
+                  "            resources: {limits: {nvidia.com/gpu: 1}}\n"}, ["cpu-only-build"]),
+    ({"definition.yaml": "kind: CustomResourceDefinition\nspec:\n  properties:\n    containers:\n"
+                         "      type: array\n"}, []),
 ])
 def test_what_is_found_of_it(files: Files, expected: list[str]) -> None:
     assert causes(judged(files)) == expected
