@@ -50,9 +50,8 @@ class Runs:
             install = install_of(command)
             if script is not None:
                 places = _places_in(script, self.source)
-                text = Traced(text=script.text, at=places or [script.start] * len(script.text))
                 nested = [replace(one, conditional=one.conditional or command.conditional)
-                          for one in commands(text, stage.variables)]
+                          for one in self._nested(script, stage)]
                 free = depth == 0 and places is not None and self.source.text[script.start] != "'"
                 self.take(nested, stage, in_shell=free, depth=depth + 1, quotable=free)
             elif install is not None and install.tool == UNINSTALL:
@@ -74,6 +73,12 @@ class Runs:
                           depth=depth, quotable=quotable)
             if install is None or not install.written:
                 stage.exported.pop(_STANDARD_INPUT, None)  # nobody reads it any more
+
+    def _nested(self, script: Word, stage: Stage) -> list[Command]:
+        """Return the commands of a word that a shell is given as a script."""
+        places = _places_in(script, self.source)
+        return commands(Traced(text=script.text, at=places or [script.start] * len(script.text)),
+                        stage.variables)
 
     def _changes(self, command: Command, stage: Stage) -> None:
         """Follow cd and export, and note lists that are no longer what COPY put there."""
@@ -149,8 +154,11 @@ class Runs:
         written = self.source.text[word.start:word.end]
         return word.text if word.known else written.partition("=")[2] or written
 
-    def start(self, command: Command, stage: Stage) -> None:
+    def start(self, command: Command, stage: Stage, depth: int = 0) -> None:
         """Add what `uv run` installs when a container starts, where that is its CMD or ENTRYPOINT."""
+        script = _script_of(command) if depth < _DEEPEST else None
+        for one in self._nested(script, stage) if script is not None else ():
+            self.start(one, stage, depth + 1)
         install = install_of(command)
         if install is not None and install.tool == "uv" and not install.written and (
                 install.then or install.layered or install.layered_files):

@@ -68,7 +68,8 @@ def test_what_uv_installs_for_one_command_is_left_open(command: str, named: str 
     (('CMD ["uv", "run", "--no-dev", "app"]',), HELD), (("CMD exec uv run --no-dev app",), HELD),
     (('ENTRYPOINT ["uv", "run"]', 'CMD ["--no-dev", "app"]'), HELD), (('CMD ["app"]',), []),
     (('CMD ["uv", "run", "app"]', 'CMD ["app"]'), []), (("ENV UV_NO_SYNC=1", 'CMD ["uv", "run", "app"]'), []),
-    (('CMD ["uv", "run", "--no-dev", "app", "--device", "cuda"]',), HELD)])
+    (('CMD ["uv", "run", "--no-dev", "app", "--device", "cuda"]',), HELD),
+    (('CMD ["sh", "-c", "cd /app && exec uv run --no-dev app"]',), HELD)])
 def test_what_uv_run_installs_as_a_container_starts(lines: tuple[str, ...], expected: list[str]) -> None:
     found = built({**docker(SLIM, "COPY . .", *lines), **BESIDE})
     assert ([one.text for one in found.asked], found.alters_libraries) == (expected, False)
