@@ -22,6 +22,7 @@ _NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void"
 _DRIVER_CAPABILITIES = frozenset({"compute", "compat32", "graphics", "utility", "video", "display"})
 _TEMPLATE = re.compile(r"\{\{|\$[({A-Za-z_]")  # of Helm, or for envsubst: no image yet
 _GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
+_CDI_DEVICES = "nvidia.com/gpu="
 
 
 def of_compose(document: Node, source: Source, reader: Reader, build: Build | None = None
@@ -29,6 +30,9 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
     """Yield the services of a compose file; one that is built with what its Dockerfile says."""
     services = document.get("services")
     require_mapping(services, "services", "write each service's name, and what it is below it")
+    if (taken := document.get("include")) is not None:
+        yield Environment(name="include", place=taken.place,
+                          unread=(_elsewhere("include", taken, is_all=True),))
     for key, service in services.entries if services else ():
         require_mapping(service, f"the service {key.text}", "write image: or build: below its name")
         require_text(service.get("image"), f"image of the service {key.text}", "write NAME:TAG")
@@ -80,11 +84,15 @@ def _unread_of_service(service: Node) -> Iterator[Unread]:
     taken, files = service.get("extends"), service.get("env_file")
     if taken is not None:
         is_all = service.get("image") is None and service.get("build") is None
-        yield Unread(why="what extends takes over is not read: lint what `docker compose config` prints",
-                     place=taken.place, of_framework=is_all)
+        yield _elsewhere("extends", taken, is_all=is_all)
     if files is not None:
         yield Unread(why="the variables of env_file are not read: lint what `docker compose config` prints",
                      place=files.place)
+
+
+def _elsewhere(key: str, taken: Node, *, is_all: bool) -> Unread:
+    return Unread(why=f"what {key} takes over is not read: lint what `docker compose config` prints",
+                  place=taken.place, of_framework=is_all)
 
 
 def _devices(service: Node) -> tuple[Node, ...]:
@@ -115,11 +123,24 @@ def _wishes_of_service(service: Node) -> Iterator[Wish]:
         driver = device.get("driver")
         if names.keys() & {"gpu", "nvidia", *_DRIVER_CAPABILITIES} or (driver and driver.text == "nvidia"):
             yield Wish(why="the service reserves a GPU", place=device.place)
+        yield from _by_cdi(device.get("device_ids"))
+    yield from _by_cdi(service.get("devices"))
+    counted = service.get("deploy", "resources", "reservations", "generic_resources")
+    for one in counted.items if counted else ():  # of Swarm, by the name that the daemon was told
+        kind = one.get("discrete_resource_spec", "kind")
+        if kind is not None and kind.text and "gpu" in kind.text.lower():
+            yield Wish(why=f"the service reserves {kind.text}", place=kind.place)
     runtime, gpus = service.get("runtime"), service.get("gpus")
     if runtime is not None and runtime.text == "nvidia":
         yield Wish(why="the service has NVIDIA's runtime", place=runtime.place)
     if gpus is not None:
         yield Wish(why="the service is given GPUs", place=gpus.place)
+
+
+def _by_cdi(listed: Node | None) -> Iterator[Wish]:
+    for device in listed.texts() if listed else ():
+        if device.text and device.text.startswith(_CDI_DEVICES):
+            yield Wish(why=f"the service has the device {device.text}", place=device.place)
 
 
 def _built(built: Node, source: Source, reader: Reader, build: Build) -> Iterator[Environment]:
@@ -133,6 +154,8 @@ def _built(built: Node, source: Source, reader: Reader, build: Build) -> Iterato
     found = reader(path)
     if built.get("dockerfile_inline") is not None or found is None:
         why = f"{path[:80]} is not there to be read, so what the service is built of was not judged"
+        if built.get("dockerfile_inline") is not None:
+            why = "dockerfile_inline is not read: write it into a file, and name that in dockerfile"
         yield Environment(name="", place=built.place, unread=(
             Unread(why=why, place=(file or built).place, of_framework=True),))
         return

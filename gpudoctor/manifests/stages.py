@@ -50,7 +50,7 @@ class _Stages:
         self._take: dict[str, Callable[[Instruction], None]] = {
             "FROM": self._from, "ARG": self._argument, "ENV": self._variable, "RUN": self._run,
             "COPY": self._copy, "ADD": self._copy, "SHELL": self._shell, "WORKDIR": self._folder,
-            "CMD": self._start, "ENTRYPOINT": self._start}
+            "CMD": self._start, "ENTRYPOINT": self._start, "ONBUILD": self._later}
 
     def take(self, instruction: Instruction) -> None:
         """Take one instruction in."""
@@ -139,6 +139,9 @@ class _Stages:
         written = json_words(instruction)
         words = [word.text for word in words_of(instruction.arguments, stage.variables, self.escape)
                  ] if written is None else [word.text for word in written]
+        if len(words) < 2:
+            raise self.source.error(instruction.keyword.start,
+                                    f"{instruction.name} without a target: write {instruction.name} FROM TO")
         other = self._named(origin) if origin is not None else None
         other = None if other is stage else other  # no builder takes from the stage that is being built
         stage.copied += [_placed(path, words[-1], stage, other, is_elsewhere=origin is not None)
@@ -178,6 +181,14 @@ class _Stages:
             listed = commands(instruction.arguments, stage.variables, self.escape)
             words = list(listed[0].words) if listed else []
         stage.started[instruction.name] = words
+
+    def _later(self, instruction: Instruction) -> None:
+        """Note what an image does when another is built from it; only that one has it."""
+        words = words_of(instruction.arguments, self.stages[-1].variables, self.escape)
+        self.stages[-1].unread.append(Unread(
+            why="what ONBUILD says is done where another image is built from this one, and was not judged",
+            place=self.source.of(instruction.keyword),
+            of_framework=any(requirements.FRAMEWORK.match(word.text) for word in words)))
 
     def _commands(self, instruction: Instruction, stage: Stage) -> list[Command]:
         words = json_words(instruction)

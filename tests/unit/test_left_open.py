@@ -105,6 +105,18 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
     "a service that takes over another": (
         {"compose.yaml": COMPOSE.format("extends: {file: b.yaml, service: b}")}, (),
         [("compose.yaml:4:14", True, "what extends takes over is not read")]),
+    "other files that are taken in": (
+        {"compose.yaml": "include: [b.yaml]\n" + COMPOSE.format("image: python:3.12")}, (),
+        [("compose.yaml:1:10", False, "what include takes over is not read")]),
+    "a Dockerfile within": (
+        {"compose.yaml": COMPOSE.format("build: {dockerfile_inline: FROM python}")}, (),
+        [("compose.yaml:4:12", True, "dockerfile_inline is not read")]),
+    "what is done in images built from this one": (
+        docker(CUDA_12, "ONBUILD RUN pip install torch"), (),
+        [("Dockerfile:2:1", True, "what ONBUILD says")]),
+    "what is done there without a framework": (
+        docker(CUDA_12, "ONBUILD COPY . /app"), (),
+        [("Dockerfile:2:1", False, "what ONBUILD says")]),
     "variables in a file": (
         {"compose.yaml": COMPOSE.format("image: python:3.12\n    env_file: x.env")}, (),
         [("compose.yaml:5:15", False, "env_file are not read")]),

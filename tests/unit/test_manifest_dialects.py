@@ -173,6 +173,16 @@ def test_what_conda_is_told_of_a_build() -> None:
                       "    image: tensorflow/tensorflow:2.16.1\n"}, ["cpu-only-build"]),
     ({"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:2.16.1\n"
                       "    environment: {NVIDIA_VISIBLE_DEVICES: all}\n"}, ["cpu-only-build"]),
+    ({"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:2.16.1\n"
+                      "    devices: ['nvidia.com/gpu=all']\n"}, ["cpu-only-build"]),
+    ({"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:2.16.1\n    deploy: {resources: "
+                      "{reservations: {devices: [{driver: cdi, device_ids: [nvidia.com/gpu=0]}]}}}\n"},
+     ["cpu-only-build"]),
+    ({"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:2.16.1\n    deploy: {resources: "
+                      "{reservations: {generic_resources: [{discrete_resource_spec: {kind: GPU}}]}}}\n"},
+     ["cpu-only-build"]),
+    ({"compose.yaml": "services:\n  a:\n    image: tensorflow/tensorflow:2.16.1\n"
+                      "    devices: ['/dev/snd']\n"}, []),
     ({"pods.yaml": "kind: List\nitems:\n- kind: Pod\n  spec:\n    runtimeClassName: nvidia\n    containers:\n"
                    "    - image: tensorflow/tensorflow:2.16.1\n"}, ["cpu-only-build"]),
     # an object of an operator that nobody here knows: its pod stands in it all the same

@@ -50,6 +50,8 @@ def test_what_engines_take_is_no_fault(reference: str) -> None:
     ("pyproject.toml", '[project.optional-dependencies]\na = "torch"\n', "pyproject.toml:2:1: a is no list"),
     ("pyproject.toml", '[dependency-groups]\ndev = {x = 1}\n', "pyproject.toml:2:1: dev is no list of"),
     ("compose.yaml", "services:\n  a: 3\n", "compose.yaml:2:6: the service a is no mapping"),
+    ("Dockerfile", "FROM ubuntu:22.04\nCOPY a\n", "Dockerfile:2:1: COPY without a target"),
+    ("Dockerfile", "FROM ubuntu:22.04\nADD [\"a\"]\n", "Dockerfile:2:1: ADD without a target"),
     ("compose.yaml", "services: [a]\n", "compose.yaml:1:11: services is no mapping"),
     ("compose.yaml", "services:\n  a:\n    image: [x]\n", "compose.yaml:3:12: image of the service a is"),
     ("compose.yaml", "services:\n  a:\n    deploy: 7\n", "compose.yaml:3:13: deploy of the service a is no"),
