@@ -214,8 +214,9 @@ def decode_snapshot(raw: Any, name: str) -> Snapshot:
     """Return the snapshot in a `gpudoctor.snapshot/1` or `gpudoctor.report/1` document called `name`."""
     if not isinstance(raw, Mapping) or not isinstance(raw.get("schema"), str):
         raise CodecError(f"{name}: no gpudoctor snapshot or report (it has no \"schema\")")
+    assumed: tuple[str, ...] = ()
     if raw["schema"] == REPORT_SCHEMA:
-        raw = raw.get("snapshot")
+        assumed, raw = _decode_assumed(raw.get("assumed"), name), raw.get("snapshot")
         if not isinstance(raw, Mapping):
             raise CodecError(f"{name}: the report holds no snapshot")
     _require_schema(raw.get("schema"), name)
@@ -224,7 +225,8 @@ def decode_snapshot(raw: Any, name: str) -> Snapshot:
             host=decode_facts(raw.get("host"), "host", Scope.HOST),
             gpus=_decode_scope(raw.get("gpus"), "gpus", Scope.GPU),
             frameworks=_decode_scope(raw.get("frameworks"), "frameworks", Scope.FRAMEWORK),
-            probes=_decode_probes(raw.get("probes")), redacted=raw.get("redacted") is True)
+            probes=_decode_probes(raw.get("probes")), redacted=raw.get("redacted") is True,
+            assumed=assumed)
     except CodecError as error:
         raise CodecError(f"{name}: {error}") from None
 
@@ -236,6 +238,12 @@ def _require_schema(schema: Any, name: str) -> None:
     if family in ("gpudoctor.snapshot", "gpudoctor.report") and number.isdigit():
         raise NewerSchema(f"{name}: schema {schema} is newer than this gpudoctor reads; update gpudoctor")
     raise CodecError(f"{name}: schema {str(schema)[:60]!r} is not {SNAPSHOT_SCHEMA} or {REPORT_SCHEMA}")
+
+
+def _decode_assumed(raw: Any, name: str) -> tuple[str, ...]:
+    if raw is not None and not _is_list_of(str, raw):
+        raise CodecError(f"{name}: assumed must be a list of texts")
+    return tuple(raw or ())
 
 
 def _decode_probes(raw: Any) -> tuple[ProbeRun, ...]:

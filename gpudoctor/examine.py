@@ -35,7 +35,7 @@ def examine(snapshot: Snapshot, database: RuleDatabase, policy: Policy,
     return Report(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         verdict=verdict, exit_code=exit_code,
-        findings=judgement.findings, undecided=judgement.undecided,
+        findings=judgement.findings, undecided=judgement.undecided, assumptions=snapshot.assumed,
         snapshot=derive.complete(snapshot, database))
 
 

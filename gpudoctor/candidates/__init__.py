@@ -95,7 +95,8 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
-        exit_code=EXIT_SOMETHING if offered else EXIT_NOTHING, assumptions=asked.assumptions,
+        exit_code=EXIT_SOMETHING if offered else EXIT_NOTHING,
+        assumptions=(*snapshot.assumed, *asked.assumptions),
         wishes=tuple(wish.text for wish in wishes), ground=_in_words(judge.base),
         candidates=tuple(sorted(_with_reasons(listed, explained, judge), key=lambda one: not one.offered)),
         changes=_changes(snapshot, database, asked, judge, _refused(explained) if is_of_reasons else alone,

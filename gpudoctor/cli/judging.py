@@ -55,7 +55,8 @@ class Judge:
         machine = with_wishes(snapshot, self.database, self.policy)
         self.machine = self.machine or machine  # what is judged later is this one in other environments
         report = examine(snapshot, self.database, self.policy, self._watch.begin)
-        return marked(report, machine, self._asked.assume, self.database) if self._pairs else report
+        assumptions = (*snapshot.assumed, *self._asked.assume)
+        return marked(report, machine, assumptions, self.database) if assumptions else report
 
     def examined_here(self, visit: local.Visit, raw: RawDocument, begun: float) -> Report:
         """Return the report on this machine, of which the collectors' answers are there, its fixes tried."""

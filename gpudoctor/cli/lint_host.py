@@ -48,6 +48,8 @@ def lint_host(recorded: str | None, facts: Mapping[str, Fact], timeout: float, d
     """Return the machine to judge for: recorded, assumed, or this one where its GPU works."""
     if recorded is not None:
         machine, kind = sources.read_snapshot(recorded), f"as recorded in {recorded}"
+        if machine.assumed:
+            kind = f"{kind}, with {', '.join(machine.assumed)} assumed"
     elif any(name in _NAMES_A_MACHINE for name in facts):
         machine, kind = ideal(database), "assumed"
     else:

@@ -58,7 +58,8 @@ class Snapshot:
     """All a machine told us: the only input of the pure half of the program.
 
     A scope that could not be enumerated is `Unknown`, which is not the same as empty. `redacted`:
-    stand-ins are in place of private names, so that no path in it need exist.
+    stand-ins are in place of private names, so that no path in it need exist. `assumed`: what was assumed of
+    the machine when the report was made that this was read from.
     """
 
     host: Facts
@@ -66,3 +67,4 @@ class Snapshot:
     frameworks: tuple[Facts, ...] | Unknown = ()
     probes: tuple[ProbeRun, ...] = ()
     redacted: bool = False
+    assumed: tuple[str, ...] = ()

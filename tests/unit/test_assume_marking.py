@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor import ruledb
+from gpudoctor import codec, ruledb
 from gpudoctor.assume import assumed, lay, parse_assumption
 from gpudoctor.assume.marking import marked
 from gpudoctor.derive.lazy import ASSUMED
@@ -53,3 +53,17 @@ def test_the_verdict_is_the_same() -> None:
     assert [(one.rule, one.message, one.fixes) for one in plain.findings] == [
         (one.rule, one.message, one.fixes) for one in said.findings]
     assert (plain.verdict, plain.exit_code, plain.undecided) == (said.verdict, said.exit_code, said.undecided)
+
+
+def test_a_report_that_is_read_again_is_still_one_on_assumptions() -> None:
+    """`check --from` of it said that the machine is healthy, of cards and a driver that nobody saw."""
+    database = ruledb.load()
+    first = report("cc=8.9", "driver=580.95.05")
+    machine = codec.decode_snapshot(codec.encode_report(first), "report.json")
+    assert machine.assumed == first.assumptions == ("cc=8.9", "driver=580.95.05")
+    assert examine(machine, database, Policy()).assumptions == first.assumptions
+
+
+def test_assumptions_of_a_report_are_a_list_of_texts() -> None:
+    with pytest.raises(codec.CodecError, match=r"^report\.json: assumed must be a list of texts"):
+        codec.decode_snapshot({**codec.encode_report(report("cc=8.9")), "assumed": [1]}, "report.json")
