@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 UNFINISHED = "FILL IN"
+OF_A_SITE = "GPDX"  # how the ids of a site's own pages begin
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _FILE = re.compile(r"(GPD[X\d])(\d{3,4})-(.*)\.md\Z")
 _STEP = 10  # between two pages there is room for a third that belongs there
-_NUMBERS = {"GPDX": (1, 9999, 4)}  # of a site's own pages: first, last and how many digits
+_NUMBERS = {OF_A_SITE: (1, 9999, 4)}  # of a site's own pages: first, last and how many digits
 _OF_A_FAMILY = (0, 999, 3)
 
 
@@ -45,8 +46,8 @@ def next_id(family: str, files: Sequence[str], retired: Iterable[str] = ()) -> s
     prefixes = Counter(match[1] for of, match in found if of == family)
     if prefixes:
         prefix = prefixes.most_common(1)[0][0]
-    elif all(match[1] == "GPDX" for _, match in found):
-        prefix = "GPDX"
+    elif all(match[1] == OF_A_SITE for _, match in found):
+        prefix = OF_A_SITE
     else:
         known = ", ".join(sorted({of for of, _ in found}))
         raise SkeletonError(f"there is no family {family}; there are: {known}")

@@ -55,7 +55,8 @@ def begin(folder: str, family: str, cause: str) -> tuple[str, tuple[str, ...]]:
     if family in _NO_PAGES:
         raise UsageError(f"{family!r} cannot be a family: the folder of that name holds no pages")
     if not os.path.isdir(folder):
-        raise InputError(f"{folder}: no such folder; --rules names the folder of rule pages")
+        raise InputError(f"{folder}: no such folder; --rules names the folder of rule pages (for a site's "
+                         "own, make an empty one)")
     pages = sorted(_pages(folder))
     if not any(map(skeleton.is_page, pages)) and os.listdir(folder) and not _is_of_rules(folder):
         raise InputError(f"{folder}: holds no rules; name a folder with rule pages, or an empty one for a "
@@ -72,6 +73,11 @@ def begin(folder: str, family: str, cause: str) -> tuple[str, tuple[str, ...]]:
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     return path, tuple(page for page in pages if skeleton.cause_of(page) == cause)
+
+
+def is_of_a_site(path: str) -> bool:
+    """Say whether a page is a site's own, which is judged beside the published ones."""
+    return os.path.basename(path).startswith(skeleton.OF_A_SITE)
 
 
 def _is_of_rules(folder: str) -> bool:

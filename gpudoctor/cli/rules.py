@@ -141,7 +141,10 @@ def new(family: Annotated[str, typer.Argument(help="The folder of pages it belon
     path, same = rule_folder.begin(rules, family, slug)
     if same:
         sys.stderr.write(f"gpudoctor: {', '.join(same)} of the same cause: both pages will be judged\n")
-    streams.say(f"{path}\nfill it in, then prove it: gpudoctor rules lint --rules {shlex.quote(rules)}\n")
+    folder, is_sites = shlex.quote(rules), rule_folder.is_of_a_site(path)
+    proof = (f"GPUDOCTOR_RULES_EXTRA={folder} gpudoctor rules lint" if is_sites  # beside the published ones
+             else f"gpudoctor rules lint --rules {folder}")
+    streams.say(f"{path}\nfill it in, then prove it: {proof}\n")
 
 
 @app.command("diff", cls=Command)

@@ -15,6 +15,7 @@ from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
     Absent, Case, Detect, Fact, Finding, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided, Unknown,
 )
+from gpudoctor.skeleton import OF_A_SITE
 
 
 def case_snapshot(case: Case, database: RuleDatabase) -> Snapshot:
@@ -122,11 +123,16 @@ def _blanks(rule: Rule, subject: Subject) -> Iterator[str]:
 
 
 def _company(rule: Rule, found: Judgement, database: RuleDatabase) -> Iterator[str]:
-    """Yield pages of the family that match as well, and that do not name each other in their texts."""
+    """Yield pages of the family that match as well, and that do not name each other in their texts.
+
+    A published page knows of no site's own: those are held to this by their own cases.
+    """
     family = rule.path.partition("/")[0]
     ids = {finding.rule for finding in found.findings} - {rule.id}
     for other in database.rules:
-        if other.id in ids and other.path.partition("/")[0] == family:
+        is_of_another = other.id.startswith(OF_A_SITE) and not rule.id.startswith(OF_A_SITE)
+        if other.id in ids and other.path.partition("/")[0] == family and not is_of_another:
             for one, named in ((rule, other), (other, rule)):
-                if named.id not in one.page:
+                knows_none = named.id.startswith(OF_A_SITE) and not one.id.startswith(OF_A_SITE)
+                if named.id not in one.page and not knows_none:
                     yield f"{other.id} matches as well: the page of {one.id} must name {named.id}"

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpudoctor.model import Rule
+from gpudoctor.skeleton import OF_A_SITE  # nothing circulates about what only one place has
 
 SECTIONS = ("What was seen", "Why it breaks", "What to do", "How to check", "Versions it applies to")
 _ADVICE = re.compile(r"^(?:Common wrong advice: *\S|## Wrong advice\n+[^#\s])", re.MULTILINE)
-# What circulates among people is looked for in public; what a site writes for itself need not have any.
-_OF_A_SITE = "GPDX"
 # By cause: why nothing that circulates can be named. An entry that its page has no need of is a problem.
 WITHOUT_ADVICE: Mapping[str, str] = {
     "framework-import-failed": "stands for what no other page knows, so no advice is about it",
@@ -32,7 +31,7 @@ def section_problems(rule: Rule) -> Iterator[str]:
             yield f"the page lacks the section \"## {section}\", or the section is empty"
     said = _ADVICE.search(rule.page) is not None
     excused = WITHOUT_ADVICE.get(rule.cause)
-    if not said and excused is None and not rule.id.startswith(_OF_A_SITE):
+    if not said and excused is None and not rule.id.startswith(OF_A_SITE):
         yield ("the page names no wrong advice: a line \"Common wrong advice: ...\" or a section "
                "\"## Wrong advice\"; a cause of which none is known stands in WITHOUT_ADVICE with the reason")
     if said and excused is not None:

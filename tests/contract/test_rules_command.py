@@ -204,6 +204,7 @@ def test_a_folder_of_a_site_gets_ids_of_its_own(tmp_path: Path) -> None:
     run = run_gpudoctor("rules", "new", "licence", "server-full", "--rules", str(tmp_path))
     assert run.returncode == HEALTHY
     assert (tmp_path / "licence" / "GPDX0001-server-full.md").is_file()
+    assert f"prove it: GPUDOCTOR_RULES_EXTRA={tmp_path} gpudoctor rules lint\n" in run.stdout
 
 
 def test_a_second_page_of_a_cause_is_said(rules: Path) -> None:

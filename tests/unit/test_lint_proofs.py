@@ -115,6 +115,18 @@ def test_pages_of_a_family_that_match_together_name_each_other() -> None:
     assert any(said in problem for problem in proof_problems(nouveau, with_rule(other)))
 
 
+def test_a_published_page_names_no_page_of_a_site_that_names_it() -> None:
+    """`rules lint` with a site's own pages demanded that of dozens of pages that nobody there may change."""
+    module, sites = page("GPD2004"), replace(page("GPD2002"), id="GPDX0001", cause="ours")
+    both = replace(database(), rules=(*(rule for rule in database().rules if rule.id != "GPD2002"), sites))
+    assert not [problem for problem in proof_problems(module, both) if "GPDX0001" in problem]
+    assert not [problem for problem in proof_problems(sites, both) if "must name" in problem]
+    silent = replace(sites, page=sites.page.replace("GPD2004", ""))
+    beside = replace(both, rules=(*both.rules[:-1], silent))
+    said = "GPD2004 matches as well: the page of GPDX0001 must name GPD2004"
+    assert any(said in problem for problem in proof_problems(silent, beside))
+
+
 FORMS: dict[str, tuple[Rule, str]] = {
     "an id": (limit(id="GPD17"), "the id 'GPD17' is not GPDnnnn"),
     "a file": (limit(path="host/limits.md"), "the file must be called"),
