@@ -68,7 +68,8 @@ def _looked(asked: Asked, made: Made | None) -> Looked:
         reached = engine.connect(host.environment(), asked.timeout)
     except engine.NoLibrary:
         raise InputError("asking a container engine takes the Python package docker, which is not installed "
-                         "here: pip install 'gpudoctor-cli[docker]'") from None
+                         "here: pip install 'gpudoctor-cli[docker]' (with pipx: pipx inject gpudoctor-cli "
+                         "docker)") from None
     except EngineTrouble as error:
         return containers.unreached(wish, error.trouble, running=running)
     looked = _looked_by(reached, wish, asked, made)
