@@ -180,7 +180,7 @@ image.labels | texts | image | informative | its labels that speak of NVIDIA's s
 image.labelled_cuda | cuda_version | image | | the CUDA that the driver must run by its label com.nvidia.cuda.version, where no variable asks for anything
 image.requirements_unmet | texts | derive | | those of them that driver and cards do not meet, each by its first alternative
 image.requirements_failing | texts | derive | | those that they do not meet either where a driver runs the machine code of later minor versions of its CUDA; a label counts where no variable does
-image.trouble | text | image | | what kept it from being examined: unreachable, silent, denied, not-found, unauthorised, no-space, not-running, paused, restarting, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
+image.trouble | text | image | | what kept it from being examined: unreachable, misdirected, silent, denied, not-found, unauthorised, no-space, not-running, paused, restarting, no-python, base-absent, not-built, not-pulled, bad-name, hangs, refused
 image.trouble_said | text | image | | the engine's own words for that
 require.wanted | texts | require | | what --require asks for, as written
 rules.refused | texts | rules | | packages of newer rules that were found and not used, and why

@@ -119,7 +119,7 @@ def _address(environment: Mapping[str, str], files: Host) -> str:
                 or connections.named(environment, files) or _socket(of_docker, files)
                 or connections.usual(environment, files, _socket(of_podman, files)) or _UNIX + DEFAULT_SOCKET)
     except (contexts.ContextError, connections.ConnectionFault) as error:
-        raise EngineTrouble("unreachable", str(error)) from None
+        raise EngineTrouble(engine_words.MISDIRECTED, str(error)) from None
 
 
 def _socket(paths: Sequence[str], files: Host) -> str:

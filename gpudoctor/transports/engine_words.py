@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 SILENT = "silent"  # no answer within the limit
+MISDIRECTED = "misdirected"  # the context or connection that was chosen leads to no engine
 _NOT_FOUND, _UNAUTHORISED = 404, (401, 403)
 _NO_SPACE = "no space left on device"
 _BAD_NAME = "invalid reference format"

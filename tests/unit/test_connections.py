@@ -87,6 +87,6 @@ def test_one_over_ssh_is_a_finding_that_says_what_to_do(tmp_path: Path) -> None:
     for variables in ({}, {"CONTAINER_CONNECTION": "far"}, {"CONTAINER_HOST": address}):
         with pytest.raises(EngineTrouble) as caught:
             connect({**HOME, **variables}, 5, files)
-        assert caught.value.trouble.kind == "unreachable"
+        assert caught.value.trouble.kind == "misdirected"
         assert "leads over ssh" in caught.value.trouble.said
         assert "secret" not in caught.value.trouble.said
