@@ -25,7 +25,7 @@ from tests.hosts.looking import of_probe
 
 GROUP = "a probe's child"
 PAYLOADS = ROOT / "gpudoctor" / "payloads"
-NORMAL_SECONDS, HANGING_SECONDS, SLOW_SECONDS = 10.0, 3.0, 5.0
+NORMAL_SECONDS, HANGING_SECONDS, SLOW_SECONDS = 10.0, 3.0, 7.0
 HEALTHY, FOUND, UNDECIDED = 0, 1, 3
 
 
@@ -118,8 +118,8 @@ KINDS = (
     Kind(name="answers with no numbers (NaN)", word="no-numbers", part=True),
     Kind(name="answers an empty object", word="empty-object", part=True),
     Kind(name="answers a list", word="list", says="no JSON object"),
-    Kind(name="is slow by one second less than its limit", word="slow", loses=False, everywhere=True,
-         seconds=SLOW_SECONDS, number=int(SLOW_SECONDS) - 1),
+    Kind(name="is slow by three seconds less than its limit", word="slow", loses=False, everywhere=True,
+         seconds=SLOW_SECONDS, number=int(SLOW_SECONDS) - 3),
     Kind(name="cannot write its answer", word="closed-answer", says="Bad file descriptor"),
     Kind(name="has no memory", word="no-memory", says="exit status"),
     Kind(name="has no file descriptors", word="no-descriptors", says="exit status"),
