@@ -1,13 +1,14 @@
 """The one decorator of every noun: a dataclass with slots and keywords whose general methods are shared.
 
 `dataclass` generates and compiles six methods for each class. With the seventy classes of a check that took
-a sixth of its time, so only `__init__` is generated; equality, hash and representation are these functions.
-That a value never changes is proven by the type checker, to which every such class is frozen.
+a sixth of its time, so only `__init__` is generated, when the first value of the class is made or its fields
+are asked for: a short run makes values of half of them. Equality, hash and representation are these
+functions. That a value never changes is proven by the type checker, to which every such class is frozen.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -23,11 +24,34 @@ _T = TypeVar("_T")
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def frozen(kind: type[_T]) -> type[_T]:
     """Make a class of annotated fields one of immutable values, compared by their fields."""
-    made: Any = dataclass(slots=True, kw_only=True, eq=False, repr=False)(kind)
-    for name, function in _SHARED.items():
-        if name not in kind.__dict__:
-            setattr(made, name, function)
+    slots = tuple(kind.__annotations__)
+    left_out = {*slots, "__dict__", "__weakref__"}
+    members = {**_SHARED, **{name: it for name, it in kind.__dict__.items() if name not in left_out}}
+    members |= {"__slots__": slots, "__init__": _first, "__dataclass_fields__": _Declared(kind)}
+    metaclass: Any = type(kind)
+    made: Any = metaclass(kind.__name__, kind.__bases__, members)
+    made.__qualname__ = kind.__qualname__
     return made  # type: ignore[no-any-return]
+
+
+class _Declared:
+    """The fields of a class, until somebody asks for them: then the class becomes a dataclass."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind  # as it was written, with its defaults, which a class with slots cannot hold
+
+    def __get__(self, value: object, owner: Any) -> Any:
+        complete: Any = dataclass(kw_only=True, eq=False, repr=False)(self.kind)
+        made = next(it for it in owner.__mro__ if it.__dict__.get("__dataclass_fields__") is self)
+        for name in ("__init__", "__dataclass_params__", "__dataclass_fields__"):
+            setattr(made, name, complete.__dict__[name])
+        return made.__dataclass_fields__
+
+
+def _first(self: Any, **values: Any) -> None:
+    """Make the first value of a class: from then on its own `__init__` does."""
+    fields(self)
+    self.__class__.__init__(self, **values)
 
 
 def _fields(it: Any) -> tuple[Any, ...]:

@@ -13,7 +13,6 @@ from gpudoctor.cli.errors import InputError
 from gpudoctor.compiled import Extent
 from gpudoctor.host import Host, Missing, Refused, Text
 from gpudoctor.model import RuleDatabase, Snapshot
-from gpudoctor.probes import document, snapshot
 from gpudoctor.render.plain import printable
 
 STANDARD_INPUT = "standard input"
@@ -61,6 +60,8 @@ def _standard_input() -> str:
 
 def read_snapshot(name: str) -> Snapshot:
     """Return the snapshot in a snapshot, report or raw document; an unusable one is an error with remedy."""
+    from gpudoctor.probes import document, snapshot
+
     try:
         raw = read_document(name)
         shown = STANDARD_INPUT if name == "-" else name

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.derive.remembered import of_same
@@ -45,22 +44,22 @@ def _parse_one(text: str) -> Requirement | None:
 
 def extra_name(written: str) -> str:
     """Return the name of an extra as pip compares it: and-cuda of AND_CUDA."""
-    return str(canonicalize_name(written))
+    return versions.distribution_name(written)
 
 
 def names(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the distributions that are asked for, each once."""
-    return tuple(dict.fromkeys(canonicalize_name(requirement.name) for requirement in parse(texts)))
+    return tuple(dict.fromkeys(versions.distribution_name(requirement.name) for requirement in parse(texts)))
 
 
 def missing(wanted: Iterable[str], here: Iterable[str]) -> tuple[str, ...]:
     """Return the requirements on distributions that are not among the names `here`."""
-    present = {canonicalize_name(name) for name in here}
+    present = {versions.distribution_name(name) for name in here}
     return tuple(
         text
         for text in wanted
         for requirement in parse((text,))
-        if canonicalize_name(requirement.name) not in present
+        if versions.distribution_name(requirement.name) not in present
     )
 
 
@@ -85,7 +84,7 @@ def together(texts: Iterable[str], table: Table) -> tuple[str, ...]:
 def _together(table: Table, texts: tuple[str, ...]) -> tuple[str, ...]:
     found: dict[str, Requirement] = {}
     for requirement in parse(texts):
-        name = canonicalize_name(requirement.name)
+        name = versions.distribution_name(requirement.name)
         found[name] = _narrowed(found[name], requirement, table) if name in found else requirement
     return tuple(str(requirement) for requirement in found.values())
 
@@ -100,7 +99,7 @@ def _narrowed(before: Requirement, after: Requirement, table: Table) -> Requirem
 def newest(requirement: Requirement, table: Table) -> tuple[Row, str] | None:
     """Return the table's row for the newest version that satisfies a requirement, and that version."""
     found: list[tuple[Row, str]] = []
-    for row in _by_distribution(table).get(canonicalize_name(requirement.name), ()):
+    for row in _by_distribution(table).get(versions.distribution_name(requirement.name), ()):
         version = _within(str(row["since"]), str(row["version"]), str(requirement.specifier))
         if version is not None:
             found.append((row, version))
@@ -172,7 +171,7 @@ def replaces(brought: Record, texts: Sequence[str], record: Record) -> bool:
     if brought["distribution"] != record.get("distribution"):
         return True
     version = str(record.get("version") or "0")
-    mine = [r for r in parse(texts) if canonicalize_name(r.name) == brought["distribution"]]
+    mine = [r for r in parse(texts) if versions.distribution_name(r.name) == brought["distribution"]]
     if record.get("error") and any(str(bound) == f"=={version}" for r in mine for bound in r.specifier):
         return True
     return not any(r.specifier.contains(version) for r in mine)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +56,27 @@ def test_values_are_compared_by_their_fields() -> None:
     assert Point(x=1) != Other(x=1)  # type: ignore[comparison-overlap]
     assert {Point(x=1), Point(x=1), Point(x=2)} == {Point(x=2), Point(x=1)}
     assert hash(Point(x=3, names=("a",))) == hash(Point(x=3, names=("a",)))
+
+
+def test_a_class_is_completed_when_somebody_asks_for_its_fields_or_its_first_value() -> None:
+    """Not before: a short run makes values of half of its classes. One that inherits is completed as well."""
+    @frozen
+    class Base:
+        """Has a default."""
+
+        x: int = 1
+
+    @frozen
+    class Derived(Base):
+        """Has a factory."""
+
+        y: tuple[int, ...] = field(default_factory=tuple)
+
+    assert Base.__init__ is Derived.__init__
+    assert [one.name for one in fields(Derived)] == ["x", "y"]
+    assert Derived(y=(2,)) == Derived(x=1, y=(2,))
+    assert Base() == Base(x=1)
+    assert Base.__init__ is not Derived.__init__
 
 
 def test_a_value_is_shown_with_all_its_fields() -> None:
