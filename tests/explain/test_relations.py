@@ -51,6 +51,15 @@ def test_a_release_tells_what_it_was_built_for(
     assert (found["build_cuda"], None if built is None else str(built).split(".")[0]) == (cuda, cudnn)
 
 
+@pytest.mark.parametrize(("framework", "version"), [("tensorflow", "2.13.0"), ("pytorch", "2.4.0")])
+def test_a_release_on_a_jetson_is_not_the_one_for_x86_64(framework: str, version: str) -> None:
+    """NVIDIA builds one for each JetPack; the index's for that processor has no CUDA at all."""
+    stated: dict[str, Value] = {"framework": framework, "framework_version": version, "capabilities": ("5.3",)}
+    elsewhere, board = related(**stated), related(**stated, places=("linux", "jetson"))
+    assert (elsewhere["card_fit"], board["card_fit"]) == ("too-old", None)
+    assert board["build_cuda"] is None
+
+
 @pytest.mark.parametrize(("version", "cuda", "fits"), [
     ("2.3.0", "10.1", True), ("2.3.0", "10.2", False), ("2.3.0", "11.0", False),
     ("2.12.0", "11.2", True), ("2.12.0", "12.1", False),
