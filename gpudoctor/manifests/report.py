@@ -11,7 +11,7 @@ from gpudoctor.manifests.judging import Located
 from gpudoctor.manifests.left_open import Note
 from gpudoctor.manifests.rewrites import Rewrite
 from gpudoctor.manifests.spans import Place
-from gpudoctor.model import Undecided, Verdict
+from gpudoctor.model import Remedy, Undecided, Verdict
 
 LINT_SCHEMA = "gpudoctor.lint/1"
 
@@ -33,6 +33,13 @@ class LintReport:
     notes: tuple[Note, ...]
     rewrites: tuple[Rewrite, ...] = ()
     diff: str = ""
+
+
+def advice(fix: Remedy) -> str:
+    """Return what a fix says to do, with the releases that it installs: its command is for a machine."""
+    wanted = fix.effect.get("python.planned_distributions")
+    releases = ", ".join(str(one) for one in wanted) if isinstance(wanted, tuple) else ""
+    return f"{fix.title}: {releases}" if releases and releases not in fix.title else fix.title
 
 
 def encode(report: LintReport) -> dict[str, Any]:
