@@ -207,7 +207,8 @@ class Linter:
         ground = self._ground(environment.python)
         facts: dict[str, Fact] = {"require.wanted": Known(value=(requirement,), source=str(place))}
         snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(place))
-        found = evaluate(derive.subjects(snapshot, self.database), ground.database.rules, self.database.tables)
+        subjects = derive.subjects(snapshot, self.database)
+        found = evaluate(subjects, ground.database.rules, self.database.tables)
         return [one for one in found.findings if key_of(one) not in ground.had and one.cause != _REQUIRED]
 
 

@@ -121,6 +121,7 @@ class Runs:
                  quotable: bool) -> None:
         place = self.source.of(command.words[0])
         number = next(self._numbers)
+        self.lost += _losses(install, self.source, quotable=quotable)
         if install.tool == "conda":
             self._conda(install, stage, number)
             return
@@ -128,7 +129,6 @@ class Runs:
         self._layer(install, script, stage)
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
-        self.lost += _losses(install, self.source, quotable=quotable)
         install = installer_variables.told(install, command, stage.variables)
         index = self._address(install.index) if install.index else None
         extra = tuple(self._address(word) for word in install.extra_indexes)
@@ -176,7 +176,7 @@ class Runs:
             elif command.conditional:
                 self._open(install, command, stage, "is installed under a condition that is not known here")
             else:
-                self._install(install, command, stage, in_shell=in_shell, quotable=False)
+                self._install(install, command, stage, in_shell=in_shell, quotable=in_shell and depth == 0)
 
     def _script(self, install: Install, stage: Stage) -> Source | None:
         """Return the script with requirements of its own that uv runs; they are no part of the image."""
@@ -244,7 +244,9 @@ class Runs:
         """Add conda's packages, and what its files list."""
         stage.alters_python = True
         stage.alters_libraries |= any(_CUDA.search(word.text) for word in install.requirements)
-        listed = [(word.text, self.source.of(word)) for word in install.requirements if word.known]
+        meant = {word.start: text for word, text in install.lost}
+        listed = [(meant.get(word.start, word.text), self.source.of(word))
+                  for word in install.requirements if word.known]
         for word in install.requirements:
             if not word.known:
                 self._elsewhere(word, stage)

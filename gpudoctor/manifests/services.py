@@ -221,7 +221,7 @@ def _of_pod(spec: Node, beside: Sequence[Node], source: Source) -> Iterator[Envi
                 _environment(f"container {name.text if name else ''}",
                              _image(image, image.text, told, "lint what the template makes of it"),
                              (*wishes, *_signs(settings)), settings),
-                unread=tuple(one for one in claims if isinstance(one, Unread)))
+                unread=() if wishes else tuple(one for one in claims if isinstance(one, Unread)))
             yield container_commands.added(found, container_commands.of_container(container, source), source,
                                            _nothing)
 
