@@ -14,6 +14,7 @@ from gpudoctor.manifests.spans import Place
 from gpudoctor.model import Remedy, Undecided, Verdict
 
 LINT_SCHEMA = "gpudoctor.lint/1"
+_INSTALLS = "pip install "
 
 
 @frozen
@@ -36,10 +37,9 @@ class LintReport:
 
 
 def advice(fix: Remedy) -> str:
-    """Return what a fix says to do, with the releases that it installs: its command is for a machine."""
-    wanted = fix.effect.get("python.planned_distributions")
-    releases = ", ".join(str(one) for one in wanted) if isinstance(wanted, tuple) else ""
-    return f"{fix.title}: {releases}" if releases and releases not in fix.title else fix.title
+    """Return what a fix says to do, with what it installs: its command is for a machine, not for a file."""
+    installed = [command.partition(_INSTALLS)[2] for command in fix.commands if _INSTALLS in command]
+    return f"{fix.title} ({_INSTALLS}{installed[0]})" if fix.kind == "pip" and installed else fix.title
 
 
 def encode(report: LintReport) -> dict[str, Any]:
