@@ -19,6 +19,7 @@ from gpudoctor.manifests.statements import Build, Environment, Started
 from gpudoctor.manifests.yaml_files import Node
 
 Starts = Mapping[str, Started]
+_NONE = ("", "~", "null")  # the image's own is started
 
 
 def of_service(service: Node, source: Source) -> Starts:
@@ -34,7 +35,8 @@ def of_container(container: Node, source: Source) -> Starts:
 
 def _starts(nodes: Mapping[str, Node | None], source: Source) -> Starts:
     return {name: Started(commands=(Command(words=words),) if (words := tuple(_words(node))) else (),
-                          source=source) for name, node in nodes.items() if node is not None}
+                          source=source)
+            for name, node in nodes.items() if node is not None and node.text not in _NONE}
 
 
 def _words(node: Node) -> Iterator[Word]:
