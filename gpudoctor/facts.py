@@ -428,6 +428,7 @@ pair.architecture_note | text | derive | | which CUDA toolkits compile for this 
 file.requirement_meant | text | file | | a requirement whose bound the shell takes for a redirection, as it was meant
 file.requirement_given | text | file | | what pip is given of it
 file.shell_fault | text | file | | why a shell refuses to parse a command, in words
+file.json_fault | text | file | | why what looks like a list in JSON is none, in words
 file.image | text | file | | an image that is built on or started
 file.image_nearest | texts | file | | where its tag was never published: the nearest tags that were
 file.image_ended | text | file | | what in it gets no updates any more: Ubuntu 18.04, Python 3.8

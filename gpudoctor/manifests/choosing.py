@@ -33,12 +33,15 @@ def frameworks(environment: Environment, base: Base | None, ground: Ground) -> t
     beside, glibc = parts_of(environment.asked, python), _glibc(environment, base, ground)
     bounds = _bounds(environment)
     found: dict[str, Chosen] = {}
-    for asked in environment.asked:
+    for asked in reversed(environment.asked):
+        requirement = requirement_of(asked)
+        if requirement is None or canonicalize_name(requirement.name) in found:
+            continue  # a file may name one thousands of times
         one = choices.chosen_of(asked, python, ground.platform, tables, beside,
                                 _admission(asked, bounds.get(asked.command, {}), glibc))
         if one is not None:
             found[one.distribution] = one
-    return tuple(found.values())
+    return tuple(reversed(found.values()))
 
 
 def _glibc(environment: Environment, base: Base | None, ground: Ground) -> str | None:

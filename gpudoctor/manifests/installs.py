@@ -6,10 +6,9 @@ import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import project_options
+from gpudoctor.manifests import lost_bounds, project_options
 from gpudoctor.manifests.groups import Groups, groups_of
 from gpudoctor.manifests.shellwords import Command, Redirection
 from gpudoctor.manifests.spans import Word
@@ -18,8 +17,6 @@ UNINSTALL = "uninstall"  # in place of a tool: what is taken out again
 _PIP = re.compile(r"pip(\d?(?:\.\d+)?)\Z")
 _PYTHON = re.compile(r"python(\d?(?:\.\d+)?)\Z")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._ -]*\])?(?:[=!~<>]=?[0-9A-Za-z.*+-]*,?)*\Z")
-_BOUND = re.compile(r"=?[0-9][0-9A-Za-z.*+!-]*(?:,\S*)?\Z")
 _WRAPPERS = frozenset({"sudo", "env", "nice", "command", "eatmydata", "nohup", "gosu", "exec"})
 _WRAPPER_VALUED = frozenset({"-u", "-g", "--user", "--group", "-n", "--name", "-p", "--prefix", "--cwd"})
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
@@ -83,13 +80,22 @@ def install_of(command: Command) -> Install | None:
 
     `lost` are the words whose bound the shell takes for a redirection, each with what was meant.
     """
+    found = _install_of(command)
+    lost = tuple(lost_bounds.lost_of(command, found.requirements)) if found is not None else ()
+    if found is None or not lost:
+        return found
+    kept = [word for word in found.requirements  # a version that stands apart became a word of its own
+            if not any(one.start < word.start < one.end for one, _ in lost)]
+    return replace(found, requirements=tuple(kept), lost=lost)
+
+
+def _install_of(command: Command) -> Install | None:
     words = list(command.words)
     if (first := behind_wrappers(words)) == len(words) or not words[first].known:
         return None
     name = posixpath.basename(words[first].text)
     if name in _CONDA and words[first + 1:] and words[first + 1].text == "run":
-        return install_of(Command(words=tuple(words[first + 2 + _options(words[first + 2:]):]),
-                                  redirections=()))
+        return _install_of(replace(command, words=tuple(words[first + 2 + _options(words[first + 2:]):])))
     if name in _CONDA:
         return _conda(words[first + 1:])
     if name == "uv":
@@ -113,11 +119,8 @@ def install_of(command: Command) -> Install | None:
         name, *(word.text for word in words[first + 1:start])) else "pip")
     # uv pip goes into one folder, and heeds no other that has a project
     moved = posixpath.join("", *project_options.values(given, "--directory"))
-    found = replace(found, folder=moved, files=tuple(
+    return replace(found, folder=moved, files=tuple(
         one if one.text == "-" else _shortened(one, posixpath.join(moved, one.text)) for one in found.files))
-    lost = tuple(pair for at in range(len(command.redirections))
-                 if (pair := _lost(command.redirections, at, words, start)) is not None)
-    return replace(found, lost=lost)
 
 
 def _options(words: Sequence[Word]) -> int:
@@ -240,35 +243,6 @@ def _arguments(words: Sequence[Word], python: str) -> Install:
 
 def _shortened(word: Word, value: str) -> Word:
     return Word(text=value, start=word.start, end=word.end, known=word.known, plain=word.plain)
-
-
-def _lost(redirections: Sequence[Redirection], number: int, words: Sequence[Word], start: int
-          ) -> tuple[Word, str] | None:
-    """Return the requirement whose bound became a file's name, and what was meant; None for another file."""
-    first = redirections[number]
-    if first.after - 1 <= start or not _is_bound(first):
-        return None
-    if number and redirections[number - 1].after == first.after:
-        return None  # it belongs to the bound before
-    if not (first.glued or (first.target is not None and first.target.text.startswith("="))):
-        return None  # into a file, unless its name is =2.0
-    word = words[first.after - 1]
-    if not (word.known and _SPEC.match(word.text)):
-        return None
-    meant, end, plain = [word.text], first.start, word.plain
-    for one in islice(redirections, number, None):
-        if one.start != end or one.target is None or not _is_bound(one):
-            break
-        meant += [one.operator, one.target.text]
-        end, plain = one.target.end, plain and one.target.plain
-    return Word(text=word.text, start=word.start, end=end, plain=plain), "".join(meant)
-
-
-def _is_bound(one: Redirection) -> bool:
-    """Return whether a redirection looks like a bound on a version: nobody names a file so."""
-    target = one.target
-    return (one.operator in ("<", ">") and one.target_glued and target is not None and target.known
-            and _BOUND.match(target.text) is not None)
 
 
 def _conda(words: Sequence[Word]) -> Install | None:

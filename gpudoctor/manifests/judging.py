@@ -195,15 +195,21 @@ class Linter:
         yield from found
 
     def _without_wheel_for(self, environment: Environment) -> Iterator[Located]:
-        ground = self._ground(environment.python)
+        judged: dict[str, list[Finding]] = {}  # equal requirements once
         for asked, requirement in said.wanted(environment, self.database.tables):
-            facts: dict[str, Fact] = {"require.wanted": Known(value=(requirement,), source=str(asked.place))}
-            snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(asked.place))
-            found = evaluate(derive.subjects(snapshot, self.database), ground.database.rules,
-                             self.database.tables)
+            if requirement not in judged:
+                judged[requirement] = self._of_requirement(requirement, environment, asked.place)
             yield from (Located(place=asked.place, environment=environment, finding=finding)
-                        for finding in found.findings
-                        if key_of(finding) not in ground.had and finding.cause != _REQUIRED)
+                        for finding in judged[requirement])
+
+    def _of_requirement(self, requirement: str, environment: Environment, place: Place) -> list[Finding]:
+        """Return what the rules say of a requirement by itself, for the environment's Python."""
+        ground = self._ground(environment.python)
+        facts: dict[str, Fact] = {"require.wanted": Known(value=(requirement,), source=str(place))}
+        snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(place))
+        subjects = derive.subjects(snapshot, self.database)
+        found = evaluate(subjects, ground.database.rules, self.database.tables)
+        return [one for one in found.findings if key_of(one) not in ground.had and one.cause != _REQUIRED]
 
 
 def usual_python(database: RuleDatabase) -> str | None:

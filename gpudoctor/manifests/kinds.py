@@ -24,6 +24,8 @@ _FROM = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*|ARG[ \t][^\n]*)?\r?\n)*[ \t]*FRO
 # a name that says that it is for a GPU; services of one compose file are not all for one
 _FOR_GPU = re.compile(
     r"(?<!no)(?<!non)[._-](?:gpu|cuda|cu1\d\d?)[\d.]*(?=[._-]|\Z)|\A(?:gpu|cuda)[._-]", re.IGNORECASE)
+# an action of a template of Helm or Jinja; what stands in quotes may be filled in when it is used
+_TEMPLATE = re.compile(r"(?m)^[^\n\"'#]*(?:\{\{|\{%)")
 _OF_SERVICES = ("compose", "docker-compose")
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
@@ -65,15 +67,27 @@ def _of_kind(name: str, source: Source, reader: Reader, build: Build | None) -> 
 
 
 def _of_yaml(source: Source, reader: Reader, build: Build | None) -> list[Environment]:
+    try:
+        return _of_documents(source, reader, build)
+    except ManifestError:
+        template = _TEMPLATE.search(source.text)
+        if template is None:
+            raise
+        raise source.error(template.end() - 2, "is a template, and no YAML before it is filled in: lint what "
+                                             "`helm template` (or what else fills it in) prints") from None
+
+
+def _of_documents(source: Source, reader: Reader, build: Build | None) -> list[Environment]:
     found: list[Environment] = []
     is_known = False
-    for document in yaml_files.documents(source):
+    documents = yaml_files.documents(source)
+    for document in documents:
         if document.get("services") is not None:
             found += services.of_compose(document, source, reader, build)
         elif document.get("dependencies") is not None:
             found.append(conda.of_conda(document, source, reader))
         elif document.get("kind") is not None:
-            found += services.of_kubernetes(document)
+            found += services.of_kubernetes(document, documents, source)
         elif document.get("package") is not None and document.get("metadata") is not None:
             raise ManifestError(f"{source.file}: a lock of conda-lock is not read: lint the environment.yml "
                                 "that it was made of")

@@ -11,9 +11,10 @@ from gpudoctor.manifests.judging import Located
 from gpudoctor.manifests.left_open import Note
 from gpudoctor.manifests.rewrites import Rewrite
 from gpudoctor.manifests.spans import Place
-from gpudoctor.model import Undecided, Verdict
+from gpudoctor.model import Remedy, Undecided, Verdict
 
 LINT_SCHEMA = "gpudoctor.lint/1"
+_INSTALLS = "pip install "
 
 
 @frozen
@@ -33,6 +34,12 @@ class LintReport:
     notes: tuple[Note, ...]
     rewrites: tuple[Rewrite, ...] = ()
     diff: str = ""
+
+
+def advice(fix: Remedy) -> str:
+    """Return what a fix says to do, with what it installs: its command is for a machine, not for a file."""
+    installed = [command.partition(_INSTALLS)[2] for command in fix.commands if _INSTALLS in command]
+    return f"{fix.title} ({_INSTALLS}{installed[0]})" if fix.kind == "pip" and installed else fix.title
 
 
 def encode(report: LintReport) -> dict[str, Any]:

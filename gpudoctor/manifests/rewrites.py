@@ -39,12 +39,21 @@ def proven(findings: Sequence[Located], texts: Mapping[str, str],
     """Return the changes after which what they are for is gone and nothing else has come."""
     kept: list[Rewrite] = []
     now = _counted(judge_again(texts).findings)
-    for rewrite in _apart(one for finding in findings for one in _rewrites(finding, texts)):
-        changed = applied(texts, [*kept, rewrite])
-        then = _counted(judge_again(changed).findings)
-        if then.get(rewrite.rule, 0) < now.get(rewrite.rule, 0) and not _more(then, now):
-            kept.append(rewrite)
-            now = then
+    left = _apart(one for finding in findings for one in _rewrites(finding, texts))
+    wanted = Counter(one.rule for one in left)
+    then = _counted(judge_again(applied(texts, left)).findings) if left else now
+    if not _more(then, now) and all(then.get(rule, 0) + count <= now.get(rule, 0)
+                                    for rule, count in wanted.items()):
+        return tuple(left)
+    is_changed = True
+    while is_changed:  # what is not proven by itself may be beside another change
+        is_changed = False
+        for rewrite in tuple(left):
+            then = _counted(judge_again(applied(texts, [*kept, rewrite])).findings)
+            if then.get(rewrite.rule, 0) < now.get(rewrite.rule, 0) and not _more(then, now):
+                kept.append(rewrite)
+                left.remove(rewrite)
+                now, is_changed = then, True
     return tuple(kept)
 
 

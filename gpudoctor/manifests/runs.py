@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count
 
 from packaging.utils import canonicalize_name
 
@@ -17,11 +17,12 @@ from gpudoctor.manifests import (
 from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
+from gpudoctor.manifests.nested_scripts import places_in, script_of
 from gpudoctor.manifests.shellwords import Command, commands
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
-from gpudoctor.manifests.system_packages import SHELLS, installer_of
+from gpudoctor.manifests.system_packages import installer_of
 
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
@@ -38,7 +39,15 @@ class Runs:
         """Take the Dockerfile and the folder that is built from."""
         self.source, self.context = source, context
         self.lost: list[Lost] = []
-        self._installs = 0  # commands so far that install something; in a loop one place has several
+        self._numbers = count(1)  # of commands that install something; in a loop one place has several
+
+    def of(self, source: Source) -> Runs:
+        """Return what reads commands for the same image that stand in another file."""
+        if source is self.source:
+            return self
+        other = Runs(source, self.context)
+        other.lost, other._numbers = self.lost, self._numbers
+        return other
 
     def take(self, listed: Sequence[Command], stage: Stage, *, in_shell: bool, depth: int = 0,
              quotable: bool = True) -> None:
@@ -46,10 +55,10 @@ class Runs:
         for command in listed:
             self._installer(command, stage)
             self._changes(command, stage)
-            script = _script_of(command) if depth < _DEEPEST else None
+            script = script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
             if script is not None:
-                places = _places_in(script, self.source)
+                places = places_in(script, self.source)
                 nested = [replace(one, conditional=one.conditional or command.conditional)
                           for one in self._nested(script, stage)]
                 free = depth == 0 and places is not None and self.source.text[script.start] != "'"
@@ -76,7 +85,7 @@ class Runs:
 
     def _nested(self, script: Word, stage: Stage) -> list[Command]:
         """Return the commands of a word that a shell is given as a script."""
-        places = _places_in(script, self.source)
+        places = places_in(script, self.source)
         return commands(Traced(text=script.text, at=places or [script.start] * len(script.text)),
                         stage.variables)
 
@@ -111,15 +120,15 @@ class Runs:
     def _install(self, install: Install, command: Command, stage: Stage, *, in_shell: bool,
                  quotable: bool) -> None:
         place = self.source.of(command.words[0])
-        self._installs += 1
+        number = next(self._numbers)
+        self.lost += _losses(install, self.source, quotable=quotable)
         if install.tool == "conda":
-            self._conda(install, stage)
+            self._conda(install, stage, number)
             return
         script = self._script(install, stage)
         self._layer(install, script, stage)
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
-        self.lost += _losses(install, self.source, quotable=quotable)
         install = installer_variables.told(install, command, stage.variables)
         index = self._address(install.index) if install.index else None
         extra = tuple(self._address(word) for word in install.extra_indexes)
@@ -146,7 +155,7 @@ class Runs:
             own += listed.asked
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
         overrides = tuple(one.text for file in install.overrides for one in self._listed(file, stage))
-        stage.asked += [replace(one, command=self._installs, overrides=(*one.overrides, *overrides))
+        stage.asked += [replace(one, command=number, overrides=(*one.overrides, *overrides))
                         for one in requirements.bounded(own, bounds)]
 
     def _address(self, word: Word) -> str:
@@ -154,15 +163,20 @@ class Runs:
         written = self.source.text[word.start:word.end]
         return word.text if word.known else written.partition("=")[2] or written
 
-    def start(self, command: Command, stage: Stage, depth: int = 0) -> None:
-        """Add what `uv run` installs when a container starts, where that is its CMD or ENTRYPOINT."""
-        script = _script_of(command) if depth < _DEEPEST else None
-        for one in self._nested(script, stage) if script is not None else ():
-            self.start(one, stage, depth + 1)
-        install = install_of(command)
-        if install is not None and install.tool == "uv" and not install.written and (
-                install.then or install.layered or install.layered_files):
-            self._install(install, command, stage, in_shell=False, quotable=False)
+    def start(self, listed: Sequence[Command], stage: Stage, *, in_shell: bool, depth: int = 0) -> None:
+        """Add what is installed each time a container starts; what else is run then changes no image."""
+        for command in listed:
+            script = script_of(command) if depth < _DEEPEST else None
+            install = install_of(command)
+            self._changes(command, stage)
+            if script is not None:
+                self.start(self._nested(script, stage), stage, in_shell=True, depth=depth + 1)
+            elif install is None or install.written or install.tool == UNINSTALL:
+                continue
+            elif command.conditional:
+                self._open(install, command, stage, "is installed under a condition that is not known here")
+            else:
+                self._install(install, command, stage, in_shell=in_shell, quotable=in_shell and depth == 0)
 
     def _script(self, install: Install, stage: Stage) -> Source | None:
         """Return the script with requirements of its own that uv runs; they are no part of the image."""
@@ -226,22 +240,24 @@ class Runs:
                 return found
         return None
 
-    def _conda(self, install: Install, stage: Stage) -> None:
+    def _conda(self, install: Install, stage: Stage, number: int) -> None:
         """Add conda's packages, and what its files list."""
         stage.alters_python = True
         stage.alters_libraries |= any(_CUDA.search(word.text) for word in install.requirements)
-        listed = [(word.text, self.source.of(word)) for word in install.requirements if word.known]
+        meant = {word.start: text for word, text in install.lost}
+        listed = [(meant.get(word.start, word.text), self.source.of(word))
+                  for word in install.requirements if word.known]
         for word in install.requirements:
             if not word.known:
                 self._elsewhere(word, stage)
         specs = conda_specs.specs_of(listed)
         stage.unread += conda_specs.unread_of(specs)
-        stage.asked += [replace(one, command=self._installs) for one in conda_specs.asked_of(
+        stage.asked += [replace(one, command=number) for one in conda_specs.asked_of(
             specs, [word.text for word in install.extra_indexes])]
         for file in install.files:
             found = self._copied(file.text, stage) if file.known else None
             for one in conda.read(found, self.context.read) if found is not None else ():
-                stage.asked += [replace(asked, command=self._installs) for asked in one.asked]
+                stage.asked += [replace(asked, command=number) for asked in one.asked]
                 stage.alters_libraries |= one.alters_libraries
                 stage.unread += one.unread
                 if one.python is not None and one.python_place is not None:
@@ -267,21 +283,6 @@ def _take_out(install: Install, stage: Stage, *, conditional: bool) -> None:
     gone = {canonicalize_name(word.text) for word in install.requirements}
     stage.asked = [one for one in stage.asked if conditional or not any(
         canonicalize_name(each.name) in gone for each in planned.parse((one.text,)))]
-
-
-def _script_of(command: Command) -> Word | None:
-    """Return the script that a shell is given as one word; None for any other command."""
-    words = command.words
-    if posixpath.basename(words[0].text) not in (*SHELLS, "su", "runuser"):
-        return None
-    script = next((after for one, after in pairwise(words) if re.match(r"-[a-z]*c\Z", one.text)), None)
-    return script if script is not None and script.known else None
-
-
-def _places_in(script: Word, source: Source) -> Sequence[int] | None:
-    """Return where each character of a script stands, None where it is not written as the shell gets it."""
-    ends = ((script.start, script.end), (script.start + 1, script.end - 1))  # as it stands, or in quotes
-    return next((range(begin, end) for begin, end in ends if source.text[begin:end] == script.text), None)
 
 
 def _losses(install: Install, source: Source, *, quotable: bool) -> list[Lost]:

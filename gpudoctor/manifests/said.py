@@ -39,7 +39,8 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
         yield Said(place=lost.place, facts={
             "file.requirement_meant": lost.meant, "file.requirement_given": lost.given})
     for broken in environment.broken:
-        yield Said(place=broken.place, facts={"file.shell_fault": broken.why})
+        yield Said(place=broken.place, facts={
+            "file.json_fault" if broken.is_list else "file.shell_fault": broken.why})
     for image in environment.images:
         if image.reference is not None:
             base = images.base_of(image.reference, tables)
@@ -49,8 +50,11 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
     asked = releases.frameworks_asked(environment.asked, environment.python)
     for framework, some in asked.items():
         yield from _missing(framework, some, tables)
-        for command in dict.fromkeys(one.command for one in some):
-            yield from _contradiction(framework, [one for one in some if one.command == command], tables)
+        by_command: dict[int, list[Asked]] = {}
+        for one in some:
+            by_command.setdefault(one.command, []).append(one)
+        for own in by_command.values():
+            yield from _contradiction(framework, own, tables)
 
 
 def of_constraints(environment: Environment, tables: Tables) -> Iterator[Said]:
@@ -117,6 +121,8 @@ def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Ite
     bounds = [(place, text, requirement) for place, text in _bounds(some)
               if (requirement := next(planned.parse((text,)), None)) is not None and requirement.specifier]
     bounds = bounds[:_MOST_TOGETHER]
+    if len(bounds) < 2:
+        return
     pinned = [bound.version.partition("+")[0] for *_, requirement in bounds for bound in requirement.specifier
               if bound.operator == "==" and not bound.version.endswith("*")]
     known = {*known_versions(framework, tables), *pinned}  # one that is not known excludes others too

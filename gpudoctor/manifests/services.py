@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpudoctor.manifests import reaching, references, stages
+from gpudoctor.manifests import container_commands, reaching, references, resource_claims, stages
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
@@ -44,12 +44,14 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         settings.update(_capabilities(service))
         written, built = service.get("image"), service.get("build")
         unread = tuple(_unread_of_service(service))
+        starts = container_commands.of_service(service, source)
         if built is not None:
-            found = _built(built, source, reader, build or Build())
+            found = _built(built, source, reader, replace(build or Build(), started=starts))
         elif written is not None and written.text is not None:
             told = filled(written.text) if "$" in written.text else written.text
             image = _image(written, written.text, told, "lint what `docker compose config` prints")
-            found = iter([_environment("", image, (), {})])
+            found = iter([container_commands.added(_environment("", image, (), settings), starts, source,
+                                                   reader)])
         else:
             found = iter([Environment(name="", place=key.place)])
         for one in found:
@@ -161,7 +163,7 @@ def _built(built: Node, source: Source, reader: Reader, build: Build) -> Iterato
         return
     arguments = {name: filled(value) for name, value, _ in pairs(built.get("args"))}
     yield from stages.environments(found, reader, Build(
-        folder=folder, arguments={**arguments, **build.arguments},
+        folder=folder, arguments={**arguments, **build.arguments}, started=build.started,
         target=filled(target.text) if target is not None and target.text else None))
 
 
@@ -176,11 +178,14 @@ def refuses(settings: dict[str, Setting]) -> bool:
     return any(name in settings and settings[name].value in values for name, values in _NO_GPU.items())
 
 
-def of_kubernetes(document: Node) -> Iterator[Environment]:
-    """Yield the containers of pods: those of objects that nobody here has heard of hold them as well."""
+def of_kubernetes(document: Node, beside: Sequence[Node], source: Source) -> Iterator[Environment]:
+    """Yield the containers of pods: those of objects that nobody here has heard of hold them as well.
+
+    `beside` are the documents of the same file, which may define what a pod claims.
+    """
     require_mapping(document.get("spec"), "spec", "write what the object is below it")
     for spec in _pods(document):
-        yield from _of_pod(spec)
+        yield from _of_pod(spec, beside, source)
 
 
 def _pods(node: Node) -> Iterator[Node]:
@@ -192,7 +197,7 @@ def _pods(node: Node) -> Iterator[Node]:
         yield from _pods(inner)
 
 
-def _of_pod(spec: Node) -> Iterator[Environment]:
+def _of_pod(spec: Node, beside: Sequence[Node], source: Source) -> Iterator[Environment]:
     runtime = spec.get("runtimeClassName")
     for group in ("initContainers", "containers"):
         listed = spec.get(group)
@@ -208,11 +213,21 @@ def _of_pod(spec: Node) -> Iterator[Environment]:
                       if key.text and key.text.startswith(_GPU_RESOURCES) and value.text != "0"]
             if runtime is not None and runtime.text == "nvidia":
                 wishes.append(Wish(why="the pod has NVIDIA's runtime class", place=runtime.place))
+            claims = [*resource_claims.signs(container, spec, beside)]
+            wishes += [one for one in claims if isinstance(one, Wish)]
             settings = dict(_variables(container))
-            yield _environment(f"container {name.text if name else ''}",
-                               _image(image, image.text, None if _TEMPLATE.search(image.text) else image.text,
-                                      "lint what the template makes of it"),
-                               (*wishes, *_signs(settings)), settings)
+            told = None if _TEMPLATE.search(image.text) else image.text
+            found = replace(
+                _environment(f"container {name.text if name else ''}",
+                             _image(image, image.text, told, "lint what the template makes of it"),
+                             (*wishes, *_signs(settings)), settings),
+                unread=() if wishes else tuple(one for one in claims if isinstance(one, Unread)))
+            yield container_commands.added(found, container_commands.of_container(container, source), source,
+                                           _nothing)
+
+
+def _nothing(name: str) -> Source | None:
+    """Return no file: what a pod reads lies in its image, or is mounted where it runs."""
 
 
 def _variables(container: Node) -> Iterator[tuple[str, Setting]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.installs import Install
-from gpudoctor.manifests.spans import Place, Word
+from gpudoctor.manifests.shellwords import Command
+from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import (
-    Asked, Broken, Environment, Image, Lost, Package, Setting, Unread, Wish,
+    Asked, Broken, Environment, Image, Lost, Package, Setting, Started, Unread, Wish,
 )
 
 _NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
@@ -31,6 +33,19 @@ class Placed:
     is_elsewhere: bool = False
 
 
+def start_order(started: Mapping[str, Started]) -> list[Started]:
+    """Return what a container starts: CMD is what ENTRYPOINT is given, unless that is a shell's own."""
+    entry, command = started.get("ENTRYPOINT"), started.get("CMD")
+    if entry is None or command is None:
+        return [one for one in (entry, command) if one is not None]
+    if entry.in_shell or not command.commands:
+        return [entry]
+    if not entry.commands or entry.source is not command.source:
+        return [entry, command]
+    first = Command(words=(*entry.commands[0].words, *command.commands[0].words))
+    return [replace(command, commands=(first, *command.commands[1:]))]
+
+
 class Stage:
     """A stage while it is read."""
 
@@ -47,8 +62,7 @@ class Stage:
         self.exported: dict[str, Install] = dict(parent.exported) if parent else {}
         self.changed: set[str] = set(parent.changed) if parent else set()  # lists that commands wrote
         self.copied: list[Placed] = list(parent.copied) if parent else []
-        # CMD and ENTRYPOINT, the words of each in its JSON form
-        self.started: dict[str, list[Word]] = dict(parent.started) if parent else {}
+        self.started: dict[str, Started] = dict(parent.started) if parent else {}  # CMD and ENTRYPOINT
         self.mounted: list[Placed] = []  # for the RUN that is read
         self.lost: list[Lost] = []
         self.broken: list[Broken] = []

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Callable, Iterator
 
-from gpudoctor.manifests import references, requirements
+from gpudoctor.manifests import instruction_forms, json_form, references, requirements
 from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse
 from gpudoctor.manifests.runs import Runs
 from gpudoctor.manifests.shell_faults import fault_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands, words_of
 from gpudoctor.manifests.spans import Source, Traced, Word
-from gpudoctor.manifests.stage import Placed, Stage
-from gpudoctor.manifests.statements import Broken, Build, Environment, Image, Setting, Unread, Wish
+from gpudoctor.manifests.stage import Placed, Stage, start_order
+from gpudoctor.manifests.statements import Broken, Build, Environment, Image, Setting, Started, Unread, Wish
 from gpudoctor.manifests.system_packages import SHELLS
 
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
@@ -54,6 +53,7 @@ class _Stages:
 
     def take(self, instruction: Instruction) -> None:
         """Take one instruction in."""
+        instruction_forms.require(instruction, self.source, self.escape)
         take = self._take.get(instruction.name)
         if take is not None:
             take(instruction)
@@ -68,9 +68,8 @@ class _Stages:
                                           place=last.place, of_framework=True))
             last = named or last
         last.mounted = []
-        words = [*last.started.get("ENTRYPOINT", ()), *last.started.get("CMD", ())]
-        if words:
-            self.runs.start(Command(words=tuple(words)), last)
+        for started in start_order({**last.started, **self.build.started}):
+            self.runs.of(started.source).start(started.commands, last, in_shell=started.in_shell)
         last.lost, last.broken = self.runs.lost, self.broken
         return last
 
@@ -130,15 +129,20 @@ class _Stages:
                                            place=self.source.place(word.start, end))
 
     def _shell(self, instruction: Instruction) -> None:
-        words = json_words(instruction)
-        name = posixpath.basename(words[0].text) if words else ""
+        words = json_form.words(instruction, self.source)
+        if not words:
+            raise self.source.error(instruction.keyword.start, (
+                'SHELL without a list in JSON: write SHELL ["/bin/bash", "-c"]'))
+        name = posixpath.basename(words[0].text)
         self.stages[-1].has_shell = name in SHELLS
 
     def _copy(self, instruction: Instruction) -> None:
         stage, origin = self.stages[-1], instruction.flag("from")
-        written = json_words(instruction)
+        written = json_form.words(instruction, self.source)
         words = [word.text for word in words_of(instruction.arguments, stage.variables, self.escape)
                  ] if written is None else [word.text for word in written]
+        if written is None:
+            self._is_list(instruction.arguments)
         if len(words) < 2:
             raise self.source.error(instruction.keyword.start,
                                     f"{instruction.name} without a target: write {instruction.name} FROM TO")
@@ -158,7 +162,7 @@ class _Stages:
             stage.folder = stage.whole(word.text)
 
     def _run(self, instruction: Instruction) -> None:
-        in_shell = json_words(instruction) is None
+        in_shell = json_form.words(instruction, self.source) is None
         stage = self.stages[-1]
         stage.mounted, folder, variables = [*self._mounts(instruction)], stage.folder, dict(stage.variables)
         self.runs.take(self._commands(instruction, stage), stage, in_shell=in_shell)
@@ -175,12 +179,13 @@ class _Stages:
                 yield _placed(origin, target, self.stages[-1], None, is_elsewhere=False)
 
     def _start(self, instruction: Instruction) -> None:
-        """Keep what a container starts, in either form: of a script, the words of its first command."""
-        stage, words = self.stages[-1], json_words(instruction)
-        if words is None:
-            listed = commands(instruction.arguments, stage.variables, self.escape)
-            words = list(listed[0].words) if listed else []
-        stage.started[instruction.name] = words
+        """Keep what a container starts, in either form."""
+        stage, words = self.stages[-1], json_form.words(instruction, self.source)
+        listed = self._of_shell(instruction.arguments, stage) if words is None and stage.has_shell else []
+        if words:
+            listed = [Command(words=tuple(words))]
+        stage.started[instruction.name] = Started(
+            commands=tuple(listed), source=self.source, in_shell=words is None)
 
     def _later(self, instruction: Instruction) -> None:
         """Note what an image does when another is built from it; only that one has it."""
@@ -191,7 +196,7 @@ class _Stages:
             of_framework=any(requirements.FRAMEWORK.match(word.text) for word in words)))
 
     def _commands(self, instruction: Instruction, stage: Stage) -> list[Command]:
-        words = json_words(instruction)
+        words = json_form.words(instruction, self.source)
         if words is not None:
             return [Command(words=tuple(words))] if words else []
         if not stage.has_shell:
@@ -207,9 +212,17 @@ class _Stages:
                 found += self._of_shell(_joined_lines(document.text), stage)
         return found
 
+    def _is_list(self, text: Traced) -> bool:
+        """Return whether a text looks like a list in JSON; what is wrong with it then is kept."""
+        fault = json_form.fault_of(text) if self.escape == "\\" else None
+        if fault is not None:
+            self.broken.append(Broken(why=fault.said, place=self.source.place(fault.start, fault.end),
+                                      is_list=True))
+        return fault is not None
+
     def _of_shell(self, text: Traced, stage: Stage) -> list[Command]:
         """Return the commands of a script; where it does not parse, that is kept, and the rest is read on."""
-        fault = fault_of(text) if self.escape == "\\" else None
+        fault = fault_of(text) if self.escape == "\\" and not self._is_list(text) else None
         if fault is not None:
             self.broken.append(Broken(why=fault.said, place=self.source.place(fault.start, fault.end)))
         return commands(text, stage.variables, self.escape)
@@ -227,24 +240,6 @@ def _placed(origin: str, target: str, stage: Stage, other: Stage | None, *, is_e
     is_away = is_elsewhere or "://" in origin or origin.startswith(_DOCUMENT)
     return Placed(origin=origin if is_away else origin.lstrip("/"), target=stage.whole(target),
                   written=target, stage=other, is_elsewhere=is_away)
-
-
-def json_words(instruction: Instruction) -> list[Word] | None:
-    """Return the words of the JSON form, None where it is none."""
-    text = instruction.arguments.text
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        return None
-    at = instruction.arguments.at
-    found = []
-    for match, value in zip(re.finditer(r'"(?:[^"\\]|\\.)*"', text), values, strict=True):
-        found.append(Word(text=value, start=at[match.start()] + 1, end=at[match.end() - 1]))
-    return found
 
 
 def _joined_lines(text: Traced) -> Traced:

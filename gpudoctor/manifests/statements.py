@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.shellwords import Command
+from gpudoctor.manifests.spans import Place, Source
 
 
 @frozen
@@ -97,10 +98,14 @@ class Lost:
 
 @frozen
 class Broken:
-    """A command for which a shell refuses to parse the whole that it stands in, and why."""
+    """A command for which a shell refuses to parse the whole that it stands in, and why.
+
+    `is_list`: it looks like a list in JSON, and is none.
+    """
 
     why: str
     place: Place
+    is_list: bool = False
 
 
 @frozen
@@ -121,12 +126,25 @@ class Unread:
 
 
 @frozen
+class Started:
+    """What CMD or ENTRYPOINT starts, and the file that says it; a shell runs it, or it is one command."""
+
+    commands: tuple[Command, ...]
+    source: Source
+    in_shell: bool = False
+
+
+@frozen
 class Build:
-    """How a Dockerfile is built: the folder it copies from, values of its ARG, the stage that is wanted."""
+    """How a Dockerfile is built: the folder it copies from, values of its ARG, the stage that is wanted.
+
+    `started` is what is started in place of its own CMD and ENTRYPOINT.
+    """
 
     folder: str | None = None
     arguments: Mapping[str, str | None] = field(default_factory=dict)
     target: str | None = None
+    started: Mapping[str, Started] = field(default_factory=dict)
 
 
 @frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpudoctor.manifests.report import LintReport
+from gpudoctor.manifests.report import LintReport, advice
 from gpudoctor.manifests.spans import Place
 from gpudoctor.model import Severity
 from gpudoctor.render import manifests
@@ -26,7 +26,7 @@ def _annotations(report: LintReport, folder: str) -> Iterator[str]:
     for one in report.findings:
         kind = KINDS.get(one.finding.severity)
         if kind is not None:
-            fixes = [f"fix: {printable(fix.title, _MOST)}" for fix in one.finding.fixes]
+            fixes = [f"fix: {printable(advice(fix), _MOST)}" for fix in one.finding.fixes]
             lines = [printable(one.finding.message, _MOST), *fixes,
                      f"more: gpudoctor rules show {one.finding.rule}"]
             yield annotation(kind, "\n".join(lines),

@@ -8,7 +8,7 @@ from html import escape
 
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests.report import LintReport
+from gpudoctor.manifests.report import LintReport, advice
 from gpudoctor.manifests.spans import Place
 from gpudoctor.model import Severity
 from gpudoctor.render import html, junit, manifests, markup
@@ -48,7 +48,7 @@ def _said(report: LintReport) -> Iterator[_Said]:
         finding = one.finding
         yield _Said(place=one.place, label=finding.severity.value.upper(), severity=finding.severity,
                     cause=f"{finding.cause} [{finding.rule}]", message=printable(finding.message, _MOST),
-                    fixes=tuple(printable(fix.title, _MOST) for fix in finding.fixes),
+                    fixes=tuple(printable(advice(fix), _MOST) for fix in finding.fixes),
                     more=f"gpudoctor rules show {finding.rule}")
     for place, undecided in report.undecided:
         why = "; ".join(dict.fromkeys(reason.source for reason in undecided.reasons))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.examine import EXIT_UNDECIDED
 from gpudoctor.manifests.judging import Located
-from gpudoctor.manifests.report import LintReport
+from gpudoctor.manifests.report import LintReport, advice
 from gpudoctor.model import Finding, Severity
 from gpudoctor.render.plain import printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
@@ -69,7 +69,7 @@ def _finding(page: Sheet, one: Located) -> None:
 
 
 def _titles(finding: Finding) -> list[str]:
-    return [fix.title for fix in finding.fixes]
+    return [advice(fix) for fix in finding.fixes]
 
 
 def of_diff(*, written: bool) -> str:

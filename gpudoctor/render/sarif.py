@@ -12,7 +12,7 @@ from typing import Any
 
 from gpudoctor.home import REPOSITORY
 from gpudoctor.manifests.judging import Located
-from gpudoctor.manifests.report import LintReport
+from gpudoctor.manifests.report import LintReport, advice
 from gpudoctor.manifests.spans import Place
 from gpudoctor.model import Rule, Severity, Undecided
 from gpudoctor.render.plain import printable
@@ -77,7 +77,7 @@ def _gravity(one: Located) -> dict[str, str]:
 
 def _said(one: Located) -> str:
     """Return the message with its first cure: some readers show no help."""
-    cures = [fix.title for fix in one.finding.fixes[:1]]
+    cures = [advice(fix) for fix in one.finding.fixes[:1]]
     return ". ".join([one.finding.message.rstrip("."), *cures])
 
 

@@ -23,7 +23,8 @@ OTHERS: tuple[tuple[Files, tuple[str, ...]], ...] = (
     (docker("FROM ubuntu:24.04", "RUN apt-get install -y nvidia-driver-550"), ANY_DRIVER),
     (docker("FROM ubuntu:24.04", "RUN apt-get install -y cuda-12-3"), ANY_DRIVER),
     (docker("FROM ubuntu:24.04", "RUN apt-get install -y cuda-12-4"), ANY_DRIVER),
-    (docker("FROM ubuntu:24.04", "RUN echo don't"), ANY_DRIVER))
+    (docker("FROM ubuntu:24.04", "RUN echo don't"), ANY_DRIVER),
+    (docker("FROM ubuntu:24.04", "CMD ['python', 'a.py']"), ANY_DRIVER))
 
 
 @cache
