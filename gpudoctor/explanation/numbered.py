@@ -1,4 +1,7 @@
-"""Numbers of CUDA's errors, in whatever words a program puts around them, become the errors' names."""
+"""Numbers of errors of CUDA and its libraries, in whatever words a program puts around them, become names.
+
+A number belongs to what is named last before it: "CUDA error 13" is another than "cuBLAS error 13".
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.model import Tables
 
-_OF_CUDA = re.compile(r"cuda|\bcu[A-Z]\w{3,40}\b")
+_CUDA = "cuda"
 _NUMBER = re.compile(
     r"(?<!exit )(?<!return )\b(?:error|err|code|failure|failed|return(?:s|ed)|status|result)\b"
     r"[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}"
@@ -18,23 +21,58 @@ _NUMBER = re.compile(
 _ONE_DIGIT = re.compile(
     r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/\d])",
     re.IGNORECASE)
+_LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvrtc")
+# cuDNN's numbers depend on its release; NVML, NCCL and the loader ("cublas64_11.dll") have theirs.
+_OWNER = re.compile(
+    rf"(?i:(?<![a-z])(?P<library>{'|'.join(_LIBRARIES)})(?![\w.]*\.(?:dll|so))|(?P<other>cudnn|nvml|nccl)|cuda)"
+    r"|\bcu[A-Z]\w{3,40}\b")
+_OF_LIBRARY = re.compile(
+    r"(?<!exit )(?<!return )"
+    r"\b(?P<word>error|err|code|status|failed|failure|returned|result|plan(?=:)|\w{2,20}_SUCCESS)\b"
+    r"(?: at \S{1,200}:\d{1,6})?[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}"
+    r"(?P<number>[1-9]\d{0,2})(?![\w%/]|\.\d|,\d| ?[KMGT]i?B| of\b| errors?\b)(?: vs\. 0\))?", re.IGNORECASE)
+_OF_ANY_PROGRAM = frozenset({"failed", "failure", "returned", "result"})  # any program says them with a 1
+_OF_MAKE = "***"
 _LISTS = {"cuda_errors": "the driver", "cuda_runtime_errors": "the runtime"}
 _TABLES = tuple(_LISTS)  # a number that both have is the driver's
 _LONGEST, _MOST = 2000, 20
 
 
 def named(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
-    """Yield a line with the name of each error of CUDA that a line gives by its number."""
-    names = _names(tables)
+    """Yield a line with the name of each error of CUDA or its libraries that a line gives by its number."""
+    names = {library: _names((f"{library}_errors",), tables) for library in _LIBRARIES}
+    names[_CUDA] = _names(_TABLES, tables)
     found: set[str] = set()
-    for number, line in enumerate(lines, start=1):
-        if not _OF_CUDA.search(line[:_LONGEST]) and "CUDA" not in line[:_LONGEST]:
-            continue
-        for error in _NUMBER.finditer(line[:_LONGEST]):
-            name = names.get(int(error["number"]))
+    for place, line in enumerate(lines, start=1):
+        for owner, said, number in _numbers(line[:_LONGEST]):
+            name = names[owner].get(number)
             if name is not None and name not in found and len(found) < _MOST:
                 found.add(name)
-                yield Answered(text=f"{error[0].strip()} is {name}", line=number)
+                yield Answered(text=f"{said.strip()} is {name}", line=place)
+
+
+def _numbers(line: str) -> Iterator[tuple[str, str, int]]:
+    """Yield whose each number of an error is, the words that say so, and the number."""
+    if not _OWNER.search(line):
+        return
+    for error in _NUMBER.finditer(line):
+        owner = _owner(line, error.start())
+        if owner == _CUDA:
+            yield owner, error[0], int(error["number"])
+    for error in _OF_LIBRARY.finditer(line):
+        owner = _owner(line, error.end("word"))
+        is_any = error["number"] == "1" and error["word"].lower() in _OF_ANY_PROGRAM
+        if owner in _LIBRARIES and not is_any and _OF_MAKE not in line:
+            yield owner, error[0], int(error["number"])
+
+
+def _owner(line: str, end: int) -> str:
+    """Return what is named last before a place, else first after it: a library, CUDA, or "" for others."""
+    before = [*_OWNER.finditer(line, 0, end)]
+    last = before[-1] if before else _OWNER.search(line, end)
+    if last is None:
+        return ""
+    return (last["library"] or "").lower() or ("" if last["other"] else _CUDA)
 
 
 def may_be(line: str, tables: Tables) -> str:
@@ -48,6 +86,6 @@ def may_be(line: str, tables: Tables) -> str:
     return f"{error['number']} is {known}; older runtimes number their errors otherwise"
 
 
-def _names(tables: Tables) -> Mapping[int, str]:
-    rows = [row for table in _TABLES if table in tables for row in tables[table].rows]
+def _names(named: Sequence[str], tables: Tables) -> Mapping[int, str]:
+    rows = [row for table in named if table in tables for row in tables[table].rows]
     return {code: str(row["name"]) for row in reversed(rows) if isinstance(code := row["code"], int)}

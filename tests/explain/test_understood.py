@@ -127,6 +127,38 @@ def test_other_numbers_are_no_errors_of_cuda(line: str) -> None:
     assert list(named([line], ruledb.load_shipped().tables)) == []
 
 
+@pytest.mark.parametrize(("line", "name"), [
+    ("cuFFT error at fft.cu:42: 5", "CUFFT_INTERNAL_ERROR"),
+    ("cufftExecC2C failed with error code 5", "CUFFT_INTERNAL_ERROR"),
+    ("failed to create cuFFT batched plan:2", "CUFFT_ALLOC_FAILED"),
+    ("Check failed: (cufftPlanMany(&plan, 1, &n)) == CUFFT_SUCCESS (2 vs. 0)", "CUFFT_ALLOC_FAILED"),
+    ("CUDA: cuRAND error: 201", "CURAND_STATUS_LAUNCH_FAILURE"),
+    ("cuSOLVER error 7", "CUSOLVER_STATUS_INTERNAL_ERROR"),
+    ("cuSPARSE error 10 at spmv.cu:3", "CUSPARSE_STATUS_NOT_SUPPORTED"),
+    ("nvrtc error 7", "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"),
+    ("cuBLAS error 13", "CUBLAS_STATUS_EXECUTION_FAILED"),
+    ("CUBLAS error: 1", "CUBLAS_STATUS_NOT_INITIALIZED"),
+    ("cublas: CUDA error 35", "cudaErrorInsufficientDriver"),
+    ("error 13 was returned by cuBLAS", "CUBLAS_STATUS_EXECUTION_FAILED"),
+])
+def test_a_number_is_that_of_the_library_named_last_before_it(line: str, name: str) -> None:
+    """cuBLAS's 13, cuSPARSE's 10 and cuRAND's 201 were taken for CUDA's errors of these numbers."""
+    said, = _said(list(named([line], ruledb.load_shipped().tables)))
+    assert said.rpartition(" is ")[2] == name
+    assert said.rpartition(" is ")[0] in line
+
+
+@pytest.mark.parametrize("line", [
+    "make: *** [cusolver_test] Error 1", "Could not load library cublas64_11.dll. Error code 126",
+    "cufft tests: exit status 1", "cublas test failed: 1", "cusparse build: error 2 of 3",
+    "nvrtc: error: 5 errors detected", "cuDNN error 11", "NCCL error 5", "cufft error 3.5", "custom error 42",
+    "cuFFT error: 0",
+])
+def test_other_numbers_beside_a_library_are_no_errors_of_its(line: str) -> None:
+    """Of make, of the loader, of a compiler that counts, and of interfaces that number otherwise."""
+    assert list(named([line], ruledb.load_shipped().tables)) == []
+
+
 def test_every_code_of_cuda_has_a_symptom_by_its_name_and_by_its_number() -> None:
     """None is taken for a wording that nobody knows, and likened to another code."""
     database = ruledb.load_shipped("told")
@@ -141,12 +173,14 @@ def test_every_code_of_cuda_has_a_symptom_by_its_name_and_by_its_number() -> Non
 
 
 @pytest.mark.parametrize("library", ["cufft", "curand", "cusolver", "cusparse", "nvrtc"])
-def test_every_code_of_a_library_has_a_symptom_by_its_name(library: str) -> None:
+def test_every_code_of_a_library_has_a_symptom_by_its_name_and_by_its_number(library: str) -> None:
     """CURAND_STATUS_LAUNCH_FAILURE was likened to a card too old, NVRTC's 7 taken for one of CUDA's."""
     database = ruledb.load_shipped("told")
     names = [str(row["name"]) for row in database.tables[f"{library}_errors"].rows if row["code"] != 0]
     assert len(names) > 10
     assert [name for name in names if not texts.read_text(f"error: {name}", database).said] == []
+    codes = [row["code"] for row in database.tables[f"{library}_errors"].rows if row["code"] != 0]
+    assert [code for code in codes if not texts.read_text(f"{library} error {code}", database).said] == []
 
 
 _TRAINING = ["device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')", "model = Net()",

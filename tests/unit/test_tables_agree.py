@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpudoctor import ruledb, versions
@@ -43,6 +45,21 @@ def test_what_a_card_computes_in_its_tensor_cores_take(
     assert missing == []
 
 
+def test_ecc_is_said_of_products_that_have_a_row_of_their_own(tables: Tables) -> None:
+    """A name that no other table has would be found by nobody who goes from one to the next."""
+    capabilities = {(row["name"], row["compute_capability"])
+                    for named in ("gpu_products", "gpu_specifications") for row in tables[named].rows}
+    strangers = [row["name"] for row in tables["gpu_ecc"].rows
+                 if (row["name"], row["compute_capability"]) not in capabilities]
+    assert strangers == []
+
+
+def test_a_card_without_ecc_was_never_seen_with_it(tables: Tables) -> None:
+    """`seen` is what a driver showed, so it may not stand beside a card that has none."""
+    assert [row["name"] for row in tables["gpu_ecc"].rows if "seen" in row and not row["ecc"]] == []
+    assert {row["seen"] for row in tables["gpu_ecc"].rows if "seen" in row} == {"on", "off"}
+
+
 def test_cuda_and_its_drivers_end_at_one_version(tables: Tables) -> None:
     """One table ended at 610 and CUDA 13.3, and another knew an image with 615 and CUDA 13.4."""
     branches = {str(row["cuda"]): str(row["driver"]) for row in tables["driver_branches"].rows}
@@ -52,6 +69,15 @@ def test_cuda_and_its_drivers_end_at_one_version(tables: Tables) -> None:
     beyond = [row["release"] for row in tables["ngc_releases"].rows if "driver" in row
               and minor(row["cuda"]) not in branches]
     assert beyond == []
+
+
+def test_an_image_of_cuda_has_a_system_and_kinds(tables: Tables) -> None:
+    """Of CUDA 10.0 the folders of Ubuntu 16.04 were read as systems: "base,devel,runtime: "."""
+    system = r"(ubuntu[0-9]{4}|(?!ubuntu)[a-z]+[0-9]+)"
+    form = re.compile(rf"{system}(,{system})*:( (base|runtime|devel)(/[a-z]+[0-9]*)?)+")
+    odd = [(row["cuda"], line) for row in tables["cuda_images"].rows
+           for line in as_texts(row["distributions"]) if not form.fullmatch(line)]
+    assert odd == []
 
 
 def newer(version: object, other: object) -> bool:
