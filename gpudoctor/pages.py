@@ -248,8 +248,8 @@ def parse_symptoms(text: str, path: str) -> tuple[SymptomPattern, ...]:
     head, entries = raw.get("program"), raw.get("symptom")
     named = isinstance(head, dict) and all(isinstance(head.get(key), str) for key in ("name", "summary"))
     if not (named and isinstance(entries, list) and set(raw) == {"program", "symptom"}):
-        raise PageError(f"{path}:1: symptoms are a [program] with name and summary (and framework, where it is "
-                        "one), and [[symptom]] entries")
+        raise PageError(f"{path}:1: symptoms are a [program] with name and summary (and framework, where it "
+                        "is one), and [[symptom]] entries")
     assert isinstance(head, dict)
     found, problems = [], []
     for number, entry in enumerate(entries, start=1):

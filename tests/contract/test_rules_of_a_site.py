@@ -57,8 +57,8 @@ def test_a_version_of_the_sites_own_stands_in_the_report(page: Path) -> None:
     """And the digest tells its pages from the published ones alone."""
     (page.parent.parent / "db.toml").write_text('version = "2026.11.7"\n')
     with_site, without = (
-        json.loads(run_gpudoctor("check", *OLDER, "--format", "json", environment=environment).stdout)["rules"]
-        for environment in (site(page), {}))
+        json.loads(run_gpudoctor("check", *OLDER, "--format", "json", environment=rules).stdout)["rules"]
+        for rules in (site(page), {}))
     assert with_site["version"] == f"{without['version']}+2026.11.7"
     assert with_site["sha256"] != without["sha256"]
 
@@ -71,7 +71,7 @@ def test_a_version_of_the_sites_own_stands_in_the_report(page: Path) -> None:
 ])
 def test_what_is_broken_is_proven_by_the_command_that_is_named(
         old: str, new: str, said: str, page: Path) -> None:
-    """It named `rules lint --rules`, which leaves the tables out and finds fault with a page that is right."""
+    """It named `rules lint --rules`, which leaves the tables out and finds fault with a right page."""
     page.write_text(page.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     run = run_gpudoctor("check", *OLDER, environment=site(page))
     assert (run.returncode, run.stdout) == (INPUT, "")

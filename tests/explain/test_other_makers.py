@@ -25,10 +25,11 @@ def findings(text: str) -> tuple[Finding, ...]:
 
 @pytest.mark.parametrize(("line", "cause", "command"), [
     ("RuntimeError: No HIP GPUs are available", "device-permission", "usermod -aG render,video"),
-    ("Unable to open /dev/kfd read-write: Permission denied", "device-permission", "usermod -aG render,video"),
+    ("Unable to open /dev/kfd read-write: Permission denied", "device-permission",
+     "usermod -aG render,video"),
     ("ROCk module is NOT loaded, possibly no GPU devices", "driver-module-not-loaded", "modprobe amdgpu"),
-    ("hipErrorNoBinaryForGpu: Unable to find code object for all current devices!", "gpu-too-new-for-build",
-     "rules table rocm"),
+    ("hipErrorNoBinaryForGpu: Unable to find code object for all current devices!",
+     "gpu-too-new-for-build", "rules table rocm"),
     ("failed call to hipInit: HIP_ERROR_NoDevice", "device-permission", "render"),
 ])
 def test_a_line_of_rocm_is_answered_with_what_rocm_needs(line: str, cause: str, command: str) -> None:
