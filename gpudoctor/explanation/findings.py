@@ -10,7 +10,8 @@ from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, SymptomPattern, Tables)
+    Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, SymptomPattern, Tables,
+)
 from gpudoctor.remedy import asked, concretise
 
 MOST_LINES = 3  # quoted for a candidate
