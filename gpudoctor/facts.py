@@ -482,6 +482,7 @@ text.flavour_serves_cards | flag | text | | whether the stated flavour of the ke
 text.libraries_in_wheels | flag | text | | whether NVIDIA's wheels bring each missing library under that name
 text.runtime | text | text | | the number in the name of the CUDA runtime that was opened: 10.1 of libcudart.so.10.1
 text.memory_elsewhere | flag | text | | whether others than the process that ran out of memory hold much of the card's
+text.maker | text | text | | whose cards the programs that speak are for, where these are not NVIDIA's: amd
 text.nvidia_card | flag | text | | whether a stated card is NVIDIA's
 text.driver_library | driver_version | text | | version of libcuda, as a program that opened it says
 text.driver_library_fits | flag | text | | whether that is the version of the stated driver, or of its kernel module

@@ -21,13 +21,16 @@ from gpudoctor.skeleton import UNFINISHED
 from gpudoctor.toml_lines import line_of, steps
 from gpudoctor.unfamiliar import likeness
 
+SITES_OWN = "GPDX"  # how the ids of a site's own pages begin
+
 
 def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot],
          shipped: RuleDatabase | None = None) -> RuleDatabase:
     """Return the database of pages below `root`; raise `RuleDatabaseError` with every problem at once.
 
-    Its cases start from the machine `base`, else from `base.toml` of the folder, else from the shipped one.
-    Where its tables will be judged with, they have the columns of the `shipped` ones.
+    Its cases start from the machine `base` of the rules that a site's pages are added to, else from
+    `base.toml` of the folder, else from the shipped one. Where its tables will be judged with, they
+    have the columns of the `shipped` ones.
     """
     if not root.is_dir():
         raise RuleDatabaseError(
@@ -57,9 +60,11 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
         older = () < numbers(version) < numbers(shipped.version)
         problems += [problem for table in tables.values() for problem in _table_problems(
             root, table, table_meaning.lacking(table, shipped.tables, older=older))]
-    _refuse(root, problems)
+    _refuse(root, problems, is_sites=base is not None)
     if not rules and not tables and not symptoms:
-        raise RuleDatabaseError(f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md")
+        raise RuleDatabaseError(
+            f"{root}: holds no rule page; rule pages are FAMILY/GPDnnnn-CAUSE.md. To begin one: "
+            f"gpudoctor rules new FAMILY CAUSE --rules {shlex.quote(str(root))}")
     base = base if base is not None else _read_base(root, tables, shipped_base)
     database = RuleDatabase(version=version, sha256="", rules=tuple(sorted(rules, key=lambda r: r.id)),
                             tables=tables, symptoms=tuple(symptoms), base=base, engine=engine,
@@ -67,12 +72,31 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
     return replace(database, sha256=compiled.digest_of(database))
 
 
-def _refuse(root: Path, problems: Sequence[str]) -> None:
-    """Raise `RuleDatabaseError` with the problems, where there are any."""
+def _refuse(root: Path, problems: Sequence[str], *, is_sites: bool) -> None:
+    """Raise `RuleDatabaseError` with the problems, where there are any.
+
+    What proves a site's pages proves them beside the ones that they are added to.
+    """
     if problems:
         listed = "\n".join(f"{root}/{problem}" for problem in problems)
-        proof = f"gpudoctor rules lint --rules {shlex.quote(str(root))}"
+        folder = shlex.quote(str(root))
+        proof = (f"GPUDOCTOR_RULES_EXTRA={folder} gpudoctor rules lint" if is_sites
+                 else f"gpudoctor rules lint --rules {folder}")
         raise RuleDatabaseError(f"{listed}; mend it, then prove it: {proof}")
+
+
+def refuse_taken_ids(root: Path, pages: RuleDatabase, database: RuleDatabase) -> None:
+    """Raise `RuleDatabaseError` for each page of a site that has no id of its own beside the `database`."""
+    taken = {rule.id for rule in database.rules}
+    problems = [f"{rule.path}:{_line_of(root / rule.path, 'id')}: the id {rule.id} is not a site's own; site "
+                "rules use GPDX0001 and up, which no rule that is published ever has"
+                for rule in pages.rules if not rule.id.startswith(SITES_OWN)]
+    problems += [f"{rule.path}:{_line_of(root / rule.path, 'id')}: the id {rule.id} is taken; choose another "
+                 "GPDX number" for rule in pages.rules if rule.id in taken and rule.id.startswith(SITES_OWN)]
+    known = {symptom.id for symptom in database.symptoms} if pages.symptoms else set()
+    problems += [f"{symptom.path}: the id {symptom.id} is taken; name the symptom otherwise"
+                 for symptom in pages.symptoms if symptom.id in known]
+    _refuse(root, problems, is_sites=True)
 
 
 def require_meaning(root: Path, pages: RuleDatabase, database: RuleDatabase) -> None:
@@ -92,7 +116,7 @@ def require_meaning(root: Path, pages: RuleDatabase, database: RuleDatabase) -> 
         numbers_below[symptom.path] += 1
         problems += [f"{symptom.path}:{_line_of(file, f'symptom[{number}].{fault.place}')}: {symptom.id}: "
                      f"{fault.problem}" for fault in symptom_meaning.of_symptom(symptom, database)]
-    _refuse(root, problems)
+    _refuse(root, problems, is_sites=pages is not database)
 
 
 def _table_problems(root: Path, table: Table, faults: Iterable[Fault]) -> list[str]:
@@ -131,7 +155,8 @@ def _read(file: Path) -> str:
     except OSError as error:
         raise RuleDatabaseError(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise RuleDatabaseError(f"{file}: not UTF-8 (byte {error.start})") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise RuleDatabaseError(f"{file}:{line}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
 def _read_head(root: Path) -> tuple[str, str]:

@@ -198,7 +198,7 @@ def parse_table(text: str, name: str, path: str) -> Table:
     head, columns, rows = raw.get("table", {}), raw.get("columns", {}), raw.get("row", [])
     if not (isinstance(head, dict) and isinstance(columns, dict) and isinstance(rows, list)
             and all(isinstance(row, dict) for row in rows)):
-        raise PageError(f"{path}: a table has [table], [columns] and any number of [[row]]")
+        raise PageError(f"{path}:1: a table has [table], [columns] and any number of [[row]]")
     is_sourced = head.get("vocabulary") is not True  # our own choice of words is no fact
     if is_sourced:
         columns = {**columns, "source": "text", "accessed": "text"}
@@ -248,8 +248,8 @@ def parse_symptoms(text: str, path: str) -> tuple[SymptomPattern, ...]:
     head, entries = raw.get("program"), raw.get("symptom")
     named = isinstance(head, dict) and all(isinstance(head.get(key), str) for key in ("name", "summary"))
     if not (named and isinstance(entries, list) and set(raw) == {"program", "symptom"}):
-        raise PageError(f"{path}: symptoms are a [program] with name and summary (and framework, where it is "
-                        "one), and [[symptom]] entries")
+        raise PageError(f"{path}:1: symptoms are a [program] with name and summary (and framework, where it "
+                        "is one), and [[symptom]] entries")
     assert isinstance(head, dict)
     found, problems = [], []
     for number, entry in enumerate(entries, start=1):

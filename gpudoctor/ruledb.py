@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpudoctor import compiled, rule_packages
 from gpudoctor.compiled import Extent, RuleDatabaseError
-from gpudoctor.model import Rule, RuleDatabase, Snapshot
+from gpudoctor.model import RuleDatabase, Snapshot
 
 if TYPE_CHECKING:  # slow to import, and a check with the shipped rules needs none
     from pathlib import Path
@@ -47,16 +47,7 @@ def load(folder: str | None = None, extra: str | None = None, extent: Extent = "
 
 def _with_site(database: RuleDatabase, extra: str, *, for_proof: bool) -> RuleDatabase:
     site = load_pages(extra, base=database.base, for_proof=for_proof)
-    twice = [f"{extra}/{rule.path}: the id {rule.id} is not a site's own; site rules use GPDX0001 and up, "
-             "which no rule that is published ever has" for rule in site.rules if not _is_sites(rule)]
-    taken = {rule.id for rule in database.rules}
-    twice += [f"{extra}/{rule.path}: the id {rule.id} is taken; choose another GPDX number"
-              for rule in site.rules if rule.id in taken and _is_sites(rule)]
-    known = {symptom.id for symptom in database.symptoms} if site.symptoms else set()
-    twice += [f"{extra}/{symptom.path}: the id {symptom.id} is taken; name the symptom otherwise"
-              for symptom in site.symptoms if symptom.id in known]
-    if twice:
-        raise RuleDatabaseError("\n".join(twice))
+    _refuse_taken_ids(extra, site, database)
     import hashlib  # slow to import, and seldom needed
 
     sha256 = hashlib.sha256((database.sha256 + site.sha256).encode()).hexdigest()
@@ -77,8 +68,12 @@ def _require_meaning(folder: str, pages: RuleDatabase, database: RuleDatabase) -
     page_folder.require_meaning(Path(folder), pages, database)
 
 
-def _is_sites(rule: Rule) -> bool:
-    return rule.id.startswith("GPDX")
+def _refuse_taken_ids(folder: str, pages: RuleDatabase, database: RuleDatabase) -> None:
+    from pathlib import Path
+
+    from gpudoctor import page_folder
+
+    page_folder.refuse_taken_ids(Path(folder), pages, database)
 
 
 def _newest(extent: Extent) -> RuleDatabase:

@@ -28,8 +28,8 @@ def capability_of(text: str, tables: Tables) -> str:
     names = sorted({form for forms in known.values() for form in forms})
     near = difflib.get_close_matches(wanted[:80], names, n=3)
     hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-    raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; its compute capability "
-                          "will do as well: --assume cc=9.0")
+    raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; of one of NVIDIA's its "
+                          "compute capability will do as well: --assume cc=9.0; others are not judged")
 
 
 def names_of(text: str, tables: Tables) -> tuple[str, ...]:

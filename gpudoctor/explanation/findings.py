@@ -9,7 +9,9 @@ from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placehold
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, Tables
+from gpudoctor.model import (
+    Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, SymptomPattern, Tables,
+)
 from gpudoctor.remedy import asked, concretise
 
 MOST_LINES = 3  # quoted for a candidate
@@ -20,6 +22,8 @@ LAST_RESORT = Ask(
     answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
 _CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
 _WHOSE = "framework.name"
+_MAKER = "text.maker"
+_OF_OTHER_MAKERS = "other-accelerator"  # the page of cards that are not NVIDIA's
 _NOT_QUOTED = ("text.symptoms", "text.places", "text.frameworks")
 
 
@@ -35,10 +39,14 @@ class Teller:
     supposed: Subject
     tables: Tables
     rules: Mapping[str, Rule]
+    symptoms: Mapping[str, SymptomPattern]
 
     def finding(self, candidate: Candidate, *, certain: bool) -> Finding:
         """Return what is said of a candidate; its fixes are unproven, for nothing of a machine was seen."""
         rule = self.rules[candidate.cause]
+        if (other := self._of_another_maker(candidate)) is not None:
+            return replace(other, rule=rule.id, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
+                           asks=() if certain else other.asks)
         asks = () if certain else asked(rule.ask, self.supposed, self.tables) or (LAST_RESORT,)
         fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(
             rule, self.supposed, self.tables)
@@ -49,6 +57,23 @@ class Teller:
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             message=_message(rule, candidate, self.subject), evidence=tuple(self._evidence(candidate)),
             fixes=fixes, asks=asks)
+
+    def _of_another_maker(self, candidate: Candidate) -> Finding | None:
+        """Return what is said of a card that is not NVIDIA's, where its programs speak for the candidate.
+
+        The page of the cause has NVIDIA's driver, nodes and commands in it. In its place stand that of other
+        makers' cards, with the question that it asks, and the reason that the symptom gives.
+        """
+        page = self.rules.get(_OF_OTHER_MAKERS)
+        speaking = max(candidate.suspicions, key=lambda name: candidate.suspicions[name].weight, default="")
+        symptom = self.symptoms.get(speaking)
+        if page is None or symptom is None or _MAKER not in symptom.gives:
+            return None
+        return Finding(
+            rule=page.id, cause=candidate.cause, severity=Severity.ERROR, subject=SUBJECT,
+            certainty=Certainty.LIKELY, message=_message(page, candidate, self.subject),
+            evidence=tuple(self._evidence(candidate)), fixes=(),
+            asks=asked(page.ask, self.supposed, self.tables))
 
     def _evidence(self, candidate: Candidate) -> Iterator[Evidence]:
         """Yield the lines that speak for it, the weightiest symptom first, and facts that reasons read."""

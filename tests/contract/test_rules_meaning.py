@@ -232,7 +232,9 @@ def test_a_shipped_table_without_one_of_its_columns_is_refused(
     run = run_gpudoctor("check", "--from", str(machine), environment={option: str(tmp_path)})
     assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (INPUT, "", 1)
     assert f"{file}:{line_with(file, '[columns]')}: lacks cuda, which the shipped table has" in run.stderr
-    assert f"gpudoctor rules lint --rules {tmp_path}" in run.stderr
+    proof = {"GPUDOCTOR_RULES": f"gpudoctor rules lint --rules {tmp_path}",
+             "GPUDOCTOR_RULES_EXTRA": f"GPUDOCTOR_RULES_EXTRA={tmp_path} gpudoctor rules lint"}
+    assert f"prove it: {proof[option]}\n" in run.stderr
     (tmp_path / "db.toml").write_text('version = "2001.1.0"\nschema = 1\n')
     run = run_gpudoctor("check", "--from", str(machine), environment={option: str(tmp_path)})
     assert run.returncode not in (INPUT, 5), run.stderr

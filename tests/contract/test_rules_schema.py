@@ -110,7 +110,7 @@ def test_rules_of_a_site_have_a_prefix_of_their_own(tmp_path: Path) -> None:
     folder = tmp_path / "site" / "database"
     folder.mkdir(parents=True)
     (folder / "GPD9999-mine.md").write_text(page.replace("GPD9500", "GPD9999"))
-    with pytest.raises(ruledb.RuleDatabaseError, match=r"GPD9999-mine\.md: the id GPD9999 .* GPDX0001"):
+    with pytest.raises(ruledb.RuleDatabaseError, match=r"GPD9999-mine\.md:2: the id GPD9999 .* GPDX0001"):
         ruledb.load(str(FROZEN), str(folder.parent))
     (folder / "GPD9999-mine.md").rename(folder / "GPDX0001-mine.md")
     (folder / "GPDX0001-mine.md").write_text(page.replace("GPD9500", "GPDX0001"))

@@ -1,0 +1,87 @@
+"""The guide to a site's own causes: what it says is run, and its page judges as it says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.contract.checkout import ROOT, run_gpudoctor
+
+INPUT, FINDINGS = 4, 1
+GUIDE = (ROOT / "docs/guide/rules.md").read_text(encoding="utf-8")
+OLDER = ("--depth", "static", "--assume", "driver=550.54.14", "--assume", "card=H100")
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """Return the page that the guide shows, begun and filled in as it says."""
+    folder = tmp_path / "site-rules"
+    folder.mkdir()
+    run = run_gpudoctor("rules", "new", "driver", "driver-below-site", "--rules", str(folder))
+    begun = Path(run.stdout.splitlines()[0])
+    assert begun == folder / "driver" / "GPDX0001-driver-below-site.md"
+    shown = re.search(r"^````markdown\n(.*?)^````$", GUIDE, re.DOTALL | re.MULTILINE)
+    assert shown is not None
+    begun.write_text(shown[1], encoding="utf-8")
+    return begun
+
+
+def site(page: Path) -> dict[str, str]:
+    """Return the environment that adds the page to the published ones."""
+    return {"GPUDOCTOR_RULES_EXTRA": str(page.parent.parent)}
+
+
+def test_the_page_of_the_guide_is_proven(page: Path) -> None:
+    """By the command that the guide names, and that `rules new` prints."""
+    run = run_gpudoctor("rules", "lint", environment=site(page))
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.endswith(", 0 problems\n")
+    assert "GPUDOCTOR_RULES_EXTRA=site-rules gpudoctor rules lint" in GUIDE
+
+
+def test_the_page_of_the_guide_judges_beside_the_published_ones(page: Path) -> None:
+    """The cause, the fix for this node, and which rules judged."""
+    assert " ".join(("gpudoctor check", *OLDER)) in GUIDE
+    run = run_gpudoctor("check", *OLDER, "--fail-on", "warning", environment=site(page))
+    assert run.returncode == FINDINGS, run.stderr
+    assert "WARNING  driver-below-site  [host]" in run.stdout
+    assert re.search(r"rules \d+\.\d+\.\d+\+site\n", run.stdout)
+    shown = run_gpudoctor("rules", "show", "GPDX0001", environment=site(page))
+    assert shown.stdout.startswith("# Hand the node back for its update\n")
+
+
+def test_a_version_of_the_sites_own_stands_in_the_report(page: Path) -> None:
+    """And the digest tells its pages from the published ones alone."""
+    (page.parent.parent / "db.toml").write_text('version = "2026.11.7"\n')
+    with_site, without = (
+        json.loads(run_gpudoctor("check", *OLDER, "--format", "json", environment=rules).stdout)["rules"]
+        for rules in (site(page), {}))
+    assert with_site["version"] == f"{without['version']}+2026.11.7"
+    assert with_site["sha256"] != without["sha256"]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ('op = "below"', 'op = "under"', ":11: under is none of 'below'"),
+    ("{driver.version} is older", "{driver.age} is older", ":6: there is no fact driver.age"),
+    ("GPDX0001", "GPD2010", ":2: the id GPD2010 is not a site's own"),
+    ('severity = "warning"', "severity = warning", ":4: "),
+])
+def test_what_is_broken_is_proven_by_the_command_that_is_named(
+        old: str, new: str, said: str, page: Path) -> None:
+    """It named `rules lint --rules`, which leaves the tables out and finds fault with a right page."""
+    page.write_text(page.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    run = run_gpudoctor("check", *OLDER, environment=site(page))
+    assert (run.returncode, run.stdout) == (INPUT, "")
+    assert f"{page}{said}" in run.stderr
+    assert f"prove it: GPUDOCTOR_RULES_EXTRA={page.parent.parent} gpudoctor rules lint\n" in run.stderr
+
+
+def test_a_page_in_another_encoding_is_named_with_its_line(page: Path) -> None:
+    page.write_bytes(page.read_bytes().replace(b"missed its update\"", b"verpa\xdft\"", 1))
+    run = run_gpudoctor("check", *OLDER, environment=site(page))
+    assert run.returncode == INPUT
+    assert f"{page}:6: not UTF-8 (byte " in run.stderr
+    assert "save it as UTF-8" in run.stderr
