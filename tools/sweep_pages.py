@@ -30,7 +30,7 @@ before the extra (2.14), with the CUDA libraries of the system.""",
     "torch": "Wheels of `torch` from PyPI, which has one CUDA for each release; PyTorch's index has more.",
     "jax": """\
 JAX's CUDA plugins (`jax[cuda12]`, `jax[cuda13]`) with the libraries that pip chooses for them today. Listed
-are the releases whose device code was read: one of each minor release. What XLA compiles for a card while a
+are the releases whose device code was read: for x86_64 all. What XLA compiles for a card while a
 program runs is not in a wheel, and not in this table.""",
     "paddle": """\
 Wheels of `paddlepaddle-gpu` from PyPI, which ended at 2.6; later ones are on Paddle's own index and were not

@@ -6,46 +6,25 @@ changes; the rules that looked behind it are asked again on each machine, and no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import cast
 
 from gpudoctor import derive
-from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.candidates import cures, drivers, toolkits
+from gpudoctor.assume import AssumptionError
+from gpudoctor.candidates import cures, toolkits
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.candidates.installed import cured, installed
 from gpudoctor.candidates.together import Together
-from gpudoctor.derive.lazy import LazyFacts
+from gpudoctor.candidates.veil import Drivers, LeftOut, UnforeseenError, by_cards, left_out
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.engine import Subject, Subjects, judge
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.frozen import frozen
-from gpudoctor.model import (
-    Fact, Facts, Finding, Known, Rule, RuleDatabase, Scope, Severity, Snapshot, Undecided, Unknown,
-)
+from gpudoctor.model import Finding, Known, Rule, RuleDatabase, Scope, Severity, Snapshot, Undecided
 
 MOST_CURES = 4
-_SOURCE = "another driver"
-_OF_DRIVER = ("driver.present", "driver.ready", "driver.works", "cuda.serves")  # whatever is installed
 _OF_MACHINE = (Scope.HOST, Scope.GPU)
-
-
-class UnforeseenError(Exception):
-    """A verdict rests on what another driver changes."""
-
-
-class _Veil:
-    """Stands for such a fact: asking it anything, also of which kind it is, raises `UnforeseenError`."""
-
-    __slots__ = ()
-
-    def __getattribute__(self, name: str) -> object:
-        raise UnforeseenError(name)
-
-
-_VEIL = cast(Fact, _Veil())
 
 
 @frozen
@@ -77,66 +56,32 @@ class Foreseen:
     def __init__(self, base: Ground, pip: Together) -> None:
         """Take the machine with any of its drivers."""
         self._base, self._pip = base, pip
-        self._known: dict[tuple[str, ...], Verdict | None] = {}
+        self._known: dict[tuple[Drivers, tuple[str, ...]], Verdict | None] = {}
         self._errors = [rule for rule in base.database.rules if rule.severity is Severity.ERROR]
         self._curable = [rule for rule in self._errors if cures.is_curable(rule)]
 
     def fit(self, stacks: Sequence[Stack], key: tuple[str, ...], base: Ground) -> bool | None:
         """Return whether stacks fit a machine; None where they have to be judged there."""
-        if not _is_alike(base, self._unchanged):
+        alike = self._drivers.get(left_out(base))
+        if alike is None or not alike.are_like(base):
             return None
-        if key not in self._known:
+        if (alike, key) not in self._known:
             try:
-                veiled = replace(base, snapshot=self._veiled(base.snapshot))
+                veiled = replace(base, snapshot=alike.veiled(base.snapshot))
                 refusal = self._refusal(stacks, veiled) if len(stacks) > 1 else None
-                self._known[key] = refusal or self._verdict(stacks, veiled)
+                self._known[alike, key] = refusal or self._verdict(stacks, veiled)
             except (UnforeseenError, AssumptionError):
-                self._known[key] = None
-        found = self._known[key]
+                self._known[alike, key] = None
+        found = self._known[alike, key]
         if found is None:
             return None
-        machines = (self._unveiled(state, base) for state in found.states)
+        machines = (alike.unveiled(state.snapshot, state.subjects, base) for state in found.states)
         return found.fits if _stands(found, machines, base) else None
 
     @cached_property
-    def _machines(self) -> list[Ground]:
-        """Return the machine with each of its drivers, with its own only if that does what others do."""
-        base, database = self._base, self._base.database
-        laid = [lay(base.snapshot, {"driver": Known(value=driver, source=_SOURCE)}, database.tables,
-                    source=_SOURCE) for driver in drivers.others(base)]
-        others = [replace(base, snapshot=one, subjects=derive.subjects(one, database)) for one in laid]
-        return [base, *others] if not others or _is_alike(base, _of_driver(others[0])) else others
-
-    @cached_property
-    def _veils(self) -> Facts:
-        """Return a veil for each fact that another driver changes."""
-        first, *others = self._machines
-        names = (name for other in others for name in _differing(first.snapshot, other.snapshot))
-        return dict.fromkeys(names, _VEIL)
-
-    @cached_property
-    def _unchanged(self) -> Facts:
-        """Return what follows from the driver, and is the same of each."""
-        return {name: fact for name, fact in _of_driver(self._machines[0]).items()
-                if all(_is_alike(other, {name: fact}) for other in self._machines)}
-
-    def _veiled(self, snapshot: Snapshot) -> Snapshot:
-        cards = snapshot.gpus if isinstance(snapshot.gpus, Unknown) else tuple(
-            {name: self._veils.get(name, fact) for name, fact in card.items()} for card in snapshot.gpus)
-        host = {name: self._veils.get(name, fact) for name, fact in snapshot.host.items()}
-        return replace(snapshot, host={**host, **self._unchanged}, gpus=cards)
-
-    def _unveiled(self, state: State, base: Ground) -> Subjects:
-        """Return a state as it is on a machine; what was computed under the veil holds there as well."""
-        real = {name: base.snapshot.host[name] for name in self._veils if name in base.snapshot.host}
-        host = {name: fact for name, fact in state.snapshot.host.items() if name not in self._unchanged}
-        snapshot = replace(state.snapshot, host={**host, **real}, gpus=base.snapshot.gpus)
-        subjects = derive.subjects(snapshot, base.database)
-        for scope, mine in subjects.items():
-            for subject, veiled in zip(mine, state.subjects[scope], strict=True):
-                if isinstance(subject.facts, LazyFacts) and isinstance(veiled.facts, LazyFacts):
-                    subject.facts.take_over(veiled.facts, _VEIL)
-        return subjects
+    def _drivers(self) -> Mapping[LeftOut, Drivers]:
+        """Return the drivers that the machine could have."""
+        return by_cards(self._base)
 
     # -- under the veil --------------------------------------------------------------------------------------
 
@@ -232,15 +177,6 @@ class Foreseen:
         return None if refused else after
 
 
-def _of_driver(base: Ground) -> Facts:
-    return {name: base.fact(name) for name in _OF_DRIVER}
-
-
-def _is_alike(base: Ground, facts: Facts) -> bool:
-    """Return whether these facts are so on a machine."""
-    return all(_read(base.fact(name)) == _read(fact) for name, fact in facts.items())
-
-
 def _stands(found: Verdict, machines: Iterable[Subjects], base: Ground) -> bool:
     """Return whether the rules that looked behind the veil leave a verdict as it is, in all its states."""
     had = base.had
@@ -275,26 +211,3 @@ def _is_ready(pair: Subject) -> bool:
 
 def _is_code_known(subjects: Subjects) -> bool:
     return all(isinstance(pair.fact("pair.code"), Known) for pair in subjects[Scope.PAIR] if _is_ready(pair))
-
-
-def _differing(one: Snapshot, other: Snapshot) -> Iterator[str]:
-    """Yield the names of facts that are not the same on two machines with the same cards."""
-    yield from _unlike(one.host, other.host)
-    if not isinstance(one.gpus, Unknown) and not isinstance(other.gpus, Unknown):
-        for mine, theirs in zip(one.gpus, other.gpus, strict=True):
-            yield from _unlike(mine, theirs)
-
-
-def _unlike(facts: Facts, others: Facts) -> Iterator[str]:
-    return (name for name in {**facts, **others} if _read(facts.get(name)) != _read(others.get(name)))
-
-
-def _read(fact: Fact | None) -> tuple[object, ...]:
-    """Return what rules can tell of a fact, which is not in whose words it stands."""
-    match fact:
-        case Known():
-            return "known", fact.value
-        case Unknown():
-            return "unknown", fact.asked, fact.at_least
-        case _:
-            return ("absent" if fact is not None else "",)

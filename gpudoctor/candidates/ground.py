@@ -11,7 +11,7 @@ from gpudoctor import derive, versions
 from gpudoctor.assume import lay, unobserved
 from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
-from gpudoctor.derive.pairs import is_left_out
+from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen

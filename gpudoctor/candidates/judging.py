@@ -9,7 +9,7 @@ from gpudoctor import derive
 from gpudoctor.assume import AssumptionError
 from gpudoctor.candidates import cures, together, toolkits
 from gpudoctor.candidates.foreseen import MOST_CURES, Foreseen
-from gpudoctor.candidates.ground import Ground, capabilities
+from gpudoctor.candidates.ground import Ground, capabilities, version_of
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
 from gpudoctor.candidates.installed import added, cured, installed
 from gpudoctor.derive.stacks import Stack
@@ -80,6 +80,7 @@ class Judge:
         self.courses: dict[tuple[str, ...], Course] = {} if alike is None else alike.courses
         self.verdicts: dict[tuple[str, ...], bool] = {} if alike is None else alike.verdicts
         self._nearby = nearby
+        self._published: dict[str, bool] = {}
         known = nearby or alike
         self.keys: dict[str, str] = {} if known is None else known.keys
         self.pip: together.Together = together.Together(base.database) if known is None else known.pip
@@ -89,7 +90,8 @@ class Judge:
         """Return what stacks have in common with those that are alike."""
         for stack in stacks:
             if stack.release not in self.keys:
-                self.keys[stack.release] = stack.alike(capabilities(self.base), self.base.database.tables)
+                cards, glibc = capabilities(self.base), version_of(self.base.fact("system.glibc"))
+                self.keys[stack.release] = stack.alike(cards, glibc, self.base.database.tables)
         return tuple(self.keys[stack.release] for stack in stacks)
 
     def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
@@ -110,22 +112,28 @@ class Judge:
 
     def fits(self, *stacks: Stack) -> bool:
         """Return whether nothing objects to stacks; of those that are alike one is judged."""
-        if any(True for stack in stacks for _ in unpublished(stack, self.base)):
+        key = self.key(stacks)
+        found = self.courses[key].fits if key in self.courses else self.verdicts.get(key)
+        if found is False:  # as of most, and this is known without a look at what is its own
+            return False
+        if not all(map(self._is_published, stacks)):
             return False
         if len(stacks) > 1 and self.pip.clash(stacks) is not None:
             return False
-        key = self.key(stacks)
-        if key in self.courses:
-            return self.courses[key].fits
-        if key not in self.verdicts:
+        if found is None:
             found = self.foreseen.fit(stacks, key, self.base)
             if found is None and self._are_refused_again(stacks):
                 found = False
-            if found is not None:
-                self.verdicts[key] = found
-        if key in self.verdicts:
-            return self.verdicts[key]
-        return not self.of(stacks, worded=False).objections
+            if found is None:
+                return not self.of(stacks, worded=False).objections
+            self.verdicts[key] = found
+        return found
+
+    def _is_published(self, stack: Stack) -> bool:
+        """Return whether the index has it for this Python: one release is asked about in hundreds of sets."""
+        if stack.release not in self._published:
+            self._published[stack.release] = not any(True for _ in unpublished(stack, self.base))
+        return self._published[stack.release]
 
     def _are_refused_again(self, stacks: Sequence[Stack]) -> bool:
         """Return whether rules that refused them nearby refuse them here too, and no fix would cure that."""

@@ -208,9 +208,12 @@ def _say_nothing_fits(nothing: Nothing, wish: Wish, interpreter: str | None) -> 
 
 def _on_other_base(base: BaseName, wish: Wish) -> str:
     """Return the command that writes the same on another base."""
-    options = (("--framework", wish.frameworks), ("--base", (base,)), ("--require", wish.require),
-               ("--python", (wish.python,) if wish.python else ()), ("--pre", ("",) if wish.pre else ()),
-               ("--from", (wish.recorded,) if wish.recorded else ()), ("--assume", wish.assume),
-               ("--output", (wish.output,) if wish.output else ()))
-    return shlex.join(["gpudoctor", "dockerfile", *(
-        word for option, values in options for value in values for word in (option, value) if word)])
+    named = (("--framework", wish.frameworks), ("--base", (base,)), ("--require", wish.require),
+             ("--python", (wish.python,)), ("--from", (wish.recorded,)), ("--assume", wish.assume),
+             ("--rules", (wish.rules,)), ("--output", (wish.output,)), ("--tag", (wish.tag,)),
+             ("--gpudoctor", (wish.wheel,)))
+    flags = (("--pre", wish.pre), ("--compose", wish.compose), ("--kubernetes", wish.kubernetes),
+             ("--force", wish.force), ("--buildkit", wish.buildkit),
+             ("--allow-undecided", wish.allow_undecided), ("--verify", wish.verify))
+    words = [word for option, values in named for value in values if value for word in (option, value)]
+    return shlex.join(["gpudoctor", "dockerfile", *words, *(flag for flag, is_set in flags if is_set)])

@@ -48,15 +48,15 @@ def subjects(snapshot: Snapshot, database: RuleDatabase,
     host = of({**_LATER_OF_HOST, **snapshot.host}, {}, _with_scopes(snapshot), database, _NOT_PROBED)
     cards, blind_cards = _scope(snapshot.gpus)
     patients, blind_patients = _scope(snapshot.frameworks)
-    of_framework = {
-        **framework_derivations.derivations(() if blind_cards else cards, blind_cards),
-        "framework.brought_by": lambda view: brought.brought_by(view, patients),
-        "framework.served_devices": lambda view: visible.served_devices(view, snapshot)}
     gpus, frameworks, pairs = [], [], []
     for number, card in enumerate(cards):
         facts = of(card, host, _of_card(card, snapshot), database, blind_cards or _NOT_PROBED)
         gpus.append(Subject(name=_gpu_name(card, number, blind_cards), facts=facts, gpu=number,
                             missing=blind_cards or _NOT_PROBED))
+    of_framework = {
+        **framework_derivations.derivations(() if blind_cards else [gpu.facts for gpu in gpus], blind_cards),
+        "framework.brought_by": lambda view: brought.brought_by(view, patients),
+        "framework.served_devices": lambda view: visible.served_devices(view, snapshot)}
     for number, patient in enumerate(patients):
         missing = blind_patients or _NOT_PROBED
         own = patient if blind_patients else {**_LATER_OF_FRAMEWORK, **patient}
@@ -157,13 +157,12 @@ def _driver_fit(view: View, card: Facts, snapshot: Snapshot) -> Fact:
 def _cards_left_out(view: View, snapshot: Snapshot) -> Fact:
     """Return how many cards the loaded driver does not list that its branch does not serve."""
     cards = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
-    unlisted = [card for card in cards
-                if isinstance(seen := card.get("gpu.in_nvml"), Known) and not seen.value]
+    unlisted = [card for card in cards if branches.is_unlisted(card)]
     if not unlisted or isinstance(view.fact("driver.loaded_version"), Absent):
         return Known(value=0, source="no driver is loaded that leaves out a card")
     fits = [_driver_fit(view, card, snapshot) for card in unlisted]
-    refused = [fit for fit in fits if isinstance(fit, Known) and fit.value != "serves"]
-    source = refused[0].source if refused else "rules/tables/kernel_modules.toml"
+    refused = [fit.source for fit in fits if isinstance(fit, Known) and branches.is_refused(fit)]
+    source = refused[0] if refused else "rules/tables/kernel_modules.toml"
     return Known(value=len(refused), source=source)
 
 

@@ -105,6 +105,25 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
     return Known(value="serves", source=f"rules/tables/kernel_modules.toml: {generation}")
 
 
+def is_unlisted(card: Facts) -> bool:
+    """Say whether the driver was asked for its cards and does not list this one."""
+    listed = card.get("gpu.in_nvml")
+    return isinstance(listed, Known) and listed.value is False
+
+
+def is_refused(fit: Fact | None) -> bool:
+    """Say whether drivers of this branch are known not to serve a card."""
+    return isinstance(fit, Known) and fit.value != "serves"
+
+
+def is_left_out(card: Facts) -> bool:
+    """Say whether the driver does not list the card, and the tables say why: it serves none of its kind.
+
+    The branch is asked only of a card that is not listed: elsewhere nothing follows from it.
+    """
+    return is_unlisted(card) and is_refused(card.get("gpu.driver_fit"))
+
+
 def row_of_card(card: Facts, tables: Tables) -> Row | None:
     """Return the row of a card by its compute capability; by its PCI device where nobody tells that."""
     modules, known = tables.get("kernel_modules"), tables.get("architectures")

@@ -209,28 +209,12 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
 
 
 def _usable(view: View, cards: Sequence[Facts]) -> list[str]:
-    """Return the compute capabilities of the cards that programs use: the driver may leave out some.
-
-    The driver is asked only where there is such a card: elsewhere nothing here follows from it.
-    """
+    """Return the compute capabilities of the cards that programs use: the driver may leave out some."""
     left = cards
-    if any(_is_unlisted(card) for card in cards) and view.value("driver.ready") is True:
-        left = [card for card in cards if not _is_left_out(card, view)]
+    if any(branches.is_unlisted(card) for card in cards) and view.value("driver.ready") is True:
+        left = [card for card in cards if not branches.is_left_out(card)]
     return [str(fact.value) for card in left
             if isinstance(fact := card.get("gpu.compute_capability"), Known)]
-
-
-def _is_unlisted(card: Facts) -> bool:
-    listed = card.get("gpu.in_nvml")
-    return isinstance(listed, Known) and listed.value is False
-
-
-def _is_left_out(card: Facts, view: View) -> bool:
-    driver = view.value("driver.loaded_version")
-    if not _is_unlisted(card) or driver is None:
-        return False
-    fit = branches.fit(card, str(driver), view.facts, view.tables)
-    return isinstance(fit, Known) and fit.value != "serves"
 
 
 def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mapping[str, Derivation]:

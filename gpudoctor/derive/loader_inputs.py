@@ -9,9 +9,9 @@ from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.loader_trace import MACHINES, Inputs, expand
 from gpudoctor.derive.releases import Row, cuda_version, nvidia_packages, own_row
-from gpudoctor.derive.remembered import of_same
+from gpudoctor.derive.remembered import Same, of_same
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
-from gpudoctor.model import Known, Record, Unknown, Value
+from gpudoctor.model import Known, Record, Table, Unknown, Value
 
 _ALWAYS_SEARCHED = (
     "loader.library_path", "loader.cache", "loader.default_folders", "python.planned_distributions",
@@ -45,17 +45,25 @@ def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
     return inputs.without_sight(_unseen(view, row, preloads) or _unlisted(inputs))
 
 
-def _files(view: View, location: str, extra: Sequence[str]) -> dict[str, Record]:
+def _files(view: View, location: str, extra: Sequence[str]) -> Mapping[str, Record]:
     """Return the records of the libraries by their paths, with those that pip would bring."""
-    files = dict(_by_path(view.need("loader.files")))
+    files = _by_path(view.need("loader.files"))
     asked = (*view.texts("python.planned_distributions"), *extra)
-    if asked:
-        packages = nvidia_packages(view)
-        wanted = planned.together(asked, packages)
-        for path, record in planned.files(wanted, location, packages):
-            if path not in files or planned.replaces(record, wanted, files[path]):
-                files[path] = record
-    return files
+    if not asked:
+        return files
+    packages = nvidia_packages(view)
+    return _with_brought(files, Same(packages), planned.together(asked, packages), location)
+
+
+@of_same
+def _with_brought(files: Mapping[str, Record], packages: Same[Table], wanted: tuple[str, ...],
+                  location: str) -> Mapping[str, Record]:
+    """Return the files with those that pip would bring: the same for each framework in a folder."""
+    found = dict(files)
+    for path, record in planned.files(wanted, location, packages.value):
+        if path not in found or planned.replaces(record, wanted, found[path]):
+            found[path] = record
+    return found
 
 
 @of_same

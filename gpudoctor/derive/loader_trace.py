@@ -14,6 +14,7 @@ import posixpath
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
+from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import NotKnown, as_texts, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Record, Unknown
@@ -43,24 +44,28 @@ class Inputs:
     preloads: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     early: frozenset[str] = frozenset()
     unseen: Unknown | None = None
-    listed: dict[str, list[str]] = field(default_factory=dict)
 
     def without_sight(self, unseen: Unknown | None) -> Inputs:
         """Return the inputs with the place that could not be looked at."""
         return replace(self, unseen=unseen)
 
     def named(self, soname: str) -> Sequence[str]:
-        """Return the paths of the files of a name; they are sorted by their names once."""
-        if not self.listed:
-            for path in self.files:
-                self.listed.setdefault(path.rpartition("/")[2], []).append(path)
-        return self.listed.get(soname, ())
+        """Return the paths of the files of a name."""
+        return _by_name(self.files).get(soname, ())
 
     def folders(self) -> tuple[str, ...]:
         """Return every folder that is searched, in order."""
         own = self.runpath or self.rpath
         groups = [folder for entries in self.preloads.values() for group in entries for folder in group]
         return tuple(dict.fromkeys((*own, *self.library_path, *self.default_folders, *groups)))
+
+
+@of_same
+def _by_name(files: Mapping[str, Record]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for path in files:
+        found.setdefault(path.rpartition("/")[2], []).append(path)
+    return found
 
 
 @frozen
@@ -161,9 +166,9 @@ def _searched(soname: str, inputs: Inputs) -> Step | None:
             if step is not None:
                 return step
     for record in inputs.cache:
-        path = posixpath.normpath(text_in(record, "path"))
         if record.get("soname") != soname:
             continue
+        path = posixpath.normpath(text_in(record, "path"))
         if path not in inputs.files:
             return Step(soname=soname, path=path, why="ld.so.cache")
         step = _try(soname, path, "ld.so.cache", inputs)

@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import driver_packages, integrated, ptx_failures, published, stale
+from gpudoctor.derive import branches, driver_packages, integrated, ptx_failures, published, stale
 from gpudoctor.derive.device_code import Coverage
-from gpudoctor.derive.releases import ceiling_for, code_of, cuda_version, no_driver_for, release_rows
+from gpudoctor.derive.releases import (
+    ceiling_for, code_of, code_value_of, cuda_version, no_driver_for, release_rows,
+)
+from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row, text_in
-from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
+from gpudoctor.model import Absent, Fact, Known, Unknown, Value
 
 
 def pair_ready(view: View) -> Fact:
@@ -19,32 +22,24 @@ def pair_ready(view: View) -> Fact:
         return Known(value=False, source="this build uses no NVIDIA GPU")
     if view.value("driver.ready") is True and view.need("gpu.hidden") is True:
         return Known(value=False, source="CUDA_VISIBLE_DEVICES hides this card from it")
-    if view.value("driver.ready") is True and is_left_out(view.facts):
+    if view.value("driver.ready") is True and branches.is_left_out(view.facts):
         return Known(value=False, source="the driver does not serve this card: programs use the others")
     ready = view.fact("driver.ready")
     said = ready.source if isinstance(ready, Known) else "driver.ready"
     return Known(value=view.need("driver.ready"), source=f"{said}; a CUDA build")
 
 
-def is_left_out(card: Facts) -> bool:
-    """Say whether the driver does not list the card, and the tables say why: it serves none of its kind."""
-    listed = card.get("gpu.in_nvml")
-    if not isinstance(listed, Known) or listed.value is not False:
-        return False  # the driver is not asked: elsewhere nothing here follows from it
-    fit = card.get("gpu.driver_fit")
-    return isinstance(fit, Known) and fit.value != "serves"
-
-
 def pair_code(view: View) -> Fact:
     """Return what machine code this build has for this card."""
-    return Known(value=_coverage(view).kind, source=_code_in_words(view))
+    return Known(value=_coverage(view).kind, source=_in_words(code_value_of(view)))
 
 
-def _code_in_words(view: View) -> str:
-    """Return for which compute capabilities the build holds machine code, and for which PTX."""
+@of_same
+def _in_words(code: Value) -> str:
+    """Return for which compute capabilities a build holds machine code, and for which PTX."""
     parts = []
     for said, kind in (("machine code", "sass"), ("PTX", "ptx")):
-        held = {item.partition("@")[0] for record in code_of(view) for item in as_texts(record.get(kind))}
+        held = {item.partition("@")[0] for record in as_records(code) for item in as_texts(record.get(kind))}
         if held:
             parts.append(f"{said} for {', '.join(sorted(sorted(held), key=_by_capability))}")
     return "; ".join(parts) or "no device code"

@@ -72,10 +72,13 @@ def code_is_listed(view: View) -> Fact:
 
 def code_of(view: View) -> tuple[Record, ...]:
     """Return the device code of this build, or end the derivation with why it is not known."""
+    return as_records(code_value_of(view))
+
+
+def code_value_of(view: View) -> Value:
+    """Return the same as the value in which it stands."""
     row = own_row(view)
-    if row is not None and "code" in row:
-        return as_records(row["code"])
-    return as_records(view.need("framework.code"))
+    return row["code"] if row is not None and "code" in row else view.need("framework.code")
 
 
 def cuda_version(view: View) -> str:

@@ -17,12 +17,15 @@ FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
 # What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they
 # require beside NVIDIA's packages is held against what is installed, and nothing is; of device code only what
-# it has for the cards counts, which `alike` looks up.
+# it has for the cards counts, and of the glibc whether the one here will do, which `alike` looks up.
 _NOT_READ = frozenset({
     "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
     "build_file", "cudnn_from", "extras", "python", "requires", "fat_binaries", "relocatable",
-    "code"})
+    "code", "glibc", "loads_optional", "tensorrt_build"})
+# Where the loader searches from is read of those whose libraries are traced before they are on disk.
+_OF_TRACE = frozenset({"code_library", "loader", "rpath", "runpath"})
+_TRACED = ("tensorflow", "jax")
 
 
 @frozen
@@ -59,10 +62,22 @@ class Stack:
         """Return the Python versions that have its wheel."""
         return as_texts(self.row.get("python"))
 
-    def alike(self, capabilities: Iterable[str], tables: Tables) -> str:
-        """Return what it has in common with the stacks that the engine cannot tell from it on such cards."""
-        own = {name: self.row[name] for name in sorted(self.row) if name not in _NOT_READ}
-        return f"{self.framework} {self.extra} {own!r} {self._code_for(capabilities, tables)!r}"
+    def alike(self, capabilities: Iterable[str], glibc: str | None, tables: Tables) -> str:
+        """Return what it has in common with the stacks that the engine cannot tell from it on such a machine.
+
+        `glibc` is the machine's, None where that is not known.
+        """
+        not_read = _NOT_READ if self.framework in _TRACED else _NOT_READ | _OF_TRACE
+        own = {name: self.row[name] for name in sorted(self.row) if name not in not_read}
+        return (f"{self.framework} {self.extra} {own!r} {self._floor_for(glibc)!r} "
+                f"{self._code_for(capabilities, tables)!r}")
+
+    def _floor_for(self, glibc: str | None) -> object:
+        """Return whether its wheels ask for a newer glibc; the one they ask for where none is known."""
+        floor = self.row.get("glibc")
+        if glibc is None or floor is None:
+            return floor
+        return versions.parse(glibc) < versions.parse(str(floor))
 
     def _code_for(self, capabilities: Iterable[str], tables: Tables) -> object:
         """Return what rules read of its device code; all of one that has none for a card here."""

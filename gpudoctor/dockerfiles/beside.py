@@ -35,8 +35,9 @@ def compose(chosen: Chosen, cards: Sequence[str], options: Options, database: Ru
     """Return compose.yaml: the image built from the Dockerfile, with the cards handed in."""
     device: dict[str, Node] = {"driver": "nvidia", "count": number_of_cards(cards) or "all",
                                "capabilities": ["gpu"]}
+    build = {"context": ".", "dockerfile": options.file.replace("$", "$$")}  # one alone names a variable
     service: dict[str, Node] = {
-        "image": image_name(chosen, options), "build": {"context": ".", "dockerfile": options.file},
+        "image": image_name(chosen, options), "build": build,
         **({"shm_size": SHARED_MEMORY} if shares_memory(chosen) else {}),
         "deploy": {"resources": {"reservations": {"devices": [device]}}}}
     how = "docker compose run --rm app; the container gets the cards by this reservation"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -97,11 +97,11 @@ def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen
     if unmet:
         return Nothing(unmet=unmet)
     wanted = replace(wanted, frameworks=wanted.frameworks or _here(snapshot, wanted))
-    if wanted.base in _PREFIXES:
-        return _published(snapshot, database, wanted)
-    if wanted.base == "cuda":
-        return _on_cuda(snapshot, database, wanted)
-    return _on_python(snapshot, database, wanted)
+    choice = _OF_WHEELS.get(wanted.base, _published)
+    found = choice(snapshot, database, wanted)
+    if isinstance(found, Nothing):
+        return replace(found, other_base=_other_base(snapshot, database, wanted))
+    return found
 
 
 def _here(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
@@ -157,14 +157,18 @@ def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
             return Chosen(base="python-slim", image=image.reference, python=image.system.python,
                           candidate=with_compiler(offer, image.system.python_minor, database), said=said)
         first = first or _without_offers(snapshot, image.system, database, wanted)
-    return Nothing(said=first, other_base="cuda" if _fits_on_cuda(snapshot, database, wanted) else None)
+    return Nothing(said=first)
 
 
-def _fits_on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> bool:
-    try:
-        return isinstance(_on_cuda(snapshot, database, wanted), Chosen)
-    except WishError:  # such an image cannot hold it: several frameworks, or another Python
-        return False
+def _other_base(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> BaseName | None:
+    """Return a base for wheels on which what does not fit the wanted one would; None where none is known."""
+    for base, choice in _OF_WHEELS.items():
+        try:
+            if base != wanted.base and isinstance(choice(snapshot, database, wanted), Chosen):
+                return base
+        except WishError:  # such an image cannot hold it: several frameworks, or another Python
+            continue
+    return None
 
 
 def _in_order(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Iterator[PythonImage]:
@@ -231,6 +235,10 @@ def _on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chos
         return Nothing(said=replace(said, exit_code=EXIT_NOTHING))
     return Chosen(base="cuda", image=image.reference, python=image.system.python,
                   candidate=with_compiler(said.candidates[0], image.system.python_minor, database), said=said)
+
+
+_OF_WHEELS: Mapping[BaseName, Callable[[Snapshot, RuleDatabase, Wanted], Chosen | Nothing]] = {
+    "python-slim": _on_python, "cuda": _on_cuda}
 
 
 # -- images with a framework ---------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def command(text: str) -> Line:
 def sound(text: str, what: str) -> str:
     """Return a text that can stand on a line; raise `UnwritableError` for one that would end it."""
     if not text.isprintable():
-        raise UnwritableError(f"{what} {printable(text, 80)!r} holds characters that cannot stand in a line")
+        raise UnwritableError(f"{what} '{printable(text, 80)}' holds characters that cannot stand in a line")
     return text
 
 

@@ -93,6 +93,13 @@ def test_what_could_not_be_judged_may_be_let_through(healthy: Path, tmp_path: Pa
         assert written.count("or what could not be judged") == 1 - count
 
 
+def test_a_name_with_a_dollar_is_no_variable_of_compose(healthy: Path, tmp_path: Path) -> None:
+    """Compose fills in what a single one begins, or refuses the file."""
+    run = asked(healthy, *L4, "--compose", "-o", str(tmp_path / "Docker$(a) ${HOME}"))
+    assert run.returncode == SOMETHING, run.stderr
+    assert '  dockerfile: "Docker$$(a) $${HOME}"\n' in (tmp_path / "compose.yaml").read_text()
+
+
 def test_nothing_else_is_overwritten_and_nothing_is_half_written(healthy: Path, tmp_path: Path) -> None:
     """One file in the way keeps all of them from being written, unless --force is given."""
     (tmp_path / "pod.yaml").write_text("mine")
@@ -137,13 +144,18 @@ def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy:
         assert word in said
 
 
-def test_another_base_on_which_it_fits_is_named_by_the_command_for_it(healthy: Path) -> None:
-    """It was hidden in the reason of a rejection, and the default base has no room for Paddle."""
-    run = asked(healthy, *L4, "--framework", "paddle")
+@pytest.mark.parametrize(("framework", "base", "other"), [
+    ("paddle", "python-slim", "cuda"), ("torch", "cuda", "python-slim"), ("jax", "ngc", "python-slim"),
+])
+def test_another_base_on_which_it_fits_is_named_by_the_command_for_it(
+        framework: str, base: str, other: str, healthy: Path) -> None:
+    """It was hidden in the reason of a rejection or not said at all, and the command lost its options."""
+    run = asked(healthy, *L4, "--framework", framework, "--base", base, "--tag", "a/b:1", "--allow-undecided")
     assert (run.returncode, run.stdout) == (NOTHING, "")
-    command = run.stderr.splitlines()[1].partition("it fits --base cuda: ")[2]
+    command = run.stderr.splitlines()[1].partition(f"it fits --base {other}: ")[2]
     words = shlex.split(command)
     assert words[:2] == ["gpudoctor", "dockerfile"]
+    assert words[-3:] == ["--tag", "a/b:1", "--allow-undecided"]
     again = run_gpudoctor(*words[1:])
     assert (again.returncode, "FROM" in again.stdout) == (SOMETHING, True)
 
@@ -172,7 +184,7 @@ def test_a_base_on_which_nothing_fits_either_is_not_named(healthy: Path) -> None
     (("--tag", "a:b:c"), USAGE, ("is no name for an image",)),
     (("--tag", "x\nRUN reboot"), USAGE, ("is no name for an image",)),
     (("--tag", f"a:1@sha256:{'0' * 64}"), USAGE, ("is no name for an image",)),
-    (("-o", "a\nb"), INPUT, ("the name of the file 'a\\\\nb' holds",)),
+    (("-o", "a\nb"), INPUT, ("the name of the file 'a\\nb' holds",)),
     (("--gpudoctor", "../x.whl"), USAGE, ("gpudoctor_cli-",)),
     (("--compose",), USAGE, ("-o FILE",)), (("--format", "json"), USAGE, ("the report of --verify",)),
     (("--kubernetes", "-o", "pod.yaml"), USAGE, ("pod.yaml",)),

@@ -142,7 +142,16 @@ def test_what_no_rule_reads_tells_no_releases_apart(database: RuleDatabase) -> N
     older, newer = listed["2.9.0"], listed["2.11.1"]
     assert older.row["requires"] != newer.row["requires"]
     assert older.row["code"] != newer.row["code"]
-    assert older.alike(("8.6",), database.tables) == newer.alike(("8.6",), database.tables)
+    assert older.alike(("8.6",), "2.35", database.tables) == newer.alike(("8.6",), "2.35", database.tables)
+
+
+def test_releases_are_told_apart_by_the_glibc_where_one_is_too_new_for_it(database: RuleDatabase) -> None:
+    """On a newer system both run, on an older one perhaps one; where it is not known they may differ."""
+    stack = stacks_of("tensorflow", "linux_x86_64", database.tables)[0]
+    older, newer = (replace(stack, row={**stack.row, "glibc": floor}) for floor in ("2.12", "2.17"))
+    for glibc, is_alike in (("2.17", True), ("2.16", False), ("2.5", True), (None, False)):
+        both = (stack.alike(("8.6",), glibc, database.tables) for stack in (older, newer))
+        assert (len(set(both)) == 1) is is_alike, glibc
 
 
 @pytest.mark.parametrize(("code", "is_alike"), [
@@ -158,8 +167,8 @@ def test_releases_are_alike_where_their_code_is_for_the_cards_here(
     native: Record = {"sass": ("8.6",), "ptx": (), "fat_binaries": 7}
     whole, other, less = (with_code(one, database) for one in (native, code, {**code, "sass": ()}))
     tables = database.tables
-    assert (whole.alike(("8.6",), tables) == other.alike(("8.6",), tables)) is is_alike
-    assert other.alike(("6.0",), tables) != less.alike(("6.0",), tables)
+    assert (whole.alike(("8.6",), "2.35", tables) == other.alike(("8.6",), "2.35", tables)) is is_alike
+    assert other.alike(("6.0",), "2.35", tables) != less.alike(("6.0",), "2.35", tables)
 
 
 def with_code(code: Record, database: RuleDatabase) -> Stack:
@@ -172,4 +181,4 @@ def test_a_release_of_unknown_code_is_like_none_of_known(database: RuleDatabase)
     stack = stacks_of("torch", "linux_x86_64", database.tables)[0]
     unknown = replace(stack, row={name: value for name, value in stack.row.items() if name != "code"})
     for cards in ((), ("8.6",)):
-        assert stack.alike(cards, database.tables) != unknown.alike(cards, database.tables)
+        assert stack.alike(cards, "2.35", database.tables) != unknown.alike(cards, "2.35", database.tables)

@@ -238,9 +238,10 @@ def test_tabs_and_wide_characters_are_one_column_each() -> None:
 
 def test_a_release_without_known_device_code_is_told_once_where_it_is_asked_for() -> None:
     """Regression: each rule that reads the code said so by itself, at FROM, without the release's name."""
-    found = judged(docker(SLIM, "RUN pip install 'jax[cuda12]==0.5.0'"), "driver=580.95.05", "cc=6.1")
+    words = ("driver=580.95.05", "cc=6.1", "system.architecture=aarch64")
+    found = judged(docker(SLIM, "RUN pip install 'jax[cuda12]==0.5.0'"), *words)
     [note] = found.notes
     assert (found.undecided, str(note.place), note.matters) == ((), "Dockerfile:2:17", True)
     assert "whether jax[cuda12]==0.5.0 has code for the card" in note.said
-    measured = judged(docker(SLIM, "RUN pip install 'jax[cuda12]==0.5.3'"), "driver=580.95.05", "cc=6.1")
+    measured = judged(docker(SLIM, "RUN pip install 'jax[cuda12]==0.5.3'"), *words)
     assert [note.said for note in measured.notes if "has code for the card" in note.said] == []
