@@ -72,7 +72,7 @@ def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
     (machine("fedora", "44", TURING), "sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda"),
     (machine("fedora", "44", PASCAL),
      "sudo dnf install akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"),
-    (machine("arch", "", TURING), "sudo pacman -S nvidia-open-dkms nvidia-utils"),
+    (machine("arch", "", TURING), "sudo pacman -Syu nvidia-open-dkms nvidia-utils"),
     (machine("arch", "", PASCAL), None),
     (machine("opensuse-leap", "16.0", TURING, like=SUSE),
      "sudo zypper install nvidia-open-driver-G07-signed-kmp-meta"),
