@@ -185,10 +185,9 @@ def _as_zypper(package: Package) -> str:
 def _by_pacman(one: Difference) -> Iterator[str]:
     """Yield commands of pacman, which has older versions in its cache alone.
 
+    They come first: versions that are there now may need what is new. What is in their way goes with them.
     https://manpages.debian.org/bookworm/pacman-package-manager/pacman.8.en.html
     """
-    if one.new:
-        yield f"sudo pacman -R {shlex.join(package.name for package in one.new)}"
     found = Host().list_folder(_CACHE)
     names = found.names if isinstance(found, Names) else ()
     files = {package: next((name for name in names if name.startswith(f"{package.name}-{package.version}-")
@@ -196,6 +195,9 @@ def _by_pacman(one: Difference) -> Iterator[str]:
     kept = [f"{_CACHE}/{name}" for name in files.values() if name is not None]
     if kept:
         yield f"sudo pacman -U {shlex.join(kept)}"
+    new = shlex.join(package.name for package in one.new)
+    if new:
+        yield f"sudo pacman -R $(pacman -Qq {new} 2> /dev/null)" if kept else f"sudo pacman -R {new}"
     lost = [f"{package.name} {package.version}" for package, name in files.items() if name is None]
     if lost:
         yield f"# no longer in {_CACHE}: {', '.join(lost)}"

@@ -30,9 +30,11 @@ from tests.harness.debootstrap import debootstrap
 from tests.shim.build import cache_folder
 
 RELEASE = "bookworm"
-DNF, OTHERS = "dnf,dnf-plugins-core,rpm,createrepo-c,python3", (  # that plugin and zypper exclude one another
-    "zypper,rpm,createrepo-c,pacman-package-manager,makepkg,libarchive-tools,python3")
-HOSTS = ("dl.fedoraproject.org", "mirrors.rpmfusion.org", "developer.download.nvidia.com", "download.nvidia.com")
+# two, since dnf's plugins and zypper exclude one another
+DNF = "dnf,dnf-plugins-core,rpm,createrepo-c,python3"
+OTHERS = "zypper,rpm,createrepo-c,pacman-package-manager,makepkg,libarchive-tools,python3"
+HOSTS = ("dl.fedoraproject.org", "mirrors.rpmfusion.org", "developer.download.nvidia.com",
+         "download.nvidia.com")
 LOG = "/fix.log"
 _SECONDS = 120
 _PATH = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -91,8 +93,9 @@ class OtherSystem:
     def __init__(self, folder: Path, packages: str) -> None:
         self.root = folder / "root"
         subprocess.run(["cp", "-a", str(tree(packages)), str(self.root)], check=True)
+        names = ",".join(f"DNS:{host}" for host in HOSTS)
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-                        "-subj", "/CN=us", "-addext", f"subjectAltName={','.join(f'DNS:{host}' for host in HOSTS)}",
+                        "-subj", "/CN=us", "-addext", f"subjectAltName={names}",
                         "-keyout", str(self.root / "key.pem"), "-out", str(self.root / "certificate.pem")],
                        check=True, capture_output=True)
         for name, value in CARD.items():
@@ -120,7 +123,8 @@ class OtherSystem:
             epoch, _, rest = one.version.rpartition(":")
             version, _, release = rest.partition("-")
             self.write(f"specs/{number}", _SPEC.format(
-                name=one.name, epoch=f"Epoch: {epoch}\n" * bool(epoch), version=version, release=release, more=one.more))
+                name=one.name, epoch=f"Epoch: {epoch}\n" * bool(epoch), version=version, release=release,
+                more=one.more))
             script += (f"rpmbuild --quiet -bb --define '_rpmdir /served/{one.folder}' "
                        f"--define '_build_name_fmt {one.file}' /specs/{number} &&\n")
         self.run(script + " && ".join(
@@ -137,8 +141,9 @@ class OtherSystem:
         process, terminal = pty.fork()
         if process == 0:
             os.chdir(ROOT)
-            os.execvp("unshare", ["unshare", "--mount", "--pid", "--net", "--fork", "--propagation", "private",
-                                  sys.executable, "-m", "tests.harness.other_system", str(self.root), command])
+            os.execvp("unshare", [
+                "unshare", "--mount", "--pid", "--net", "--fork", "--propagation", "private", sys.executable,
+                "-m", "tests.harness.other_system", str(self.root), command])
         said, asked, until = b"", 0, time.monotonic() + _SECONDS
         while time.monotonic() < until:
             if not select.select([terminal], [], [], 0.2)[0]:
@@ -179,7 +184,7 @@ class _Served(http.server.SimpleHTTPRequestHandler):
         host = self.headers["Host"].partition(":")[0]
         return super().translate_path(f"/{host}{path}")
 
-    def log_message(self, format: str, *arguments: object) -> None:
+    def log_request(self, code: object = "-", size: object = "-") -> None:
         """Say nothing: the terminal belongs to the command."""
 
 
@@ -188,11 +193,12 @@ def main(root: Path, command: str) -> int:
     assert os.getpid() == 1, "its mounts are for namespaces of their own"
     site_packages, checkout = sysconfig.get_path("purelib"), root / str(ROOT)[1:]
     checkout.mkdir(parents=True, exist_ok=True)
-    for words in (["ip", "link", "set", "lo", "up"], ["mount", "--bind", str(root), str(root)],
-                  ["mount", "--bind", str(ROOT), str(checkout)], ["mount", "-t", "proc", "proc", str(root / "proc")],
-                  ["mount", "-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", str(root / "dev/pts")],
-                  ["mount", "--bind", str(root / "dev/pts/ptmx"), str(root / "dev/ptmx")]):
-        subprocess.run(words, check=True)
+    terminals = root / "dev/pts"
+    for words in (("--bind", root, root), ("--bind", ROOT, checkout), ("-t", "proc", "proc", root / "proc"),
+                  ("-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", terminals),
+                  ("--bind", terminals / "ptmx", root / "dev/ptmx")):
+        subprocess.run(["mount", *map(str, words)], check=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 443), functools.partial(_Served, directory=str(root / "served")))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -1,4 +1,4 @@
-"""What a plan tells dnf is done by the real dnf, and what --apply notes brings back exactly what was there."""
+"""What a plan tells dnf is done by the real dnf, and what --apply notes brings back what was there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tests.harness.other_system import DNF, KERNEL, LOG, OtherSystem, Rpm
 OLD, NEW = "3:570.86-1", "3:580.95-1"
 CUDA = "developer.download.nvidia.com/compute/cuda/repos"
 FUSION, EPEL = "mirrors.rpmfusion.org", "dl.fedoraproject.org/pub/epel"
-CONF = "[main]\ngpgcheck=False\nbest={best}\nclean_requirements_on_remove=True\nexcludepkgs={excluded}\nmodule_platform_id=platform:el9\n"
+CONF = ("[main]\ngpgcheck=False\nbest={best}\nclean_requirements_on_remove=True\nexcludepkgs={excluded}\n"
+        "module_platform_id=platform:el9\n")
 REPOSITORY = "[{name}]\nname={name}\nbaseurl={address}\nenabled=1\ngpgcheck=0\nmetadata_expire=0\n"
 MODULE = """---
 document: modulemd
@@ -53,7 +54,8 @@ def packages() -> Iterator[Rpm]:
         yield Rpm(EPEL, "epel-release", f"{major}-1", file=f"epel-release-latest-{major}.noarch.rpm")
     for driver, library, place, _ in SYSTEMS.values():
         yield Rpm(place, driver, OLD, f"Requires: {library} = {OLD}\nProvides: any-driver")
-        yield Rpm(place, driver, NEW, f"Requires: {library} = {NEW}\nRequires: firmware\nProvides: any-driver")
+        yield Rpm(place, driver, NEW,
+                  f"Requires: {library} = {NEW}\nRequires: firmware\nProvides: any-driver")
         yield from (Rpm(place, library, version) for version in (OLD, NEW))
         yield Rpm(place, "firmware", "1-1")
         yield Rpm(place, "cuda-drivers", OLD, f"Provides: any-driver\nConflicts: {driver}")
