@@ -69,7 +69,7 @@ class Rpm:
 
 def unavailable() -> str:
     """Return why no such system can be made here, "" where one can."""
-    missing = [name for name in ("debootstrap", "unshare", "openssl") if shutil.which(name) is None]
+    missing = [name for name in ("debootstrap", "unshare", "openssl", "ip") if shutil.which(name) is None]
     return f"needs root and {' '.join(missing) or 'debootstrap'}" if missing or os.geteuid() else ""
 
 

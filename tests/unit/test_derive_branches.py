@@ -94,8 +94,9 @@ def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
     (machine("sles", "12.5", TURING, like=("suse",)), None),
     (machine("debian", "12", KEPLER), "sudo apt-get install nvidia-tesla-470-driver"),
     (machine("debian", "13", KEPLER), None),
-    (machine("fedora", "44", KEPLER), ("sudo dnf install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda && "
-                                       "sudo dnf upgrade akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda")),
+    (machine("fedora", "44", KEPLER),
+     ("sudo dnf install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda && "
+      "sudo dnf upgrade akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda")),
     *((machine(name, "8.10", KEPLER, like=("rhel", "centos", "fedora")),
        "sudo dnf module reset nvidia-driver && sudo dnf module install nvidia-driver:470-dkms")
       for name in ("rhel", "rocky", "almalinux")),
