@@ -53,6 +53,7 @@ need_engine() {
     [ "$(id -u)" = 0 ] || return 0
     { command -v dockerd && command -v debootstrap; } >/dev/null ||
         install_packages docker.io debootstrap || say "the tests that build images will be skipped"
+    command -v ip >/dev/null || install_packages iproute2 || say "the tests of dnf, zypper and pacman will be skipped"
     command -v openssl >/dev/null || install_packages openssl || say "the tests of an engine by TLS will be skipped"
     command -v podman >/dev/null || install_packages podman runc || say "the test of Podman's socket will be skipped"
     command -v docker-compose >/dev/null ||

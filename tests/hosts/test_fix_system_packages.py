@@ -154,7 +154,7 @@ def manager(command: str) -> Manager:
 @pytest.mark.parametrize(("command", "name"), [
     ("sudo apt-get install -y a", "apt"), ("if x; then sudo apt-get purge a; fi", "apt"),
     ("sudo ubuntu-drivers install", "apt"), ("sudo dpkg -i a.deb && sudo apt-get update", "apt"),
-    ("sudo dnf module install -y nvidia-driver", "dnf"),
+    ("sudo dnf module install -y nvidia-driver", "dnf"), ("sudo dnf module enable a:b", "dnf"),
     ("sudo zypper --gpg-auto-import-keys install -y a", "zypper"),
     ("sudo pacman -Syu a", "pacman"), ("sudo apt-get update", ""), ("apt-cache policy install", ""),
     ("sudo dnf versionlock add a", ""), ("pip install apt-get", ""), ("sudo modprobe nvidia", "")])
@@ -175,11 +175,11 @@ LATER = ("kernel x86_64 5.14-1", "kernel x86_64 5.15-1", "driver x86_64 3:580-1"
 
 
 @pytest.mark.parametrize(("command", "expected"), [
-    ("dnf install x", [("sudo dnf remove --setopt=clean_requirements_on_remove=False kernel-5.15-1.x86_64 "
-                       "new-1-1.noarch"),
-                       "sudo dnf install --allowerasing driver-3:570-1.x86_64 gone-1-1.noarch"]),
-    ("zypper install x", ["sudo zypper remove kernel.x86_64=5.15-1 new.noarch=1-1",
-                          "sudo zypper install --oldpackage driver.x86_64=3:570-1 gone.noarch=1-1"]),
+    ("dnf install x", ["sudo dnf install --allowerasing driver-3:570-1.x86_64 gone-1-1.noarch",
+                       ("sudo dnf remove --setopt=clean_requirements_on_remove=False kernel-5.15-1.x86_64 "
+                        "new-1-1.noarch")]),
+    ("zypper install x", [("sudo zypper install --oldpackage -- driver.x86_64=3:570-1 gone.noarch=1-1 "
+                           "-kernel.x86_64=5.15-1 -new.noarch=1-1")]),
     ("pacman -S x", ["sudo pacman -R kernel new",
                      "# no longer in /var/cache/pacman/pkg: driver 3:570-1, gone 1-1"])])
 def test_commands_between_two_states(command: str, expected: list[str]) -> None:

@@ -69,10 +69,12 @@ def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
      "sudo apt-get install nvidia-driver-pinning-580 && sudo apt-get install nvidia-open"),
     (machine("debian", "12", PASCAL),
      "sudo apt-get install nvidia-driver-pinning-580 && sudo apt-get install cuda-drivers"),
-    (machine("fedora", "44", TURING), "sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda"),
+    (machine("fedora", "44", TURING), ("sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda && "
+                                       "sudo dnf upgrade akmod-nvidia xorg-x11-drv-nvidia-cuda")),
     (machine("fedora", "44", PASCAL),
-     "sudo dnf install akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"),
-    (machine("arch", "", TURING), "sudo pacman -S nvidia-open-dkms nvidia-utils"),
+     ("sudo dnf install akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda && "
+      "sudo dnf upgrade akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda")),
+    (machine("arch", "", TURING), "sudo pacman -Syu nvidia-open-dkms nvidia-utils"),
     (machine("arch", "", PASCAL), None),
     (machine("opensuse-leap", "16.0", TURING, like=SUSE),
      "sudo zypper install nvidia-open-driver-G07-signed-kmp-meta"),
@@ -92,7 +94,9 @@ def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
     (machine("sles", "12.5", TURING, like=("suse",)), None),
     (machine("debian", "12", KEPLER), "sudo apt-get install nvidia-tesla-470-driver"),
     (machine("debian", "13", KEPLER), None),
-    (machine("fedora", "44", KEPLER), "sudo dnf install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
+    (machine("fedora", "44", KEPLER),
+     ("sudo dnf install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda && "
+      "sudo dnf upgrade akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda")),
     *((machine(name, "8.10", KEPLER, like=("rhel", "centos", "fedora")),
        "sudo dnf module reset nvidia-driver && sudo dnf module install nvidia-driver:470-dkms")
       for name in ("rhel", "rocky", "almalinux")),
