@@ -12,6 +12,7 @@ from gpudoctor.explanation.entries import speaks_of_none
     "Clang version: Could not collect", "Vulnerability Tsx async abort: Mitigation; TSX disabled",
     "<remapped_row_failure>No</remapped_row_failure>", "| Unsupported features : N/A |",
     "<display_mode>Requested functionality has been deprecated</display_mode>",
+    "CUDA Archs: Not Set; ROCm: Disabled; Neuron: Disabled",
     "0 CUDA errors", "no CUDA error occurred", "GPU 0: no errors found", "Zero faults so far.",
 ])
 def test_an_entry_without_a_fault_speaks_of_none(line: str) -> None:
@@ -23,7 +24,7 @@ def test_an_entry_without_a_fault_speaks_of_none(line: str) -> None:
     "Correctable Error : 12", "Remapping Failure Occurred : Yes", "RuntimeError: CUDA error: unknown error",
     "ERROR: no such device", "<remapped_row_failure>Yes</remapped_row_failure>", "ECC Errors were found",
     "E0000 00:00:1795153136.899476     843 cuda_platform.cc:52] failed call to cuInit: 0", "fatal error",
-    "no CUDA error handler", "no more errors", "10 CUDA errors", "no errors, but the GPU is not used",
+    "CUDA Archs: Not Set; ROCm: failed to start", "no CUDA error handler", "no more errors", "10 CUDA errors", "no errors, but the GPU is not used",
 ])
 def test_a_line_that_speaks_of_a_fault_stays(line: str) -> None:
     """Whatever looks like an entry and holds something else is kept."""
