@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.explanation.entries import speaks_of_none
+from gpudoctor.explanation.entries import is_listed, speaks_of_none
 
 
 @pytest.mark.parametrize("line", [
@@ -29,3 +29,23 @@ def test_an_entry_without_a_fault_speaks_of_none(line: str) -> None:
 def test_a_line_that_speaks_of_a_fault_stays(line: str) -> None:
     """Whatever looks like an entry and holds something else is kept."""
     assert not speaks_of_none(line)
+
+
+@pytest.mark.parametrize("line", [
+    "tensorflow-gpu (1.13.1)", "torch==2.3.0+cu121", "nvidia-cudnn-cu12 8.9.7.29",
+    "pytorch 2.5.1 cuda126_py312hd28ad9f_306 conda-forge", "ii nvidia-driver-550 550.54.15 amd64 NVIDIA driver",
+    "Kernel modules: nvidiafb, nouveau, nvidia", '"driver": "", "count": -1', '[{"Id": "9af"}]',
+    "sudo apt install nvidia-driver-550 libnvidia-compute-550", "$ nvidia-smi",
+])
+def test_a_row_of_a_list_and_a_command_report_nothing(line: str) -> None:
+    """What commands list, and what is to be typed, has the words of reports too."""
+    assert is_listed(line)
+
+
+@pytest.mark.parametrize("line", [
+    "tensorflow 2.10 does not see the GPU", "RTX 3090 24 GB is idle", "Kernel driver in use: nouveau",
+    "framework: pytorch 1.6", "sudo", "rc.local fails",
+])
+def test_what_somebody_tells_is_no_row(line: str) -> None:
+    """Whoever names a release goes on with a word that no list has behind it."""
+    assert not is_listed(line)
