@@ -11,8 +11,8 @@ from gpudoctor.explanation.reading import Quoted
 _ENTRY = re.compile(r"<?(?P<label>[A-Za-z][\w ()/.,-]{0,60}?) ?[:=>] ?(?P<value>[^:=<>]{1,60})(?:</\w+>)?")
 # Of entries, in nvidia-smi -q, its XML and its tables.
 _HEADING = re.compile(r" {4,}[A-Z]\w*(?: [A-Z]\w*){0,4}|\s*</?\w+>|\| [A-Z]\w*(?: \w+){0,4}: {4,100}\|")
-# A package of pip, conda or dpkg with its version, a line of JSON, the modules that lspci finds for a card; and
-# what somebody is to type.
+# A package of pip, conda or dpkg with its version, a line of JSON, the modules that lspci finds for a card;
+# and what somebody is to type.
 _LISTED = re.compile(
     r"[A-Za-z_][\w.-]{0,80}(?: \(|==| )\d[\w.!+-]{0,60}\)?(?: [\w.]{1,60}_\d{1,4}(?: \S{1,60})?)?"
     r"|(?:ii|rc|hi) .*|[\[{]{1,2}\".*|\"\w{1,40}\": .*|Kernel modules: .*|(?:\$ |sudo )\S.*")

@@ -24,7 +24,8 @@ def test_an_entry_without_a_fault_speaks_of_none(line: str) -> None:
     "Correctable Error : 12", "Remapping Failure Occurred : Yes", "RuntimeError: CUDA error: unknown error",
     "ERROR: no such device", "<remapped_row_failure>Yes</remapped_row_failure>", "ECC Errors were found",
     "E0000 00:00:1795153136.899476     843 cuda_platform.cc:52] failed call to cuInit: 0", "fatal error",
-    "CUDA Archs: Not Set; ROCm: failed to start", "no CUDA error handler", "no more errors", "10 CUDA errors", "no errors, but the GPU is not used",
+    "no CUDA error handler", "no more errors",
+    "CUDA Archs: Not Set; ROCm: failed to start", "10 CUDA errors", "no errors, but the GPU is not used",
 ])
 def test_a_line_that_speaks_of_a_fault_stays(line: str) -> None:
     """Whatever looks like an entry and holds something else is kept."""
@@ -33,7 +34,7 @@ def test_a_line_that_speaks_of_a_fault_stays(line: str) -> None:
 
 @pytest.mark.parametrize("line", [
     "tensorflow-gpu (1.13.1)", "torch==2.3.0+cu121", "nvidia-cudnn-cu12 8.9.7.29",
-    "pytorch 2.5.1 cuda126_py312hd28ad9f_306 conda-forge", "ii nvidia-driver-550 550.54.15 amd64 NVIDIA driver",
+    "pytorch 2.5.1 cuda126_py312hd28ad9f_306 conda-forge", "ii nvidia-driver-550 550.54.15 amd64 NVIDIA",
     "Kernel modules: nvidiafb, nouveau, nvidia", '"driver": "", "count": -1', '[{"Id": "9af"}]',
     "sudo apt install nvidia-driver-550 libnvidia-compute-550", "$ nvidia-smi",
 ])
