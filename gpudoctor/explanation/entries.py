@@ -9,10 +9,15 @@ from gpudoctor.explanation.reading import Quoted
 
 # A label and its value alone in a line, as nvidia-smi -q, its XML, lscpu and collect_env print them.
 _ENTRY = re.compile(r"<?(?P<label>[A-Za-z][\w ()/.,-]{0,60}?) ?[:=>] ?(?P<value>[^:=<>]{1,60})(?:</\w+>)?")
-# Of entries, in nvidia-smi -q and its XML.
-_HEADING = re.compile(r" {4,}[A-Z]\w*(?: [A-Z]\w*){0,4}|\s*</?\w+>")
+# Of entries, in nvidia-smi -q, its XML and its tables.
+_HEADING = re.compile(r" {4,}[A-Z]\w*(?: [A-Z]\w*){0,4}|\s*</?\w+>|\| [A-Z]\w*(?: \w+){0,4}: {4,100}\|")
+# A package of pip, conda or dpkg with its version, a line of JSON, the modules that lspci finds for a card;
+# and what somebody is to type.
+_LISTED = re.compile(
+    r"[A-Za-z_][\w.-]{0,80}(?: \(|==| )\d[\w.!+-]{0,60}\)?(?: [\w.]{1,60}_\d{1,4}(?: \S{1,60})?)?"
+    r"|(?:ii|rc|hi) .*|[\[{]{1,2}\".*|\"\w{1,40}\": .*|Kernel modules: .*|(?:\$ |sudo )\S.*")
 _NOTHING = frozenset({
-    "0", "no", "n/a", "none", "not active", "not affected", "disabled", "passed", "pass",
+    "0", "no", "n/a", "none", "not active", "not affected", "not set", "disabled", "passed", "pass",
     "requested functionality has been deprecated",
 })
 # A line that says no more than that.
@@ -20,6 +25,7 @@ _DENIAL = re.compile(
     r"(?:[^:]{1,30}: ?)?(?:0|no|zero|without)(?: (?!more )\w{1,12}){0,2} "
     r"(?:errors?|faults?|failures?|problems?)(?: (?:occurred|found|detected|reported|seen|so far))?[.!]?",
     re.IGNORECASE)
+_MOST_ENTRIES = 8  # in one line: "CUDA Archs: Not Set; ROCm: Disabled", of vLLM's collect_env
 _NOT_COLLECTED = "Could not collect"  # collect_env, of what the machine does not have
 _VULNERABILITY = "Vulnerability "  # lscpu, of the processor's known weaknesses
 _HEADINGS = frozenset({"ECC Errors", "Aggregate Uncorrectable SRAM Sources"})  # of nvidia-smi -q
@@ -37,8 +43,17 @@ def speaks_of_none(line: str) -> bool:
         return True
     if _DENIAL.fullmatch(said) is not None:
         return True
+    return all(map(_holds_nothing, said.split("; ", _MOST_ENTRIES)))
+
+
+def _holds_nothing(said: str) -> bool:
     entry = _ENTRY.fullmatch(said)
     return entry is not None and entry["value"].strip().lower() in _NOTHING
+
+
+def is_listed(line: str) -> bool:
+    """Say whether a line is a row of a list that a command printed, or a command: nobody reports anything."""
+    return _LISTED.fullmatch(line.strip()) is not None
 
 
 def is_heading(line: str) -> bool:

@@ -78,7 +78,8 @@ class _Trouble:
 
 
 def _read(reading: Reading) -> Sequence[Quoted]:
-    lines = [line for line in reading.lines if not entries.speaks_of_none(line.text)]
+    lines = [line for line in reading.lines
+             if not (entries.speaks_of_none(line.text) or entries.is_listed(line.text))]
     return lines if len(lines) <= _MOST_LINES else reading.suspicious[:_MOST_LINES]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.explanation import entries
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.lazily import Pattern
 
@@ -74,7 +75,7 @@ _LONGEST = 500
 def unreached(lines: Sequence[str]) -> Iterator[Answered]:
     """Yield what a text that misses a library says of where libraries are."""
     said = [line[:_LONGEST] for line in lines]
-    if not any(_MISSED.search(line) for line in said if _may_miss(line)):
+    if not any(_MISSED.search(line) and not entries.speaks_of_none(line) for line in said if _may_miss(line)):
         return
     for text, says in ((NO_TOOLKIT, _says_no_toolkit), (OF_PIP, _has_packages), (CURED, _says_cured),
                        (ELSEWHERE, _works_elsewhere)):

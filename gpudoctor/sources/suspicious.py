@@ -23,6 +23,7 @@ _HARMLESS = (
     "_error", "-error", "0 errors", "no error", "errors: 0", "error=0", "error: 0", "_errors", "error rate",
     "error_rate", "errors=remount-ro", "-werror", "0 error(s)", "0 warning(s)", "0 warnings", "no warnings",
     "traceback (most recent call last)", "without error", "0 failed",
+    '"error":""', '"error": ""', '"oomkilled":false', '"oomkilled": false',  # docker inspect
 )
 FIRST, LAST, WARNINGS = 24, 8, 8
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEFx-")

@@ -19,6 +19,7 @@ _LONGEST_RUN = 3  # on average: longer runs are rows that were cut off at the wi
 _MOST_PARTS = 400
 _BARS = "|+\u2502\u2503\u2551\u256d\u256e\u2570\u256f\u251c\u2524\u250c\u2510\u2514\u2518"
 _BRACKETS = (("(", ")"), ("[", "]"))
+_CLOSING = "}])"  # alone at the margin they end a document of JSON, and nothing that a mail broke
 
 Places = list[int]
 
@@ -95,7 +96,8 @@ def _goes_on(line: str) -> bool:
 def _stands_out(lines: Sequence[str], index: int) -> bool:
     """Say whether a line begins at the margin, between two that do not."""
     around = (lines[index - 1], lines[index + 1] if index + 1 < len(lines) else " ")
-    return all(line[:1] in (" ", "\t") for line in around) and lines[index][:1].strip() != ""
+    begins = lines[index][:1].strip()
+    return begins not in ("", *_CLOSING) and all(line[:1] in (" ", "\t") for line in around)
 
 
 def _folded(lines: Sequence[str], index: int, longest: int) -> tuple[str, int]:

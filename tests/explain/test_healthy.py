@@ -15,7 +15,10 @@ HEALTHY = sorted((Path(__file__).parent / "healthy").glob("*.txt"))
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_no_fault_is_told_of_what_is_well(path: Path) -> None:
-    """Regression: a described pod, an installation and the start of a training were called faults."""
+    """Regression: a described pod, an installation and the start of a training were called faults.
+
+    So were collect_env (cuDNN "could not collect" beside NVIDIA's packages) and a card with MIG instances.
+    """
     database = ruledb.load_shipped("told")
     found = explain(texts.read_text(path.read_text("utf-8"), database), database).findings
     assert [one.cause for one in found if one.severity is not Severity.BENIGN] == []

@@ -95,6 +95,12 @@ def test_a_document_of_json_that_a_window_broke_is_whole_again() -> None:
     assert found[1] == [0, 1, len(broken) - 1]
 
 
+def test_the_bracket_that_ends_a_document_is_no_rest_of_a_line() -> None:
+    """Regression: of `conda info --json` the longest line was lost, as of a window, where it stood last."""
+    document = {"conda_version": "24.5.0", "virtual_pkgs": "all that this machine has, on one long line"}
+    assert rejoined(json.dumps(document, indent=2).split("\n")) is None
+
+
 def test_a_row_is_quoted_whole_with_the_number_of_its_first_line() -> None:
     """As an editor counts."""
     text = in_a_window((SAMPLES / "nvidia-smi-610.txt").read_text(encoding="utf-8"), 80)
