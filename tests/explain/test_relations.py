@@ -54,7 +54,8 @@ def test_a_release_tells_what_it_was_built_for(
 @pytest.mark.parametrize(("framework", "version"), [("tensorflow", "2.13.0"), ("pytorch", "2.4.0")])
 def test_a_release_on_a_jetson_is_not_the_one_for_x86_64(framework: str, version: str) -> None:
     """NVIDIA builds one for each JetPack; the index's for that processor has no CUDA at all."""
-    stated: dict[str, Value] = {"framework": framework, "framework_version": version, "capabilities": ("5.3",)}
+    stated: dict[str, Value] = {"framework": framework, "framework_version": version,
+                                "capabilities": ("5.3",)}
     elsewhere, board = related(**stated), related(**stated, places=("linux", "jetson"))
     assert (elsewhere["card_fit"], board["card_fit"]) == ("too-old", None)
     assert board["build_cuda"] is None
