@@ -42,6 +42,13 @@ def test_a_jetson_is_told_by_its_own_reason(database: RuleDatabase) -> None:
     assert "not known" in asked(host(database, "cc=8.7", "driver=540.4.0", **unknown), database).ground.board
 
 
+def test_windows_is_told_where_to_ask(database: RuleDatabase) -> None:
+    """It was told that no build is known for it; some are, of which nothing is known that fills an environment."""
+    said = asked(host(database, "cc=8.6", "driver=566.36", system__os="Windows"), database, "tensorflow")
+    assert said.exit_code == 1
+    assert "on Windows, ask inside WSL 2" in recommendation.render(said, width=200, colour=False)
+
+
 def test_without_glibc_no_wheel_is_offered_but_images_are(database: RuleDatabase) -> None:
     """Alpine: a container brings its own C library."""
     said = asked(host(database, "cc=8.9", "driver=580.95.05", system__glibc=None), database, "torch")
