@@ -43,7 +43,7 @@ def test_a_jetson_is_told_by_its_own_reason(database: RuleDatabase) -> None:
 
 
 def test_windows_is_told_where_to_ask(database: RuleDatabase) -> None:
-    """It was told that no build is known for it; some are, of which nothing is known that fills an environment."""
+    """It was told that no build is known for it; some are, but no command is written for it."""
     said = asked(host(database, "cc=8.6", "driver=566.36", system__os="Windows"), database, "tensorflow")
     assert said.exit_code == 1
     assert "on Windows, ask inside WSL 2" in recommendation.render(said, width=200, colour=False)

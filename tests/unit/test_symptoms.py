@@ -154,8 +154,8 @@ def test_what_is_made_of_sentences_is_their_one_spelling() -> None:
 
 @pytest.mark.parametrize(("text", "words"), [
     ("[program\n", ("a.toml:1: ",)),
-    (ENTRY, ("a.toml: ", "[program]")),
-    (HEAD, ("a.toml: ", "[[symptom]]")),
+    (ENTRY, ("a.toml:1: ", "[program]")),
+    (HEAD, ("a.toml:1: ", "[[symptom]]")),
     ("symptom = [1]\n" + HEAD, ("symptom 1", "[[symptom]]")),
     (HEAD + ENTRY + "colour = 1\n", ("symptom 1 (a-b)", "colour")),
     (HEAD + ENTRY + 'stems = ["it"]\n', ("symptom 1 (a-b)", "stems is made, not written")),
