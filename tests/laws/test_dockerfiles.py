@@ -276,14 +276,14 @@ def test_names_that_docker_refuses(name: str) -> None:
 @given(file=values)
 @settings(max_examples=100)
 def test_the_name_of_the_file_stays_a_text_in_compose(file: str) -> None:
-    """A YAML text in double quotes is here what JSON reads as one."""
+    """A YAML text in double quotes is here what JSON reads as one, and `$$` is Compose's `$`."""
     assume("/" not in file and file.strip())
     try:
         text = compose(chosen(), (), Options(file=file), database())
     except UnwritableError:
         return
     found = [line.partition(": ")[2] for line in text.splitlines() if line.strip().startswith("dockerfile:")]
-    assert [json.loads(value) for value in found] == [file]
+    assert [json.loads(value).replace("$$", "$") for value in found] == [file]
 
 
 def test_every_instruction_is_known() -> None:
