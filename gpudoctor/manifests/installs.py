@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import lost_bounds, project_options
@@ -84,8 +86,12 @@ def install_of(command: Command) -> Install | None:
     lost = tuple(lost_bounds.lost_of(command, found.requirements)) if found is not None else ()
     if found is None or not lost:
         return found
-    kept = [word for word in found.requirements  # a version that stands apart became a word of its own
-            if not any(one.start < word.start < one.end for one, _ in lost)]
+    starts, ends = [one.start for one, _ in lost], list(accumulate((one.end for one, _ in lost), max))
+    kept = []  # without the versions that stand apart, which became words of their own
+    for word in found.requirements:
+        before = bisect_left(starts, word.start)
+        if not before or ends[before - 1] <= word.start:
+            kept.append(word)
     return replace(found, requirements=tuple(kept), lost=lost)
 
 

@@ -107,7 +107,7 @@ def test_neither_a_specification_nor_the_toolkit(image: str, engine: Engine,
     assert seen.code == FINDINGS
     first = seen.report["findings"][0]
     assert first["cause"] == "nvidia-container-toolkit-missing"
-    assert "install -y nvidia-container-toolkit" in first["fixes"][0]["commands"][0]
+    assert "install -y nvidia-container-toolkit" in " ".join(first["fixes"][0]["commands"])
     assert len(seen.fact("image.gpu_refusals")) == 2
 
 

@@ -32,9 +32,9 @@ def test_what_is_no_bound_is_none(line: str) -> None:
 
 def test_changes_that_hold_together_alone_are_made_together() -> None:
     files = docker(GPU.strip(), "FROM nvidia/cuda:12.4.1-base-ubuntu22.04",
-                   "RUN pip install jax==0.4.30 && pip install tensorflow==2.17.0")
+                   "RUN pip install jax==0.4.34 && pip install tensorflow==2.18.0")
     changes = rewrites.proven(judged(files, *L4).findings, files, lambda texts: judged(texts, *L4))
-    assert {one.text for one in changes} == {"'jax[cuda12]==0.4.30'", "'tensorflow[and-cuda]==2.17.0'"}
+    assert {one.text for one in changes} == {"'jax[cuda12]==0.4.34'", "'tensorflow[and-cuda]==2.18.0'"}
 
 
 def test_a_fix_says_what_it_installs() -> None:
