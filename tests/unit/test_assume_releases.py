@@ -48,7 +48,7 @@ def test_jax_for_cuda_13_is_another_build(database: RuleDatabase) -> None:
 
 
 def test_code_that_was_not_measured_is_unknown_and_not_absent(database: RuleDatabase) -> None:
-    assert isinstance(framework("jax[cuda12]==0.11.1", database)["framework.oldest_card"], Unknown)
+    assert isinstance(framework("paddle==2.6.1", database)["framework.oldest_card"], Unknown)
 
 
 def test_a_cuda_that_no_table_has_is_unknown(database: RuleDatabase) -> None:
