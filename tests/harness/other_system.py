@@ -37,6 +37,7 @@ HOSTS = ("dl.fedoraproject.org", "mirrors.rpmfusion.org", "developer.download.nv
          "download.nvidia.com")
 LOG = "/fix.log"
 _SECONDS = 120
+_UNHEARD_SECONDS = 5.0
 _PATH = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _COLOURS = re.compile(rb"\x1b\[[?0-9;]*[A-Za-z]")
 # where zypper offers solutions, with (c), the first one removes what is in the way
@@ -144,9 +145,12 @@ class OtherSystem:
             os.execvp("unshare", [
                 "unshare", "--mount", "--pid", "--net", "--fork", "--propagation", "private", sys.executable,
                 "-m", "tests.harness.other_system", str(self.root), command])
-        said, asked, until = b"", 0, time.monotonic() + _SECONDS
+        said, asked, answer, answered, until = b"", 0, b"", 0.0, time.monotonic() + _SECONDS
         while time.monotonic() < until:
             if not select.select([terminal], [], [], 0.2)[0]:
+                if answer and len(said) <= asked and time.monotonic() - answered > _UNHEARD_SECONDS:
+                    os.write(terminal, answer)  # what came before zypper read its terminal is thrown away
+                    asked, answered = asked + 3, time.monotonic()
                 continue
             try:
                 said += os.read(terminal, 65536)
@@ -154,9 +158,11 @@ class OtherSystem:
                 break
             plain = _COLOURS.sub(b"", said)
             if _PROMPT.search(plain) and len(said) > asked:
-                answer = b"1" if plain.rstrip().endswith(b"(c):") else b"y"
-                os.write(terminal, (b"n" if b"(restart)" in plain[-400:] else answer) + b"\n")
-                asked = len(said) + 3
+                answer = b"1\n" if plain.rstrip().endswith(b"(c):") else b"y\n"
+                if b"(restart)" in plain[-400:]:
+                    answer = b"n\n"
+                os.write(terminal, answer)
+                asked, answered = len(said) + 3, time.monotonic()
         os.close(terminal)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         return _COLOURS.sub(b"", said).decode(errors="replace"), code
