@@ -9,6 +9,7 @@ functions. That a value never changes is proven by the type checker, to which ev
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ else:
         return lambda decorator: decorator
 
 _T = TypeVar("_T")
+_COMPLETING = RLock()  # a class asks for the fields of those that it extends
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -27,9 +29,10 @@ def frozen(kind: type[_T]) -> type[_T]:
     slots = tuple(kind.__annotations__)
     left_out = {*slots, "__dict__", "__weakref__"}
     members = {**_SHARED, **{name: it for name, it in kind.__dict__.items() if name not in left_out}}
-    members |= {"__slots__": slots, "__init__": _first, "__dataclass_fields__": _Declared(kind)}
+    declared = _Declared(kind)
+    members |= {"__slots__": slots, "__init__": _first, "__dataclass_fields__": declared}
     metaclass: Any = type(kind)
-    made: Any = metaclass(kind.__name__, kind.__bases__, members)
+    declared.made = made = metaclass(kind.__name__, kind.__bases__, members)
     made.__qualname__ = kind.__qualname__
     return made  # type: ignore[no-any-return]
 
@@ -37,15 +40,18 @@ def frozen(kind: type[_T]) -> type[_T]:
 class _Declared:
     """The fields of a class, until somebody asks for them: then the class becomes a dataclass."""
 
+    made: Any
+
     def __init__(self, kind: type) -> None:
         self.kind = kind  # as it was written, with its defaults, which a class with slots cannot hold
 
     def __get__(self, value: object, owner: Any) -> Any:
-        complete: Any = dataclass(kw_only=True, eq=False, repr=False)(self.kind)
-        made = next(it for it in owner.__mro__ if it.__dict__.get("__dataclass_fields__") is self)
-        for name in ("__init__", "__dataclass_params__", "__dataclass_fields__"):
-            setattr(made, name, complete.__dict__[name])
-        return made.__dataclass_fields__
+        with _COMPLETING:  # of two threads that ask at once, the second finds it done
+            if self.made.__dict__["__dataclass_fields__"] is self:
+                complete: Any = dataclass(kw_only=True, eq=False, repr=False)(self.kind)
+                for name in ("__init__", "__dataclass_params__", "__dataclass_fields__"):
+                    setattr(self.made, name, complete.__dict__[name])
+        return self.made.__dataclass_fields__
 
 
 def _first(self: Any, **values: Any) -> None:

@@ -145,26 +145,30 @@ class OtherSystem:
             os.execvp("unshare", [
                 "unshare", "--mount", "--pid", "--net", "--fork", "--propagation", "private", sys.executable,
                 "-m", "tests.harness.other_system", str(self.root), command])
-        said, asked, answer, answered, until = b"", 0, b"", 0.0, time.monotonic() + _SECONDS
+        said, after, answer, answered, until = b"", 0, b"", 0.0, time.monotonic() + _SECONDS
         while time.monotonic() < until:
             if not select.select([terminal], [], [], 0.2)[0]:
-                if answer and len(said) <= asked and time.monotonic() - answered > _UNHEARD_SECONDS:
-                    os.write(terminal, answer)  # what came before zypper read its terminal is thrown away
-                    asked, answered = asked + 3, time.monotonic()
+                if answer and time.monotonic() - answered > _UNHEARD_SECONDS:
+                    os.write(terminal, answer)  # what came before it read its terminal is thrown away
+                    answered = time.monotonic()
                 continue
             try:
                 said += os.read(terminal, 65536)
             except OSError:  # the other side is closed
                 break
+            if answer and _COLOURS.sub(b"", said[after:]).replace(answer.strip(), b"").strip():
+                answer = b""  # it said more than its question's last blank and the echo: it was heard
             plain = _COLOURS.sub(b"", said)
-            if _PROMPT.search(plain) and len(said) > asked:
+            if not answer and _PROMPT.search(plain):
                 answer = b"1\n" if plain.rstrip().endswith(b"(c):") else b"y\n"
                 if b"(restart)" in plain[-400:]:
                     answer = b"n\n"
                 os.write(terminal, answer)
-                asked, answered = len(said) + 3, time.monotonic()
+                after, answered = len(said), time.monotonic()
         os.close(terminal)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        if time.monotonic() >= until:
+            said += f"\n(not over after {_SECONDS} seconds)".encode()
         return _COLOURS.sub(b"", said).decode(errors="replace"), code
 
     def apply(self) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field, fields, replace
 from pathlib import Path
 
@@ -77,6 +80,31 @@ def test_a_class_is_completed_when_somebody_asks_for_its_fields_or_its_first_val
     assert Derived(y=(2,)) == Derived(x=1, y=(2,))
     assert Base() == Base(x=1)
     assert Base.__init__ is not Derived.__init__
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Let threads take turns as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_threads_that_make_first_values_at_once_get_them() -> None:
+    """The probes run side by side; one that came while a class was being completed failed."""
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(200):
+            @frozen
+            class Made:
+                """Has a default, and a factory."""
+
+                x: int = 1
+                y: tuple[int, ...] = field(default_factory=tuple)
+
+            values = [made.result() for made in [pool.submit(Made, x=number) for _ in range(8)]]
+            assert {(value.x, value.y) for value in values} == {(number, ())}
 
 
 def test_a_value_is_shown_with_all_its_fields() -> None:
