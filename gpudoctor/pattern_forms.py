@@ -20,6 +20,7 @@ _CUTS = re.compile(r"\{[^{}]*\}|[\"\\<>&'+/{}]|[^ -~]")
 _SHORTEST_STEM = 5
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u00b4": "'", "*": " ", "_": " "})
 _QUOTES = str.maketrans("", "", "`'\"\u00b4\u2018\u2019\u201c\u201d")
+_COLUMNS = re.compile(r"(?<=:)[ \t]+")  # `name:    value`
 _HALVES = re.compile(r"\bcuda (?:driver|runtime|api) (?=error|failure)")
 _FILLERS = re.compile(r"\b(?:the|my|an?|our|your|any|this|that|just|still|also|simply|always|even)\b ?")
 _SPELLINGS = (
@@ -44,11 +45,11 @@ def stem_of(pattern: str) -> str:
 
 
 def folded(words: str) -> str:
-    """Return a message without capitals, quotation marks and accents: Markdown and keyboards change them.
+    """Return a message without capitals, quotation marks, accents and columns, which change on the way.
 
     Which half of CUDA an error is of is left out: its words are the same.
     """
-    found = _HALVES.sub("cuda ", words.translate(_QUOTES).lower())
+    found = _HALVES.sub("cuda ", _COLUMNS.sub(" ", words.translate(_QUOTES).lower()))
     return found if found.isascii() else _without_accents(found)
 
 
