@@ -444,6 +444,9 @@ file.misnamed_is | text | file | | what the name is instead, in words
 file.misnamed_nearest | texts | file | | the names that were probably meant
 file.release_missing | text | file | | a release that is asked for and was never published
 file.release_nearest | texts | file | | the releases nearest to it
+file.extra_refused | text | file | | a release that is asked for with an extra that cannot be installed
+file.extra_refusal | text | file | | why pip refuses it, in words
+file.extra_instead | text | file | | the next release of which the extra can be installed
 file.contradiction | texts | file | | the fewest requirements of one environment that no release meets together
 file.cuda_versions | texts | file | | what one environment brings of CUDA, where the major versions differ
 text.symptoms | texts | text | | ids of the symptoms that a text shows
