@@ -410,8 +410,8 @@ framework.blocked_by | texts | derive | | what is known to keep it from the GPU 
 framework.symptoms | texts | derive | | the known messages among what it said
 framework.log_libraries_missing | texts | derive | | libraries that it said it could not load
 framework.trace_differs | texts | derive | | libraries that it loaded from another file than the loader trace said, or of which its log says otherwise
-framework.numpy_unmet | text | derive | | what its release asks of NumPy, where the NumPy installed is of a newer major version
-framework.protobuf_unmet | text | derive | | what its release asks of protobuf, where the protobuf installed is older
+framework.numpy_unmet | text | derive | | the NumPy that its release was made for, where the one installed is of a newer major version
+framework.protobuf_unmet | text | derive | | the protobuf that its release was made for, where the one installed is older, or refuses what was generated for that
 framework.went_wrong | texts | derive | | what did not end well on a GPU when it was run: its import, smoke stages
 framework.mixed_cudnn | texts | derive | | files of cuDNN of several makes that it loads together
 framework.mixed_cublas | texts | derive | | files of cuBLAS and cuBLASLt of several makes that it loads together
