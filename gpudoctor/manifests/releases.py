@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
+from gpudoctor.derive.stacks import FRAMEWORKS, Row, known_versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.statements import Asked
@@ -195,7 +195,7 @@ def refused(framework: str, requirement: Requirement, python: str | None, tables
     """
     table = tables.get("broken_extras")
     broken = {str(row["version"]): row for row in (table.rows if table else ())
-              if row["framework"] == framework and row["extra"] in requirement.extras
+              if row["framework"] == framework and str(row["extra"]) in requirement.extras
               and _fails_with(row, framework, python, tables)}
     known = known_versions(framework, tables)  # the newest first
     asked = [version for version in known if admits(requirement, version)]
@@ -206,7 +206,7 @@ def refused(framework: str, requirement: Requirement, python: str | None, tables
     return Refused(why=str(broken[asked[0]]["reason"]), instead=above[-1] if above else None)
 
 
-def _fails_with(row: Mapping[str, object], framework: str, python: str | None, tables: Tables) -> bool:
+def _fails_with(row: Row, framework: str, python: str | None, tables: Tables) -> bool:
     """Return whether an extra that is broken with some Pythons is so with this one."""
     if python is not None:
         return python in as_texts(row["python"])

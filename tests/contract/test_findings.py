@@ -13,8 +13,10 @@ from tests.contract.checkout import ROOT
 
 PAGE = ROOT / "docs" / "findings.md"
 HEADING = "## The first findings, and the case of each"
-_ROW = re.compile(r"^\| (?P<finding>[^|]+) \| \[(?P<page>GPD\d{4})\]\((?P<file>[^)]+)\) \| (?P<case>[^|]+) \|$",
-                  re.MULTILINE)
+_ROW = re.compile(
+    r"^\| (?P<finding>[^|]+) \| \[(?P<page>GPD\d{4})\]\((?P<file>[^)]+)\) \| (?P<case>[^|]+) \|$", re.MULTILINE)
+_TABLES = ("tensorflow", "torch", "tensorflow_distributions", "jax_distributions", "paddle_distributions",
+           "nvidia_libraries", "misnamed_distributions", "placeholder_distributions")
 _RELEASE = re.compile(r"([a-z][a-z0-9-]*)(?:\[[a-z0-9-]+\])?==(\d[\w.]*)")
 _SPOKEN = re.compile(r"\b([A-Za-z][A-Za-z0-9-]*)(?:\[[a-z-]+\])?[ -](\d+(?:\.\d+)+(?:\.?[a-z]+\d+)?)")
 
@@ -33,8 +35,7 @@ def database() -> RuleDatabase:
 def published() -> frozenset[tuple[str, str]]:
     """Return every release that a table of wheels has, by the name of its distribution or framework."""
     found = set()
-    for name in ("tensorflow", "torch", "tensorflow_distributions", "jax_distributions", "paddle_distributions",
-                 "nvidia_libraries", "misnamed_distributions", "placeholder_distributions"):
+    for name in _TABLES:
         table = database().tables[name]
         for row in table.rows:
             source = _RELEASE.search(str(row["source"]))

@@ -16,7 +16,7 @@ NVIDIAS = "--extra-index-url https://pypi.nvidia.com"
     (docker(SLIM_311, "RUN pip install 'tensorflow[and-cuda]==2.14.1'"), "2.15.0.post1"),
     (docker(SLIM_311, "RUN pip install 'tensorflow[and-cuda]>=2.14,<2.15'"), "2.15.0.post1"),
 ])
-def test_an_extra_that_cannot_be_installed_has_a_release_that_can(files: dict[str, str], instead: str) -> None:
+def test_a_refused_extra_has_a_release_that_can_be_installed(files: dict[str, str], instead: str) -> None:
     """Regression: `tensorflow[and-cuda]==2.15.0` was called sound, and pip ends with an error."""
     found = judged(files)
     assert causes(found) == [REFUSED]
