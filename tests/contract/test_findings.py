@@ -14,7 +14,8 @@ from tests.contract.checkout import ROOT
 PAGE = ROOT / "docs" / "findings.md"
 HEADING = "## The first findings, and the case of each"
 _ROW = re.compile(
-    r"^\| (?P<finding>[^|]+) \| \[(?P<page>GPD\d{4})\]\((?P<file>[^)]+)\) \| (?P<case>[^|]+) \|$", re.MULTILINE)
+    r"^\| (?P<finding>[^|]+) \| \[(?P<page>GPD\d{4})\]\((?P<file>[^)]+)\) \| (?P<case>[^|]+) \|$",
+    re.MULTILINE)
 _TABLES = ("tensorflow", "torch", "tensorflow_distributions", "jax_distributions", "paddle_distributions",
            "nvidia_libraries", "misnamed_distributions", "placeholder_distributions")
 _RELEASE = re.compile(r"([a-z][a-z0-9-]*)(?:\[[a-z0-9-]+\])?==(\d[\w.]*)")
