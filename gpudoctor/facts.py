@@ -410,8 +410,8 @@ framework.blocked_by | texts | derive | | what is known to keep it from the GPU 
 framework.symptoms | texts | derive | | the known messages among what it said
 framework.log_libraries_missing | texts | derive | | libraries that it said it could not load
 framework.trace_differs | texts | derive | | libraries that it loaded from another file than the loader trace said, or of which its log says otherwise
-framework.numpy_unmet | text | derive | | what its release asks of NumPy, where the NumPy installed is of a newer major version
-framework.protobuf_unmet | text | derive | | what its release asks of protobuf, where the protobuf installed is older
+framework.numpy_unmet | text | derive | | the NumPy that its release was made for, where the one installed is of a newer major version
+framework.protobuf_unmet | text | derive | | the protobuf that its release was made for, where the one installed is older, or refuses what was generated for that
 framework.went_wrong | texts | derive | | what did not end well on a GPU when it was run: its import, smoke stages
 framework.mixed_cudnn | texts | derive | | files of cuDNN of several makes that it loads together
 framework.mixed_cublas | texts | derive | | files of cuBLAS and cuBLASLt of several makes that it loads together
@@ -444,6 +444,9 @@ file.misnamed_is | text | file | | what the name is instead, in words
 file.misnamed_nearest | texts | file | | the names that were probably meant
 file.release_missing | text | file | | a release that is asked for and was never published
 file.release_nearest | texts | file | | the releases nearest to it
+file.extra_refused | text | file | | a release that is asked for with an extra that cannot be installed
+file.extra_refusal | text | file | | why pip refuses it, in words
+file.extra_instead | text | file | | the next release of which the extra can be installed
 file.contradiction | texts | file | | the fewest requirements of one environment that no release meets together
 file.cuda_versions | texts | file | | what one environment brings of CUDA, where the major versions differ
 text.symptoms | texts | text | | ids of the symptoms that a text shows

@@ -176,7 +176,7 @@ def _read_head(root: Path) -> tuple[str, str]:
         raise RuleDatabaseError(f"{head}{line}: lacks version = \"YYYY.MM.N\": add it")
     numbered = isinstance(schema, int) and not isinstance(schema, bool)
     if not numbered or (unread := compiled.unread_schema(schema)) is not None:
-        said = unread if numbered else f"schema is no number; write {compiled.NEWEST_SCHEMA}"
+        said = f"these rules {unread}" if numbered else f"schema is no number; write {compiled.NEWEST_SCHEMA}"
         raise RuleDatabaseError(f"{head}{_line(text, 'schema')}: {said}")
     if not isinstance(engine, str) or not numbers(engine):
         raise RuleDatabaseError(f"{head}{_line(text, 'engine')}: engine is a version of gpudoctor in quotes")

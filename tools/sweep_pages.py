@@ -30,13 +30,12 @@ before the extra (2.14), with the CUDA libraries of the system.""",
     "torch": "Wheels of `torch` from PyPI, which has one CUDA for each release; PyTorch's index has more.",
     "jax": """\
 JAX's CUDA plugins (`jax[cuda12]`, `jax[cuda13]`) with the libraries that pip chooses for them today. Listed
-are the releases whose device code was read: for x86_64 all. What XLA compiles for a card while a
+are all whose wheels are on PyPI: the device code of each was read. What XLA compiles for a card while a
 program runs is not in a wheel, and not in this table.""",
     "paddle": """\
 Wheels of `paddlepaddle-gpu` from PyPI, which ended at 2.6; later ones are on Paddle's own index and were not
-read. Listed are the releases whose device code was read: one of each minor release. They bring no CUDA
-libraries: these come from the system. None has PTX, so none runs on a card of a later generation than it was
-built for.""",
+read. Those for Linux were all looked into. They bring no CUDA libraries: these come from the system. None has
+PTX, so none runs on a card of a later generation than it was built for.""",
     "cupy": """\
 Wheels of `cupy-cuda*`, of which there are some for each CUDA. A cell is about the driver and the code that
 the wheel holds: sorting, scans and some reductions (cub, thrust), and random numbers. All other kernels are
@@ -82,15 +81,21 @@ def _cuda(release: Release) -> str:
 
 
 def _groups(rows: Sequence[Fares], causes: Mapping[str, str]) -> list[list[Fares]]:
-    """Return releases that follow one another and fare alike together; JAX's for each CUDA apart."""
+    """Return releases that follow one another and fare alike together; those for each CUDA apart."""
     groups: list[list[Fares]] = []
-    ordered = sorted(rows, key=lambda row: _cuda_of_kind(_kind(row[0])), reverse=True)
+    ordered = sorted(rows, key=lambda row: _order(row[0]), reverse=True)
     for row in ordered:
         if groups and _cells(groups[-1][0], causes) == _cells(row, causes):
             groups[-1].append(row)
         else:
             groups.append([row])
     return groups
+
+
+def _order(release: Release) -> tuple[bool, tuple[int, ...]]:
+    """Return what to order by: Paddle's old builds for one CUDA each (1.8.5.post107) end its table."""
+    label = release.version.partition(".post")[2] if release.framework == "paddle" else ""
+    return not label, _cuda_of_kind(label or _kind(release))
 
 
 def _kind(release: Release) -> str:

@@ -80,6 +80,17 @@ def is_of_a_site(path: str) -> bool:
     return os.path.basename(path).startswith(skeleton.OF_A_SITE)
 
 
+def is_of_sites(folder: str) -> bool:
+    """Say whether a folder holds pages of a site's own, and no others."""
+    pages = list(_pages(folder)) if os.path.isdir(folder) else []
+    return bool(pages) and all(map(is_of_a_site, pages))
+
+
+def beside_published(folder: str) -> RuleDatabase:
+    """Return a site's pages with the published ones, whose tables they look in, to be proven."""
+    return ruledb.load(os.environ.get("GPUDOCTOR_RULES") or None, folder, "whole", for_proof=True)
+
+
 def _is_of_rules(folder: str) -> bool:
     return any(os.path.exists(os.path.join(folder, name)) for name in ("db.toml", *_NO_PAGES))
 

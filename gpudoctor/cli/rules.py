@@ -178,6 +178,8 @@ def lint_(folder: Annotated[str | None, typer.Argument(
 
     Form, cases, coverage, blindness, cures, examples.
 
+    A folder with a site's own pages alone is proven beside the published ones, as it judges.
+
     Example: gpudoctor rules lint rules/
     """
     if folder is not None:
@@ -189,8 +191,11 @@ def lint_(folder: Annotated[str | None, typer.Argument(
     from gpudoctor.examine import EXIT_FINDINGS
     from gpudoctor.render.plain import counted_words
 
-    database = _database(rules, "whole", for_proof=True)
-    released = rule_folder.released(rule_folder.named(rules))
+    if rules is not None and rule_folder.is_of_sites(rules):
+        database, released = rule_folder.beside_published(rules), {}
+    else:
+        database = _database(rules, "whole", for_proof=True)
+        released = dict(rule_folder.released(rule_folder.named(rules)))
     problems = list(lint.lint(database, lambda log: texts.told_causes(log, database), released))
     cases = sum(len(rule.case) for rule in database.rules)
     streams.say("".join(f"{problem}\n" for problem in problems)

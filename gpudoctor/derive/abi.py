@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.releases import own_row
+from gpudoctor.derive.stacks import Row
 from gpudoctor.derive.view import View, as_texts
 from gpudoctor.model import Absent, Fact, Known
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 Derivation = Callable[[View], Fact]
 Judge = Callable[[SpecifierSet, str], bool]
 _BEGIN = (">=", ">", "==", "~=")
+_END = ("<=", "<", "==", "~=")
 
 
 def unmet(distribution: str, is_unmet: Judge) -> Derivation:
@@ -31,11 +37,31 @@ def unmet(distribution: str, is_unmet: Judge) -> Derivation:
         if distribution in planned.names(view.texts("python.planned_distributions")):
             return Absent(source=f"a {distribution} that fits is to be installed")
         for requirement in planned.parse(as_texts(row.get("requires"))):
-            if requirement.name == distribution and is_unmet(requirement.specifier, installed):
+            if requirement.name != distribution:
+                continue
+            if is_unmet(requirement.specifier, installed):
                 return Known(value=str(requirement), source=str(row["source"]))
+            later = _later_break(row, requirement, installed, view)
+            if later is not None:
+                return Known(value=str(later["pin"]), source=str(later["source"]))
         return Absent(source=f"the release takes {distribution} {installed}")
 
     return derivation
+
+
+def _later_break(row: Row, requirement: Requirement, installed: str, view: View) -> Row | None:
+    """Return the later release that broke what was made before it, if what is installed is not older.
+
+    Metadata of the time often admits it, for nobody could know of it; where it does not, that is as good.
+    """
+    upper = SpecifierSet(",".join(str(s) for s in requirement.specifier if s.operator in _END))
+    for broken in view.table("dependency_breaks").rows:
+        version = str(broken["version"])
+        if (broken["distribution"] == requirement.name
+                and versions.parse(version) <= versions.parse(installed)
+                and (str(row.get("uploaded", "9999")) < str(broken["released"]) or version not in upper)):
+            return broken
+    return None
 
 
 def ends_before(specifiers: SpecifierSet, installed: str) -> bool:

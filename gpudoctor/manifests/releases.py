@@ -11,7 +11,9 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
+from gpudoctor.derive.stacks import FRAMEWORKS, Row, known_versions
+from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Tables
 
@@ -177,3 +179,38 @@ def nearest(framework: str, version: str, tables: Tables) -> tuple[str, ...] | N
     above = [version for version in final if versions.parse(version) > wanted][-1:]
     return (*above, *below)
 
+
+@frozen
+class Refused:
+    """Why an extra cannot be installed, and the next release that does not have this fault."""
+
+    why: str
+    instead: str | None
+
+
+def refused(framework: str, requirement: Requirement, python: str | None, tables: Tables) -> Refused | None:
+    """Return why pip can install none of the releases that are asked for with their extra; else None.
+
+    Where nobody knows the Python, a release counts only if its extra fails with all that it has wheels for.
+    """
+    table = tables.get("broken_extras")
+    broken = {str(row["version"]): row for row in (table.rows if table else ())
+              if row["framework"] == framework and str(row["extra"]) in requirement.extras
+              and _fails_with(row, framework, python, tables)}
+    known = known_versions(framework, tables)  # the newest first
+    asked = [version for version in known if admits(requirement, version)]
+    if not asked or not all(version in broken for version in asked):
+        return None
+    above = [version for version in known[:known.index(asked[0])] if version not in broken
+             and not versions.parse(version).is_prerelease]
+    return Refused(why=str(broken[asked[0]]["reason"]), instead=above[-1] if above else None)
+
+
+def _fails_with(row: Row, framework: str, python: str | None, tables: Tables) -> bool:
+    """Return whether an extra that is broken with some Pythons is so with this one."""
+    if python is not None:
+        return python in as_texts(row["python"])
+    table = tables.get(framework)
+    wheels = {one for listed in (table.rows if table else ())
+              if listed["version"] == row["version"] for one in as_texts(listed["python"])}
+    return wheels <= set(as_texts(row["python"]))

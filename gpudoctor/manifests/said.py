@@ -50,6 +50,7 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
     asked = releases.frameworks_asked(environment.asked, environment.python)
     for framework, some in asked.items():
         yield from _missing(framework, some, tables)
+        yield from _refused(framework, some, environment, tables)
         by_command: dict[int, list[Asked]] = {}
         for one in some:
             by_command.setdefault(one.command, []).append(one)
@@ -114,6 +115,21 @@ def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[
             written = f"{requirement.name}{requirement.specifier}" if one.bounds else one.text.strip()
             yield Said(place=one.place, facts={
                 "file.release_missing": written, "file.release_nearest": nearest})
+
+
+def _refused(framework: str, some: Sequence[Asked], environment: Environment, tables: Tables
+             ) -> Iterator[Said]:
+    """Yield the releases whose extra asks for packages that the default index does not have."""
+    for one in some:
+        requirement = releases.requirement_of(one)
+        if (requirement is None or not requirement.extras or one.locked or one.tool == "conda"
+                or one.extra_indexes or one.links):
+            continue
+        found = releases.refused(framework, requirement, environment.python, tables)
+        if found is not None:
+            instead: dict[str, Value] = {"file.extra_instead": found.instead} if found.instead else {}
+            yield Said(place=one.place, facts={
+                "file.extra_refused": one.text.strip(), "file.extra_refusal": found.why, **instead})
 
 
 def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[Said]:

@@ -42,6 +42,26 @@ def test_the_page_of_the_guide_is_proven(page: Path) -> None:
     assert "GPUDOCTOR_RULES_EXTRA=site-rules gpudoctor rules lint" in GUIDE
 
 
+def test_the_folder_by_itself_is_proven_beside_the_published_pages(page: Path) -> None:
+    """Regression: `rules lint DIR` left the tables out, and found five faults with the guide's own page."""
+    for named in ((str(page.parent.parent),), ("--rules", str(page.parent.parent))):
+        run = run_gpudoctor("rules", "lint", *named)
+        assert (run.returncode, run.stderr) == (0, "")
+        assert run.stdout.endswith(", 0 problems\n")
+    page.write_text(page.read_text(encoding="utf-8").replace('cc = "9.0", driver = "550.54.14"',
+                                                             'cc = "9.0", driver = "580.95.05"'))
+    run = run_gpudoctor("rules", "lint", str(page.parent.parent))
+    assert run.returncode == FINDINGS
+    assert "driver/GPDX0001-driver-below-site.md: case 'a node that missed the update'" in run.stdout
+
+
+def test_a_schema_that_is_not_read_is_named_with_its_line(page: Path) -> None:
+    (page.parent.parent / "db.toml").write_text('version = "2026.11.7"\nschema = 99\n')
+    run = run_gpudoctor("check", *OLDER, environment=site(page))
+    assert run.returncode == INPUT
+    assert "db.toml:2: these rules are of schema 99, and this gpudoctor reads 1: pip install" in run.stderr
+
+
 def test_the_page_of_the_guide_judges_beside_the_published_ones(page: Path) -> None:
     """The cause, the fix for this node, and which rules judged."""
     assert " ".join(("gpudoctor check", *OLDER)) in GUIDE

@@ -87,6 +87,8 @@ def test_without_a_trace_nothing_is_foretold(database: RuleDatabase) -> None:
     ("tensorflow==2.15.1", "2.1.3", "numpy<2.0.0,>=1.23.5"), ("tensorflow==2.15.1", "1.26.4", None),
     ("tensorflow==2.12.1", "1.26.4", None),  # more than it allows, but of the same major version
     ("tensorflow==2.18.1", "2.3.0", None), ("tensorflow==2.20.0", "2.3.4", None),
+    ("tensorflow==2.9.3", "2.2.6", "numpy<2"),  # from before NumPy 2, and its metadata admits it
+    ("tensorflow==2.14.0", "2.0.0", "numpy<2"), ("tensorflow==2.9.3", "1.26.4", None),
 ])
 def test_numpy_of_a_later_major_version_is_told(database: RuleDatabase, text: str, numpy: str,
                                                 unmet: str | None) -> None:
@@ -99,6 +101,8 @@ def test_numpy_of_a_later_major_version_is_told(database: RuleDatabase, text: st
     ("tensorflow==2.20.0", "4.25.8", "protobuf>=5.28.0"), ("tensorflow==2.20.0", "5.29.5", None),
     ("tensorflow==2.15.1", "5.29.5", None),  # newer than it allows: it imports all the same
     ("tensorflow==2.18.1", "3.20.3", None),
+    ("tensorflow==2.8.0", "4.21.12", "protobuf<3.20"),  # its metadata admits it
+    ("tensorflow==2.9.3", "4.25.8", "protobuf<3.20"), ("tensorflow==2.9.3", "3.20.3", None),
 ])
 def test_a_protobuf_older_than_the_generated_code_is_told(database: RuleDatabase, text: str, protobuf: str,
                                                           unmet: str | None) -> None:

@@ -222,6 +222,9 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
     "a package that has ended": (
         {"requirements.txt": "six\ntensorflow-gpu\n"}, "tensorflow-gpu-package-removed", "tensorflow-gpu",
         {"requirements.txt": "six\ntensorflow-gpu==2.10.1\n"}, ()),
+    "an extra that cannot be installed": (
+        {"requirements.txt": "six\ntensorflow[and-cuda]==2.15.0\n"}, "extra-not-installable",
+        "tensorflow[and-cuda]==2.15.0", {"requirements.txt": "six\ntensorflow[and-cuda]==2.15.1\n"}, ()),
     "a name that is no framework's": (
         docker(SLIM, "RUN pip install six pytorch==1.13"), "distribution-misnamed", "pytorch==1.13",
         docker(SLIM, "RUN pip install six torch==2.6.0"), ()),
