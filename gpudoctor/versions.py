@@ -71,6 +71,7 @@ def of_cudnn_number(number: int) -> str:
     return f"{number // thousand}.{number % thousand // 100}.{number % 100}"
 
 
+@lru_cache(maxsize=4096)  # of hundreds of candidates most ask for the same
 def distribution_name(name: str) -> str:
     """Return a distribution's name as indexes compare it."""
     from packaging.utils import canonicalize_name  # with its tags of wheels: seldom needed

@@ -180,7 +180,9 @@ def recommendation_schema() -> dict[str, Any]:
             "framework": TEXT, "oldest": TEXT, "newest": TEXT,
             "would_be": {"enum": ["older", "newer", "nowhere"]}}),
                      "description": "where nothing fits: frameworks of which no release that is known, from "
-                                    "the oldest to the newest, has code for the cards"}})}
+                                    "the oldest to the newest, has code for the cards"},
+        "hints": {"type": "array", "items": _object({"words": TEXT, "command": text_or_null}),
+                  "description": "where nothing fits: the next steps, each with its command if it has one"}})}
 
 
 def lint_schema() -> dict[str, Any]:

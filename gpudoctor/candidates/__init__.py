@@ -17,7 +17,7 @@ from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Candidate, Change
 from gpudoctor.model import Ground as GroundInWords
-from gpudoctor.model import Known, LastStack, Recommendation, RuleDatabase, Scope, Snapshot, Unserved
+from gpudoctor.model import Hint, Known, LastStack, Recommendation, RuleDatabase, Scope, Snapshot, Unserved
 from gpudoctor.versions import parse as parse_version
 
 __all__ = ["EXIT_NOTHING", "EXIT_SOMETHING", "Asked", "WishError", "recommend", "refuse"]
@@ -93,6 +93,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     explained = [] if asked.image else [judge.of((stack,)) for stack in _reasons(asked, judge)]
     is_of_reasons = bool(explained) and not asked.may_change
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
+    unserved = tuple(_unserved(helpless, judge.base))
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         exit_code=EXIT_SOMETHING if offered else EXIT_NOTHING,
@@ -103,9 +104,20 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
                          {} if is_of_reasons else images, is_set=is_set, is_lost=not offered),
         conflict=() if offered or not wishes or asked.image else _conflict(wishes, fitting, alone, judge),
         last=tuple(_last(helpless, judge.base)) if judge.base.takes_server_wheels else (),
-        unserved=tuple(_unserved(helpless, judge.base)),
-        hints=() if offered else (*(elsewhere.without_image(wanted, judge.base) if asked.image else ()),
-                                  *elsewhere.hints([wish.framework for wish in wanted], judge.base)))
+        unserved=unserved,
+        hints=() if offered else tuple(_hints(
+            wanted, {one.framework: alone[one.framework] for one in unserved}, asked, judge.base)))
+
+
+def _hints(wanted: Sequence[Wish], unserved: Mapping[str, Sequence[Judged]], asked: Asked,
+           base: Ground) -> Iterator[Hint]:
+    """Yield the next steps where nothing is offered; `unserved` is what has no code for all cards here."""
+    if asked.image:
+        yield from elsewhere.without_image(wanted, base)
+    yield from elsewhere.hints([wish.framework for wish in wanted], base)
+    if unserved and not asked.image:
+        stacks = {name: [one.stacks[0] for one in some] for name, some in unserved.items()}
+        yield from elsewhere.for_one_card(wanted, stacks, base)
 
 
 def _listed(wish: Wish, base: Ground, asked: Asked) -> list[Stack]:

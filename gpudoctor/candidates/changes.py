@@ -105,17 +105,19 @@ class Changes:
         return None if found is None else Best(newness=(_IMAGE, *found[1]), words=f"the image {found[0]}")
 
     def _newest_releases(self, judge: Judge, group: Group, above: Newness) -> tuple[Stack, ...]:
+        """Return the newest; of a set none is older than in `above`, as that would be a loss, too."""
         if len(group) == 1:
             return next(self._fitting(judge, group[0], above), ())
         newest = tuple(one for name in group for one, in itertools.islice(self._fitting(judge, name, ()), 1))
-        if len(newest) < len(group) or not _newness(newest) > above:
+        if len(newest) < len(group) or not _newness(newest) > above or any(
+                _is_older(one, above, place) for place, one in enumerate(newest)):
             return ()
         if judge.fits(*newest):  # mostly so; then no other need be looked at
             return newest
-        firsts = itertools.takewhile(  # with an older one no set can be newer than `above`
-            lambda one: _newness((*one, *newest[1:])) > above, self._fitting(judge, group[0], ()))
-        fitting = {group[0]: [one for one, in firsts],
-                   **{name: [one for one, in self._fitting(judge, name, ())] for name in group[1:]}}
+        fitting = {name: [one for one, in self._fitting(judge, name, ()) if not _is_older(one, above, place)]
+                   for place, name in enumerate(group)}
+        if not all(fitting.values()):
+            return ()
         sets = chosen_sets([Wish(framework=name) for name in group], fitting, judge)
         best = next((stacks for stacks, fits in sets if fits), ())
         return best if best and _newness(best) > above else ()
@@ -162,3 +164,8 @@ class Changes:
 
 def _newness(stacks: tuple[Stack, ...]) -> Newness:
     return _RELEASES, *(versions.parse(stack.version) for stack in stacks)
+
+
+def _is_older(stack: Stack, reached: Newness, place: int) -> bool:
+    """Return whether a release is older than the one in its place of what was reached; nothing is of none."""
+    return len(reached) > 1 and _newness((stack,))[1:] < reached[place + 1:place + 2]

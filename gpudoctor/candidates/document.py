@@ -28,6 +28,7 @@ def encode(said: Recommendation) -> dict[str, Any]:
         "unserved": [{"framework": one.framework, "oldest": one.oldest, "newest": one.newest,
                       "would_be": one.would_be}
                      for one in said.unserved],
+        "hints": [{"words": one.words, "command": one.command or None} for one in said.hints],
     }
 
 

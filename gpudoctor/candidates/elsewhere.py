@@ -1,19 +1,27 @@
-"""What to do next where nothing is known to fit: without NVIDIA's card, or on a board with its own builds."""
+"""What to do next where nothing is known to fit: without NVIDIA's card, on a board with its own builds, with
+cards of which no release serves all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.ground import Ground, version_of, with_facts
 from gpudoctor.candidates.images import is_in_an_image
+from gpudoctor.candidates.judging import Judge
 from gpudoctor.candidates.wishes import Wish
-from gpudoctor.derive.stacks import FRAMEWORKS
+from gpudoctor.derive.branches import is_left_out
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Hint, Known, Tables
+from gpudoctor.engine import Subject
+from gpudoctor.model import Hint, Known, Scope, Tables
 
 _ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise
 _OF_BOARD = "jetson-wrong-wheel"  # the page
+# By UUID, as the numbers of CUDA and of nvidia-smi differ; which one it is, is private.
+_SHOWN_ALONE = "CUDA_VISIBLE_DEVICES with the UUID that nvidia-smi -L lists shows a program no other card"
 _CARD = "RTX 5090"  # as `check --help` writes it
 
 
@@ -39,6 +47,31 @@ def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     """Yield for what no image is known at all, on whatever machine."""
     yield from (Hint(words=f"These rules know no image with {wish.text}.") for wish in wishes
                 if not is_in_an_image(wish, base.database.tables))
+
+
+def for_one_card(wishes: Sequence[Wish], stacks: Mapping[str, Sequence[Stack]],
+                 base: Ground) -> Iterator[Hint]:
+    """Yield what fits each kind of card where the others are hidden; nothing where all cards are of one."""
+    kinds: dict[str, list[Subject]] = {}
+    for card in base.subjects[Scope.GPU]:
+        capability = version_of(card.fact("gpu.compute_capability"))
+        if capability is not None and not is_left_out(card.facts):
+            kinds.setdefault(capability, []).append(card)
+    if len(kinds) < 2 or base.driver is None:
+        return
+    wanted = " ".join(f"--framework {shlex.quote(wish.text)}" for wish in wishes)
+    for capability, cards in kinds.items():
+        alone = {"cc": capability, "driver": base.driver}
+        judge = Judge(with_facts(base, {name: Known(value=value, source="one kind of card")
+                                        for name, value in alone.items()}))
+        newest = [f"{name} {found.version}" for name, some in stacks.items()
+                  if (found := next((one for one in some if judge.fits(one)), None)) is not None]
+        if newest:
+            yield Hint(words=f"{' and '.join(card.name for card in cards)} alone (compute capability "
+                             f"{capability}) can have {' and '.join(newest)}, in an environment of its own; "
+                             f"{_SHOWN_ALONE}. What to install there:",
+                       command=f"gpudoctor recommend --python {base.place.python} {wanted} "
+                               + " ".join(f"--assume {name}={value}" for name, value in alone.items()))
 
 
 def _newest_driver(tables: Tables) -> str | None:

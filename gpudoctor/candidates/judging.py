@@ -12,8 +12,8 @@ from gpudoctor.candidates.foreseen import MOST_CURES, Foreseen
 from gpudoctor.candidates.ground import Ground, capabilities, version_of
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
 from gpudoctor.candidates.installed import added, cured, installed
-from gpudoctor.derive.stacks import Stack
-from gpudoctor.derive.view import as_texts
+from gpudoctor.derive.stacks import Machine, Stack
+from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
@@ -90,8 +90,7 @@ class Judge:
         """Return what stacks have in common with those that are alike."""
         for stack in stacks:
             if stack.release not in self.keys:
-                cards, glibc = capabilities(self.base), version_of(self.base.fact("system.glibc"))
-                self.keys[stack.release] = stack.alike(cards, glibc, self.base.database.tables)
+                self.keys[stack.release] = stack.alike(_machine(self.base), self.base.database.tables)
         return tuple(self.keys[stack.release] for stack in stacks)
 
     def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
@@ -153,6 +152,14 @@ class Judge:
         if course is not None or self._nearby is None:
             return course.refusing if course is not None else ()
         return self._nearby.refusing(key)
+
+
+def _machine(base: Ground) -> Machine:
+    """Return what of the machine decides whether releases are alike on it."""
+    files = base.fact("loader.files")
+    return Machine(capabilities=capabilities(base), glibc=version_of(base.fact("system.glibc")),
+                   location=base.place.site_packages,
+                   files=as_records(files.value) if isinstance(files, Known) else ())
 
 
 # -- what the rules say --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.wishes import Wish
@@ -32,11 +33,14 @@ def chosen_sets(wishes: Sequence[Wish], fitting: Fitting,
 
 
 def _ordered(first: Stack, choices: Sequence[Sequence[Stack]], judge: Judge) -> Iterator[tuple[Stack, ...]]:
-    """Yield one stack of each that pip can install with the first, those with the newest releases first."""
-    left = [[one for one in some if judge.pip.clash((first, one)) is None] for some in choices]
-    positions = itertools.product(*(range(len(some)) for some in left))
-    for chosen in sorted(positions, key=sum):
-        yield tuple(some[position] for some, position in zip(left, chosen, strict=True))
+    """Yield one stack of each, any two of which pip can install together, the newest releases first."""
+    found: list[tuple[int, tuple[Stack, ...]]] = [(0, ())]
+    for some in choices:
+        left = [one for one in some if judge.pip.clash((first, one)) is None]
+        found = [(age + position, (*stacks, one))
+                 for age, stacks in found for position, one in enumerate(left)
+                 if all(judge.pip.clash((other, one)) is None for other in stacks)]
+    yield from (stacks for _, stacks in sorted(found, key=itemgetter(0)))
 
 
 def smallest_conflict(wishes: Sequence[Wish], fitting: Fitting, judge: Judge) -> tuple[Wish, ...]:

@@ -179,6 +179,11 @@ def replaces(brought: Record, texts: Sequence[str], record: Record) -> bool:
 
 def bringing(soname: str, cuda_major: int, table: Table) -> str | None:
     """Return the requirement whose wheels hold a library: nvidia-cudnn-cu11>=8.5.0.96,<=8.9.6.50."""
+    return _bringing(table, soname, cuda_major)
+
+
+@of_same
+def _bringing(table: Table, soname: str, cuda_major: int) -> str | None:
     rows = [
         row for row in table.rows
         if row.get("cuda_major") == cuda_major and soname in as_texts(row["libraries"])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import integrated, ptx_failures, published
 from gpudoctor.derive.device_code import Coverage
-from gpudoctor.derive.view import as_records, as_texts
+from gpudoctor.derive.loader_trace import expand
+from gpudoctor.derive.remembered import of_same
+from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Tables, Value
+from gpudoctor.model import Record, Table, Tables, Value
 
 Row = Mapping[str, Value]
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
@@ -23,9 +26,28 @@ _NOT_READ = frozenset({
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
     "build_file", "cudnn_from", "extras", "python", "requires", "fat_binaries", "relocatable",
     "code", "glibc", "loads_optional", "tensorrt_build"})
-# Where the loader searches from is read of those whose libraries are traced before they are on disk.
+# Where the loader searches is read of those whose libraries are traced before they are on disk, as far as a
+# library may lie there: `alike` looks that up, too.
 _OF_TRACE = frozenset({"code_library", "loader", "rpath", "runpath"})
 _TRACED = ("tensorflow", "jax")
+
+
+@frozen
+class Machine:
+    """What of a machine decides whether two releases are alike there.
+
+    `glibc` is None where it is not known; `location` is the folder that packages are installed into, and
+    `files` what lies on disk already.
+    """
+
+    capabilities: tuple[str, ...] = ()
+    glibc: str | None = None
+    location: str = "/site-packages"
+    files: tuple[Record, ...] = ()
+
+    def lying_in(self, folder: str) -> Sequence[str]:
+        """Return the names of the files that lie in a folder; its own name as well where it is listed."""
+        return _names_in(self.files).get(folder, ())
 
 
 @frozen
@@ -62,15 +84,11 @@ class Stack:
         """Return the Python versions that have its wheel."""
         return as_texts(self.row.get("python"))
 
-    def alike(self, capabilities: Iterable[str], glibc: str | None, tables: Tables) -> str:
-        """Return what it has in common with the stacks that the engine cannot tell from it on such a machine.
-
-        `glibc` is the machine's, None where that is not known.
-        """
-        not_read = _NOT_READ if self.framework in _TRACED else _NOT_READ | _OF_TRACE
-        own = {name: self.row[name] for name in sorted(self.row) if name not in not_read}
-        return (f"{self.framework} {self.extra} {own!r} {self._floor_for(glibc)!r} "
-                f"{self._code_for(capabilities, tables)!r}")
+    def alike(self, machine: Machine, tables: Tables) -> str:
+        """Return what it has in common with the stacks that the engine cannot tell from it on a machine."""
+        own = {name: self.row[name] for name in sorted(self.row) if name not in _NOT_READ | _OF_TRACE}
+        return (f"{self.framework} {self.extra} {own!r} {self._floor_for(machine.glibc)!r} "
+                f"{self._code_for(machine.capabilities, tables)!r} {self._searched_on(machine, tables)!r}")
 
     def _floor_for(self, glibc: str | None) -> object:
         """Return whether its wheels ask for a newer glibc; the one they ask for where none is known."""
@@ -78,6 +96,41 @@ class Stack:
         if glibc is None or floor is None:
             return floor
         return versions.parse(glibc) < versions.parse(str(floor))
+
+    def _searched_on(self, machine: Machine, tables: Tables) -> object:
+        """Return what a trace reads of where the loader searches; nothing of what is traced on disk alone."""
+        if self.framework not in _TRACED:
+            return None
+        opening = str(self.row.get("code_library" if self.framework == "jax" else "loader", ""))
+        origin = posixpath.dirname(f"{machine.location}/{opening}")
+        paths = [expand(as_texts(self.row.get(kind)), origin) for kind in ("rpath", "runpath")]
+        loaded = (self._since(name, tables) for name in ("preloads", "jax_libraries"))
+        found = (self._found_on(path, machine, tables) for path in paths)
+        return opening != "", bool(paths[1]), *found, *loaded
+
+    def _found_on(self, path: Sequence[str], machine: Machine, tables: Tables) -> object:
+        """Return by library in which folders of a search path it may lie; else no trace tells them apart.
+
+        There a package of NVIDIA's puts it, or it is there; what may come to lie elsewhere nobody foresees.
+        """
+        inside = f"{machine.location}/"
+        if not all(folder.startswith(inside) for folder in path):
+            return path
+        platform, found = str(self.row["platform"]), dict[str, list[str]]()
+        packages = tables.get(published.nvidia_table(platform))
+        brought = {} if packages is None else _by_folder(published.for_platform(packages, platform))
+        for folder in path:
+            for name in (*brought.get(folder.removeprefix(inside), ()), *machine.lying_in(folder)):
+                found.setdefault(name, []).append(folder)
+        return sorted(found.items())
+
+    def _since(self, name: str, tables: Tables) -> str:
+        """Return since which release that holds which a table has of it: what it loads, or cannot lack."""
+        own = {"framework": self.framework, "cuda_major": self.extra.removeprefix("cuda")}
+        listed = (str(row["since"]) for row in (tables[name].rows if name in tables else ())
+                  if all(row.get(column, mine) == mine for column, mine in own.items()))
+        return max((since for since in listed if versions.parse(since) <= versions.parse(self.version)),
+                   key=versions.parse, default="")
 
     def _code_for(self, capabilities: Iterable[str], tables: Tables) -> object:
         """Return what rules read of its device code; all of one that has none for a card here."""
@@ -124,6 +177,25 @@ class Stack:
     def newness(self) -> tuple[object, ...]:
         """Return what to sort by: version, then the default index, then the newer CUDA."""
         return (versions.parse(self.version), self.index is None, versions.parse(self.cuda or "0"))
+
+
+@of_same
+def _by_folder(packages: Table) -> Mapping[str, Sequence[str]]:
+    """Return by folder, below that of the packages, the names of the libraries that packages put there."""
+    found: dict[str, dict[str, None]] = {}
+    for row in packages.rows:
+        found.setdefault(str(row.get("folder", "")), {}).update(dict.fromkeys(as_texts(row["libraries"])))
+    return {folder: tuple(names) for folder, names in found.items()}
+
+
+@of_same
+def _names_in(files: tuple[Record, ...]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for record in files:
+        path = posixpath.normpath(text_in(record, "path"))
+        found.setdefault(posixpath.dirname(path), []).append(posixpath.basename(path))
+        found.setdefault(path, []).append("")  # a folder that could not be listed is a record, too
+    return found
 
 
 def stacks_of(framework: str, platform: str, tables: Tables) -> list[Stack]:

@@ -148,7 +148,8 @@ class Hint:
 class Recommendation:
     """What `gpudoctor recommend` says, complete. `conflict` is the smallest set that nothing fits.
 
-    `hints` are next steps where there is no card, or a board that takes builds of its own.
+    `hints` are next steps where there is no card, a board that takes builds of its own, or no release for
+    all cards.
     """
 
     tool_version: str

@@ -18,7 +18,7 @@ _JOINT = " with "
 _ELSEWHERE = {
     "older": "; the last that had, if one did, is older than {oldest}, where these rules begin.",
     "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
-    "nowhere": "; each of them alone has some: `--assume cc=...` asks for one."}
+    "nowhere": "; each of them alone has some."}
 _MOST_WORDS = 700  # characters of one thing said
 
 
@@ -246,10 +246,6 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
         _said(page, f"Nothing fits: {' and '.join(said.conflict)} do not go together.", indent=0)
     else:
         _said(page, "Nothing that these rules know fits this machine.", indent=0)
-    for hint in said.hints:
-        _said(page, hint.words, indent=0)
-        if hint.command:
-            page.line((f"    {printable(hint.command, 4000)}", "cyan"))
     for one in () if said.changes else said.last:
         cuda = f"CUDA {one.cuda}, " if one.cuda else ""
         code = "code for the cards here, PTX alone" if one.is_ptx else "code for the cards here"
@@ -261,6 +257,10 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
         elsewhere = _ELSEWHERE[never.would_be].format(oldest=never.oldest, newest=never.newest)
         _said(page, f"No release of {known} has code that is known to work on {_cards_of(never)} (compute "
                     f"capability {here}){elsewhere}", indent=0)
+    for hint in said.hints:
+        _said(page, hint.words, indent=0)
+        if hint.command:
+            page.line((f"    {printable(hint.command, 4000)}", "cyan"))
 
 
 def _cards_of(never: Unserved) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import logs, page, results, timing
+from benchmarks import logs, page, questions, results, timing
 from benchmarks.comparisons import COMPARISONS, Unavailable
 from benchmarks.environments import Environments
 from benchmarks.results import Result
@@ -132,3 +132,12 @@ def test_both_peaks_stand_under_the_table() -> None:
     """That of a check, and that of a long log."""
     document = results.document([result()], 31.5, 59.0)
     assert "59 MB; promised are 200 MB" in page.table(results.read(json.dumps(document)), document)
+
+
+def test_a_seed_draws_the_same_questions_again() -> None:
+    """Else the answers of two versions of the program could not be compared one by one."""
+    drawn = questions.drawn(20)
+    assert drawn == questions.drawn(20)
+    assert drawn != questions.drawn(20, seed=1)
+    assert questions.drawn(150)[:20] == drawn
+    assert len(set(questions.drawn(150))) == 150

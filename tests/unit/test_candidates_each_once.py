@@ -13,11 +13,12 @@ from gpudoctor.candidates import drivers
 from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.wishes import parse
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
+from gpudoctor.derive.stacks import FRAMEWORKS, Machine, Stack, stacks_of
 from gpudoctor.model import Known, Record, RuleDatabase
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
 
+HERE = Machine(capabilities=("8.6",), glibc="2.35")
 RULES = Path(__file__).parents[2] / "rules"
 
 
@@ -142,7 +143,7 @@ def test_what_no_rule_reads_tells_no_releases_apart(database: RuleDatabase) -> N
     older, newer = listed["2.9.0"], listed["2.11.1"]
     assert older.row["requires"] != newer.row["requires"]
     assert older.row["code"] != newer.row["code"]
-    assert older.alike(("8.6",), "2.35", database.tables) == newer.alike(("8.6",), "2.35", database.tables)
+    assert older.alike(HERE, database.tables) == newer.alike(HERE, database.tables)
 
 
 def test_releases_are_told_apart_by_the_glibc_where_one_is_too_new_for_it(database: RuleDatabase) -> None:
@@ -150,7 +151,8 @@ def test_releases_are_told_apart_by_the_glibc_where_one_is_too_new_for_it(databa
     stack = stacks_of("tensorflow", "linux_x86_64", database.tables)[0]
     older, newer = (replace(stack, row={**stack.row, "glibc": floor}) for floor in ("2.12", "2.17"))
     for glibc, is_alike in (("2.17", True), ("2.16", False), ("2.5", True), (None, False)):
-        both = (stack.alike(("8.6",), glibc, database.tables) for stack in (older, newer))
+        here = replace(HERE, glibc=glibc)
+        both = (stack.alike(here, database.tables) for stack in (older, newer))
         assert (len(set(both)) == 1) is is_alike, glibc
 
 
@@ -167,8 +169,9 @@ def test_releases_are_alike_where_their_code_is_for_the_cards_here(
     native: Record = {"sass": ("8.6",), "ptx": (), "fat_binaries": 7}
     whole, other, less = (with_code(one, database) for one in (native, code, {**code, "sass": ()}))
     tables = database.tables
-    assert (whole.alike(("8.6",), "2.35", tables) == other.alike(("8.6",), "2.35", tables)) is is_alike
-    assert other.alike(("6.0",), "2.35", tables) != less.alike(("6.0",), "2.35", tables)
+    assert (whole.alike(HERE, tables) == other.alike(HERE, tables)) is is_alike
+    elsewhere = replace(HERE, capabilities=("6.0",))
+    assert other.alike(elsewhere, tables) != less.alike(elsewhere, tables)
 
 
 def with_code(code: Record, database: RuleDatabase) -> Stack:
@@ -181,4 +184,37 @@ def test_a_release_of_unknown_code_is_like_none_of_known(database: RuleDatabase)
     stack = stacks_of("torch", "linux_x86_64", database.tables)[0]
     unknown = replace(stack, row={name: value for name, value in stack.row.items() if name != "code"})
     for cards in ((), ("8.6",)):
-        assert stack.alike(cards, "2.35", database.tables) != unknown.alike(cards, "2.35", database.tables)
+        here = replace(HERE, capabilities=cards)
+        assert stack.alike(here, database.tables) != unknown.alike(here, database.tables)
+
+
+@pytest.mark.parametrize(("searched", "files", "is_alike"), [
+    (("$ORIGIN/../nvidia/cudnn/lib", "$ORIGIN/../nvidia/nccl/lib"), (), True),  # in another order
+    (("$ORIGIN/../nvidia/nccl/lib", "$ORIGIN/../nvidia/cudnn/lib", "$ORIGIN/../tensorrt"), (), True),
+    (("$ORIGIN/../nvidia/nccl/lib", "$ORIGIN/../nvidia/cudnn/lib", "$ORIGIN/../tensorrt"),
+     ("/site-packages/tensorrt/libcudnn.so.9",), False),  # something lies there
+    (("$ORIGIN/../nvidia/nccl/lib", "$ORIGIN/../nvidia/cudnn/lib", "$ORIGIN/../tensorrt"),
+     ("/site-packages/tensorrt",), False),  # it could not be listed
+    (("$ORIGIN/../nvidia/nccl/lib",), (), False),
+])
+def test_search_paths_are_alike_that_find_the_same(searched: tuple[str, ...], files: tuple[str, ...],
+                                                   is_alike: bool, database: RuleDatabase) -> None:
+    """JAX's releases were told apart by the order of folders of which each holds other libraries."""
+    stack = stacks_of("jax", "linux_x86_64", database.tables)[0]
+    usual = ("$ORIGIN/../nvidia/nccl/lib", "$ORIGIN/../nvidia/cudnn/lib")
+    one, other = (replace(stack, row={**stack.row, "code_library": "plugin/it.so", "rpath": folders})
+                  for folders in (usual, searched))
+    here = replace(HERE, files=tuple({"path": path} for path in files))
+    assert (one.alike(here, database.tables) == other.alike(here, database.tables)) is is_alike
+
+
+def test_which_folder_comes_first_counts_where_two_hold_the_same_library(database: RuleDatabase) -> None:
+    """Then the order decides which file the loader takes."""
+    stack = stacks_of("jax", "linux_x86_64", database.tables)[0]
+    folders = ("$ORIGIN/../nvidia/cudnn/lib", "$ORIGIN/../own")
+    one, other = (replace(stack, row={**stack.row, "code_library": "plugin/it.so", "rpath": some})
+                  for some in (folders, folders[::-1]))
+    files = ({"path": "/site-packages/own/libcudnn.so.9"},)
+    assert one.alike(HERE, database.tables) == other.alike(HERE, database.tables)
+    here = replace(HERE, files=files)
+    assert one.alike(here, database.tables) != other.alike(here, database.tables)

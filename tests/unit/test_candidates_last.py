@@ -59,3 +59,31 @@ def test_the_last_release_did_run_on_the_card(card: str, database: RuleDatabase)
         said = [asked(host(database, f"cc={card}", f"driver={driver}"), database, wanted, python=python)
                 for driver in ("595.45.04", "580.95.05", "470.256.02") for python in one.python]
         assert any(each.offered and each.kind == "pip" for some in said for each in some.candidates), wanted
+
+
+@pytest.mark.parametrize(("words", "wishes", "alone"), [
+    (("cc=5.2", "cc=10.0"), ("torch",), ["5.2", "10.0"]),
+    (("cc=6.1", "cc=12.0"), ("tensorflow",), ["6.1"]),  # no release has code for the other
+    (("cc=5.2", "cc=10.0"), ("torch", "jax"), ["5.2", "10.0"]),
+])
+def test_where_no_release_serves_all_cards_the_next_step_is_one_of_them(
+        words: tuple[str, ...], wishes: tuple[str, ...], alone: list[str], database: RuleDatabase) -> None:
+    """It was said that nothing fits, and not what to do: hide a card. What is named fits the other."""
+    driver = "driver=580.95.05"
+    said = asked(host(database, *words, driver), database, *wishes, python="3.11")
+    assert [hint.command.partition("cc=")[2].split()[0] for hint in said.hints] == alone
+    for hint, card in zip(said.hints, alone, strict=True):
+        assert "CUDA_VISIBLE_DEVICES" in hint.words
+        assert all(f"--framework {name}" in hint.command for name in wishes)
+        name, version = hint.words.partition("can have ")[2].partition(",")[0].split()
+        again = asked(host(database, f"cc={card}", driver), database, name, python="3.11")
+        assert next(one.version for one in again.candidates if one.offered) == version
+    page = " ".join(recommendation.render(said, width=100, colour=False).split())
+    assert page.endswith(said.hints[-1].command)
+
+
+@pytest.mark.parametrize("words", [("cc=10.0", "cc=10.0", "driver=580.95.05"),
+                                   ("cc=5.2", "cc=10.0", "driver=none")])
+def test_no_card_is_hidden_where_that_would_not_help(words: tuple[str, ...], database: RuleDatabase) -> None:
+    """Two cards of one kind fare alike, and without a driver each is lost."""
+    assert not asked(host(database, *words), database, "tensorflow", python="3.11").hints

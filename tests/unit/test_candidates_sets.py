@@ -10,6 +10,7 @@ from gpudoctor.candidates.together import Together
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.model import Fit, RuleDatabase
 from gpudoctor.ruledb import load_compiled
+from gpudoctor.versions import parse
 from tests.unit.asked_candidates import asked, host
 
 A100 = ("cc=8.0", "driver=580.95.05", "python=3.11.0")
@@ -79,3 +80,17 @@ def test_a_toolkit_is_the_one_of_the_build_and_not_of_its_runtimes_name(database
     [note] = [note for note in said.candidates[0].notes if "no package has them" in note]
     assert "install CUDA 11.8 and cuDNN 8 (8.6 or newer) so that /usr/local/cuda-11.8/lib64 holds" in note
     assert said.candidates[0].environment == {"LD_LIBRARY_PATH": "/usr/local/cuda-11.8/lib64"}
+
+
+def test_a_change_of_a_set_makes_none_of_it_older(database: RuleDatabase) -> None:
+    """A newer driver made torch 2.4.1 with TensorFlow 2.3.4 possible, where 2.13.1 was offered already."""
+    said = asked(host(database, "cc=7.5", "driver=470.256.02"), database, "torch", "tensorflow", python="3.8",
+                 may_change=("driver", "python"))
+    best = said.candidates[0]
+    now = [parse(version) for version in (best.version, best.beside[0].version)]
+    assert said.changes
+    for change in said.changes:
+        for gain in change.gains:
+            would_be = [parse(part.split()[1]) for part in gain.split(" with ")]
+            assert would_be > now
+            assert all(new >= old for new, old in zip(would_be, now, strict=True)), change
