@@ -21,7 +21,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,8 +99,7 @@ class OtherSystem:
                         "-subj", "/CN=us", "-addext", f"subjectAltName={names}",
                         "-keyout", str(self.root / "key.pem"), "-out", str(self.root / "certificate.pem")],
                        check=True, capture_output=True)
-        for name, value in CARD.items():
-            self.write(f"sys/bus/pci/devices/0000:01:00.0/{name}", f"{value}\n")
+        self.card(CARD)
         self.write("etc/hosts", "".join(f"127.0.0.1 {host}\n" for host in HOSTS))
         self.write("etc/ssl/certs/ca-certificates.crt", (self.root / "certificate.pem").read_text())
         self.write("etc/rpm/macros", "%_dbpath /var/lib/rpm\n%fedora 42\n")  # Debian's is in the user's home
@@ -109,6 +108,11 @@ class OtherSystem:
         (self.root / "usr/local/bin/uname").chmod(0o755)
         (self.root / "etc/mtab").unlink(missing_ok=True)
         (self.root / "etc/mtab").symlink_to("/proc/self/mounts")  # pacman looks for free space there
+
+    def card(self, identifiers: Mapping[str, str]) -> None:
+        """Put a card on the bus, in place of the one there."""
+        for name, value in identifiers.items():
+            self.write(f"sys/bus/pci/devices/0000:01:00.0/{name}", f"{value}\n")
 
     def write(self, path: str, text: str) -> None:
         """Write a file of the root, in place of a link, too."""
