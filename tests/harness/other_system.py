@@ -7,7 +7,6 @@ every address out of `served/HOST/PATH` of the root. Packages are ours, and carr
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import http.server
 import os
@@ -26,8 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.contract.checkout import ROOT
-from tests.harness.debootstrap import debootstrap
-from tests.shim.build import cache_folder
+from tests.harness.debootstrap import tree
 
 RELEASE = "bookworm"
 # two, since dnf's plugins and zypper exclude one another
@@ -74,26 +72,12 @@ def unavailable() -> str:
     return f"needs root and {' '.join(missing) or 'debootstrap'}" if missing or os.geteuid() else ""
 
 
-def tree(packages: str) -> Path:
-    """Return a tree with these packages, made where it is not there yet."""
-    folder = cache_folder("managers")
-    made = folder / f"{RELEASE}-{packages.replace(',', '-')}"
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not made.exists():
-            part = folder / "part"
-            shutil.rmtree(part, ignore_errors=True)
-            debootstrap(RELEASE, packages, part)
-            part.rename(made)
-    return made
-
-
 class OtherSystem:
     """A system in a folder, out of a tree with these packages, with a card on its bus and no driver."""
 
     def __init__(self, folder: Path, packages: str) -> None:
         self.root = folder / "root"
-        subprocess.run(["cp", "-a", str(tree(packages)), str(self.root)], check=True)
+        subprocess.run(["cp", "-a", str(tree("managers", RELEASE, packages)), str(self.root)], check=True)
         names = ",".join(f"DNS:{host}" for host in HOSTS)
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
                         "-subj", "/CN=us", "-addext", f"subjectAltName={names}",

@@ -1,13 +1,14 @@
-"""Drivers for cards that the newest no longer serve: dnf and zypper take the commands, and what they did is undone.
+"""Drivers for cards that the newest no longer serves: dnf and zypper do what a plan says, and it is undone.
 
-Such a machine often has the newest driver, which does not see the card. What conflicts with what is as in the
-packages of RPM Fusion, whose branches exclude one another, and of NVIDIA, whose cuda-drivers has the branch in
+Such a machine often has the newest driver, which does not see the card. What conflicts with what is as in
+RPM Fusion's packages, whose branches exclude one another, and NVIDIA's, whose cuda-drivers has the branch in
 its version alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 
@@ -29,9 +30,10 @@ def nvidias(place: str) -> Iterator[Rpm]:
     for version in (NEWEST, PASCALS, KEPLERS):
         plain = version.partition(":")[2]
         yield Rpm(place, "nvidia-driver", version, "Provides: any-driver")
-        yield Rpm(place, "cuda-drivers", plain, f"Requires: nvidia-driver = {version}\nConflicts: nvidia-open")
+        needs = f"Requires: nvidia-driver = {version}"
+        yield Rpm(place, "cuda-drivers", plain, f"{needs}\nConflicts: nvidia-open")
         if version != KEPLERS:
-            yield Rpm(place, "nvidia-open", version, f"Requires: nvidia-driver = {version}")
+            yield Rpm(place, "nvidia-open", version, needs)
 
 
 def fusions() -> Iterator[Rpm]:
@@ -39,8 +41,9 @@ def fusions() -> Iterator[Rpm]:
     for branch, version in (("", NEWEST), ("-580xx", PASCALS), ("-470xx", KEPLERS)):
         others = [one for one in ("", "-580xx", "-470xx") if one != branch]
         conflicts = "".join(f"\nConflicts: xorg-x11-drv-nvidia{one}-cuda" for one in others)
-        yield Rpm(RPM_FUSION, f"akmod-nvidia{branch}", version, f"Requires: xorg-x11-drv-nvidia{branch}-cuda")
-        yield Rpm(RPM_FUSION, f"xorg-x11-drv-nvidia{branch}-cuda", version, f"Provides: any-driver{conflicts}")
+        driver = f"xorg-x11-drv-nvidia{branch}-cuda"
+        yield Rpm(RPM_FUSION, f"akmod-nvidia{branch}", version, f"Requires: {driver}")
+        yield Rpm(RPM_FUSION, driver, version, f"Provides: any-driver{conflicts}")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> DnfSystem:
     if reason := other_system.unavailable():
         pytest.skip(reason)
     made = DnfSystem(tmp_path_factory.mktemp("dnf"), DNF)
-    made.build([*surroundings(), *fusions(), *(one for place in RHEL.values() for one in nvidias(place))])
+    made.build([*surroundings(), *fusions(), *chain.from_iterable(map(nvidias, RHEL.values()))])
     for major in ("8", "9"):
         made.streams(RHEL[major], "nvidia-driver", {
             stream: [f"{wanted}-{version.replace('3:', '0:') if wanted == 'cuda-drivers' else version}",
