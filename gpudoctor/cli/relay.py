@@ -78,17 +78,17 @@ def run(command: Sequence[str], *, streams: tuple[int, int] = (1, 2), apart: boo
 
 
 def _run(command: Sequence[str], streams: tuple[int, int], lookout: Lookout | None) -> Ended:
-    ends = [_ends(stream) for stream in streams]
-    theirs = [writing for _, writing in ends]
+    ends = {stream: _ends(stream) for stream in dict.fromkeys(streams)}  # one for both keeps their order
+    theirs = [ends[stream][1] for stream in streams]
     try:
         process = subprocess.Popen(command, stdout=theirs[0], stderr=theirs[1],
                                    start_new_session=lookout is None,
                                    stdin=subprocess.DEVNULL if lookout is None else None)
     finally:
-        for writing in theirs:
+        for _, writing in ends.values():
             os.close(writing)
     kept = _Kept()
-    pairs = {reading: stream for stream, (reading, _) in zip(streams, ends, strict=True)}
+    pairs = {reading: stream for stream, (reading, _) in ends.items()}
     with _signals(process, pairs, lookout) as heard:
         _pass_through(process, pairs, kept)
         code = process.wait()
