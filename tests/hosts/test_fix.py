@@ -104,16 +104,6 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_what_a_command_says_keeps_its_order(place: Place) -> None:
-    """Of a dnf 5 on two streams the question came before the table that it is about."""
-    quick = "import os; [os.write(1 + at % 2, b'%d.\\n' % at) for at in range(200)]"
-    place.page(1, [f'{sys.executable} -c "{quick}"', MOVE])
-    document, _ = place.applied()
-    assert outcomes(document) == ["done"]
-    said = re.findall(r"^  \| (\d+)\.$", place.log.read_text(), re.MULTILINE)
-    assert said == [str(at) for at in range(200)]
-
-
 def outcomes(document: dict[str, Any]) -> list[str]:
     """Return what became of the steps."""
     return [end["outcome"] for end in document["applied"]["steps"]]
