@@ -229,8 +229,10 @@ def _undo_packages(step: Step, exact: Sequence[str], manager: Manager) -> Sequen
              for part in (command.split(_NEXT) if manager.changes.search(command) else (command,))]
     rough = [number for number, part in enumerate(parts) if manager.changes.search(part)]
     own = [part for number, part in enumerate(parts) if number not in rough]
-    own.sort(key=lambda part: manager.holds is None or manager.holds.search(part) is None)
-    held = sum(manager.holds is not None and manager.holds.search(part) is not None for part in own)
+    if any(map(manager.frees, exact)):
+        own = [part for part in own if not manager.frees(part)]  # which would free what was held before, too
+    own.sort(key=lambda part: not manager.frees(part))
+    held = sum(map(manager.frees, own))
     at = max(held, rough[0] if rough else len(own))
     lines = exact if os.geteuid() else tuple(map(without_sudo, exact))
     notes = [*([_EXACT] if exact else []), *([step.undo_rest] if step.undo_rest and (exact or own) else [])]

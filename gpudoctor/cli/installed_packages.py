@@ -14,6 +14,7 @@ from gpudoctor.host import Host, Names, Text
 _SECONDS = 60.0
 _CACHE = "/var/cache/pacman/pkg"
 _STREAMS = "/etc/dnf/modules.d"  # a file for each module whose stream was ever chosen
+_LOCKS = "/etc/dnf/plugins/versionlock.list"  # where the plugin of dnf 4 has its list, if not told otherwise
 _LINE = re.compile(r"(\S+)\t(\S*)\t(\S+)(?:\t(.)(.).*)?")
 _GONE = "nc"  # states of dpkg: not installed, and only its configuration files are left
 _KEY = "(none)"  # the architecture of a key, which rpm lists as a package
@@ -40,11 +41,13 @@ class State:
     """What is installed; `automatic` are the names of those that came for others alone, as far as known.
 
     `streams` are dnf's modules with the stream of each that is enabled: packages of others it does not see.
+    `locks` are the versions that it keeps in place.
     """
 
     packages: frozenset[Package]
     automatic: frozenset[str] = frozenset()
     streams: frozenset[tuple[str, str]] = frozenset()
+    locks: frozenset[str] = frozenset()
 
 
 @frozen
@@ -71,6 +74,10 @@ class Manager:
     back: Callable[[Difference], Iterator[str]]
     holds: re.Pattern[str] | None = None
 
+    def frees(self, command: str) -> bool:
+        """Say whether a command is about what keeps versions in place."""
+        return self.holds is not None and self.holds.search(command) is not None
+
 
 def manager_of(commands: Iterable[str]) -> Manager | None:
     """Return the package manager by which commands change packages, None where none does."""
@@ -86,7 +93,8 @@ def installed(manager: Manager) -> State | None:
              if (match := _LINE.fullmatch(line.replace(" ", "\t\t") if manager.name == "pacman" else line))
              and (match[5] or "i") not in _GONE and match[2] != _KEY]
     return State(packages=frozenset(found), automatic=frozenset(automatic.split()),
-                 streams=frozenset(_streams() if manager.name == "dnf" else ()))
+                 streams=frozenset(_streams() if manager.name == "dnf" else ()),
+                 locks=frozenset(_locks() if manager.name == "dnf" else ()))
 
 
 def undo(manager: Manager, before: State, after: State) -> tuple[str, ...]:
@@ -96,7 +104,8 @@ def undo(manager: Manager, before: State, after: State) -> tuple[str, ...]:
     new = sorted((one for one in after.packages - before.packages if one.key not in replaced),
                  key=lambda one: (one.key, one.version))
     difference = Difference(gone=gone, new=new, before=before, after=after)
-    return tuple(manager.back(difference)) if gone or new or before.streams != after.streams else ()
+    same = (before.streams, before.locks) == (after.streams, after.locks)
+    return () if same and not gone and not new else tuple(manager.back(difference))
 
 
 def listed(state: State) -> tuple[str, ...]:
@@ -126,6 +135,13 @@ def _streams() -> Iterator[tuple[str, str]]:
             yield name.removesuffix(".module"), stream[1]
 
 
+def _locks() -> Iterator[str]:
+    """Yield what dnf's plugin holds in place."""
+    text = Host().read_text(_LOCKS)
+    lines = text.text.splitlines() if isinstance(text, Text) else []
+    yield from (line.strip() for line in lines if line.strip() and not line.startswith("#"))
+
+
 # -- how each brings a state back --------------------------------------------------------------------------
 
 
@@ -152,6 +168,8 @@ def _by_dnf(one: Difference) -> Iterator[str]:
     What is new goes last: what was there all the time may need it until the other is back.
     https://manpages.debian.org/bookworm/dnf/dnf.8.en.html
     """
+    if locked := sorted(one.after.locks - one.before.locks):
+        yield f"sudo dnf versionlock delete {shlex.join(locked)}"
     had = dict(one.before.streams)
     for module in sorted({module for module, _ in one.before.streams ^ one.after.streams}):
         yield f"sudo dnf module reset {shlex.quote(module)}"

@@ -1,16 +1,17 @@
 """Run a command whose output passes through untouched, stream by stream, while the last of it is kept.
 
 Where our own stream is a terminal the command gets one too (a pseudo-terminal that changes no byte), else a
-pipe. It stays in our process group: what the terminal sends reaches it without us, and signals that are sent
-to us alone are handed on, so that it gets each of them once.
+pipe; where none is to be had (a root without /dev/pts), a pipe as well, and that is said. It stays in our
+process group: what the terminal sends reaches it without us, and signals that are sent to us alone are handed
+on, so that it gets each of them once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
-import pty
 import selectors
 import signal
 import subprocess
@@ -77,17 +78,17 @@ def run(command: Sequence[str], *, streams: tuple[int, int] = (1, 2), apart: boo
 
 
 def _run(command: Sequence[str], streams: tuple[int, int], lookout: Lookout | None) -> Ended:
-    ends = [_ends(stream) for stream in streams]
-    theirs = [writing for _, writing in ends]
+    ends = {stream: _ends(stream) for stream in dict.fromkeys(streams)}  # one for both keeps their order
+    theirs = [ends[stream][1] for stream in streams]
     try:
         process = subprocess.Popen(command, stdout=theirs[0], stderr=theirs[1],
                                    start_new_session=lookout is None,
                                    stdin=subprocess.DEVNULL if lookout is None else None)
     finally:
-        for writing in theirs:
+        for _, writing in ends.values():
             os.close(writing)
     kept = _Kept()
-    pairs = {reading: stream for stream, (reading, _) in zip(streams, ends, strict=True)}
+    pairs = {reading: stream for stream, (reading, _) in ends.items()}
     with _signals(process, pairs, lookout) as heard:
         _pass_through(process, pairs, kept)
         code = process.wait()
@@ -98,12 +99,23 @@ def _ends(stream: int) -> tuple[int, int]:
     """Return where we read and where the command writes: a terminal's two sides, or a pipe's."""
     if not os.isatty(stream):
         return os.pipe()
-    ours, theirs = pty.openpty()
+    try:
+        ours, theirs = os.openpty()
+    except OSError as error:
+        _say_that_there_is_no_terminal(str(error.strerror))
+        return os.pipe()
     mode = termios.tcgetattr(stream)
     mode[1] &= ~termios.OPOST  # the real terminal turns line feeds into new lines; once is enough
     termios.tcsetattr(theirs, termios.TCSANOW, mode)
     _resized(ours, stream)
     return ours, theirs
+
+
+@functools.cache  # once is enough, whatever number of streams and commands
+def _say_that_there_is_no_terminal(why: str) -> None:
+    sys.stderr.write(f"gpudoctor: no terminal can be made for what is run ({why}; is devpts mounted on "
+                     "/dev/pts?), so its output comes through a pipe\n")
+    sys.stderr.flush()
 
 
 def _resized(terminal: int, like: int) -> bool:

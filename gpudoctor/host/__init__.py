@@ -123,7 +123,10 @@ def write_atomically(path: str, data: bytes) -> Refused | None:
     no regular file is refused: it would be replaced by one.
     """
     answer = _answered(lambda: files.write(path, data))
-    return Refused(reason="no such folder") if isinstance(answer, Missing) else answer
+    if isinstance(answer, Missing):
+        there = os.path.isdir(os.path.dirname(os.path.realpath(path)))
+        return Refused(reason="no file can be made in that folder" if there else "no such folder")
+    return answer
 
 
 def _answered(look: Callable[[], _T]) -> _T | Missing | Refused:

@@ -76,6 +76,14 @@ def parse(source: Source) -> Dockerfile:
     return Dockerfile(instructions=tuple(found), escape=escape, comments=tuple(comments))
 
 
+def trigger(instruction: Instruction, source: Source) -> Instruction:
+    """Return what an ONBUILD holds back; raise `ManifestError` where no builder takes it."""
+    found, _ = _instruction(instruction.arguments, (), 0, source)
+    if found.name in ("FROM", "ONBUILD"):
+        raise source.error(found.keyword.start, f"ONBUILD with {found.name}, which it cannot hold back")
+    return found
+
+
 def _escape(lines: Sequence[tuple[int, str]]) -> str:
     """Return the character that the directives at the top name, else the backslash."""
     for _, line in lines:

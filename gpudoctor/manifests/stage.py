@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests.dockerfile import Instruction
 from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Place
@@ -67,6 +68,7 @@ class Stage:
         self.lost: list[Lost] = []
         self.broken: list[Broken] = []
         self.unread: list[Unread] = list(parent.unread) if parent else []
+        self.held_back: list[tuple[Unread, Instruction]] = []  # by ONBUILD, for a stage built from this one
         self.feeding: list[Image] = list(parent.feeding) if parent else [image] if image else []
         self.python: tuple[str, Place] | None = parent.python if parent else None
         self.alters_libraries: bool = parent.alters_libraries if parent else False

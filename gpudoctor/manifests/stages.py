@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from gpudoctor.manifests import instruction_forms, json_form, references, requirements
 from gpudoctor.manifests.context import Context
-from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse
+from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse, trigger
 from gpudoctor.manifests.runs import Runs
 from gpudoctor.manifests.shell_faults import fault_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands, words_of
@@ -96,7 +96,11 @@ class _Stages:
         if parent is None:
             self.images.append(image)
         name = words[2].text if named else f"stage {len(self.stages)}"
-        self.stages.append(Stage(name, image, place, parent))
+        stage = Stage(name, image, place, parent)
+        self.stages.append(stage)
+        for note, held_back in parent.held_back if parent else ():
+            stage.unread.remove(note)
+            self.take(trigger(held_back, self.source))
 
     def _argument(self, instruction: Instruction) -> None:
         for word in words_of(instruction.arguments, self._variables(), self.escape):
@@ -188,12 +192,18 @@ class _Stages:
             commands=tuple(listed), source=self.source, in_shell=words is None)
 
     def _later(self, instruction: Instruction) -> None:
-        """Note what an image does when another is built from it; only that one has it."""
+        """Note what an image does when another is built from it; only that one has it.
+
+        That may be a later stage of the same file, which then does it first:
+        https://github.com/moby/buildkit/blob/master/frontend/dockerfile/dockerfile2llb/convert.go
+        """
         words = words_of(instruction.arguments, self.stages[-1].variables, self.escape)
-        self.stages[-1].unread.append(Unread(
+        note = Unread(
             why="what ONBUILD says is done where another image is built from this one, and was not judged",
             place=self.source.of(instruction.keyword),
-            of_framework=any(requirements.FRAMEWORK.match(word.text) for word in words)))
+            of_framework=any(requirements.FRAMEWORK.match(word.text) for word in words))
+        self.stages[-1].unread.append(note)
+        self.stages[-1].held_back.append((note, instruction))
 
     def _commands(self, instruction: Instruction, stage: Stage) -> list[Command]:
         words = json_form.words(instruction, self.source)

@@ -304,6 +304,22 @@ def test_on_a_terminal_the_command_has_one_too() -> None:
     assert (process.returncode, b"exit code 4" in errors) == (4, True)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount")
+def test_a_root_without_terminals_gives_the_command_pipes_and_says_so_once() -> None:
+    """In a chroot without /dev/pts it ended with "out of pty devices", and so did the first step of `fix`."""
+    code = "import os, sys; print(os.isatty(1), os.isatty(2)); sys.exit(0)"
+    hide = "mount -t tmpfs none /dev/pts && exec \"$@\""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(ROOT)
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide, "sh",
+                              *_GPUDOCTOR, sys.executable, "-c", code])
+    said = read_all(terminal).decode().split("\r\n")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, said
+    assert (said[1:], said[0].startswith("gpudoctor: no terminal can be made for what is run (")) == (
+        ["False False", ""], True), said
+
+
 def read_all(descriptor: int) -> bytes:
     """Return what comes out of a pseudo-terminal until its other side is closed."""
     said = b""

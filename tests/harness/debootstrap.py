@@ -1,10 +1,13 @@
-"""A small Debian, made from the mirror that apt here uses."""
+"""A small Debian, made from the mirror that apt here uses, and kept."""
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import subprocess
 from pathlib import Path
+
+from tests.shim.build import cache_folder
 
 _NOT_NEEDED = ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc")
 
@@ -16,6 +19,20 @@ def debootstrap(release: str, packages: str, root: Path) -> None:
     assert ran.returncode == 0, f"debootstrap: {ran.stdout[-1000:]}{ran.stderr[-1000:]}"
     for below in _NOT_NEEDED:
         shutil.rmtree(root / below, ignore_errors=True)
+
+
+def tree(cache: str, release: str, packages: str) -> Path:
+    """Return a kept tree of a release with these packages, made where it is not there yet."""
+    folder = cache_folder(cache)
+    made = folder / f"{release}-{packages.replace(',', '-')}"
+    with (folder / "tree.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            part = folder / "tree.part"
+            shutil.rmtree(part, ignore_errors=True)
+            debootstrap(release, packages, part)
+            part.rename(made)
+    return made
 
 
 def _mirror() -> list[str]:

@@ -7,7 +7,6 @@ every address out of `served/HOST/PATH` of the root. Packages are ours, and carr
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import http.server
 import os
@@ -21,13 +20,12 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.contract.checkout import ROOT
-from tests.harness.debootstrap import debootstrap
-from tests.shim.build import cache_folder
+from tests.harness.debootstrap import tree
 
 RELEASE = "bookworm"
 # two, since dnf's plugins and zypper exclude one another
@@ -74,33 +72,18 @@ def unavailable() -> str:
     return f"needs root and {' '.join(missing) or 'debootstrap'}" if missing or os.geteuid() else ""
 
 
-def tree(packages: str) -> Path:
-    """Return a tree with these packages, made where it is not there yet."""
-    folder = cache_folder("managers")
-    made = folder / f"{RELEASE}-{packages.replace(',', '-')}"
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not made.exists():
-            part = folder / "part"
-            shutil.rmtree(part, ignore_errors=True)
-            debootstrap(RELEASE, packages, part)
-            part.rename(made)
-    return made
-
-
 class OtherSystem:
     """A system in a folder, out of a tree with these packages, with a card on its bus and no driver."""
 
     def __init__(self, folder: Path, packages: str) -> None:
         self.root = folder / "root"
-        subprocess.run(["cp", "-a", str(tree(packages)), str(self.root)], check=True)
+        subprocess.run(["cp", "-a", str(tree("managers", RELEASE, packages)), str(self.root)], check=True)
         names = ",".join(f"DNS:{host}" for host in HOSTS)
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
                         "-subj", "/CN=us", "-addext", f"subjectAltName={names}",
                         "-keyout", str(self.root / "key.pem"), "-out", str(self.root / "certificate.pem")],
                        check=True, capture_output=True)
-        for name, value in CARD.items():
-            self.write(f"sys/bus/pci/devices/0000:01:00.0/{name}", f"{value}\n")
+        self.card(CARD)
         self.write("etc/hosts", "".join(f"127.0.0.1 {host}\n" for host in HOSTS))
         self.write("etc/ssl/certs/ca-certificates.crt", (self.root / "certificate.pem").read_text())
         self.write("etc/rpm/macros", "%_dbpath /var/lib/rpm\n%fedora 42\n")  # Debian's is in the user's home
@@ -109,6 +92,11 @@ class OtherSystem:
         (self.root / "usr/local/bin/uname").chmod(0o755)
         (self.root / "etc/mtab").unlink(missing_ok=True)
         (self.root / "etc/mtab").symlink_to("/proc/self/mounts")  # pacman looks for free space there
+
+    def card(self, identifiers: Mapping[str, str]) -> None:
+        """Put a card on the bus, in place of the one there."""
+        for name, value in identifiers.items():
+            self.write(f"sys/bus/pci/devices/0000:01:00.0/{name}", f"{value}\n")
 
     def write(self, path: str, text: str) -> None:
         """Write a file of the root, in place of a link, too."""

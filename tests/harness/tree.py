@@ -7,7 +7,6 @@ alone a command in a running container would land in the machine's root.)
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shlex
@@ -16,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.harness import nvidia
-from tests.harness.debootstrap import debootstrap
-from tests.shim.build import cache_folder
+from tests.harness.debootstrap import tree
 
 _RELEASE = "trixie"  # Docker 26.1, Podman 5.4
 _PACKAGES = "docker.io,podman,runc,ca-certificates"
@@ -29,17 +27,9 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 def newer() -> Path:
     """Return the tree, made by debootstrap where it is not there yet."""
-    folder = cache_folder("engine")
-    tree = folder / f"{_RELEASE}-{_PACKAGES.replace(',', '-')}"
-    with (folder / "tree.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not tree.exists():
-            part = folder / "tree.part"
-            shutil.rmtree(part, ignore_errors=True)
-            debootstrap(_RELEASE, _PACKAGES, part)
-            (part / _SPECIFICATIONS[1:]).mkdir()
-            part.rename(tree)
-    return tree
+    made = tree("engine", _RELEASE, _PACKAGES)
+    (made / _SPECIFICATIONS[1:]).mkdir(exist_ok=True)
+    return made
 
 
 class Specification:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
@@ -28,8 +28,16 @@ data:
   summary: driver
   description: driver
   license: {{module: [MIT]}}
-  profiles: {{default: {{rpms: [nvidia-open]}}}}
+  profiles: {{default: {{rpms: [{wanted}]}}}}
   artifacts: {{rpms: [{packages}]}}
+...
+"""
+DEFAULTS = """---
+document: modulemd-defaults
+version: 1
+data:
+  module: nvidia-driver
+  profiles: {{{profiles}}}
 ...
 """
 STREAMS = "for file in /etc/dnf/modules.d/*.module; do grep -H '^stream=.' $file; done 2> /dev/null; true"
@@ -41,8 +49,8 @@ SYSTEMS = {"rhel 9.6": ("nvidia-open", "nvidia-driver", f"{CUDA}/rhel9/x86_64", 
            "fedora 42": ("akmod-nvidia", "xorg-x11-drv-nvidia-cuda", f"{FUSION}/packages", "False")}
 
 
-def packages() -> Iterator[Rpm]:
-    """Yield all packages of all repositories."""
+def surroundings() -> Iterator[Rpm]:
+    """Yield what is no driver: of the distributions, and the packages that add a repository."""
     number, _, release = KERNEL.partition("-")
     for name in ("kernel-devel", "kernel-headers", "kernel-modules-extra", "python3-dnf-plugin-versionlock"):
         yield Rpm("base", name, f"{number}-{release}")
@@ -50,8 +58,13 @@ def packages() -> Iterator[Rpm]:
     for folder in ("free", "nonfree"):
         yield Rpm(f"{FUSION}/{folder}/fedora", f"rpmfusion-{folder}-release", "42-1",
                   file=f"rpmfusion-{folder}-release-%%{{VERSION}}.noarch.rpm")
-    for major in ("9", "10"):
+    for major in ("8", "9", "10"):
         yield Rpm(EPEL, "epel-release", f"{major}-1", file=f"epel-release-latest-{major}.noarch.rpm")
+
+
+def packages() -> Iterator[Rpm]:
+    """Yield all packages of all repositories."""
+    yield from surroundings()
     for driver, library, place, _ in SYSTEMS.values():
         yield Rpm(place, driver, OLD, f"Requires: {library} = {OLD}\nProvides: any-driver")
         yield Rpm(place, driver, NEW,
@@ -69,13 +82,23 @@ class DnfSystem(OtherSystem):
         self.build([*packages()])
         for driver, library, place, _ in SYSTEMS.values():
             if self.has_streams(place):
-                self.write(f"served/{place}/modules.yaml", "".join(
-                    MODULE.format(stream=stream, context=f"c{number}", packages=", ".join(
-                        f'"{package}-{one}.noarch"' for package in (driver, library)))
-                    for number, (stream, one) in enumerate({"570-open": OLD, "580-open": NEW}.items())))
-                self.run(f"createrepo_c -q /served/{place}")
-            self.write(f"served/{place}/{self.list_of(place)}",
-                       REPOSITORY.format(name="nvidia", address=f"https://{place}"))
+                self.streams(place, driver, {stream: [f"{package}-{one}" for package in (driver, library)]
+                                            for stream, one in (("570-open", OLD), ("580-open", NEW))})
+            self.listed(place)
+
+    def listed(self, place: str) -> None:
+        """Publish the file that adds a repository."""
+        self.write(f"served/{place}/{self.list_of(place)}",
+                   REPOSITORY.format(name="nvidia", address=f"https://{place}"))
+
+    def streams(self, place: str, wanted: str, streams: Mapping[str, Sequence[str]]) -> None:
+        """Publish streams of packages; the profile of each, its default one, has the wanted one."""
+        self.write(f"served/{place}/modules.yaml", "".join(
+            MODULE.format(stream=stream, context=f"c{number}", wanted=wanted,
+                          packages=", ".join(f'"{package}.noarch"' for package in packages))
+            for number, (stream, packages) in enumerate(streams.items())) + DEFAULTS.format(
+                profiles=", ".join(f'"{stream}": [default]' for stream in streams)))
+        self.run(f"createrepo_c -q /served/{place}")
 
     @staticmethod
     def has_streams(place: str) -> bool:
@@ -87,30 +110,35 @@ class DnfSystem(OtherSystem):
         """Return the name of the file that adds the repository."""
         return f"cuda-{place.split('/')[-2]}.repo"
 
-    def become(self, name: str, before: str, *, excluded: str = "") -> None:
-        """Become a distribution, with an older driver, one of another kind, or none."""
+    def start(self, name: str, *, best: str, excluded: str = "") -> None:
+        """Become a distribution as it is set up, with nothing but the plugin of locks."""
         distribution, version = name.split()
-        driver, _, place, best = SYSTEMS[name]
         self.run("rm -rf /etc/yum.repos.d /etc/dnf/modules.d; mkdir /etc/yum.repos.d /etc/dnf/modules.d; "
                  "rpm -qa | xargs -r rpm -e --nodeps; echo > /etc/dnf/plugins/versionlock.list")
         self.write("etc/os-release", f'ID={distribution}\nVERSION_ID="{version}"\nPRETTY_NAME="{name}"\n')
         self.write("etc/dnf/dnf.conf", CONF.format(best=best, excluded=excluded))
         self.write("etc/dnf/plugins/local.conf", "[main]\nenabled=0\n")
         self.write("etc/yum.repos.d/base.repo", REPOSITORY.format(name="base", address="file:///served/base"))
+        self.run("dnf install python3-dnf-plugin-versionlock")
+
+    def become(self, name: str, before: str, *, excluded: str = "") -> None:
+        """Become a distribution, with an older driver, one of another kind, or none."""
+        distribution, _ = name.split()
+        driver, _, place, best = SYSTEMS[name]
+        self.start(name, best=best, excluded=excluded)
         list_of = (self.root / "served" / place / self.list_of(place)).read_text()
         if before or distribution == "fedora":  # there the packages of RPM Fusion hold it
             self.write(f"etc/yum.repos.d/{self.list_of(place)}", list_of)
-        self.run("dnf install python3-dnf-plugin-versionlock")
         if before:
             wanted = driver if before == "older" else "cuda-drivers"
             stream = self.has_streams(place) and before == "older"
             self.run(f"{'dnf module enable nvidia-driver:570-open && ' * stream}"
                      f"dnf install app {wanted}-{OLD}.noarch")
 
-    def state(self) -> tuple[list[str], str, str]:
+    def state(self) -> tuple[list[str], str, list[str]]:
         """Return what is installed, which streams are enabled, and what is locked."""
         locks = (self.root / "etc/dnf/plugins/versionlock.list").read_text()
-        return sorted(self.run(HELD).split("\r\n")), self.run(STREAMS), re.sub("#.*", "", locks).strip()
+        return sorted(self.run(HELD).split("\r\n")), self.run(STREAMS), re.sub("#.*", "", locks).split()
 
 
 @pytest.fixture(scope="module")

@@ -69,10 +69,11 @@ def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
      "sudo apt-get install nvidia-driver-pinning-580 && sudo apt-get install nvidia-open"),
     (machine("debian", "12", PASCAL),
      "sudo apt-get install nvidia-driver-pinning-580 && sudo apt-get install cuda-drivers"),
-    (machine("fedora", "44", TURING), ("sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda && "
-                                       "sudo dnf upgrade akmod-nvidia xorg-x11-drv-nvidia-cuda")),
+    (machine("fedora", "44", TURING),
+     ("sudo dnf install --allowerasing akmod-nvidia xorg-x11-drv-nvidia-cuda && "
+      "sudo dnf upgrade akmod-nvidia xorg-x11-drv-nvidia-cuda")),
     (machine("fedora", "44", PASCAL),
-     ("sudo dnf install akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda && "
+     ("sudo dnf install --allowerasing akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda && "
       "sudo dnf upgrade akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda")),
     (machine("arch", "", TURING), "sudo pacman -Syu nvidia-open-dkms nvidia-utils"),
     (machine("arch", "", PASCAL), None),
@@ -95,10 +96,10 @@ def test_the_oldest_maintained_branch_that_serves_the_card_is_named(
     (machine("debian", "12", KEPLER), "sudo apt-get install nvidia-tesla-470-driver"),
     (machine("debian", "13", KEPLER), None),
     (machine("fedora", "44", KEPLER),
-     ("sudo dnf install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda && "
+     ("sudo dnf install --allowerasing akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda && "
       "sudo dnf upgrade akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda")),
     *((machine(name, "8.10", KEPLER, like=("rhel", "centos", "fedora")),
-       "sudo dnf module reset nvidia-driver && sudo dnf module install nvidia-driver:470-dkms")
+       "sudo dnf module reset nvidia-driver && sudo dnf module install --allowerasing nvidia-driver:470-dkms")
       for name in ("rhel", "rocky", "almalinux")),
     (machine("rocky", "9.6", KEPLER, like=("rhel", "centos", "fedora")), None),
     (machine("rhel", "10.1", KEPLER), None),

@@ -123,6 +123,7 @@ def test_root_does_not_take_a_file_from_its_owner(tmp_path: Path) -> None:
     ("path", "reason"),
     [
         ("/no/such/folder/file", "no such folder"),
+        ("/proc/file", "no file can be made in that folder"),
         ("/dev/null", "is a character device, not a regular file"),
         ("/", "is a folder, not a regular file"),
         ("/nul\0", "unusable path"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.manifests.spans import ManifestError
+from gpudoctor.manifests import kinds
+from gpudoctor.manifests.spans import ManifestError, Source
 from tests.unit.test_manifest_troubles import CUDA_12, TORCH_24, causes, docker, judged
 
 
@@ -49,3 +50,27 @@ def test_what_no_builder_takes_ends_with_its_line(line: str, said: str) -> None:
                                   "ENV A=${B:-c} D=e", "ARG A B=c"])
 def test_what_builders_take_is_taken(line: str) -> None:
     assert causes(judged(docker(CUDA_12, line))) == []
+
+
+HELD_BACK = ("ONBUILD RUN pip install torch==2.4.7", "FROM base")
+
+
+def test_what_onbuild_holds_back_is_done_in_a_later_stage_of_the_same_file() -> None:
+    """First of all there, and once: a stage that is built from that one does not do it again."""
+    base = CUDA_12 + " AS base"
+    found = judged(docker(base, *HELD_BACK))
+    assert (causes(found), found.findings[0].place.line, found.notes) == (["release-not-published"], 2, ())
+    assert causes(judged(docker(base, HELD_BACK[0]))) == []
+    again = docker(base, HELD_BACK[0], "FROM base AS next", "FROM next")
+    [environment] = kinds.environments(Source("Dockerfile", again["Dockerfile"]), lambda _: None)
+    assert len(environment.asked) == 1
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("ONBUILD FROM x", "2:9: ONBUILD with FROM, which it cannot hold back"),
+    ("ONBUILD ONBUILD RUN x", "2:9: ONBUILD with ONBUILD, which it cannot hold back"),
+    ("ONBUILD x", "2:9: 'x' is no instruction of a Dockerfile")])
+def test_what_onbuild_cannot_hold_back_ends_with_its_line(line: str, said: str) -> None:
+    with pytest.raises(ManifestError) as refused:
+        judged(docker(CUDA_12 + " AS base", line, "FROM base"))
+    assert str(refused.value) == f"Dockerfile:{said}"

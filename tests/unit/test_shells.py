@@ -1,12 +1,7 @@
 """Lines for each shell give it exactly the value that was meant, whatever the value holds.
 
-dash, bash, zsh, fish and systemd are asked themselves. No PowerShell is to be had here: Debian has no
-package of it, npm's `pwsh` fetches the program from elsewhere while it is installed, and what PyPI has
-under such names, by its summaries, talks to one that is there. So its lines are read by the rules of its
-language (about_Quoting_Rules: in single quotes everything stands for itself, two quotes for one; its
-tokenizer takes four other characters for the same quote). On 2026-11-23 the grammar of pypi:tree-sitter-
-powershell==0.26.4 read each value below, and 3000 put together of them, as one such string and nothing
-beside it. What Docker makes of a line is held against the rules of its reference.
+dash, bash, zsh, fish and systemd are asked themselves; PowerShell's lines are parsed
+(test_shells_powershell.py). What Docker makes of a line is held against the rules of its reference.
 A real Jupyter and what enters environments of conda read theirs in tests/hosts (test_written_kernelspec.py,
 test_written_conda.py).
 """
@@ -168,33 +163,6 @@ def test_a_shell_inside_the_environment_can_leave_it_as_well(tmp_path: Path) -> 
                          env={"PATH": os.environ["PATH"], "A": "old", "B": "too"}, check=True, text=True,
                          capture_output=True)
     assert run.stdout == "old too\n"
-
-
-# -- PowerShell, by rule ---------------------------------------------------------------------------
-
-POWERSHELL_QUOTE = "'\u2018\u2019\u201a\u201b"
-
-
-def powershell_values(text: str) -> dict[str, str]:
-    """Read assignments of single-quoted strings: any of five quotes ends one, two of them are one."""
-    values = {}
-    rest = text
-    while rest:
-        match = re.match(rf"\$env:(\w+) = [{POWERSHELL_QUOTE}]", rest)
-        assert match, rest
-        rest, value = rest[match.end():], ""
-        while not (rest[0] in POWERSHELL_QUOTE and rest[1:2] not in tuple(POWERSHELL_QUOTE)):
-            step = 2 if rest[0] in POWERSHELL_QUOTE else 1
-            value, rest = value + rest[0], rest[step:]
-        assert rest[1] == "\n"
-        values[match[1]], rest = value, rest[2:]
-    return values
-
-
-@given(PIECES)
-def test_powershell_by_its_rules(value: str) -> None:
-    """A single-quoted string is taken literally, but for its quotes."""
-    assert powershell_values(lines({"A": value, "B": "x"}, "powershell")) == {"A": value, "B": "x"}
 
 
 # -- files -----------------------------------------------------------------------------------------
