@@ -45,8 +45,8 @@ def test_a_program_that_ended_for_want_of_a_library_is_never_harmless(said: str)
     "INFO selector.py:217] Cannot use FlashAttention-2 backend for Volta and Turing GPUs.",
     "Custom allreduce is disabled because your platform lacks GPU P2P capability or P2P test failed.",
     "INFO:    Setting --writable-tmpfs (required by nvidia-container-cli)",
-    "UserWarning: Specified provider 'TensorrtExecutionProvider' is not in available provider names."
-    "Available providers: 'CUDAExecutionProvider, CPUExecutionProvider'",
+    ("Specified provider 'TensorrtExecutionProvider' is not in available provider names."
+     "Available providers: 'CUDAExecutionProvider, CPUExecutionProvider'"),
     "Compute capability below sm80. Use float16 due to lack of bfloat16 support.",
 ])
 def test_a_note_of_a_program_is_never_called_a_fault(said: str) -> None:
