@@ -8,13 +8,13 @@ in stretches, cut where its own beginning says, so that no border of a read show
 
 from __future__ import annotations
 
-import codecs
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
 from gpudoctor.frozen import frozen
+from gpudoctor.sources import wide
 from gpudoctor.sources.heads import HEAD_BYTES, encoding_of, is_of_no_text, kind_of
 
 READ_BYTES = 256 * 1024
@@ -177,14 +177,7 @@ def _as_utf8(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
             # Not replace(): of NUL bytes alone, as in a bomb, it takes seventeen times as long.
             yield chunk.translate(None, b"\0") if b"\0" in chunk else chunk
         return
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    for chunk in _together(first, chunks):
-        yield _encoded(decoder.decode(chunk))
-    yield _encoded(decoder.decode(b"", True))
-
-
-def _encoded(text: str) -> bytes:
-    return text.replace("\0", "").replace("\ufeff", "").encode("utf-8", "replace")
+    yield from wide.as_utf8(_together(first, chunks), encoding)
 
 
 def blocks(chunks: Iterable[bytes]) -> Iterator[Block]:

@@ -39,3 +39,31 @@ def test_a_program_that_ended_for_want_of_a_library_is_never_harmless(said: str)
     causes = told_causes(said, load_shipped("told"))
     assert causes
     assert not causes[0].startswith("benign-")
+
+
+@pytest.mark.parametrize("said", [
+    "INFO selector.py:217] Cannot use FlashAttention-2 backend for Volta and Turing GPUs.",
+    "Custom allreduce is disabled because your platform lacks GPU P2P capability or P2P test failed.",
+    "INFO:    Setting --writable-tmpfs (required by nvidia-container-cli)",
+    ("Specified provider 'TensorrtExecutionProvider' is not in available provider names."
+     "Available providers: 'CUDAExecutionProvider, CPUExecutionProvider'"),
+    "Compute capability below sm80. Use float16 due to lack of bfloat16 support.",
+])
+def test_a_note_of_a_program_is_never_called_a_fault(said: str) -> None:
+    """Each was answered with a fault of the driver, the card or pacman, by the words alone."""
+    causes = told_causes(said, load_shipped("told"))
+    assert causes
+    assert all(cause.startswith("benign-") for cause in causes)
+
+
+@pytest.mark.parametrize(("said", "cause"), [
+    ("Error Code 9: API Usage Error (Target GPU SM 61 is not supported by this TensorRT release.)",
+     "gpu-too-old-for-build"),
+    ("Error Code 9: API Usage Error (Target GPU SM 120 is not supported by this TensorRT release.)",
+     "gpu-too-new-for-build"),
+    ("out of resource: shared memory, Required: 180224, Hardware limit: 101376.", "framework-bug"),
+    ("Unknown encoder 'h264_nvenc'", "cpu-only-build"),
+    ("AttributeError: module 'onnxruntime' has no attribute 'InferenceSession'", "wheel-file-collision"),
+])
+def test_a_number_or_a_name_in_the_message_decides_between_its_causes(said: str, cause: str) -> None:
+    assert told_causes(said, load_shipped("told"))[0] == cause

@@ -63,6 +63,34 @@ def test_utf16_appended_to_another_text_loses_its_nul_bytes() -> None:
     assert text_of(data)[0] == b"first line\n" * 20 + b"then an error\n"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("size", [1, 7, 4097, 1 << 18])
+def test_8_bit_lines_appended_to_utf16_are_read_as_they_are(encoding: str, size: int) -> None:
+    """`>>` of cmd and of a shell appends 8 bits to PowerShell's log: it was read as UTF-16, and was nonsense.
+
+    The odd number of bytes put the UTF-16 behind it out of step as well.
+    """
+    wide = "\ufefffirst \u4e0a\u4e00 line\r\n", "then \u4e0a wide\r\n"
+    narrow = "caf\u00e9: error\nlibcudnn.so.9: cannot open shared object file: No such file or directory\n"
+    data = wide[0].encode(encoding) + narrow.encode() + wide[1].encode(encoding)
+    pieces = (data[start:start + size] for start in range(0, len(data), size))
+    found = b"".join(block.data for block in Reader(Pieces(pieces), tell=print).blocks()).decode()
+    assert found.startswith("first \u4e0a\u4e00 line\r\n")
+    assert "libcudnn.so.9: cannot open shared object file: No such file or directory\n" in found
+    assert found.endswith("then \u4e0a wide\r\n")
+
+
+def test_bytes_that_only_look_like_a_mark_of_utf16_do_not_hide_a_text() -> None:
+    text = "libcudnn.so.9: cannot open shared object file: No such file or directory\n" * 3
+    assert text_of(b"\xff\xfe" + text.encode())[0] == text.encode()
+
+
+def test_utf16_of_any_script_is_read_as_utf16() -> None:
+    """Characters with a line feed or a NUL among their bytes are no border of anything."""
+    text = "\u4e0a\u4e00\u0a05\u0100\u2020 \ud55c\uad6d\uc5b4 \u0440\u0443\u0441 error\r\n" * 5000
+    assert text_of(text.encode("utf-16"))[0] == text.encode()
+
+
 def test_bytes_that_are_no_text_stay_what_they_are() -> None:
     """Whoever decodes them replaces them."""
     assert text_of(b"\xff\xfa error \xc3\n") == (b"\xff\xfa error \xc3\n", [])
