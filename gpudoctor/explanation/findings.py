@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, show_fact
+from gpudoctor.explanation import bound
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
@@ -47,7 +48,9 @@ class Teller:
         if (other := self._of_another_maker(candidate)) is not None:
             return replace(other, rule=rule.id, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
                            asks=() if certain else other.asks)
-        asks = () if certain else asked(rule.ask, self.supposed, self.tables) or (LAST_RESORT,)
+        foreign = bound.foreign_words(self.supposed, self.tables)
+        questions = [ask for ask in rule.ask if bound.fits(ask, foreign)]
+        asks = () if certain else asked(questions, self.supposed, self.tables) or (LAST_RESORT,)
         fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(
             rule, self.supposed, self.tables)
         # information about a machine is what keeps the program of a text from running
@@ -110,7 +113,7 @@ def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
     Where the text fulfils the conditions of some, only those.
     """
     fitting: list[tuple[Truth, Remedy]] = []
-    for fix in _of_place(rule.fix, subject):
+    for fix in _of_place(rule.fix, subject, tables):
         truth = _truth(fix, subject, tables)
         remedy = concretise(fix, subject)
         if truth is not Truth.FALSE and remedy is not None:
@@ -132,7 +135,7 @@ def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Rem
     """
     if not rule.fix or rule.severity is Severity.BENIGN:
         return ()
-    truths = [(fix, _truth(fix, subject, tables)) for fix in rule.fix]
+    truths = [(fix, _truth(fix, subject, tables)) for fix in _of_place(rule.fix, subject, tables)]
     fitting = [fix for fix, truth in truths if truth is Truth.TRUE]
     first = [fix for fix, truth in truths[:1] if truth is not Truth.FALSE]
     bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in fitting or first)
@@ -143,8 +146,10 @@ def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Rem
         commands=(), env={}, image=None, undo=None, effect={}),)
 
 
-def _of_place(fixes: Sequence[Fix], subject: Subject) -> Sequence[Fix]:
-    """Return the fixes without those of containers, where the text knows of none and others are left."""
+def _of_place(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Sequence[Fix]:
+    """Return the fixes that the stated place has: those of containers only where nothing else is left."""
+    foreign = bound.foreign_words(subject, tables)
+    fixes = [fitting for fix in fixes if (fitting := bound.of_place(fix, foreign)) is not None]
     places = subject.fact("text.places")
     if isinstance(places, Known) and isinstance(places.value, tuple) and set(places.value) & _CONTAINERS:
         return fixes

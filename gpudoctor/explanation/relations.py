@@ -49,7 +49,10 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     tested = tables["tested_builds"].rows if "tested_builds" in tables else ()
     rows += [row for row in tested
              if row["framework"] == framework.value and _same(str(row["version"]), minor)]
-    if "jetson" in as_texts(getattr(facts.get("text.places"), "value", ())):
+    places = as_texts(getattr(facts.get("text.places"), "value", ()))
+    if "macos" in places and "linux" not in places:
+        return  # builds for a Mac have no CUDA, whatever the same release has elsewhere
+    if "jetson" in places:
         # what runs there is NVIDIA's own build or the index's for its processor, never the one for x86_64
         rows = [row for row in rows if row.get("platform") == "linux_aarch64"]
     yield from sorted(rows, key=lambda row: "cuda" not in row)
