@@ -17,6 +17,7 @@ from gpudoctor.explanation.ended import asked_for
 from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.libraries import libraries
 from gpudoctor.explanation.listings import listed
+from gpudoctor.explanation.mentions import mentioned
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import may_be, named
 from gpudoctor.explanation.own_folder import own_frameworks
@@ -45,14 +46,38 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
     seen = scan(inputs, database.symptoms, progress=progress)
     stated = [importers.read(kept.text, kept.file, tables=database.tables, numbers=kept.numbers)
               for kept in seen.kept]
+    reported = _Reported(seen, database)
     return Reading(
-        said=(*_said(seen), *_besides(seen, database)), suspicious=tuple(_suspicious(seen, database)),
-        lines=Lazy(lambda: tuple(_lines(seen))),
+        said=tuple(reported.said((*_said(seen), *_besides(seen, database)))),
+        suspicious=tuple(reported.quoted(_suspicious(seen, database))),
+        lines=Lazy(lambda: tuple(reported.quoted(_lines(seen)))),
         host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
         contradicted=tuple(_contradicted(stated)), notes=tuple(_notes(seen)),
         has_text=seen.has_text or bool(seen.shown), interrupted=seen.interrupted)
+
+
+class _Reported:
+    """Leaves out lines that only mention what they say, but for messages that other lines have as well."""
+
+    def __init__(self, seen: Seen, database: RuleDatabase) -> None:
+        self._mentions: set[str] = set()
+        others: list[str] = []
+        for kept in seen.kept:
+            found = mentioned(kept.lines)
+            self._mentions |= {f"{kept.file}:{kept.numbers[number - 1]}" for number in found}
+            others += [line for number, line in enumerate(kept.lines, start=1) if number not in found]
+        # of lines with the same words only the first was noted, and that one may be the mention
+        self._reported = scan_text("\n".join(others), database.symptoms).shown if self._mentions else {}
+
+    def said(self, lines: Iterable[Said]) -> Iterator[Said]:
+        """Yield the lines that report a message."""
+        return (line for line in lines if line.source not in self._mentions or line.id in self._reported)
+
+    def quoted(self, lines: Iterable[Quoted]) -> Iterator[Quoted]:
+        """Yield the lines that are no mere mention."""
+        return (line for line in lines if line.source not in self._mentions)
 
 
 def read_text(text: str, database: RuleDatabase, name: str = "standard input") -> Reading:

@@ -117,7 +117,8 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None, *,
         candidates = here.verified(candidates, rules, machine)
     choice = choose(candidates, rules, raised(reading.said))
     tell = findings.Teller(said=reading.said, subject=subject, tables=database.tables, rules=rules,
-                           symptoms=symptoms, supposed=subjects.supposed_subject(snapshot, database))
+                           pages=findings.pages_by_cause(database.rules), symptoms=symptoms,
+                           supposed=subjects.supposed_subject(snapshot, database))
     faults = [tell.finding(candidate, certain=choice.is_certain and number == 0)
               for number, candidate in enumerate(choice.faults)]
     harmless = [tell.finding(candidate, certain=not choice.instead) for candidate in choice.harmless]

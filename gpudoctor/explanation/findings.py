@@ -11,7 +11,8 @@ from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, SymptomPattern, Tables,
+    Ask, Certainty, Condition, Evidence, Finding, Fix, Known, Operand, Remedy, Rule, Severity, SymptomPattern,
+    Tables,
 )
 from gpudoctor.remedy import asked, concretise
 
@@ -32,7 +33,8 @@ _NOT_QUOTED = ("text.symptoms", "text.places", "text.frameworks")
 class Teller:
     """What candidates are told with: the lines that were read, the facts of the text, tables and pages.
 
-    `supposed` is the machine that the text lets one suppose: it has what the words of fixes need.
+    `rules` has the first page of each cause, `pages` all of them. `supposed` is the machine that the
+    text lets one suppose: it has what the words of fixes need.
     """
 
     said: Sequence[Said]
@@ -40,11 +42,12 @@ class Teller:
     supposed: Subject
     tables: Tables
     rules: Mapping[str, Rule]
+    pages: Mapping[str, Sequence[Rule]]
     symptoms: Mapping[str, SymptomPattern]
 
     def finding(self, candidate: Candidate, *, certain: bool) -> Finding:
         """Return what is said of a candidate; its fixes are unproven, for nothing of a machine was seen."""
-        rule = self.rules[candidate.cause]
+        rule = self._page(candidate)
         if (other := self._of_another_maker(candidate)) is not None:
             return replace(other, rule=rule.id, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
                            asks=() if certain else other.asks)
@@ -60,6 +63,17 @@ class Teller:
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             message=_message(rule, candidate, self.subject), evidence=tuple(self._evidence(candidate)),
             fixes=fixes, asks=asks)
+
+    def _page(self, candidate: Candidate) -> Rule:
+        """Return the page of a cause that asks of a machine what a reason of the candidate asks of the text.
+
+        `text.driver_fit` is of a text what `gpu.driver_fit` is of a card. Where none does, the cause's own.
+        """
+        reasons = {_asked_of(condition) for suspect in candidate.suspicions.values()
+                   for condition in suspect.when if condition.fact not in _NOT_QUOTED}
+        nearer = (rule for rule in self.pages.get(candidate.cause, ()) for block in rule.detect
+                  if not reasons.isdisjoint(map(_asked_of, block.when)))
+        return next(nearer, self.rules[candidate.cause])
 
     def _of_another_maker(self, candidate: Candidate) -> Finding | None:
         """Return what is said of a card that is not NVIDIA's, where its programs speak for the candidate.
@@ -162,6 +176,20 @@ def _truth(fix: Fix, subject: Subject, tables: Tables) -> Truth:
         return Truth.FALSE  # a fix for one framework is none for another
     truths = [holds(condition, subject, tables).truth for condition in fix.when]
     return min(truths, key=lambda truth: truth.value, default=Truth.TRUE)
+
+
+def _asked_of(condition: Condition) -> tuple[str, str, Operand | None]:
+    """Return what a condition asks, whatever it asks it of."""
+    return condition.fact.partition(".")[2], condition.op, condition.right
+
+
+def pages_by_cause(rules: Sequence[Rule]) -> Mapping[str, Sequence[Rule]]:
+    """Return all pages of each cause."""
+    pages: dict[str, list[Rule]] = {}
+    for rule in rules:
+        if rule.withdrawn is None:
+            pages.setdefault(rule.cause, []).append(rule)
+    return pages
 
 
 def rules_by_cause(rules: Sequence[Rule]) -> Mapping[str, Rule]:

@@ -29,7 +29,7 @@ _WANTED = re.compile(
 _AT_LEAST = re.compile(r"\+| ?(?:or|and) (?:newer|later|higher|above|greater|up)\b| ?[<>]")
 
 # nvidia-smi's heading, in which CUDA's version is the newest that the driver runs.
-_NOT_SENTENCES = ("NVIDIA-SMI", "Driver Version", "UMD Version", "CUDA Version  ")
+_NOT_SENTENCES = ("NVIDIA-SMI", "Driver Version", "UMD Version", "CUDA Version  ", *fields.OFFERS)
 
 _DRIVER = r"[1-9][0-9]{2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?"
 # literal (lower case) -> pattern from there, fact
