@@ -23,6 +23,7 @@ from gpudoctor.explanation.numbered import may_be, named
 from gpudoctor.explanation.own_folder import own_frameworks
 from gpudoctor.explanation.scripts import unused_devices
 from gpudoctor.explanation.shadowed import hidden_modules, taken_imports
+from gpudoctor.explanation.traced import nowhere
 from gpudoctor.explanation.unreached import unreached
 from gpudoctor.explanation.waiting import slow_starts
 from gpudoctor.explanation.wording import joined, retold
@@ -37,7 +38,8 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
 _READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports,
-            listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks)
+            listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks,
+            nowhere)
 Progress = Callable[[str, int], None]
 
 
@@ -119,7 +121,8 @@ def _retold(seen: Seen, database: RuleDatabase, *, of_people_alone: bool) -> Ite
     for kept in seen.kept:
         for hit, one in retold(kept.lines, database.symptoms, of_people_alone=of_people_alone):
             yield Said(id=hit.id, captures=hit.captures, text=_quoted(one.text),
-                       source=f"{kept.file}:{kept.numbers[one.line - 1]}")
+                       source=f"{kept.file}:{kept.numbers[one.line - 1]}",
+                       is_trouble=is_fault(one.text) or is_warning(one.text))
 
 
 def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:

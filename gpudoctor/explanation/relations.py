@@ -14,6 +14,7 @@ from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
 from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
 
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
+_WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 _FLEXIBLE_MAJOR = 11  # from this CUDA on, minor releases of a major one stand in for another
 
@@ -78,7 +79,13 @@ def _build_cuda(stated: Stated) -> Fact | None:
     local = _LOCAL_CUDA.search(version.partition("+")[2])
     if local is not None:
         return _computed(f"{local[1][:-1]}.{local[1][-1]}", "text.framework_version")
-    return _named(stated, "cuda")
+    return None if _is_without_cuda(stated) else _named(stated, "cuda")
+
+
+def _is_without_cuda(stated: Stated) -> bool:
+    """Say whether the stated build has no CUDA, whatever other builds of its release have."""
+    version = stated.text("text.framework_version") or ""
+    return version.partition("+")[2].startswith(_WITHOUT_CUDA)
 
 
 def _named(stated: Stated, column: str) -> Fact | None:
@@ -89,7 +96,8 @@ def _named(stated: Stated, column: str) -> Fact | None:
 
 
 def _build_cudnn(stated: Stated) -> Fact | None:
-    return _cudnn(stated, "text.cudnn_compiled") or _named(stated, "cudnn")
+    said = _cudnn(stated, "text.cudnn_compiled")
+    return said if said or _is_without_cuda(stated) else _named(stated, "cudnn")
 
 
 def _cudnn(stated: Stated, name: str) -> Known | None:
