@@ -57,7 +57,8 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
         contradicted=tuple(_contradicted(stated)), notes=tuple(_notes(seen)),
-        has_text=seen.has_text or bool(seen.shown), interrupted=seen.interrupted)
+        has_text=seen.has_text or bool(seen.shown), interrupted=seen.interrupted,
+        recorded=next((one.snapshot for one in stated if one.snapshot is not None), None))
 
 
 class _Reported:

@@ -26,8 +26,8 @@ _DENIAL = re.compile(
     r"(?:errors?|faults?|failures?|problems?)(?: (?:occurred|found|detected|reported|seen|so far))?[.!]?",
     re.IGNORECASE)
 _MOST_ENTRIES = 8  # in one line: "CUDA Archs: Not Set; ROCm: Disabled", of vLLM's collect_env
-# A value in the XML of nvidia-smi -q -x, which may be the whole command line of a process.
-_ELEMENT = re.compile(r"<[a-z]+_[a-z_]{1,60}>[^<]*(?:</\w+>)?")
+# A mode in the XML of nvidia-smi -q -x, and a process, which may be a whole command line.
+_ELEMENT = re.compile(r"<(?:process_name|[a-z_]{1,60}_mode)>[^<]*(?:</\w+>)?")
 # What strace shows of a file that was looked for and did not lie there, and the loader's own trace: a program
 # tries many places, and goes on.
 _TRIED = re.compile(
@@ -59,7 +59,7 @@ def _holds_nothing(said: str) -> bool:
 
 
 def is_element(line: str) -> bool:
-    """Say whether a line is a value in the XML of nvidia-smi: it tells how a card is."""
+    """Say whether a line is a mode or a process in the XML of nvidia-smi: it tells how a card is used."""
     return _ELEMENT.fullmatch(line.strip()) is not None
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import cache
+from io import BytesIO
 
 import pytest
 
 from gpudoctor import ruledb, texts
+from gpudoctor.assume import lay
+from gpudoctor.cli import explaining
+from gpudoctor.codec import encode_snapshot
 from gpudoctor.explanation import Told, explain
 from gpudoctor.explanation.reading import Reading
-from gpudoctor.model import Absent, Known, RuleDatabase, Value
+from gpudoctor.model import Absent, Known, RuleDatabase, Snapshot, Value
+from gpudoctor.sources.scan import Input
 
 ROW = 'openat(AT_FDCWD, "{path}", O_RDONLY|O_CLOEXEC) = {result}\n'
 LACKS = "-1 ENOENT (No such file or directory)"
@@ -99,3 +106,24 @@ def test_a_library_that_no_place_has_is_missing() -> None:
     """What strace shows is then what the loader says."""
     text = "".join(ROW.format(path=f"{folder}/libcuda.so.1", result=LACKS) for folder in ("/usr/lib", "/lib"))
     assert told(text).findings[0].cause == "driver-not-installed"
+
+
+def _recorded() -> Snapshot:
+    """Return a machine without a card and without a driver, as gpudoctor records it."""
+    absent = Absent(source="libcuda.so.1: cannot open shared object file: No such file or directory")
+    nothing = Snapshot(host={}, gpus=(), frameworks=(), probes=())
+    return lay(nothing, {"system.pci_nvidia": Known(value=(), source="/sys/bus/pci/devices"),
+                         "cuda.library": absent}, {}, source="here")
+
+
+def test_a_recorded_machine_is_judged_by_the_rules_and_its_rows_are_no_messages() -> None:
+    """Regression: what the loader had said in it was explained, in the places that its keys name."""
+    document = json.dumps(encode_snapshot(_recorded()), indent=1).encode()
+    given = Input(name="snapshot.json", stream=BytesIO(document))
+    report = explaining.told([given], database(), explaining.Wish())
+    assert [finding.subject for finding in report.findings if finding.subject == "text"] == []
+    places = report.snapshot.host["text.places"]
+    assert isinstance(places, Known)
+    assert places.value == ()
+    without = replace(read(document.decode()), recorded=None)
+    assert explain(without, database()).findings  # the rows are there to be mistaken
