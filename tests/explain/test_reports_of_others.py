@@ -102,6 +102,23 @@ def test_what_is_only_tried_or_listed_is_no_fault(text: str) -> None:
     assert [question.cause for question in found.undecided] == ["no-fault-spoken-of"]
 
 
+@pytest.mark.parametrize("text", [
+    "Package Version\n------- -------\nonnxruntime 1.17.0\nonnxruntime-gpu 1.17.0\n",
+    '[{"name": "onnxruntime", "version": "1.17.0"}, {"name": "onnxruntime-gpu", "version": "1.17.0"}]\n',
+])
+def test_two_packages_of_onnx_runtime_in_a_list_collide(text: str) -> None:
+    """Regression: nothing in such a list spoke of a fault."""
+    assert told(text).findings[0].cause == "wheel-file-collision"
+
+
+@pytest.mark.parametrize("text", [
+    "onnxruntime-gpu 1.17.0\n", "onnxruntime-gpu 1.17.0\nonnxruntime_extensions 0.10.0\n",
+    "pip uninstall onnxruntime; pip install onnxruntime-gpu==1.17.0\n"])
+def test_one_package_of_onnx_runtime_is_enough(text: str) -> None:
+    """A name without a version is no row."""
+    assert not told(text).findings
+
+
 def test_a_library_that_no_place_has_is_missing() -> None:
     """What strace shows is then what the loader says."""
     text = "".join(ROW.format(path=f"{folder}/libcuda.so.1", result=LACKS) for folder in ("/usr/lib", "/lib"))
