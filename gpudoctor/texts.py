@@ -17,11 +17,13 @@ from gpudoctor.explanation.ended import asked_for
 from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.libraries import libraries
 from gpudoctor.explanation.listings import listed
+from gpudoctor.explanation.mentions import mentioned
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import may_be, named
 from gpudoctor.explanation.own_folder import own_frameworks
 from gpudoctor.explanation.scripts import unused_devices
 from gpudoctor.explanation.shadowed import hidden_modules, taken_imports
+from gpudoctor.explanation.traced import nowhere
 from gpudoctor.explanation.unreached import unreached
 from gpudoctor.explanation.waiting import slow_starts
 from gpudoctor.explanation.wording import joined, retold
@@ -36,7 +38,8 @@ from gpudoctor.symptoms import LINE_CHARACTERS
 QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
 _READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports,
-            listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks)
+            listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks,
+            nowhere)
 Progress = Callable[[str, int], None]
 
 
@@ -45,14 +48,39 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
     seen = scan(inputs, database.symptoms, progress=progress)
     stated = [importers.read(kept.text, kept.file, tables=database.tables, numbers=kept.numbers)
               for kept in seen.kept]
+    reported = _Reported(seen, database)
     return Reading(
-        said=(*_said(seen), *_besides(seen, database)), suspicious=tuple(_suspicious(seen, database)),
-        lines=Lazy(lambda: tuple(_lines(seen))),
+        said=tuple(reported.said((*_said(seen), *_besides(seen, database)))),
+        suspicious=tuple(reported.quoted(_suspicious(seen, database))),
+        lines=Lazy(lambda: tuple(reported.quoted(_lines(seen)))),
         host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
         contradicted=tuple(_contradicted(stated)), notes=tuple(_notes(seen)),
-        has_text=seen.has_text or bool(seen.shown), interrupted=seen.interrupted)
+        has_text=seen.has_text or bool(seen.shown), interrupted=seen.interrupted,
+        recorded=next((one.snapshot for one in stated if one.snapshot is not None), None))
+
+
+class _Reported:
+    """Leaves out lines that only mention what they say, but for messages that other lines have as well."""
+
+    def __init__(self, seen: Seen, database: RuleDatabase) -> None:
+        self._mentions: set[str] = set()
+        others: list[str] = []
+        for kept in seen.kept:
+            found = mentioned(kept.lines)
+            self._mentions |= {f"{kept.file}:{kept.numbers[number - 1]}" for number in found}
+            others += [line for number, line in enumerate(kept.lines, start=1) if number not in found]
+        # of lines with the same words only the first was noted, and that one may be the mention
+        self._reported = scan_text("\n".join(others), database.symptoms).shown if self._mentions else {}
+
+    def said(self, lines: Iterable[Said]) -> Iterator[Said]:
+        """Yield the lines that report a message."""
+        return (line for line in lines if line.source not in self._mentions or line.id in self._reported)
+
+    def quoted(self, lines: Iterable[Quoted]) -> Iterator[Quoted]:
+        """Yield the lines that are no mere mention."""
+        return (line for line in lines if line.source not in self._mentions)
 
 
 def read_text(text: str, database: RuleDatabase, name: str = "standard input") -> Reading:
@@ -94,7 +122,8 @@ def _retold(seen: Seen, database: RuleDatabase, *, of_people_alone: bool) -> Ite
     for kept in seen.kept:
         for hit, one in retold(kept.lines, database.symptoms, of_people_alone=of_people_alone):
             yield Said(id=hit.id, captures=hit.captures, text=_quoted(one.text),
-                       source=f"{kept.file}:{kept.numbers[one.line - 1]}")
+                       source=f"{kept.file}:{kept.numbers[one.line - 1]}",
+                       is_trouble=is_fault(one.text) or is_warning(one.text))
 
 
 def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:

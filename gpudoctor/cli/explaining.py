@@ -11,7 +11,8 @@ from gpudoctor import explanation, texts
 from gpudoctor.cli import inputs, showing, sources
 from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.progress import Progress
-from gpudoctor.examine import EXIT_HEALTHY, Policy
+from gpudoctor.examine import EXIT_HEALTHY, Policy, examine
+from gpudoctor.explanation import Reading
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Report, RuleDatabase, Severity
 from gpudoctor.nearest import did_you_mean
@@ -69,11 +70,11 @@ def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: P
         progress.end()
     if refuses_nothing and not reading.has_text:
         raise InputError("; ".join(reading.notes))
-    machine = _machine(wish) if wish.here else None
+    machine = _machine(wish) if wish.here else _recorded(reading, database, wish)
     found = explanation.explain(reading, database, machine)
     notes = reading.notes if reading.has_text or wish.here else ()  # a command may say nothing at all
     for said in (*notes, *(f"the text and this machine differ: {other.fact} is {other.saw}"
-                                   for other in found.contradictions)):
+                                   for other in (found.contradictions if wish.here else ()))):
         sys.stderr.write(f"gpudoctor: {printable(said, 600)}\n")
     return explanation.report(found, database, wish.policy, interrupted=reading.interrupted)
 
@@ -84,6 +85,13 @@ def _machine(wish: Wish) -> Report:
     from gpudoctor.cli.stopwatch import Stopwatch
 
     return checking.look_here(Asked(rules=wish.rules, python=wish.python), Stopwatch())[1]
+
+
+def _recorded(reading: Reading, database: RuleDatabase, wish: Wish) -> Report | None:
+    """Return what the rules say of a machine whose snapshot or report stands in the text."""
+    if reading.recorded is None:
+        return None
+    return examine(reading.recorded, database, wish.policy)
 
 
 def _is_page(word: str) -> bool:

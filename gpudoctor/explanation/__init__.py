@@ -58,6 +58,8 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     count: beside what a program says they mislead as often as they help. The database needs the rules that
     only a text shows (extent "told").
     """
+    if reading.recorded is not None:
+        reading = _beside_document(reading)
     reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
     told = _told(reading, database, machine)
     is_complaint = _is_complaint(reading, database)
@@ -74,6 +76,17 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     return _told(replace(reading, said=(*reading.said, *guessed.said)),
                  replace(database, symptoms=(*database.symptoms, *guessed.symptoms)), machine,
                  guesses=frozenset(line.id for line in guessed.said))
+
+
+def _beside_document(reading: Reading) -> Reading:
+    """Return what a text says beside gpudoctor's own document, whose rows are what was seen, and no messages.
+
+    Nor do they tell the place: the machine's facts do.
+    """
+    return replace(
+        reading, said=tuple(line for line in reading.said if not entries.is_listed(line.text)),
+        suspicious=tuple(line for line in reading.suspicious if not entries.is_listed(line.text)),
+        text={name: fact for name, fact in reading.text.items() if name != "text.places"})
 
 
 def _otherwise(reading: Reading, told: Told, database: RuleDatabase, machine: Report | None
@@ -117,7 +130,8 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None, *,
         candidates = here.verified(candidates, rules, machine)
     choice = choose(candidates, rules, raised(reading.said))
     tell = findings.Teller(said=reading.said, subject=subject, tables=database.tables, rules=rules,
-                           symptoms=symptoms, supposed=subjects.supposed_subject(snapshot, database))
+                           pages=findings.pages_by_cause(database.rules), symptoms=symptoms,
+                           supposed=subjects.supposed_subject(snapshot, database))
     faults = [tell.finding(candidate, certain=choice.is_certain and number == 0)
               for number, candidate in enumerate(choice.faults)]
     harmless = [tell.finding(candidate, certain=not choice.instead) for candidate in choice.harmless]

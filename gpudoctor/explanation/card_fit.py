@@ -15,7 +15,7 @@ _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are num
 def by_build(stated: Stated) -> Known | None:
     """Return how the build serves the card that it serves worst, or all of a generation."""
     capabilities = stated.texts("text.capabilities")
-    possible = () if capabilities else _of_generation(stated)
+    possible = () if capabilities else of_generation(stated)
     # a build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never
     has_local = "+" in (stated.text("text.framework_version") or "")
     elsewhere = has_local and "jetson" in stated.texts("text.places")
@@ -30,7 +30,7 @@ def by_build(stated: Stated) -> Known | None:
     return Known(value=worst, source=f"computed from {named} and the build") if worst else None
 
 
-def _of_generation(stated: Stated) -> tuple[str, ...]:
+def of_generation(stated: Stated) -> tuple[str, ...]:
     """Return the compute capabilities of the stated generation: the card has one of them.
 
     GPUs inside a chip bear the names of generations as well, and are meant where a Jetson is.
@@ -108,7 +108,7 @@ def _architecture(stated: Stated, capability: str) -> Row:
 def by_driver(stated: Stated) -> Known | None:
     """Return how the stated driver's branch serves the stated cards, None where not all alike."""
     driver = stated.text("text.driver")
-    capabilities = stated.texts("text.capabilities") or _of_generation(stated)
+    capabilities = stated.texts("text.capabilities") or of_generation(stated)
     if driver is None or not _OTHER_BRANCHES.isdisjoint(stated.texts("text.places")):
         return None
     fits = [_of_branch(stated, driver, capability) for capability in capabilities]

@@ -26,6 +26,13 @@ _DENIAL = re.compile(
     r"(?:errors?|faults?|failures?|problems?)(?: (?:occurred|found|detected|reported|seen|so far))?[.!]?",
     re.IGNORECASE)
 _MOST_ENTRIES = 8  # in one line: "CUDA Archs: Not Set; ROCm: Disabled", of vLLM's collect_env
+# A mode in the XML of nvidia-smi -q -x, and a process, which may be a whole command line.
+_ELEMENT = re.compile(r"<(?:process_name|[a-z_]{1,60}_mode)>[^<]*(?:</\w+>)?")
+# What strace shows of a file that was looked for and did not lie there, and the loader's own trace: a program
+# tries many places, and goes on.
+_TRIED = re.compile(
+    r".*\) += -1 ENOENT \(No such file or directory\)"
+    r"|\d{1,10}:\s{1,8}(?:trying file=|find library=|search (?:path|cache)=|calling (?:init|fini): ).*")
 _NOT_COLLECTED = "Could not collect"  # collect_env, of what the machine does not have
 _VULNERABILITY = "Vulnerability "  # lscpu, of the processor's known weaknesses
 _HEADINGS = frozenset({"ECC Errors", "Aggregate Uncorrectable SRAM Sources"})  # of nvidia-smi -q
@@ -41,7 +48,7 @@ def speaks_of_none(line: str) -> bool:
     said = line.strip(" |\t")
     if said in _HEADINGS or said.startswith(_VULNERABILITY) or said.endswith(_NOT_COLLECTED):
         return True
-    if _DENIAL.fullmatch(said) is not None:
+    if any(form.fullmatch(said) for form in (_DENIAL, _TRIED, _ELEMENT)):
         return True
     return all(map(_holds_nothing, said.split("; ", _MOST_ENTRIES)))
 
@@ -49,6 +56,11 @@ def speaks_of_none(line: str) -> bool:
 def _holds_nothing(said: str) -> bool:
     entry = _ENTRY.fullmatch(said)
     return entry is not None and entry["value"].strip().lower() in _NOTHING
+
+
+def is_element(line: str) -> bool:
+    """Say whether a line is a mode or a process in the XML of nvidia-smi: it tells how a card is used."""
+    return _ELEMENT.fullmatch(line.strip()) is not None
 
 
 def is_listed(line: str) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, show_fact
+from gpudoctor.explanation import bound
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Ask, Certainty, Evidence, Finding, Fix, Known, Remedy, Rule, Severity, SymptomPattern, Tables,
+    Ask, Certainty, Condition, Evidence, Finding, Fix, Known, Operand, Remedy, Rule, Severity, SymptomPattern,
+    Tables,
 )
 from gpudoctor.remedy import asked, concretise
 
@@ -31,7 +33,8 @@ _NOT_QUOTED = ("text.symptoms", "text.places", "text.frameworks")
 class Teller:
     """What candidates are told with: the lines that were read, the facts of the text, tables and pages.
 
-    `supposed` is the machine that the text lets one suppose: it has what the words of fixes need.
+    `rules` has the first page of each cause, `pages` all of them. `supposed` is the machine that the
+    text lets one suppose: it has what the words of fixes need.
     """
 
     said: Sequence[Said]
@@ -39,15 +42,18 @@ class Teller:
     supposed: Subject
     tables: Tables
     rules: Mapping[str, Rule]
+    pages: Mapping[str, Sequence[Rule]]
     symptoms: Mapping[str, SymptomPattern]
 
     def finding(self, candidate: Candidate, *, certain: bool) -> Finding:
         """Return what is said of a candidate; its fixes are unproven, for nothing of a machine was seen."""
-        rule = self.rules[candidate.cause]
+        rule = self._page(candidate)
         if (other := self._of_another_maker(candidate)) is not None:
             return replace(other, rule=rule.id, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
                            asks=() if certain else other.asks)
-        asks = () if certain else asked(rule.ask, self.supposed, self.tables) or (LAST_RESORT,)
+        foreign = bound.foreign_words(self.supposed, self.tables)
+        questions = [ask for ask in rule.ask if bound.fits(ask, foreign)]
+        asks = () if certain else asked(questions, self.supposed, self.tables) or (LAST_RESORT,)
         fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(
             rule, self.supposed, self.tables)
         # information about a machine is what keeps the program of a text from running
@@ -57,6 +63,17 @@ class Teller:
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
             message=_message(rule, candidate, self.subject), evidence=tuple(self._evidence(candidate)),
             fixes=fixes, asks=asks)
+
+    def _page(self, candidate: Candidate) -> Rule:
+        """Return the page of a cause that asks of a machine what a reason of the candidate asks of the text.
+
+        `text.driver_fit` is of a text what `gpu.driver_fit` is of a card. Where none does, the cause's own.
+        """
+        reasons = {_asked_of(condition) for suspect in candidate.suspicions.values()
+                   for condition in suspect.when if condition.fact not in _NOT_QUOTED}
+        nearer = (rule for rule in self.pages.get(candidate.cause, ()) for block in rule.detect
+                  if not reasons.isdisjoint(map(_asked_of, block.when)))
+        return next(nearer, self.rules[candidate.cause])
 
     def _of_another_maker(self, candidate: Candidate) -> Finding | None:
         """Return what is said of a card that is not NVIDIA's, where its programs speak for the candidate.
@@ -110,7 +127,7 @@ def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
     Where the text fulfils the conditions of some, only those.
     """
     fitting: list[tuple[Truth, Remedy]] = []
-    for fix in _of_place(rule.fix, subject):
+    for fix in _of_place(rule.fix, subject, tables):
         truth = _truth(fix, subject, tables)
         remedy = concretise(fix, subject)
         if truth is not Truth.FALSE and remedy is not None:
@@ -132,7 +149,7 @@ def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Rem
     """
     if not rule.fix or rule.severity is Severity.BENIGN:
         return ()
-    truths = [(fix, _truth(fix, subject, tables)) for fix in rule.fix]
+    truths = [(fix, _truth(fix, subject, tables)) for fix in _of_place(rule.fix, subject, tables)]
     fitting = [fix for fix, truth in truths if truth is Truth.TRUE]
     first = [fix for fix, truth in truths[:1] if truth is not Truth.FALSE]
     bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in fitting or first)
@@ -143,8 +160,10 @@ def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Rem
         commands=(), env={}, image=None, undo=None, effect={}),)
 
 
-def _of_place(fixes: Sequence[Fix], subject: Subject) -> Sequence[Fix]:
-    """Return the fixes without those of containers, where the text knows of none and others are left."""
+def _of_place(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Sequence[Fix]:
+    """Return the fixes that the stated place has: those of containers only where nothing else is left."""
+    foreign = bound.foreign_words(subject, tables)
+    fixes = [fitting for fix in fixes if (fitting := bound.of_place(fix, foreign)) is not None]
     places = subject.fact("text.places")
     if isinstance(places, Known) and isinstance(places.value, tuple) and set(places.value) & _CONTAINERS:
         return fixes
@@ -157,6 +176,20 @@ def _truth(fix: Fix, subject: Subject, tables: Tables) -> Truth:
         return Truth.FALSE  # a fix for one framework is none for another
     truths = [holds(condition, subject, tables).truth for condition in fix.when]
     return min(truths, key=lambda truth: truth.value, default=Truth.TRUE)
+
+
+def _asked_of(condition: Condition) -> tuple[str, str, Operand | None]:
+    """Return what a condition asks, whatever it asks it of."""
+    return condition.fact.partition(".")[2], condition.op, condition.right
+
+
+def pages_by_cause(rules: Sequence[Rule]) -> Mapping[str, Sequence[Rule]]:
+    """Return all pages of each cause."""
+    pages: dict[str, list[Rule]] = {}
+    for rule in rules:
+        if rule.withdrawn is None:
+            pages.setdefault(rule.cause, []).append(rule)
+    return pages
 
 
 def rules_by_cause(rules: Sequence[Rule]) -> Mapping[str, Rule]:

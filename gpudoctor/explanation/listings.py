@@ -12,6 +12,7 @@ OTHER_CARDS = "lspci lists graphics of other makers only"
 NO_CARD = "lspci finds nothing of NVIDIA's"
 TWO_TENSORFLOWS = "two TensorFlows are listed"
 TWO_RELEASES = "two TensorFlows of different releases are listed"
+TWO_ONNXRUNTIMES = "onnxruntime and onnxruntime-gpu are listed"
 TWO_DRIVERS = "the kernel module and the libraries are listed with different versions"
 _CONTROLLER = Pattern(r"(?:VGA compatible|3D|Display) controller")
 _ASKED = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
@@ -22,6 +23,8 @@ _PROMPT = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|"
 _TENSORFLOW = Pattern(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|"
                       r"tf-nightly|tf-nightly-gpu|intel-tensorflow)"
                       r"(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
+_ONNXRUNTIME = Pattern(r"(?<![\w/.-])(onnxruntime|onnxruntime-gpu)"
+                       r"(?:==|\s{1,40}\(?|\", ?\"version\": ?\")\d+\.\d+")
 _MODULE = Pattern(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 _LIBRARY = Pattern(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|nvidia-libopencl1)[\w:-]*\s+"
                    r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|"
@@ -30,12 +33,14 @@ OTHER_PROCESSOR = "the processor is no x86"
 _PROCESSOR = Pattern(r"\buname -(?:m|a|p|i)\b.{0,200}\b(?:aarch64|arm64|ppc64le)\b|"
                      r"^\W{0,4}Architecture:\s+(?:aarch64|arm64|ppc64le)\b|^(?:aarch64|ppc64le)$")
 _LONGEST = 400
+_LONGEST_LIST = 4000  # of pip's JSON, which is one line
 
 
 def listed(lines: Sequence[str]) -> Iterator[Answered]:
     """Yield a line for each list that shows such a thing."""
     yield from _cards(lines)
     yield from _tensorflows(lines)
+    yield from _onnxruntimes(lines)
     yield from _drivers(lines)
     yield from (Answered(text=OTHER_PROCESSOR, line=number) for number in _other_processors(lines))
 
@@ -61,6 +66,15 @@ def _tensorflows(lines: Sequence[str]) -> Iterator[Answered]:
         releases = {release for release, _ in found.values()}
         text = TWO_TENSORFLOWS if len(releases) == 1 else TWO_RELEASES
         yield Answered(text=text, line=max(number for _, number in found.values()))
+
+
+def _onnxruntimes(lines: Sequence[str]) -> Iterator[Answered]:
+    found: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if "onnxruntime" in line:
+            found |= dict.fromkeys(_ONNXRUNTIME.findall(line[:_LONGEST_LIST]), number)
+    if len(found) > 1:
+        yield Answered(text=TWO_ONNXRUNTIMES, line=max(found.values()))
 
 
 def _drivers(lines: Sequence[str]) -> Iterator[Answered]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.engine import Subject, Truth, holds
+from gpudoctor.explanation.bound import causes_elsewhere
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rule, Scope, Suspect, SymptomPattern, Tables
@@ -32,7 +33,7 @@ class Candidate:
 
 
 def suspicions(symptom: SymptomPattern, subject: Subject, tables: Tables) -> dict[str, Suspect]:
-    """Return for each cause of a symptom the heaviest entry whose conditions all hold."""
+    """Return for each cause of a symptom that the stated place can have the heaviest entry that holds."""
     found: dict[str, Suspect] = {}
     for suspect in symptom.suspects:
         known = found.get(suspect.cause)
@@ -40,7 +41,8 @@ def suspicions(symptom: SymptomPattern, subject: Subject, tables: Tables) -> dic
             continue
         if all(holds(condition, subject, tables).truth is Truth.TRUE for condition in suspect.when):
             found[suspect.cause] = suspect
-    return found
+    elsewhere = causes_elsewhere(subject, tables) if found else ()
+    return {cause: suspect for cause, suspect in found.items() if cause not in elsewhere}
 
 
 def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject, tables: Tables,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Evidence, Facts
+from gpudoctor.model import Evidence, Facts, Snapshot
 
 
 @frozen
@@ -47,7 +47,8 @@ class Reading:
     `lines` are the first and the last lines, for what is said in words that no symptom has.
     `gpus` and `frameworks` are None where no text lists any. `contradicted` are statements that lost against
     better founded ones, and `notes` what a reader should know of the reading itself. Without `has_text` there
-    was nothing that could be read. `interrupted` says that Ctrl-C ended the reading.
+    was nothing that could be read. `interrupted` says that Ctrl-C ended the reading. `recorded` is a machine
+    that gpudoctor looked at before, where a text holds its document.
     """
 
     said: tuple[Said, ...] = ()
@@ -61,3 +62,4 @@ class Reading:
     notes: tuple[str, ...] = ()
     has_text: bool = True
     interrupted: bool = False
+    recorded: Snapshot | None = None

@@ -14,6 +14,7 @@ from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
 from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
 
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
+_WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 _FLEXIBLE_MAJOR = 11  # from this CUDA on, minor releases of a major one stand in for another
 
@@ -49,7 +50,10 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     tested = tables["tested_builds"].rows if "tested_builds" in tables else ()
     rows += [row for row in tested
              if row["framework"] == framework.value and _same(str(row["version"]), minor)]
-    if "jetson" in as_texts(getattr(facts.get("text.places"), "value", ())):
+    places = as_texts(getattr(facts.get("text.places"), "value", ()))
+    if "macos" in places and "linux" not in places:
+        return  # builds for a Mac have no CUDA, whatever the same release has elsewhere
+    if "jetson" in places:
         # what runs there is NVIDIA's own build or the index's for its processor, never the one for x86_64
         rows = [row for row in rows if row.get("platform") == "linux_aarch64"]
     yield from sorted(rows, key=lambda row: "cuda" not in row)
@@ -75,7 +79,13 @@ def _build_cuda(stated: Stated) -> Fact | None:
     local = _LOCAL_CUDA.search(version.partition("+")[2])
     if local is not None:
         return _computed(f"{local[1][:-1]}.{local[1][-1]}", "text.framework_version")
-    return _named(stated, "cuda")
+    return None if _is_without_cuda(stated) else _named(stated, "cuda")
+
+
+def _is_without_cuda(stated: Stated) -> bool:
+    """Say whether the stated build has no CUDA, whatever other builds of its release have."""
+    version = stated.text("text.framework_version") or ""
+    return version.partition("+")[2].startswith(_WITHOUT_CUDA)
 
 
 def _named(stated: Stated, column: str) -> Fact | None:
@@ -86,7 +96,8 @@ def _named(stated: Stated, column: str) -> Fact | None:
 
 
 def _build_cudnn(stated: Stated) -> Fact | None:
-    return _cudnn(stated, "text.cudnn_compiled") or _named(stated, "cudnn")
+    said = _cudnn(stated, "text.cudnn_compiled")
+    return said if said or _is_without_cuda(stated) else _named(stated, "cudnn")
 
 
 def _cudnn(stated: Stated, name: str) -> Known | None:

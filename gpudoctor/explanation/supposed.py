@@ -12,6 +12,8 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.assume.releases import facts_of_row
 from gpudoctor.derive.view import as_texts
+from gpudoctor.explanation.card_fit import of_generation
+from gpudoctor.explanation.stated import Stated
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown
 
 _PACKAGES = {"pytorch": "torch"}
@@ -20,6 +22,7 @@ _IN_WSL = {"wsl1", "wsl2"}
 _CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
 _OTHER_PROCESSORS = ("arm", "aarch64", "ppc64le")
 _SUPPOSED = "supposed: the text does not say otherwise"
+_STATED = "the text states a card, or a generation"
 _HOST = {"python.version": "text.python", "nvml.driver_version": "text.driver",
          "nvml.cuda_version": "text.driver_ceiling"}
 _FRAMEWORK = {"framework.version": "text.framework_version", "framework.cuda": "text.build_cuda"}
@@ -45,7 +48,8 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
     host |= {name: fact for name, fact in said.items() if name not in host or isinstance(fact, Known)}
     return replace(
         snapshot, host=host,
-        gpus=_cards(said) if isinstance(snapshot.gpus, Unknown) else snapshot.gpus, frameworks=frameworks)
+        gpus=_cards(said, tables) if isinstance(snapshot.gpus, Unknown) else snapshot.gpus,
+        frameworks=frameworks)
 
 
 def _is_ordinary(said: Facts) -> bool:
@@ -60,13 +64,14 @@ def _places(said: Facts) -> tuple[str, ...]:
     return as_texts(places.value) if isinstance(places, Known) else ()
 
 
-def _cards(said: Facts) -> tuple[Facts, ...] | Unknown:
-    stated = said.get("text.capabilities")
-    capabilities = as_texts(stated.value) if isinstance(stated, Known) else ()
-    if not isinstance(stated, Known) or not capabilities:
+def _cards(said: Facts, tables: Tables) -> tuple[Facts, ...] | Unknown:
+    """Return a card of each stated compute capability, or of each of a generation: a fix fits all."""
+    stated = Stated(facts=said, tables=tables, rows=())
+    capabilities = stated.texts("text.capabilities") or of_generation(stated)
+    if not capabilities:
         return Unknown(reason="the text does not list them", asked=False)
-    return tuple({"gpu.index": Known(value=index, source=stated.source),
-                  "gpu.compute_capability": Known(value=capability, source=stated.source)}
+    return tuple({"gpu.index": Known(value=index, source=_STATED),
+                  "gpu.compute_capability": Known(value=capability, source=_STATED)}
                  for index, capability in enumerate(capabilities))
 
 

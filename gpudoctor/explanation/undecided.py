@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from gpudoctor.explanation import entries
+from gpudoctor.explanation.choosing import LEAST_SCORE
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Reading, Said
 from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecided
@@ -21,14 +23,16 @@ def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[st
 
     Where harmless lines are all that was found, it is open only if other lines speak of an error; not the
     consequences (`outweighed`) of what is more probably harmless, nor lines that only list what is there:
-    such point at no cause and speak of no trouble. Lines that only inform close nothing.
+    such point at no cause that could be told, or at one that another line speaks against, and speak of no
+    trouble. Lines that only inform close nothing.
     """
     if any(finding.severity is not Severity.BENIGN for finding in found):
         return ()
-    pointing = {name for candidate in candidates for name in candidate.suspicions}
+    pointing = {name for candidate in candidates if candidate.score >= LEAST_SCORE and not candidate.opposed
+                for name in candidate.suspicions}
     known = [line for line in reading.said
              if not symptoms[line.id].benign and line.id not in outweighed
-             and (line.id in pointing or line.is_trouble)]
+             and (line.id in pointing or line.is_trouble) and not entries.is_element(line.text)]
     harmless = _lines_of(found)
     reasons = [*_known_lines([line for line in known if line.source not in harmless], found),
                *_unknown_lines(reading)]

@@ -7,18 +7,20 @@ was seen, and the command that tells the rest.
 from __future__ import annotations
 
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_UNDECIDED, Policy
-from gpudoctor.model import Known, Report, Snapshot
+from gpudoctor.model import Known, Report, Severity, Snapshot
 from gpudoctor.render import closing, outline, told
 from gpudoctor.render.outline import Entry, Item, Open
 from gpudoctor.render.plain import counted_words, printable
 
+_TEXT = "text"
 _MOST_NAMED = 3
 _LONGEST = 300  # characters of each part; what matters most stands first, for places that cut the end off
 
 
 def render(report: Report, policy: Policy) -> str:
     """Return one line and its end; it tells what the exit code is about."""
-    failing = [one for one in outline.entries(report) if one.severity.rank <= policy.fail_on.rank]
+    failing = [one for one in outline.entries(report)
+               if one.severity.rank <= policy.fail_on.rank or _is_candidate(one)]
     questions = [one for one in outline.open_questions(report) if one.severity.rank <= policy.fail_on.rank]
     if report.exit_code == EXIT_FINDINGS and failing:
         said = _faults(failing)
@@ -29,8 +31,13 @@ def render(report: Report, policy: Policy) -> str:
     return f"{said}\n"
 
 
+def _is_candidate(one: Entry) -> bool:
+    """Say whether it is one of the causes that a text may have: the first is the most probable one."""
+    return one.subject == _TEXT and bool(one.sureness) and one.severity is not Severity.BENIGN
+
+
 def _faults(failing: list[Entry]) -> str:
-    """Return the gravest failure, the names of the others, and where its page is."""
+    """Return the first failure, the names of the others, and where its page is."""
     first = failing[0]
     likely = f" ({first.sureness})" if first.sureness else ""
     names = _few(tuple(dict.fromkeys(one.cause for one in failing if one.cause != first.cause)))

@@ -28,6 +28,7 @@ _PLACES = {  # what `platform:` may say
     "nixos": "nixos",
 }
 _DRIVER = Pattern(r"(?<![0-9.])([0-9]{3})(\.[0-9]{1,3}){0,2}(?![0-9.]*[0-9])")
+OFFERS = (" - distro ", " - third-party ")  # ubuntu-drivers, of packages that could be installed
 _WINDOWS_DRIVER = Pattern(r"\b[0-9]{2}\.[0-9]{1,2}\.([0-9]{1,2})\.([0-9]{4})\b")
 _PLATFORM = Pattern(r"Linux-([0-9][0-9A-Za-z._+-]{2,80}?)-(x86_64|aarch64|ppc64le|arm64)\b")
 _KERNEL = Pattern(r"(?<![0-9.])[2-9]\.[0-9]{1,3}[.-][0-9A-Za-z][0-9A-Za-z._+-]{0,40}")
@@ -132,7 +133,7 @@ def driver(found: Found, value: str, source: str, rank: Rank) -> None:
         found.say("driver.version", f"{digits[:3]}.{digits[3:]}", source, rank)
         return
     versions = list(_DRIVER.finditer(value[:200]))
-    if not versions:
+    if not versions or any(offer in value for offer in OFFERS):
         return
     folded = value[:200].lower()
     halves = {"kernel": "driver.kernel_version", "user": "driver.libcuda_file_version"}

@@ -29,7 +29,7 @@ _WANTED = re.compile(
 _AT_LEAST = re.compile(r"\+| ?(?:or|and) (?:newer|later|higher|above|greater|up)\b| ?[<>]")
 
 # nvidia-smi's heading, in which CUDA's version is the newest that the driver runs.
-_NOT_SENTENCES = ("NVIDIA-SMI", "Driver Version", "UMD Version", "CUDA Version  ")
+_NOT_SENTENCES = ("NVIDIA-SMI", "Driver Version", "UMD Version", "CUDA Version  ", *fields.OFFERS)
 
 _DRIVER = r"[1-9][0-9]{2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?"
 # literal (lower case) -> pattern from there, fact
@@ -52,6 +52,8 @@ _SAID: tuple[tuple[str, str, str], ...] = (
     ("cuda", rf"cuda{_NUMBER}([0-9]{{1,2}}\.[0-9](?:\.[0-9]{{1,3}})?)(?!{_MORE})", "text.cuda"),
     ("cudnn", rf"cudnn{_NUMBER}([0-9]{{1,2}}(?:\.[0-9]{{1,2}}){{1,3}})(?![0-9])", "text.cudnn"),
     ("driver", rf"drivers?{_NUMBER}({_DRIVER})(?![0-9])", "driver.version"),
+    # a row of nvidia-smi --query-gpu=name,driver_version without its heading; three parts are no watts
+    ("nvidia ", rf"nvidia [a-z0-9 ()/-]{{3,60}}, ({_DRIVER.removesuffix('?')})(?![\w.])", "driver.version"),
     ("nvidia-driver-", r"nvidia-driver-([1-9][0-9]{2})(?![0-9])", "driver.version"),
     ("pip", rf"pip{_NUMBER}([0-9]{{1,2}}\.[0-9]{{1,2}}(?:\.[0-9]{{1,2}})?|1[89]|2[0-9])(?!{_MORE})",
      "python.pip_version"),
@@ -68,6 +70,7 @@ _IMPORTS = {"import tensorflow": "tensorflow", "import torch": "pytorch", "impor
             "import paddle": "paddle", "import onnxruntime": "onnxruntime", "import keras": "keras",
             "import cupy": "cupy", "from numba import": "numba", "import caffe": "caffe",
             "from tensorflow": "tensorflow", "from torch": "pytorch", "from keras": "keras",
+            "jaxlib.xla_extension": "jax", "jax.errors.jaxruntimeerror": "jax",
             "import ctranslate2": "ctranslate2", "from faster_whisper": "ctranslate2", "import vllm": "vllm"}
 _CARD = re.compile(
     r"(?:nvidia )?(?:geforce )?(?:quadro |tesla )?"

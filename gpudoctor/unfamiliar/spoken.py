@@ -22,6 +22,9 @@ _ASKS, _DENIALS = "why", frozenset({"not", "cannot"})
 _OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
 _OF_THIS_KIND = frozenset({_OF_GPUS, "framework"})  # beside them, words of any hardware are of this one
 _CUDA, _CUDA_VERSION = "the start of CUDA", "CUDA version"
+_DRIVER, _NONE = "driver", "none"
+_LEAST_BRANCH = 3  # digits of a driver's branch
+_BEFORE_BRANCH = frozenset({"version", "branch", "series", "release"})
 _DIGITS = 6
 _LEAST_NUMBER, _MOST_NUMBER = 2, 1000  # a 1 is any program's; none of the interfaces counts farther
 
@@ -71,7 +74,20 @@ class Speech:
                 asked = asked._replace(name=OTHER)  # whose CUDA it is, the driver's or a toolkit's, is open
                 things = [thing._replace(name=_CUDA_VERSION) for thing in things if thing.name == _CUDA]
             troubles = [asked]
-        return self._by_words(things, troubles)
+        return self._by_words(self._in_question(things, troubles, words), troubles)
+
+    def _in_question(self, things: Sequence[Named], troubles: Sequence[Named], words: Sequence[str]
+                     ) -> Sequence[Named]:
+        """Return the things without a driver that is named with its version: it is there, another is not.
+
+        Where it is the only one, or the trouble stands right behind the number, it is meant all the same.
+        """
+        ends = {thing: _end_of_branch(thing, words) for thing in things if thing.name == _DRIVER}
+        missing = [trouble for trouble in troubles if trouble.name == _NONE]
+        there = [thing for thing, end in ends.items()
+                 if end is not None and all(trouble.begin != end for trouble in missing)]
+        others = [thing for thing in things if thing.name != _DRIVER]
+        return [thing for thing in things if thing not in there] if missing and others else things
 
     def _as_statement(self, words: Sequence[str]) -> Sequence[str]:
         """Return a question as it would be told: "why cannot PyTorch see" parts the verb from its denial."""
@@ -131,6 +147,18 @@ class Speech:
                 if (thing.name, trouble.name) in self._meanings and between <= FARTHEST:
                     said = (thing.end - thing.begin) + (trouble.end - trouble.begin)
                     yield said - _NEARER * between, -self._special[thing.name], thing.name, trouble.name
+
+
+def _end_of_branch(driver: Named, words: Sequence[str]) -> int | None:
+    """Return where the version behind a driver ends, None where none stands there."""
+    end = driver.end
+    while end < len(words) and words[end] in _BEFORE_BRANCH:
+        end += 1
+    if end == len(words) or not words[end].isdecimal() or len(words[end]) < _LEAST_BRANCH:
+        return None
+    while end < len(words) and words[end].isdecimal():
+        end += 1
+    return end
 
 
 def _whole(named: Sequence[Named]) -> Sequence[Named]:

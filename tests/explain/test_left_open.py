@@ -56,6 +56,15 @@ def test_of_a_text_the_one_line_does_not_say_that_nobody_could_look(text: str, b
     assert "could not look" not in said
 
 
+def test_of_candidates_the_one_line_names_the_most_probable() -> None:
+    """Regression: it named the second, an error, and not the first, whose page is a warning."""
+    policy = Policy()
+    found = told("RuntimeError: CUDA error: out of memory")
+    said = one_line.render(report(found, database(), policy), policy)
+    assert said.startswith("gpu-memory-in-use [text] (likely, 1 of 4)")
+    assert "Also: out-of-memory-model" in said
+
+
 @pytest.mark.parametrize("text", [
     "OSError: [Errno 24] Too many open files\nRuntimeError: CUDA error: unknown error\n",
     "Too many open files\nRuntimeError: CUDA error: OS call failed or operation not supported on this OS\n",

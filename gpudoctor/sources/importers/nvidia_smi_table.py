@@ -43,6 +43,10 @@ def _heading(text: Text, found: Found, index: int) -> None:
     line, source = text.lines[index], text.source(index)
     driver = _following(line, ("Driver Version:", "KMD Version:", "Driver Version :"))
     ceiling = _following(line, ("CUDA UMD Version:", "CUDA Version:", "CUDA Version :"))
+    own = _following(line, ("NVIDIA-SMI",))
+    if None not in (own, driver) and own != driver:
+        # elsewhere both are of one package; in WSL the table is Linux's and the driver is the one of Windows
+        found.mention("text.places", "wsl2", source)
     found.say("nvml.init_code", 0, source)
     found.say("nvml.driver_version", driver, source)
     found.say("driver.version", driver, source)

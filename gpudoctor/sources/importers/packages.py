@@ -32,6 +32,7 @@ _PREFIXES = ("nvidia-", "jax", "tensorflow", "torch", "keras", "cupy", "onnxrunt
              "tf-nightly", "ctranslate2", "bitsandbytes", "vllm")
 _PLAIN = frozenset(
     {"numpy", "protobuf", "cudnn", "nccl", "pip", "triton", "pytorch", "libtensorflow", "tensorrt"})
+_OF_PACMAN = Pattern(r"-[0-9]{1,4}(?:\.[0-9]{1,3})?\Z")  # of rows that `pacman` reads
 _BUILD = Pattern(r"(?:py|<pip>|pypi)|[A-Za-z0-9_.]{0,40}_[0-9]{1,4}")
 
 
@@ -133,7 +134,7 @@ def _row(text: Text, found: Found, index: int, line: str) -> None:
     words = words[1:] if words[0] in ("[conda]", "[pip3]", "[pip]") else words
     if not 2 <= len(words) <= 5 or not _matters(words[0].lower()) or not _VERSION.fullmatch(words[1]):
         return
-    if "." not in words[1] or not _NAME.fullmatch(words[0]):
+    if "." not in words[1] or not _NAME.fullmatch(words[0]) or _OF_PACMAN.search(words[1]):
         return
     if len(words) == 2 and words[0].lower() == "cuda":  # a column of a report, and no distribution
         found.say("text.cuda", words[1], text.source(index), Rank.STATED)

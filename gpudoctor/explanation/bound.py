@@ -1,0 +1,52 @@
+"""What the place that a text states cannot have: causes of other systems, and commands that do not run there.
+
+The table `bound_to_places` says which causes and which words belong to which places. A text that names no
+system leaves all of them open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gpudoctor.derive.view import as_texts
+from gpudoctor.engine import Subject
+from gpudoctor.model import Ask, Fix, Known, Tables, Value
+
+_TABLE, _PLACES = "bound_to_places", "text.places"
+_SYSTEMS = frozenset({"linux", "windows", "macos"})
+
+
+def causes_elsewhere(subject: Subject, tables: Tables) -> frozenset[str]:
+    """Return the causes that can be found only in places other than the stated ones."""
+    return frozenset(cause for row in _of_other_places(subject, tables) for cause in as_texts(row["causes"]))
+
+
+def foreign_words(subject: Subject, tables: Tables) -> tuple[str, ...]:
+    """Return the words of commands that run only in places other than the stated ones."""
+    return tuple(word for row in _of_other_places(subject, tables) for word in as_texts(row["words"]))
+
+
+def fits(ask: Ask, foreign: tuple[str, ...]) -> bool:
+    """Say whether a question can be answered where its command runs."""
+    return not _has_any(f"{ask.question}\n{ask.command}", foreign)
+
+
+def of_place(fix: Fix, foreign: tuple[str, ...]) -> Fix | None:
+    """Return a fix without commands that do not run there; None where its very title speaks of them."""
+    if _has_any(fix.title, foreign):
+        return None
+    steps = "\n".join((*fix.commands, *fix.env, fix.undo or ""))
+    return replace(fix, commands=(), env={}, undo=None) if _has_any(steps, foreign) else fix
+
+
+def _has_any(text: str, words: tuple[str, ...]) -> bool:
+    return any(word in text for word in words)
+
+
+def _of_other_places(subject: Subject, tables: Tables) -> Iterator[Mapping[str, Value]]:
+    stated = subject.fact(_PLACES)
+    places = frozenset(as_texts(stated.value)) if isinstance(stated, Known) else frozenset()
+    if places.isdisjoint(_SYSTEMS) or _TABLE not in tables:
+        return
+    yield from (row for row in tables[_TABLE].rows if places.isdisjoint(as_texts(row["places"])))

@@ -1,0 +1,62 @@
+"""Lines that mention a message and report none: titles of commits, and entries of a list of changes.
+
+"Fix CUDA error: out of memory in trainer" in a `git log` tells what somebody mended once, in a program, and
+nothing of the machine where the log was printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+_HEX = r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]"
+_COMMIT = re.compile(rf"commit {_HEX}{{7,40}}(?: \([^()]{{1,200}}\))?")
+_HEADER = re.compile(r"(?:Merge|Author|AuthorDate|Date|Commit|CommitDate): .{1,200}")
+_MESSAGE = re.compile(r" {4}|\t")  # how git indents what somebody wrote
+# A row of `git log --oneline`, with its graph. Twelve digits are those of a container or an image.
+_TITLE = re.compile(rf"[*|\\/ ]{{0,20}}{_HEX}{{7,11}} (?:\([^()]{{1,200}}\) )?(?P<said>\S.*)")
+_FEWEST_TITLES = 2
+# A heading of a list of changes, and its entries; the last form is the one that GitHub writes for a release.
+_CHANGES = re.compile(
+    r"(?:#{1,6} |=+ )?(?:change ?log|change history|release notes?|bug ?fixes|fixed|fixes|what's changed"
+    r"|\[?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?\]?(?: [-(].{1,40})?):?", re.IGNORECASE)
+_IS_HEADING = ("#", "=", "[", "c", "C", "r", "R", "W", "w")
+_ENTRY = re.compile(r"\s{0,8}[-*+] \S")
+_PULLED = re.compile(r"\s{0,8}[-*+] .{1,300} by @[\w-]{1,60} in https?://\S{1,200}/pull/\d{1,8}")
+
+
+def mentioned(lines: Sequence[str]) -> frozenset[int]:
+    """Return the numbers, from 1, of the lines of a text that only mention what they say."""
+    return frozenset([*_of_commits(lines), *_of_titles(lines), *_of_changes(lines)])
+
+
+def _of_commits(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines of messages below `commit 1a2b3c4...`."""
+    is_within = False
+    for number, line in enumerate(lines, start=1):
+        said = line.strip()
+        if _COMMIT.fullmatch(said):
+            is_within = True
+        elif is_within and _MESSAGE.match(line):
+            yield number
+        elif said and not _HEADER.fullmatch(said):
+            is_within = False
+
+
+def _of_titles(lines: Sequence[str]) -> Sequence[int]:
+    """Return the rows of a list of commits; a single one may be anything that begins with a number."""
+    found = [number for number, line in enumerate(lines, start=1) if _TITLE.fullmatch(line.rstrip())]
+    return found if len(found) >= _FEWEST_TITLES else ()
+
+
+def _of_changes(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the entries below a heading that announces changes."""
+    is_within = False
+    for number, line in enumerate(lines, start=1):
+        said = line.strip()
+        if said.startswith(_IS_HEADING) and _CHANGES.fullmatch(said):
+            is_within = True
+        elif _PULLED.match(line) or (is_within and _ENTRY.match(line)):
+            yield number
+        elif said:
+            is_within = is_within and line[:1].isspace()

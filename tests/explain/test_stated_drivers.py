@@ -1,0 +1,67 @@
+"""A driver that a text names with its version: it is there, and may not serve the card."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from gpudoctor import ruledb, texts
+from gpudoctor.explanation import explain
+from gpudoctor.model import Finding, Known, RuleDatabase
+
+
+@cache
+def database() -> RuleDatabase:
+    """Return the shipped rules."""
+    return ruledb.load_shipped("told")
+
+
+def told(text: str) -> tuple[Finding, ...]:
+    """Return what is told of a text."""
+    return explain(texts.read_text(text, database()), database()).findings
+
+
+@pytest.mark.parametrize("text", [
+    "RTX 3090 with driver version 535, torch 2.1: cuda is not available",
+    "RTX 3090, driver 535, PyTorch does not see the GPU",
+])
+def test_a_driver_that_is_named_with_its_version_is_not_what_is_missing(text: str) -> None:
+    """Regression: "driver" and "not available" were taken together."""
+    first = told(text)[0]
+    assert first.cause == "cpu-only-build"
+    assert "driver-not-installed" not in [finding.cause for finding in told(text)[:4]]
+
+
+def test_a_driver_that_is_said_to_be_missing_is() -> None:
+    """Right behind its version, or without one."""
+    for text in ("nvidia driver 535 not found", "my nvidia driver is not found, RTX 3090"):
+        assert {"driver-not-installed", "driver-module-not-loaded"} & {one.cause for one in told(text)}
+
+
+@pytest.mark.parametrize(("text", "cause", "offers"), [
+    ("RTX 5090, driver 535, torch 2.9: CUDA is not available", "driver-too-old", "which serves this card"),
+    ("RTX 5090, driver 535.183, torch.cuda.is_available() False", "driver-too-old", "which serves this card"),
+    ("GTX 680, driver 535: no devices found", "driver-dropped-gpu", "of branch 470"),
+])
+def test_a_driver_that_does_not_serve_the_card_is_told_by_the_page_of_cards(
+        text: str, cause: str, offers: str) -> None:
+    """Regression: an older release of torch was offered, which no driver of that branch helps either."""
+    first = told(text)[0]
+    assert first.cause == cause
+    assert offers in first.fixes[0].title
+    assert "generation" in first.message
+    assert not any("torch" in fix.title for fix in first.fixes)
+
+
+def test_a_fix_for_a_stated_generation_names_a_release() -> None:
+    """Regression: it had the title of the page alone."""
+    (first, *_) = told("Maxwell card, torch 2.9.0+cu130: no kernel image is available for execution")
+    assert first.cause == "gpu-too-old-for-build"
+    assert "torch==" in first.fixes[0].title
+
+
+def test_what_could_be_installed_is_no_driver_that_is_there() -> None:
+    """Regression: rows of `ubuntu-drivers devices` stated one."""
+    text = "driver   : nvidia-driver-535 - distro non-free recommended\nmodel    : GA106 [GeForce RTX 3060]\n"
+    assert not isinstance(texts.read_text(text, database()).text.get("text.driver"), Known)
