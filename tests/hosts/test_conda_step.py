@@ -1,9 +1,9 @@
 """The step that conda is given: a solver takes it, and the environment has the CUDA build afterwards.
 
-No channel can be reached from here. PyPI's newest conda (4.3.16) does not install, npm and Debian have
-none, and none of the three has mamba or micromamba. So pypi:py-rattler solves and installs what the step
-says, out of a channel that the test writes: names and build strings as conda-forge's, without contents.
-What the true builds then do is not tried.
+No channel can be reached from here. PyPI's newest conda (4.3.16) does not install, npm's is a library that
+calls one, and Debian packages neither conda nor mamba nor micromamba. So pypi:py-rattler solves and installs
+what the step says, out of a channel that the test writes: names and build strings as conda-forge's, without
+contents. What the true builds then do is not tried.
 """
 
 from __future__ import annotations
