@@ -33,14 +33,15 @@ def machine(*assumptions: str) -> Snapshot:
     return lay(unobserved(host, facts, framework=None), facts, database().tables, source="assumed")
 
 
-def judged(files: Files, *assumptions: str, gpu: bool = False) -> Verdicts:
-    """Judge the first of the files; the others lie beside it."""
+def judged(files: Files, *assumptions: str, gpu: bool = False,
+           rules: RuleDatabase | None = None) -> Verdicts:
+    """Judge the first of the files, by the shipped rules or by these; the others lie beside it."""
     def reader(name: str) -> Source | None:
         return Source(name, files[name]) if name in files else None
 
     name, text = next(iter(files.items()))
     environments = kinds.environments(Source(name, text), reader)
-    return Linter(machine(*assumptions), database(), wants_gpu=gpu).judge(environments)
+    return Linter(machine(*assumptions), rules or database(), wants_gpu=gpu).judge(environments)
 
 
 def causes(verdicts: Verdicts) -> list[str]:
