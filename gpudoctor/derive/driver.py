@@ -29,15 +29,19 @@ def _command(column: str, row_of: Callable[[View], branches.Row] = driver_packag
 
 
 def library_path_clean(view: View) -> Fact:
-    """Return LD_LIBRARY_PATH without the folders that hold a libcuda.so.1, when there is one."""
-    folders = as_texts(view.need("loader.library_path"))
-    files = {text_in(record, "path") for record in view.records("loader.files")}
+    """Return LD_LIBRARY_PATH without the folders that hold a foreign libcuda.so.1, when there is one.
+
+    The driver's own stays: where the loader's cache does not list it, only this path leads to it.
+    """
+    folders, driver = as_texts(view.need("loader.library_path")), view.value("driver.version")
+    files = {text_in(record, "path") for record in view.records("loader.files")
+             if driver is None or text_in(record, "version") != driver}
     loaded = str(view.value("cuda.library") or "").rpartition("/")[0]
     kept = tuple(folder for folder in folders
                  if folder != loaded and f"{folder.rstrip('/')}/{_LIBCUDA}" not in files)
     if kept == folders:
-        return Absent(source="no folder of LD_LIBRARY_PATH holds a libcuda.so.1")
-    return Known(value=kept, source="LD_LIBRARY_PATH without the folders that hold a libcuda.so.1")
+        return Absent(source="no folder of LD_LIBRARY_PATH holds a foreign libcuda.so.1")
+    return Known(value=kept, source="LD_LIBRARY_PATH without the folders that hold a foreign libcuda.so.1")
 
 
 def libcuda_search_path(view: View) -> Fact:

@@ -71,6 +71,19 @@ def test_the_clean_path_lacks_every_folder_with_a_libcuda(database: RuleDatabase
     assert isinstance(nothing, Absent)
 
 
+def test_the_drivers_own_folder_stays_in_the_path(database: RuleDatabase) -> None:
+    """Regression: on an H100 with a stub in front, /usr/local/nvidia/lib64 was to be taken out as well."""
+    own, stub = "/usr/local/nvidia/lib64", "/tmp/stubs"
+    files = ({"path": f"{stub}/libcuda.so.1", "soname": "libcuda.so.1"},
+             {"path": f"{own}/libcuda.so.1", "soname": "libcuda.so.1", "version": "580.159.04"})
+    facts = {"loader__library_path": (stub, own), "loader__files": files,
+             "cuda__library": "/usr/local/cuda-13.0/lib64/stubs/libcuda.so"}
+    path = derived(database, "cuda.library_path_clean", nvml__driver_version="580.159.04", **facts)
+    assert value_of(path) == (own,)
+    of_another = derived(database, "cuda.library_path_clean", nvml__driver_version="595.10", **facts)
+    assert value_of(of_another) == ()
+
+
 def test_a_libcuda_elsewhere_goes_in_front_of_the_path(database: RuleDatabase) -> None:
     """What was in LD_LIBRARY_PATH stays in it."""
     path = derived(
