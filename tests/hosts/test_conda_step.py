@@ -31,7 +31,7 @@ BUILDS = (  # name, version, build string, what it depends on: all builds of CUD
     ("tensorflow", "2.18.0", "cuda126py312h1_200", ("__cuda",)),
     ("tensorflow", "2.19.0", "cpu_py312h1_0", ()))
 SOLVE = """
-import asyncio, sys
+import asyncio, os, sys
 from pathlib import Path
 from rattler import Channel, GenericVirtualPackage, MatchSpec, PackageName, PrefixRecord, Version
 from rattler import install, solve
@@ -50,6 +50,7 @@ async def main():
     await install(found, prefix, installed_packages=there, show_progress=False, cache_dir=channel / "cache")
 
 asyncio.run(main())
+os._exit(0)  # its threads outlive Python's end, where one run in five crashed
 """
 
 

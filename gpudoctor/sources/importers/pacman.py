@@ -14,7 +14,7 @@ _OPEN = frozenset({"nvidia-open", "nvidia-open-dkms"})
 _DRIVERS = _OPEN | {"nvidia-utils", "nvidia", "nvidia-dkms", "nvidia-lts"}
 _LIBRARIES = {"cuda": "text.cuda", "cudnn": "text.cudnn"}
 _BUILDS = ("python-pytorch", "python-tensorflow")
-_WITH_CUDA = "-cuda"
+_WITH_CUDA, _OPTIMISED = "-cuda", "-opt"
 
 
 def read(text: Text, found: Found) -> None:
@@ -34,5 +34,6 @@ def _package(found: Found, name: str, version: str, source: str) -> None:
     elif name in _LIBRARIES:
         found.say(_LIBRARIES[name], version, source, Rank.REPORTED)
     elif name.startswith(_BUILDS):
-        distribution = name.removeprefix("python-").removesuffix(_WITH_CUDA).replace("pytorch", "torch")
+        distribution = name.removeprefix("python-").removesuffix(_WITH_CUDA).removesuffix(_OPTIMISED)
+        distribution = distribution.replace("pytorch", "torch")
         found.package(distribution, version, source)
