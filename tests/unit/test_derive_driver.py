@@ -76,8 +76,8 @@ def test_the_drivers_own_folder_stays_in_the_path(database: RuleDatabase) -> Non
     own, stub = "/usr/local/nvidia/lib64", "/tmp/stubs"
     files = ({"path": f"{stub}/libcuda.so.1", "soname": "libcuda.so.1"},
              {"path": f"{own}/libcuda.so.1", "soname": "libcuda.so.1", "version": "580.159.04"})
-    facts = {"loader__library_path": (stub, own), "loader__files": files,
-             "cuda__library": "/usr/local/cuda-13.0/lib64/stubs/libcuda.so"}
+    facts: dict[str, Value] = {"loader__library_path": (stub, own), "loader__files": files,
+                               "cuda__library": "/usr/local/cuda-13.0/lib64/stubs/libcuda.so"}
     path = derived(database, "cuda.library_path_clean", nvml__driver_version="580.159.04", **facts)
     assert value_of(path) == (own,)
     of_another = derived(database, "cuda.library_path_clean", nvml__driver_version="595.10", **facts)
