@@ -48,7 +48,7 @@ COLUMNS = {
     "measured_from": "text",
 }
 # What only a look into the libraries tells.
-MEASURED = (
+MEASURED = frozenset((
     "loader",
     "loads",
     "loads_optional",
@@ -61,7 +61,7 @@ MEASURED = (
     "fat_binaries",
     "code",
     "relocatable",
-)
+))
 # In tables of many rows: a wheel is named well enough by its hash, an empty list says nothing.
 COMPACT_LEAVES_OUT = (
     "build_file", "measured_from", "measured_library_sha256", "relocatable", "tensorrt_build", "loader",

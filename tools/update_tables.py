@@ -11,6 +11,7 @@ the table already says of the same wheel is not measured again.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,13 +28,21 @@ from tools import (  # noqa: E402
 from tools.framework_tables import MEASURED, PROJECTS, TABLES_FOLDER, Project, Release, releases  # noqa: E402
 from tools.table_file import Row, Table, changes, read_rows, write_table  # noqa: E402
 from tools.wheel_cache import WheelCache, default_cache_folder  # noqa: E402
-from tools.wheel_code import declared_difference, measured_columns, observe, worth_observing  # noqa: E402
+from tools.wheel_code import (  # noqa: E402
+    LOADERS, declared_difference, loading_columns, measured_columns, observe, worth_observing,
+)
 from tools.wheel_facts import build_file, stated_columns, wheel_contents  # noqa: E402
-from tools.wheel_index import CONNECTIONS, WheelIndex  # noqa: E402
+from tools.wheel_index import CONNECTIONS, WheelFile, WheelIndex  # noqa: E402
 from tools.wheel_requirements import extras_columns  # noqa: E402
 
 # Raised when the way to look into a wheel changes: all are then looked into anew.
-OBSERVED = "observed-3"
+OBSERVED = "observed-4"
+# Of a wheel that is not measured: what its loader alone says, a twentieth of it.
+LOADER_OBSERVED = "loader-1"
+# Where the versions of CUDA and cuDNN come from that only a look into a wheel tells.
+FROM_A_LOOK = ("build functions", "compiled code")
+# What a JAX plugin answers to a Python that can import it.
+ANSWERED = ("cuda", "cuda_from", "cudnn", "cudnn_from", "loads")
 # One wheel is unpacked while the next ones are fetched.
 MEASURED_AT_A_TIME = 3
 
@@ -47,19 +56,41 @@ def complete_row(
         row |= extras_columns(index, cache, release.chosen, names=project.extras)
     if row.get("cuda_from") == "build file" and not project.compact:
         row["build_file"] = build_file(index, cache, release.chosen)
-    observed = cache.find(OBSERVED, release.chosen.sha256)
-    if observed:
-        row |= measured_columns(observed, wheel_contents(index, cache, release.chosen)["libraries"])
-    elif committed.get("wheel_sha256") == release.chosen.sha256:
-        row |= {name: committed[name] for name in MEASURED if name in committed}
-        if committed.get("cuda_from") == "build functions":
-            row |= {name: committed[name] for name in ("cuda", "cuda_from", "cudnn", "cudnn_from")}
+    row = with_measured(row, looked_into(index, cache, release.chosen, committed))
     if library := row.get("code_library"):
         contents = [wheel_contents(index, cache, wheel) for wheel in release.wheels]
         row["library_sha256"] = sorted({content["libraries"].get(library) for content in contents} - {None})
     if row.get("declared") and "code" in row:
         row["declared_differs"] = declared_difference(row["declared"], row["code"])
     return project.fitted(row)
+
+
+def looked_into(index: WheelIndex, cache: WheelCache, wheel: WheelFile, committed: Row) -> Row:
+    """Return the columns that were measured in a wheel: by this machine, else by whoever made the table.
+
+    What a plugin answered when it was asked stays where this machine could not ask it.
+    """
+    names = set(MEASURED)
+    for what in ("cuda", "cudnn"):
+        if committed.get(f"{what}_from") in FROM_A_LOOK:
+            names |= {what, f"{what}_from"}
+    is_same = committed.get("wheel_sha256") == wheel.sha256 and not MEASURED.isdisjoint(committed)
+    known = {name: value for name, value in committed.items() if is_same and name in names}
+    if observed := cache.find(OBSERVED, wheel.sha256):
+        measured = measured_columns(observed, wheel_contents(index, cache, wheel)["libraries"])
+        answered = {} if observed["built"] or known.get("cuda_from") != "build functions" else known
+        return measured | {name: answered[name] for name in ANSWERED if name in answered}
+    if not known and (observed := cache.find(LOADER_OBSERVED, wheel.sha256)):
+        return loading_columns(observed, wheel_contents(index, cache, wheel)["libraries"])
+    return known
+
+
+def with_measured(row: Row, measured: Row) -> Row:
+    """Add what was measured; what a wheel states of its CUDA and cuDNN counts before what its code tells."""
+    guessed = [what for what in ("cuda", "cudnn") if row.get(f"{what}_from") not in (None, "name")
+               and measured.get(f"{what}_from") == "compiled code"]
+    left = {*guessed, *(f"{what}_from" for what in guessed)}
+    return row | {name: value for name, value in measured.items() if name not in left}
 
 
 def all_rows(project: Project, index: WheelIndex, cache: WheelCache, found: list[Release]) -> list[Row]:
@@ -73,12 +104,18 @@ def all_rows(project: Project, index: WheelIndex, cache: WheelCache, found: list
         return list(pool.map(complete, found))
 
 
-def measuring_order(found: list[Release], rows: list[Row], *, every_patch: bool) -> Iterator[Release]:
-    """Yield the CUDA builds not measured yet: Linux x86_64 first, in it newest patches first."""
+def measuring_order(
+    found: list[Release], rows: list[Row], *, every_patch: bool, again: re.Pattern[str] | None = None
+) -> Iterator[Release]:
+    """Yield the CUDA builds not measured yet, or those whose files `again` finds, measured or not.
+
+    Linux x86_64 comes first, in it newest patches first.
+    """
     pending = [
         release
         for release, row in zip(found, rows, strict=True)
-        if row.get("build") == "cuda" and "fat_binaries" not in row
+        if row.get("build") == "cuda"
+        and (again.match(release.chosen.filename) if again else "fat_binaries" not in row)
     ]
     newest_patch: dict[tuple[str, str, tuple[int, ...]], Version] = {}
     for release in found:
@@ -91,7 +128,8 @@ def measuring_order(found: list[Release], rows: list[Row], *, every_patch: bool)
         age = tuple(-number for number in (*version.release, version.post or 0))
         return newest_patch[own] != version, release.chosen.platform != "linux_x86_64", age
 
-    yield from (release for release in sorted(pending, key=rank) if every_patch or not rank(release)[0])
+    each = every_patch or again is not None
+    yield from (release for release in sorted(pending, key=rank) if each or not rank(release)[0])
 
 
 def update_framework(
@@ -103,30 +141,46 @@ def update_framework(
     rows = all_rows(project, index, cache, found)
     if not arguments.check:
         write_table(project.path, project.table, rows)
-        every_patch = arguments.every_patch
-        order = [] if arguments.stated_only else list(measuring_order(found, rows, every_patch=every_patch))
-        places = [found.index(release) for release in order]
-
-        def look(place: int) -> None:
-            measure(project, index, cache, found[place], rows[place])
-
-        with ThreadPoolExecutor(MEASURED_AT_A_TIME) as pool:
-            for place, _ in zip(places, pool.map(look, places), strict=True):
-                rows[place] = complete_row(project, index, cache, found[place], {})
-                write_table(project.path, project.table, rows)
+        look_into(project, index, cache, found, rows, arguments)
     return report(project.path, project.table, before, rows)
 
 
-def measure(project: Project, index: WheelIndex, cache: WheelCache, release: Release, row: Row) -> None:
-    """Look into the libraries of a release's wheel and keep what was seen."""
+def look_into(
+    project: Project, index: WheelIndex, cache: WheelCache, found: list[Release], rows: list[Row],
+    arguments: argparse.Namespace,
+) -> None:
+    """Measure what is to be measured, and of what is not the loader; write the table after each wheel."""
+    if arguments.stated_only:
+        return
+    whole = list(measuring_order(found, rows, every_patch=arguments.every_patch, again=arguments.again))
+    places = [found.index(release) for release in whole]
+    loaders = [place for place, row in enumerate(rows)
+               if row.get("build") == "cuda" and "loads" not in row and place not in places]
+
+    def look(place: int) -> None:
+        measure(project, index, cache, found[place], rows[place], whole=place in places)
+
+    with ThreadPoolExecutor(MEASURED_AT_A_TIME) as pool:
+        for place, _ in zip([*places, *loaders], pool.map(look, [*places, *loaders]), strict=True):
+            rows[place] = complete_row(project, index, cache, found[place], rows[place])
+            write_table(project.path, project.table, rows)
+
+
+def measure(
+    project: Project, index: WheelIndex, cache: WheelCache, release: Release, row: Row, *, whole: bool
+) -> None:
+    """Look into the libraries of a release's wheel, or into TensorFlow's loader alone; keep what was seen."""
     libraries = worth_observing(wheel_contents(index, cache, release.chosen)["libraries"])
-    tensorrt = bool(row.get("tensorrt_build"))
-    print(f"{project.name}: measuring {release.chosen.filename}", file=sys.stderr, flush=True)
-    cache.get(
-        OBSERVED,
-        release.chosen.sha256,
-        lambda: observe(index, release.chosen, libraries, tensorrt=tensorrt),
-    )
+    if not whole:
+        libraries = {member: sha256 for member, sha256 in libraries.items()
+                     if Path(member).name == LOADERS[0]}
+    if libraries:
+        print(f"{project.name}: measuring {release.chosen.filename}", file=sys.stderr, flush=True)
+        cache.get(
+            OBSERVED if whole else LOADER_OBSERVED,
+            release.chosen.sha256,
+            lambda: observe(index, release.chosen, libraries, tensorrt=bool(row.get("tensorrt_build"))),
+        )
 
 
 def update_nvidia(index: WheelIndex, cache: WheelCache, arguments: argparse.Namespace) -> bool:
@@ -205,6 +259,10 @@ def main() -> int:
     parser.add_argument("--stated-only", action="store_true", help="measure no more device code")
     parser.add_argument(
         "--every-patch", action="store_true", help="measure each release, not one of each minor release"
+    )
+    parser.add_argument(
+        "--again", type=re.compile, metavar="REGEX",
+        help="measure anew, whole, the wheels whose file name begins like this, and no others"
     )
     parser.add_argument(
         "--cache", type=Path, default=default_cache_folder(), help="where to keep what was read"

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpudoctor.payloads.elf import read_elf
 from gpudoctor.payloads.fatbin import scan_file
-from tools import jax_versions, loader_trace
+from tools import compiled_code, jax_versions, loader_trace
 from tools.table_file import Row
 from tools.wheel_index import LARGE_BUFFER_BYTES, WheelFile, WheelIndex
 
@@ -59,10 +59,12 @@ def observe(
     """Read the `libraries` (member -> sha256 that RECORD lists) of a wheel and look into each.
 
     Returns each member's device code (`scans`), dynamic section (`dynamic`) and `sha256`, which in some torch
-    wheels is not the one that RECORD lists, the names of libraries that its code holds (`named`), and what
-    TensorFlow or JAX `opened` and said that it was built for (`built`).
+    wheels is not the one that RECORD lists, the names of libraries that its code holds (`named`), which CUDA
+    compiled it (`compiled`) and which cuDNN is linked into it (`linked`), and what TensorFlow or JAX `opened`
+    and said that it was built for (`built`).
     """
-    seen: dict[str, Any] = {"scans": {}, "dynamic": {}, "sha256": {}, "named": {}, "opened": {}, "built": {}}
+    kinds = ("scans", "dynamic", "sha256", "named", "compiled", "linked", "opened", "built")
+    seen: dict[str, Any] = {kind: {} for kind in kinds}
     with (
         tempfile.TemporaryDirectory() as folder,
         index.open(wheel, buffer_bytes=LARGE_BUFFER_BYTES) as archive,
@@ -74,6 +76,8 @@ def observe(
             seen["dynamic"][member] = read_elf(str(copy))
             seen["scans"][member] = scan_file(str(copy))
             seen["named"][member] = _names_in(copy)
+            seen["compiled"][member] = compiled_code.compiled_with(copy)
+            seen["linked"][member] = compiled_code.linked_cudnn(copy)
             if copy.name == LOADERS[0] and loader_trace.can_trace():
                 loads, optional = loader_trace.libraries_opened(copy, tensorrt=tensorrt)
                 seen["opened"] = {"loads": loads, "loads_optional": optional}
@@ -155,13 +159,22 @@ def measured_columns(observed: dict[str, Any], libraries: dict[str, str | None])
         member: scan for member, scan in observed["scans"].items() if not BUNDLED.fullmatch(Path(member).name)
     }
     differing = sorted(member for member, sha256 in observed["sha256"].items() if sha256 != libraries[member])
+    code = _code_columns(scans, libraries)
     return {
-        **_code_columns(scans, libraries),
-        **_loading_columns(observed, {Path(member).name for member in libraries}),
-        **observed["opened"],
+        **code,
+        **loading_columns(observed, libraries),
+        **_compiled_columns(observed, code.get("code_library")),
         **observed["built"],
         "record_differs": differing or None,
     }
+
+
+def _compiled_columns(observed: dict[str, Any], code_library: str | None) -> Row:
+    """Return the CUDA that compiled the framework's own device code, and the cuDNN that is linked in."""
+    linked = next(filter(None, observed["linked"].values()), None)
+    told = {"cuda": observed["compiled"].get(code_library), "cudnn": linked}
+    return {column: value for what, version in told.items() if version
+            for column, value in ((what, version), (f"{what}_from", "compiled code"))}
 
 
 def _extract(archive: zipfile.ZipFile, member: str, copy: Path) -> str:
@@ -197,8 +210,9 @@ def _summed(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     return [{"sass": list(sass), "ptx": list(ptx), "fat_binaries": count} for (sass, ptx), count in ordered]
 
 
-def _loading_columns(observed: dict[str, Any], shipped: set[str]) -> Row:
+def loading_columns(observed: dict[str, Any], libraries: Iterable[str]) -> Row:
     """Describe the library that does the loading; its search paths lose entries that only repeat others."""
+    shipped = {Path(member).name for member in libraries}
     dynamic: dict[str, dict[str, Any]] = observed["dynamic"]
     # CuPy's modules carry Python's tag: thrust.cpython-312-x86_64-linux-gnu.so.
     by_name = {re.sub(r"\.cpython-[^.]+", "", Path(member).name): member for member in dynamic}
@@ -219,7 +233,8 @@ def _loading_columns(observed: dict[str, Any], shipped: set[str]) -> Row:
         named = {name for names in observed["named"].values() for name in names}
         columns["loads"] = sorted(everything - shipped - SYSTEM_LIBRARIES)
         columns["loads_optional"] = sorted(named - everything - shipped)
-    return columns
+    opened: Row = observed["opened"]
+    return columns | opened
 
 
 def _needed_from(start: str, needed: dict[str, list[str]]) -> Iterable[str]:

@@ -49,7 +49,7 @@ def one(framework: str, version: str, capability: str, database: RuleDatabase) -
     ("jax", "0.12.0.1 cuda13", "12.0", Verdict(kind="runs", driver="580.65.06")),
     ("paddle", "2.6.2", "6.0", Verdict(kind="stopped", driver="580.65.06", rule="GPD5010")),
     ("paddle", "2.6.2", "9.0", Verdict(kind="stopped", driver="620.70.06", rule="GPD5020")),
-    ("paddle", "2.1.3", "7.0", Verdict(kind="open", driver="580.65.06")),
+    ("paddle", "2.1.3", "7.0", Verdict(kind="runs", driver="440.33")),
     ("cupy", "14.2.0 cuda12x", "5.0", Verdict(kind="runs", driver="525.60.13")),
     ("cupy", "14.2.0 cuda13x", "7.0", Verdict(kind="stopped", driver="580.65.06", rule="GPD5010")),
     ("cupy", "9.6.0 cuda92", "7.0", Verdict(kind="runs", driver="396.26")),

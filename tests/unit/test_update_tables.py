@@ -180,6 +180,8 @@ def test_measured_columns_of_a_torch_wheel() -> None:
         "opened": {},
         "named": {},
         "built": {},
+        "compiled": {"torch/lib/libtorch_cuda.so": "12.9", "torch/lib/libtorch_cuda_linalg.so": "12.8"},
+        "linked": {"torch/lib/libtorch_cuda.so": None, "torch/lib/libtorch_cuda_linalg.so": "7.6.5"},
         "sha256": {"torch/lib/libtorch_cuda.so": "bb", "torch/lib/libtorch_cuda_linalg.so": "cc"},
     }
     recorded: dict[str, str | None] = {
@@ -198,12 +200,17 @@ def test_measured_columns_of_a_torch_wheel() -> None:
         "rpath": ["/b", "/a"],
         "loads": ["libcudart.so.12"],
         "loads_optional": ["libcusolver.so.11"],
+        "cuda": "12.9",
+        "cuda_from": "compiled code",
+        "cudnn": "7.6.5",
+        "cudnn_from": "compiled code",
         "record_differs": ["torch/lib/libtorch_cuda.so"],
     }
 
 
 NOTHING_SEEN: dict[str, Any] = {
-    "scans": {}, "dynamic": {}, "sha256": {}, "opened": {}, "named": {}, "built": {}
+    "scans": {}, "dynamic": {}, "sha256": {}, "opened": {}, "named": {}, "built": {}, "compiled": {},
+    "linked": {},
 }
 
 
