@@ -12,7 +12,7 @@ from tools.wheel_index import CONNECTIONS, WheelFile, WheelIndex, preference
 
 TABLE = Table(
     summary="The newest release (Linux x86_64) that a framework's requirement of an NVIDIA library admits; "
-    "a requirement of one version (==) is not listed.",
+    "a requirement of one version (==, without .* at its end) is not listed.",
     key=("requirement",),
     columns={"requirement": "text", "resolves_to": "package_version", "wheel_sha256": "text"},
     informative=True,
@@ -22,7 +22,7 @@ TABLE = Table(
 def requirement_rows(index: WheelIndex, rows: Iterable[Row]) -> list[Row]:
     """Return a row for each range that the rows of other tables require."""
     texts = sorted({text for row in rows for text in row.get("requires_nvidia", [])})
-    ranges = {text: Requirement(text) for text in texts if "==" not in text}
+    ranges = {text: Requirement(text) for text in texts if "==" not in text or text.endswith(".*")}
     names = sorted({str(canonicalize_name(requirement.name)) for requirement in ranges.values()})
     with ThreadPoolExecutor(CONNECTIONS) as pool:
         wheels = dict(zip(names, pool.map(index.wheels, names), strict=True))

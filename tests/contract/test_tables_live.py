@@ -238,14 +238,14 @@ def test_codes_are_those_of_the_header_that_the_row_names(index: WheelIndex, nam
         (row["code"], row["name"], row.get("deprecated")) for row in rows}
 
 
-def test_a_requirement_resolves_to_a_release_that_it_admits(index: WheelIndex) -> None:
-    """A range with an upper bound that no later release can change."""
-    requirement = "nvidia-cudnn-cu12<10.0,>=9.3.0.75"
+@pytest.mark.parametrize("requirement", ["nvidia-cudnn-cu12<10.0,>=9.3.0.75", "nvidia-cublas==13.4.1.3.*"])
+def test_a_requirement_resolves_to_a_release_that_it_admits(index: WheelIndex, requirement: str) -> None:
+    """Ranges with an upper bound that no later release can change; == with .* at its end is one, too."""
     (live,) = requirement_rows(index, [{"requires_nvidia": [requirement]}])
     held = committed("nvidia_requirements", requirement=requirement)
     newest = tuple(int(part) for part in live["resolves_to"].split("."))
     assert tuple(int(part) for part in held["resolves_to"].split(".")) <= newest
-    assert held["resolves_to"] in {wheel.version for wheel in index.wheels("nvidia-cudnn-cu12")}
+    assert held["resolves_to"] in {wheel.version for wheel in index.wheels(Requirement(requirement).name)}
 
 
 def test_device_code_of_an_nvidia_library_has_the_hash_that_its_wheel_records(
