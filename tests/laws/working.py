@@ -111,7 +111,7 @@ def sonames(build: Build) -> tuple[str, ...]:
     loads = as_texts(build.row.get("loads"))
     if build.framework != "jax":
         return loads
-    rows = [row for row in table("jax_libraries").rows if row["cuda_major"] == str(build.row["cuda"])
+    rows = [row for row in table("jax_libraries").rows if row["cuda_major"] == str(major(build.row["cuda"]))
             and at_least(build.row["version"], row["since"])]
     return as_texts(max(rows, key=lambda row: versions.parse(str(row["since"])), default={}).get("libraries"))
 
