@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gpudoctor.derive import planned
 from gpudoctor.derive.branches import major
 from gpudoctor.derive.view import as_records, as_texts, text_in
+from gpudoctor.exported import exported
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Known, Remedy, Snapshot, Table, Unknown
 from gpudoctor.planning.taken_back import TakenBack, take_back
@@ -140,7 +141,7 @@ def _variables(before: Snapshot, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         fact = before.host.get(f"environment.{name}")
         if isinstance(fact, Known):
-            yield f"export {name}={shlex.quote(str(fact.value))}"
+            yield exported(name, str(fact.value))
         elif isinstance(fact, Absent):
             yield f"unset {name}"
 
