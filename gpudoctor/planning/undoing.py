@@ -147,7 +147,7 @@ def _variables(before: Snapshot, names: Sequence[str]) -> Iterator[str]:
 
 
 def _packages(before: Snapshot, fix: Remedy, host: Host) -> Iterator[str]:
-    """Yield the commands that bring back what the effect names, or pip removed: other versions, or nothing."""
+    """Yield the commands that bring back what the effect names or pip removed: other versions, or nothing."""
     install, uninstall = host.pip_commands
     had = installed(before)
     removed = [name for command in fix.commands if command.startswith(f"{uninstall} ")
