@@ -19,6 +19,7 @@ from gpudoctor.derive import planned
 from gpudoctor.engine import (
     PLACEHOLDER, Subject, Subjects, Truth, always_said, evaluate, fill, holds, placeholders, resolve, show,
 )
+from gpudoctor.exported import exported
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
@@ -242,7 +243,7 @@ def _undo(text: str, subject: Subject) -> str:
         return _fill_command(text, subject)
     gone = [name for name in names if name not in dict(before)]
     return "; ".join([*([_UNSET + " ".join(gone)] if gone else []),
-                      *(f"export {name}={shlex.quote(str(value))}" for name, value in before)])
+                      *(exported(name, str(value)) for name, value in before)])
 
 
 def asked(asks: Sequence[Ask], subject: Subject, tables: Tables) -> tuple[Ask, ...]:

@@ -88,10 +88,11 @@ class Judge:
 
     def key(self, stacks: Sequence[Stack]) -> tuple[str, ...]:
         """Return what stacks have in common with those that are alike."""
-        for stack in stacks:
-            if stack.release not in self.keys:
-                self.keys[stack.release] = stack.alike(_machine(self.base), self.base.database.tables)
-        return tuple(self.keys[stack.release] for stack in stacks)
+        return tuple([self.keys.get(stack.release) or self._key(stack) for stack in stacks])
+
+    def _key(self, stack: Stack) -> str:
+        key = self.keys[stack.release] = stack.alike(_machine(self.base), self.base.database.tables)
+        return key
 
     def of(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
         """Return the verdict on stacks that are to live in one environment."""

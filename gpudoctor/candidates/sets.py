@@ -37,9 +37,12 @@ def _ordered(first: Stack, choices: Sequence[Sequence[Stack]], judge: Judge) -> 
     found: list[tuple[int, tuple[Stack, ...]]] = [(0, ())]
     for some in choices:
         left = [one for one in some if judge.pip.clash((first, one)) is None]
-        found = [(age + position, (*stacks, one))
-                 for age, stacks in found for position, one in enumerate(left)
-                 if all(judge.pip.clash((other, one)) is None for other in stacks)]
+        earlier = {other.release: other for _, stacks in found for other in stacks}
+        going = {name: {n for n, one in enumerate(left) if judge.pip.clash((other, one)) is None}
+                 for name, other in earlier.items()}
+        every = frozenset(range(len(left)))
+        found = [(age + position, (*stacks, left[position])) for age, stacks in found
+                 for position in sorted(every.intersection(*[going[other.release] for other in stacks]))]
     yield from (stacks for _, stacks in sorted(found, key=itemgetter(0)))
 
 

@@ -52,7 +52,7 @@ class Together:
         """
         if added:
             return self._clash(stacks, added)
-        key = tuple(stack.release for stack in stacks)
+        key = tuple([stack.release for stack in stacks])
         if key not in self._clashes:
             self._clashes[key] = self._clash(stacks, {})
         return self._clashes[key]

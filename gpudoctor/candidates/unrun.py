@@ -1,8 +1,9 @@
-"""Rules that speak of nothing but what was run: none of them can speak of what is not installed yet."""
+"""Rules, or blocks of one, about nothing but what was run: none can speak of what is not installed yet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from gpudoctor.assume import seen_by_running
 from gpudoctor.derive import frameworks
@@ -36,14 +37,19 @@ class _Open(Mapping[str, Fact]):
 
 
 def speaking(rules: Iterable[Rule], snapshot: Snapshot, database: RuleDatabase) -> tuple[Rule, ...]:
-    """Return the rules that may find something, or ask for something, of a release that was never run."""
+    """Return the rules that may find something, or ask for something, of a release that was never run.
+
+    Of each only the blocks that may.
+    """
     seen: Facts = {name: NOT_RUN for name, spec in CATALOGUE.items()
                    if spec.scope is Scope.FRAMEWORK and seen_by_running(name)}
     cards, blind = ((), snapshot.gpus) if isinstance(snapshot.gpus, Unknown) else (snapshot.gpus, None)
     release = Subject(name="any release", missing=NOT_RUN, facts=LazyFacts(
         seen, _Open(), frameworks.derivations(cards, blind), database, NOT_RUN))
-    return tuple(rule for rule in rules if rule.scope not in _OF_FRAMEWORK or any(
-        _may_hold(block, release, database) for block in rule.detect))
+    some = (rule if rule.scope not in _OF_FRAMEWORK else replace(
+        rule, detect=tuple(block for block in rule.detect if _may_hold(block, release, database)))
+        for rule in rules)
+    return tuple(rule for rule in some if rule.detect)
 
 
 def _may_hold(block: Detect, release: Subject, database: RuleDatabase) -> bool:

@@ -85,9 +85,9 @@ def manager_of(commands: Iterable[str]) -> Manager | None:
 
 
 def installed(manager: Manager) -> State | None:
-    """Return what is installed, None where the package manager does not say."""
+    """Return what is installed, None where the package manager does not say: an empty list is an answer."""
     listed, automatic = _said(manager.listing), _said(manager.automatic) if manager.automatic else ""
-    if not listed or automatic is None:
+    if listed is None or automatic is None:
         return None
     found = [Package(name=match[1], architecture=match[2], version=match[3]) for line in listed.splitlines()
              if (match := _LINE.fullmatch(line.replace(" ", "\t\t") if manager.name == "pacman" else line))

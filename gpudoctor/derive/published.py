@@ -126,8 +126,9 @@ def indexed_rows(name: str, platform: str, tables: Tables) -> Sequence[Row]:
 
 def labels(tables: Tables) -> Mapping[str, str]:
     """Return the local labels of builds that are not on the default index (cu126), and the index of each."""
-    listed = tables[_INDEXES].rows if _INDEXES in tables else ()
-    return {_label(row): str(row["index"]) for row in listed}
+    listed = {_label(row): str(row["index"]) for row in (tables[_INDEXES].rows if _INDEXES in tables else ())}
+    others = tables["torch_labels"].rows if "torch_labels" in tables else ()
+    return {**{str(row["label"]): str(row["index"]) for row in others}, **listed}
 
 
 def _label(build: Row) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gpudoctor.derive import planned
 from gpudoctor.derive.branches import major
 from gpudoctor.derive.view import as_records, as_texts, text_in
+from gpudoctor.exported import exported
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Known, Remedy, Snapshot, Table, Unknown
 from gpudoctor.planning.taken_back import TakenBack, take_back
@@ -87,18 +88,18 @@ def undo(before: Snapshot, fix: Remedy, unset: Sequence[str], host: Host) -> Way
     taken = take_back(fix.commands, host.undone) if host.undone and fix.kind in _OF_SYSTEM else None
     if taken is not None and fix.commands and not is_windows:
         return _taken_back(taken, fix, host)
-    if fix.undo:
-        commands = tuple(dict.fromkeys((*variables, fix.undo)))
-        return WayBack(commands=commands, note=note if fix.kind == "pip" else "")
+    if fix.undo and fix.kind != "pip":
+        return WayBack(commands=tuple(dict.fromkeys((*variables, fix.undo))), note="")
     if any(command.startswith(host.conda_command) for command in fix.commands):
         return _revision(before, variables, host.conda_command)
     if fix.kind == "pip" and len(host.pip_commands) == 2:
         if lays_down_again(before, fix):
             return WayBack(commands=variables, note=_AGAIN)
-        return WayBack(commands=(*variables, *_packages(before, fix, host)), note=note)
+        packages = _packages(before, fix, host)
+        return WayBack(commands=(*variables, *([fix.undo] if fix.undo else ()), *packages), note=note)
     if fix.kind == "system" and fix.risk == "restart":
         return WayBack(commands=variables, note=RESTART)
-    return WayBack(commands=variables, note=note)
+    return WayBack(commands=(*variables, *([fix.undo] if fix.undo else ())), note=note)
 
 
 def _taken_back(taken: TakenBack, fix: Remedy, host: Host) -> WayBack:
@@ -140,19 +141,22 @@ def _variables(before: Snapshot, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         fact = before.host.get(f"environment.{name}")
         if isinstance(fact, Known):
-            yield f"export {name}={shlex.quote(str(fact.value))}"
+            yield exported(name, str(fact.value))
         elif isinstance(fact, Absent):
             yield f"unset {name}"
 
 
 def _packages(before: Snapshot, fix: Remedy, host: Host) -> Iterator[str]:
-    """Yield the commands that bring back what the effect names: other versions, or nothing."""
+    """Yield the commands that bring back what the effect names or pip removed: other versions, or nothing."""
     install, uninstall = host.pip_commands
     had = installed(before)
-    wanted = [*newly_planned(before, fix),
+    removed = [name for command in fix.commands if command.startswith(f"{uninstall} ")
+               for name in shlex.split(command[len(uninstall):])]
+    wanted = [*newly_planned(before, fix), *removed,
               *(text for text in (fix.effect.get("release"),) if isinstance(text, str))]
     again = {name: had[name] for name in planned.names(wanted) if name in had}
-    gone = [name for name in planned.names(wanted) if name not in had and _would_be_seen(name, before)]
+    gone = [name for name in planned.names(wanted)
+            if name not in had and name not in removed and _would_be_seen(name, before)]
     if gone:
         yield f"{uninstall} {' '.join(map(shlex.quote, gone))}"
     if again:

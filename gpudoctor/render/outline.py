@@ -6,11 +6,11 @@ A command may be as long as it is: it is copied, never read.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor.examine import counts
+from gpudoctor.exported import exported
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Certainty, Finding, Remedy, Report, Severity, Snapshot, Undecided
 from gpudoctor.render import areas, told
@@ -134,7 +134,7 @@ def _first(title: str) -> str:
 
 
 def _fix(fix: Remedy) -> Item:
-    commands = [*fix.commands, *(f"export {name}={shlex.quote(value)}" for name, value in fix.env.items())]
+    commands = [*fix.commands, *(exported(name, value) for name, value in fix.env.items())]
     commands += [fix.image] if fix.image else []
     return Item(label="fix", undo=printable(fix.undo or "", LONGEST),
                 said=printable(f"{printable(fix.title)} ({fix.risk}; {_PROVEN[fix.proven]})", LONGEST),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
+from gpudoctor.exported import exported
 from gpudoctor.model import FixKind, Severity, Verdict
 from gpudoctor.model.plan import Change, Fault, Plan, Step
 from gpudoctor.render.plain import REDACTED, counted_words, printable
@@ -76,7 +76,7 @@ def _step(sheet: Sheet, step: Step) -> None:
 
 def lines_of_shell(step: Step) -> list[str]:
     """Return what a POSIX shell is told for the variables of a step."""
-    return [*(f"export {name}={shlex.quote(value)}" for name, value in step.env.items()),
+    return [*(exported(name, value) for name, value in step.env.items()),
             *(f"unset {name}" for name in step.unset)]
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from gpudoctor.exported import exported
 from gpudoctor.frozen import frozen
 
 Variables: TypeAlias = Mapping[str, str | None]  # None unsets a variable
@@ -89,8 +89,7 @@ def _lines(variables: Variables, set_: Callable[[str, str], str], unset: Callabl
 
 
 def _posix(variables: Variables, _: str) -> str:
-    return _lines(variables, lambda name, value: f"export {name}={shlex.quote(value)}",
-                  lambda name: f"unset {name}")
+    return _lines(variables, exported, lambda name: f"unset {name}")
 
 
 def _conda(variables: Variables, python: str) -> str:

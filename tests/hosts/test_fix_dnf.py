@@ -168,6 +168,18 @@ def test_what_dnf_did_is_undone(name: str, before: str, system: DnfSystem) -> No
     assert system.state() == was
 
 
+def test_what_was_done_to_a_system_without_any_package_is_undone(system: DnfSystem) -> None:
+    """Regression: that rpm names no package was taken for no answer, so nothing exact was known of before."""
+    system.become("fedora 42", "")
+    system.run("rpm -qa | xargs -r rpm -e --nodeps")
+    was = system.state()
+    said = system.apply()
+    assert "step 1   done" in said
+    assert system.state() != was
+    system.undone()
+    assert system.state() == was
+
+
 @pytest.mark.parametrize("name", ["rhel 9.6", "rhel 10.1"])
 def test_a_failure_in_the_middle_is_undone(name: str, system: DnfSystem) -> None:
     """The stream is another already, or the versions are locked, when the packages turn out not to fit."""

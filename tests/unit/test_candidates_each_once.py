@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.candidates import drivers
+from gpudoctor.candidates import drivers, unrun
 from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.wishes import parse
@@ -218,3 +218,11 @@ def test_which_folder_comes_first_counts_where_two_hold_the_same_library(databas
     assert one.alike(HERE, database.tables) == other.alike(HERE, database.tables)
     here = replace(HERE, files=files)
     assert one.alike(here, database.tables) != other.alike(here, database.tables)
+
+
+def test_a_rule_is_asked_only_what_it_may_say_of_what_never_ran(database: RuleDatabase) -> None:
+    """Its blocks about a run were judged of each set anew, and worked out what blocks a framework there."""
+    rule = next(rule for rule in database.rules if rule.cause == "ran-on-cpu")
+    kept = next(one for one in unrun.speaking(database.rules, database.base, database) if one.id == rule.id)
+    assert [block.name for block in kept.detect] == ["JAX is told to use the CPU alone"]
+    assert len(rule.detect) == 3

@@ -269,6 +269,26 @@ def test_packages_are_brought_back_as_far_as_is_known(database: RuleDatabase) ->
     assert "gpudoctor fix --apply" in note
 
 
+def test_what_pip_removes_is_brought_back_from_where_it_came(database: RuleDatabase) -> None:
+    """Regression: torch==2.13.0+cpu was to come back from an index that has no such build, and what only
+    the commands of a step remove did not come back at all.
+    """
+    pip = ("{python.pip_uninstall_command} torch nvidia-cudnn-cu12", "{python.pip_command} x")
+    made = Fix(kind="pip", title="x", risk="safe", commands=pip, undo="rm -r there",
+               effect=(Effect(fact=C, absent=True),))
+    rules = replace(database, rules=(rule(1, {C: "bad"}, made),))
+    machine = lay(database.base, {
+        C: Known(value="bad", source="x"), "release": Known(value="torch==2.15.0", source="x"),
+        "python.nvidia_distributions": Known(value=HELD, source="x")}, database.tables, source="x")
+    assert isinstance(machine.frameworks, tuple)
+    torch = {**machine.frameworks[0], "framework.version": Known(value="2.13.0+cpu", source="x")}
+    machine = replace(machine, frameworks=(torch,))
+    [step] = planning.make(examine(machine, rules, Policy()), machine, rules).steps
+    assert [line.partition(" install ")[2] or line for line in step.undo] == [
+        "rm -r there", ("torch==2.13.0+cpu nvidia-cudnn-cu12==9.1 "
+                        "--extra-index-url https://download.pytorch.org/whl/cpu")]
+
+
 def test_laying_the_same_down_again_needs_no_undoing(database: RuleDatabase) -> None:
     """The version that is installed is what was installed."""
     made = Fix(kind="pip", title="x", risk="safe", commands=("pip",), effect=(

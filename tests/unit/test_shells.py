@@ -31,7 +31,7 @@ HOSTILE = (
     "trailing ", "!!", "~", "*", "#x", "-n", "--", "\t", "(set -gx A b)", "{a,b}", "'; touch broken; '",
     '"; touch broken; "', "\\n", "\\\n", "@(1)", "\u2018; touch broken #", "\u2019", "\u201a", "\u201b",
     "\u202e", "\u2028", "é", "\U0001f600", "a=b", ":", "/a:/b c:/d", "$$", "$'x'", "</dev/null", "%", "^",
-    "{connection_file}", "\\x41", "\\u0041", "$(", "end;",
+    "{connection_file}", "=x", ":=x", "\\x41", "\\u0041", "$(", "end;",
 )
 NO_FILES = {"bash": ["--norc", "--noprofile"], "zsh": ["-f"], "fish": ["--no-config"]}
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffd"),
