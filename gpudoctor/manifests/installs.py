@@ -27,7 +27,7 @@ _PROJECTS = {"uv": frozenset({"sync"}), "poetry": frozenset({"install", "sync"})
              "pdm": frozenset({"install", "sync"}), "pipenv": frozenset({"install", "sync"})}
 _EXPORTS = ("uv", "poetry")
 _ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install"}
-PYTORCH, BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3})\Z")
+PYTORCH, BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3}|auto)\Z")
 _HERE = re.compile(r"(?:\.|\./)(?:\[([A-Za-z0-9,._ -]*)\])?\Z")
 _CONSTRAINTS, _OVERRIDES = ("-c", "--constraint", "--constraints"), ("--override", "--overrides")
 # options of pip and uv that take the next word

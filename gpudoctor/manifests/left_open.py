@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choosing, images, reaching, tags
+from gpudoctor.manifests import choosing, images, reaching, starting, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
@@ -102,6 +102,11 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
         yield Note(place=environment.image.place, matters=True, said=(
             f"whether {laid.of_image} of the image has code for the card was not judged: this build of it is "
             "in no table"))
+    if base is not None and environment.image is not None and starting.hangs_on_the_card(base, ground):
+        yield Note(place=environment.image.place, matters=True, said=(
+            f"whether {base.reference} starts on the driver {ground.driver} was not judged: it asks for one "
+            f"that runs CUDA {base.least_cuda}, and takes this older one on cards of certain brands alone, "
+            "no GeForce; --assume card=NAME says which it is"))
     yield from _of_capabilities(environment, laid)
     if ground.driver is not None and not laid.kept_away:
         yield from _of_libcuda(environment, base, ground)
