@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from gpudoctor.candidates.ground import Ground
+from gpudoctor.derive.stacks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choosing, images, reaching, releases, starting, tags
 from gpudoctor.manifests.choices import Chosen
@@ -64,7 +65,7 @@ def _of_other_pythons(environment: Environment, *, is_wanted: bool) -> Iterator[
                if (one := releases.requirement_of(asked)) is not None}
     for asked in environment.asked:
         one = releases.requirement_of(asked)
-        if (one is not None and one.name.lower() in releases.FRAMEWORKS and not releases.applies(one, None)
+        if (one is not None and one.name.lower() in FRAMEWORKS and not releases.applies(one, None)
                 and any(releases.applies(one, f"3.{minor}") for minor in range(_MINORS))):
             yield Note(place=asked.place, matters=is_wanted and one.name not in counted, said=(
                 f"{asked.text.strip()} is for some Pythons alone, and which one there is nobody says here: "
