@@ -63,7 +63,7 @@ def sound(text: str, what: str) -> str:
 def name(text: str) -> str:
     """Return what an image can be called; raise `JunkReference` for what is no reference, or has a digest."""
     if not is_reference(text) or "@" in text:
-        raise JunkReference(f"{printable(text, 80)!r} is no name for an image: write NAME:TAG in small "
+        raise JunkReference(f"'{printable(text, 80)}' is no name for an image: write NAME:TAG in small "
                             "letters, for example registry.example/team/training:1")
     return text
 
