@@ -80,6 +80,7 @@ make_venv() {
     python=$(find_python)
     "$python" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
     say "making .venv with $python"
+    [ ! -L .venv ] || rm .venv  # the environment of another checkout: --clear would empty that one
     "$python" -m venv --clear .venv
     printf '%s\n%s\n' "$(pwd)" "$python" >.venv/gpudoctor-place
 }

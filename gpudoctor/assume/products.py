@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 
 from gpudoctor.assume.laying import AssumptionError
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Tables
 
 _MAKER = re.compile(r"\b(nvidia|geforce|tesla)\b")
+# what names say of the board beside the card: its memory, its form, its cooling, for whom it is
+_BOARD = re.compile(r"\b(?:\d+ ?gb|sxm\d?|pcie|hbm\d\w*|nvl|laptop gpu|mobile|with max q design|max q|"
+                    r"generation|(?:workstation|server) edition|ac)\b")
 _MOST_SHOWN = 5
 
 
@@ -17,8 +21,7 @@ def capability_of(text: str, tables: Tables) -> str:
     """Return the compute capability of a product; raise `AssumptionError` for none, or for several."""
     known = _known(tables)
     wanted = _plain(text)
-    found = sorted(product for product, forms in known.items()
-                   if _joined(wanted) in map(_joined, forms))
+    found = _called(text, known)
     capabilities = sorted({capability for _, capability in found})
     if len(capabilities) == 1:
         return capabilities[0]
@@ -34,9 +37,15 @@ def capability_of(text: str, tables: Tables) -> str:
 
 def names_of(text: str, tables: Tables) -> tuple[str, ...]:
     """Return the products that are called so, by their whole names."""
-    wanted = _joined(_plain(text))
-    return tuple(sorted({name for (name, _), forms in _known(tables).items()
-                         if wanted in map(_joined, forms)}))
+    return tuple(sorted({name for name, _ in _called(text, _known(tables))}))
+
+
+def _called(text: str, known: Mapping[tuple[str, str], set[str]]) -> list[tuple[str, str]]:
+    """Return the products of a name: of the whole one, of its forms, else of it without the board."""
+    whole, wanted = " ".join(text.lower().split()), _plain(text)
+    return sorted(product for product in known if product[0].lower() == whole) or sorted(
+        product for product, forms in known.items() if _joined(wanted) in map(_joined, forms)) or sorted(
+        product for product, forms in known.items() if _bare(wanted) in map(_bare, forms))
 
 
 def _known(tables: Tables) -> dict[tuple[str, str], set[str]]:
@@ -50,6 +59,11 @@ def _known(tables: Tables) -> dict[tuple[str, str], set[str]]:
 def _joined(name: str) -> str:
     """Return a name without its spaces, which many leave out: "rtx5090"."""
     return name.replace(" ", "")
+
+
+def _bare(name: str) -> str:
+    """Return a plain name without what it says of the board: nvidia-smi writes V100-SXM2-16GB."""
+    return _joined(re.sub(r"[()-]", " ", _BOARD.sub(" ", name.replace("-", " "))))
 
 
 def _plain(text: str) -> str:

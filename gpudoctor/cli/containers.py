@@ -21,6 +21,7 @@ from gpudoctor.explanation import Told
 from gpudoctor.model import Finding, Report, Severity
 from gpudoctor.probes import snapshot as snapshots
 from gpudoctor.probes.calls import mapping
+from gpudoctor.references import is_reference
 from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
 from gpudoctor.transports import containers, engine, local, sandbox
@@ -48,6 +49,9 @@ def look(asked: Asked, watch: Stopwatch, made: Made | None = None) -> tuple[Judg
     """
     if not str(asked.container if asked.image is None else asked.image).strip():
         raise UsageError("--image and --container take the name of one; this one is empty")
+    if made is None and asked.image is not None and not is_reference(asked.image):
+        raise UsageError(f"--image '{printable(asked.image, 80)}' is no reference to an image: write "
+                         "NAME:TAG in small letters, for example registry.example/team/training:1")
     watch.begin("reading the rules")
     judge = Judge(asked, watch)
     judge.database = sources.database(asked.rules, "told")  # what an engine says is read as a text is

@@ -23,6 +23,8 @@ SKIP = "GPUDOCTOR_PREFLIGHT"
 DOCTOR = "/opt/gpudoctor/bin/gpudoctor"
 _DOCTOR_PYTHON = "/opt/gpudoctor/bin/python"
 _INSTALL = " -m pip install "
+_RELEASE = re.compile(r"\d+(?:\.\d+)*")  # 2.20.0, and 25.02 of the tag 25.02-py3
+_MOST_REASONS = 4
 _WHEEL = re.compile(r"gpudoctor_cli-[0-9A-Za-z.+]{1,60}-py3-none-any\.whl\Z")
 _SHARING = frozenset({"torch"})  # their workers hand data through /dev/shm
 _PIP_CACHE = "/var/cache/pip"
@@ -75,6 +77,16 @@ def _names(one: Candidate) -> set[str]:
     return {one.framework, *(member.framework for member in one.beside)}
 
 
+def _is_before(one: Candidate, taken: Candidate) -> bool:
+    """Say whether a release is newer than the one that is taken, or another build of it."""
+    ours, theirs = (_RELEASE.match(each.image.rpartition(":")[2] if each.image and each.kind == "image"
+                                   else each.version) for each in (taken, one))
+    if one.framework != taken.framework or ours is None or theirs is None:
+        return False
+    newer, older = versions.parse(theirs[0]), versions.parse(ours[0])
+    return newer > older or (newer == older and one.cuda != taken.cuda)
+
+
 def dockerfile(chosen: Chosen, cards: Sequence[str], options: Options, database: RuleDatabase) -> str:
     """Return the whole file; `cards` is what is required of them."""
     writer = _Writer(chosen, cards, options, database)
@@ -116,11 +128,22 @@ class _Writer:
         """Return what `recommend` notes of the release, each with its rule."""
         one = self._chosen.candidate
         cuda = f" for CUDA {one.cuda}" if one.cuda else ""
-        return [Line(why=f"{one.name}{cuda}: no rule objects to it there"),
+        return [Line(why=f"{one.name}{cuda}: no rule objects to it there"), *self._not_taken(),
                 *(Line(why=f"note: {note}") for note in one.notes if note not in self._of_variables()),
                 *([Line(why=_C_COMPILER)] if _names(one) & _SHARING and self._own_environment else []),
                 *([Line(why=f"{_NO_LIBDEVICE}{self._rule('libdevice-not-found')}")] if lacks_libdevice(one)
                   else [])]
+
+    def _not_taken(self) -> list[Line]:
+        """Return why none is taken that is newer, or the usual build of this release: once for each rule."""
+        one = self._chosen.candidate
+        found: dict[str, Line] = {}
+        for each in self._chosen.said.candidates:
+            if not each.offered and each.kind == one.kind and _is_before(each, one):
+                reason, name = each.rejected_by[0], each.image if each.kind == "image" else each.name
+                found.setdefault(reason.rule, Line(
+                    why=f"not {name}: {reason.message.partition('. ')[0]} ({reason.rule})"))
+        return [*found.values()][:_MOST_REASONS]
 
     def _of_variables(self) -> list[str]:
         """Return the notes that name a variable: they stand above the line that sets it."""

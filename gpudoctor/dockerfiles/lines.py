@@ -8,20 +8,14 @@ end or anything else that cannot be printed is refused, wherever it would stand.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpudoctor.derive.requirements import RequirementError
 from gpudoctor.frozen import frozen
+from gpudoctor.references import is_reference
 from gpudoctor.render import shells
 from gpudoctor.render.plain import printable
 
-# https://github.com/distribution/reference: a host may stand in front, a tag and a digest behind
-_REFERENCE = re.compile(
-    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,200}[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
-    r"[a-z0-9]+(?:(?:[._]|__|-{1,9})[a-z0-9]+){0,60}(?:/[a-z0-9]+(?:(?:[._]|__|-{1,9})[a-z0-9]+){0,60}){0,20}"
-    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?\Z")
-_LONGEST_REFERENCE = 500
 _NEXT = " \\\n && "  # the next command of a RUN; it is read only if the one before succeeded
 _GOES_ON = " \\\n    "  # Docker joins the lines before it reads them
 _COMMENT = 400  # characters of one reason
@@ -68,19 +62,15 @@ def sound(text: str, what: str) -> str:
 
 def name(text: str) -> str:
     """Return what an image can be called; raise `JunkReference` for what is no reference, or has a digest."""
-    if not _is_reference(text) or "@" in text:
-        raise JunkReference(f"{printable(text, 80)!r} is no name for an image: write NAME:TAG in small "
+    if not is_reference(text) or "@" in text:
+        raise JunkReference(f"'{printable(text, 80)}' is no name for an image: write NAME:TAG in small "
                             "letters, for example registry.example/team/training:1")
     return text
 
 
-def _is_reference(text: str) -> bool:
-    return len(text) <= _LONGEST_REFERENCE and _REFERENCE.match(text) is not None
-
-
 def base(image: str, why: str) -> list[Line]:
     """Return the lines that take an image; another can be named when it is built."""
-    if not _is_reference(image):
+    if not is_reference(image):
         raise UnwritableError(f"the rules name an image {printable(image, 80)!r}, which is no reference")
     return [Line(text=f"ARG BASE={image}", why=why), Line(text="FROM ${BASE}")]
 

@@ -60,7 +60,7 @@ class Chosen:
     def is_meant_for_cpu(self) -> bool:
         """Return whether it is for the CPU by its name, label or index, or is asked for by no file."""
         return self.build == "cpu" and bool(
-            self.asked.is_brought or self.distribution.endswith("-cpu")
+            self.asked.is_brought or self.distribution.endswith("-cpu") or "cpu" in self.requirement.extras
             or "+cpu" in str(self.requirement.specifier) or _CPU_INDEX.search(self.asked.index or ""))
 
     @property

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
 _MOST_BOUNDS = 50
+_HELD = {"nvcr.io/nvidia/pytorch": "torch", "nvcr.io/nvidia/tensorflow": "tensorflow",
+         "nvcr.io/nvidia/jax": "jax"}
 
 
 def frameworks(environment: Environment, base: Base | None, ground: Ground) -> tuple[Chosen, ...]:
@@ -41,7 +43,19 @@ def frameworks(environment: Environment, base: Base | None, ground: Ground) -> t
                                 _admission(asked, bounds.get(asked.command, {}), glibc))
         if one is not None:
             found[one.distribution] = one
-    return tuple(reversed(found.values()))
+    return tuple(one for one in reversed(found.values()) if not _is_there(one, environment, base))
+
+
+def _is_there(one: Chosen, environment: Environment, base: Base | None) -> bool:
+    """Say whether the image has a release for CUDA that meets what is asked for: an installer leaves it."""
+    if base is None or environment.alters_python or not one.asked.is_kept or one.requirement.extras:
+        return False
+    asked = one.requirement.specifier
+    if base.name in _HELD:  # which release it is these rules may not know
+        return one.distribution == _HELD[base.name] and not asked
+    framework, version = base.release or ("", "")
+    return base.build == "cuda" and framework == one.distribution and (not asked or (
+        bool(version) and "+" not in str(asked) and asked.contains(version)))
 
 
 def _glibc(environment: Environment, base: Base | None, ground: Ground) -> str | None:

@@ -127,7 +127,7 @@ def _cuda(plain: Base, tables: Tables) -> Base:
         return replace(plain, why_gpu=why)
     cuda, extra, flavour, system, number = match.groups()
     listed = row_of(tables, "cuda_images", cuda=cuda)
-    needs = row_of(tables, "cuda_image_requirements", cuda=cuda)
+    needs = _needs(cuda, tables)
     cudnn = _cudnn(extra or "", as_texts(listed.get("cudnn")) if listed else ())
     system_of = system_row(system, number, tables)
     paths = tuple(_libraries(cuda, flavour, cudnn, tables))
@@ -136,6 +136,18 @@ def _cuda(plain: Base, tables: Tables) -> Base:
         libraries=paths, versions=_of_cudnn(paths, cudnn),
         python=str(system_of["python"]) if system_of and "python" in system_of else None,
         least_cuda=str(needs["least_cuda"]) if needs else None, compat=_compat(needs))
+
+
+def _needs(cuda: str, tables: Tables) -> Row | None:
+    """Return what an image asks for; of a patch that is in no table what the last one asks."""
+    table = tables.get("cuda_image_requirements")
+    found = [row for row in (table.rows if table else ()) if _minor(str(row["cuda"])) == _minor(cuda)]
+    exact = next((row for row in found if row["cuda"] == cuda), None)
+    return exact or (found[-1] if found else None)
+
+
+def _minor(cuda: str) -> list[str]:
+    return cuda.split(".")[:2]
 
 
 def _requirement(needs: Row) -> str:

@@ -27,7 +27,10 @@ _PROJECTS = {"uv": frozenset({"sync"}), "poetry": frozenset({"install", "sync"})
              "pdm": frozenset({"install", "sync"}), "pipenv": frozenset({"install", "sync"})}
 _EXPORTS = ("uv", "poetry")
 _ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install"}
-PYTORCH, BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3})\Z")
+# by which pip and uv do not leave what is there, or go elsewhere
+_FRESH = frozenset("-U --upgrade --force-reinstall -I --ignore-installed --reinstall --exact -t --target "
+                   "--prefix --root --python -p".split())
+PYTORCH, BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3}|auto)\Z")
 _HERE = re.compile(r"(?:\.|\./)(?:\[([A-Za-z0-9,._ -]*)\])?\Z")
 _CONSTRAINTS, _OVERRIDES = ("-c", "--constraint", "--constraints"), ("--override", "--overrides")
 # options of pip and uv that take the next word
@@ -75,12 +78,14 @@ class Install:
     written: str = ""
     layered: tuple[Word, ...] = ()
     layered_files: tuple[Word, ...] = ()
+    is_kept: bool = False
 
 
 def install_of(command: Command) -> Install | None:
     """Return what a command installs, None where it is none that does.
 
     `lost` are the words whose bound the shell takes for a redirection, each with what was meant.
+    `is_kept`: it leaves in place what the system's Python has and what meets its words.
     """
     found = _install_of(command)
     lost = tuple(lost_bounds.lost_of(command, found.requirements)) if found is not None else ()
@@ -125,7 +130,10 @@ def _install_of(command: Command) -> Install | None:
         name, *(word.text for word in words[first + 1:start])) else "pip")
     # uv pip goes into one folder, and heeds no other that has a project
     moved = posixpath.join("", *project_options.values(given, "--directory"))
-    return replace(found, folder=moved, files=tuple(
+    options = {word.text.partition("=")[0] for word in words[start + 1:]}
+    is_kept = not options & _FRESH and "/" not in words[first].text and (
+        found.tool == "pip" or "--system" in options)
+    return replace(found, folder=moved, is_kept=is_kept, files=tuple(
         one if one.text == "-" else _shortened(one, posixpath.join(moved, one.text)) for one in found.files))
 
 

@@ -123,7 +123,7 @@ class Linter:
             notes += [left_open.of_processor(one) for one in laid.chosen]
             return
         notes += left_open.of_host(environment, self.host_faults)
-        for one in said.of_build(environment, base, laid, ground.driver, self.database.tables):
+        for one in said.of_build(environment, base, laid, ground):
             findings += self._of_file(one, environment, laid)
         for snapshot in (laid.snapshot, *laid.kept_away):
             found, open_ = self._diagnosed(snapshot, environment, laid, ground)

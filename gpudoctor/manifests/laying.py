@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _SEARCHED = ("loader.cache", "loader.files", "loader.library_path")
 _PACKAGES = re.compile(r"(.{1,4000}/(?:site|dist)-packages)/nvidia(?:/|\Z)")
-_SHARING = ("nvidia_shared_files", "shared_modules")
+_SHARING, _FOLDERS = ("nvidia_shared_files", "shared_modules"), "folder_owners"
 _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 
 
@@ -76,7 +77,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
             one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
         else Known(value=planned_ones, source=place))
     every = (*planned_ones, *(asked.text for asked in environment.asked if asked.tool != "conda"))
-    shared = colliding(every, ground.database.tables)
+    shared = colliding(every, ground.database.tables, {one.distribution for one in chosen})
     own_words = [str(asked.place) for asked in environment.asked
                  if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
     facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
@@ -127,9 +128,15 @@ def _not_said(what: str) -> Unknown:
     return Unknown(reason=f"the files do not say {what}", asked=False)
 
 
-def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
-    """Return those distributions that would write the same files as another of them."""
+def colliding(requirements: Sequence[str], tables: Tables, frameworks: AbstractSet[str] = frozenset()
+              ) -> tuple[str, ...]:
+    """Return those distributions that would write the same files as another of them.
+
+    Two packages of one framework, of those that are chosen as such, have a rule of their own.
+    """
     listed = [row for name in _SHARING if (table := tables.get(name)) is not None for row in table.rows]
+    listed += [row for row in (tables[_FOLDERS].rows if _FOLDERS in tables else ())
+               if len(frameworks & set(as_texts(row["distributions"]))) < 2]
     asked = {canonicalize_name(one.name): one.specifier for one in planned.parse(requirements)}
     found: dict[str, None] = {}
     for row in listed:
@@ -143,6 +150,8 @@ def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
 
 def _overlap(shared: SpecifierSet, asked: SpecifierSet) -> bool:
     """Return whether a release that shares files may be taken: one that ends the range, or is named."""
+    if not shared:  # all of them share
+        return True
     ends = [one.version for one in (*shared, *asked) if not one.version.endswith("*")]
     return any(shared.contains(version) and asked.contains(version) for version in ends)
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from gpudoctor.candidates.ground import Ground
+from gpudoctor.derive.stacks import FRAMEWORKS
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choosing, images, reaching, tags
+from gpudoctor.manifests import choosing, images, reaching, releases, starting, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
@@ -15,17 +16,22 @@ from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Tables
 
+_MINORS = 99  # of Python 3, that have been or may come
 _ARM = ("linux/arm", "linux/aarch64", "arm64")
 _OF_CUDA = ("nvidia/", "nvcr.io/nvidia/", "pytorch/pytorch", "tensorflow/tensorflow")
 
 
 @frozen
 class Note:
-    """What was left alone, in words; `matters` where it is not known whether a GPU is used because of it."""
+    """What was left alone, in words; `matters` where it is not known whether a GPU is used because of it.
+
+    `is_unknown`: a release is asked for that these rules do not know.
+    """
 
     place: Place
     said: str
     matters: bool = False
+    is_unknown: bool = False
 
 
 def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) -> Iterator[Note]:
@@ -45,9 +51,25 @@ def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) 
     if image is not None and image.platform.startswith(_ARM):
         yield Note(place=image.place, matters=is_wanted, said=(
             f"it is built for {image.platform}, but judged with the wheels and images for x86-64"))
+    yield from _of_other_pythons(environment, is_wanted=is_wanted)
     for one in environment.unread:
         if is_wanted or one.of_framework:
             yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)
+
+
+def _of_other_pythons(environment: Environment, *, is_wanted: bool) -> Iterator[Note]:
+    """Yield frameworks that are asked for with some Pythons alone, where nobody knows which there is."""
+    if environment.python is not None:
+        return
+    counted = {str(one.name) for asked in releases.of_frameworks(environment.asked, None)
+               if (one := releases.requirement_of(asked)) is not None}
+    for asked in environment.asked:
+        one = releases.requirement_of(asked)
+        if (one is not None and one.name.lower() in FRAMEWORKS and not releases.applies(one, None)
+                and any(releases.applies(one, f"3.{minor}") for minor in range(_MINORS))):
+            yield Note(place=asked.place, matters=is_wanted and one.name not in counted, said=(
+                f"{asked.text.strip()} is for some Pythons alone, and which one there is nobody says here: "
+                "--assume python=VERSION does"))
 
 
 def _of_moving(base: Base, place: Place, tables: Tables) -> Iterator[Note]:
@@ -91,7 +113,7 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
     for one in laid.chosen:
         text, place = one.asked.text.strip(), one.asked.place
         if one.stack is None and place not in found:
-            yield Note(place=place, matters=one.build != "cpu", said=(
+            yield Note(place=place, matters=one.build != "cpu", is_unknown=True, said=(
                 f"{text} was not judged: these rules know no release that {one.asked.tool} would take for it "
                 "here"))
         elif one.stack is not None and not one.is_measured and one.build != "cpu" and has_card:
@@ -102,6 +124,11 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
         yield Note(place=environment.image.place, matters=True, said=(
             f"whether {laid.of_image} of the image has code for the card was not judged: this build of it is "
             "in no table"))
+    if base is not None and environment.image is not None and starting.hangs_on_the_card(base, ground):
+        yield Note(place=environment.image.place, matters=True, said=(
+            f"whether {base.reference} starts on the driver {ground.driver} was not judged: it asks for one "
+            f"that runs CUDA {base.least_cuda}, and takes this older one on cards of certain brands alone, "
+            "no GeForce; --assume card=NAME says which it is"))
     yield from _of_capabilities(environment, laid)
     if ground.driver is not None and not laid.kept_away:
         yield from _of_libcuda(environment, base, ground)

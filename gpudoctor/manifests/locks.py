@@ -144,8 +144,9 @@ def _counts(one: Mapping[str, Any], python: str | None) -> bool:
     stated = next((one[key] for key in _MARKERS if key in one), None)
     markers = [*stated.values()] if isinstance(stated, dict) else (
         stated if isinstance(stated, list) else [stated])
-    return stated is None or any(releases.applies(requirement, python) for marker in markers
-                                 for requirement in planned.parse((f"name ; {marker}",)))
+    return stated is None or any(
+        releases.applies(requirement, python) if python else releases.is_for_any_python(requirement)
+        for marker in markers for requirement in planned.parse((f"name ; {marker}",)))
 
 
 def name_of(one: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _OF_PIXI = ("install", "i", "add", "a", "run", "r", "shell", "s", "shell-hook", "global", "reinstall")
 _INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
 _PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
+_ENVIRONMENTS = ("venv", "virtualenv")  # python -m venv, uv venv, virtualenv
 _LIBCUDA = "/libcuda.so.1"
 _STUB = re.compile(r"(?:\A|/stubs/)libcuda\.so\Z")  # in the folder of the link, or by its whole path
 
@@ -51,6 +52,7 @@ def _look_at(command: Command, stage: Stage, *, at_libraries: bool = True) -> No
     stage.alters_libraries |= at_libraries and any(
         _CUDA.search(text) and not is_of_repository(text) for text in texts)
     stage.alters_python |= any(_PYTHONS.search(text) for text in texts[:1]) or _installs(texts)
+    stage.hides_packages |= any(text in _ENVIRONMENTS for text in texts[:3])
     if not command.conditional:
         _look_at_stubs(texts, stage)
 

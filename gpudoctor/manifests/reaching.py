@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.assume.products import names_of
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.image_notes import row_of
 from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.starting import is_consumers
 from gpudoctor.manifests.statements import Environment, Setting
 from gpudoctor.model import Absent, Fact, Known, Tables, Unknown
 
@@ -24,7 +24,6 @@ _MOUNTED = {
 # where the runtime lays the driver's libraries: what is searched behind them is not found first
 _OF_DRIVER = frozenset({
     "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/local/nvidia/lib64"})
-_CONSUMER = ("GeForce", "TITAN")  # NVIDIA's words for the cards that forward compatibility does not serve
 _LIBCUDA = "libcuda.so.1"
 _MISMATCH, _UNSUPPORTED, _STUB = 803, 804, 34
 _NAMES = {_MISMATCH: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", _STUB: "CUDA_ERROR_STUB_LIBRARY",
@@ -114,6 +113,5 @@ def compat_branch(base: Base | None, tables: Tables) -> int | None:
 def _is_refused(ground: Ground) -> bool:
     """Return whether every card is known to be one that forward compatibility does not serve."""
     cards = () if isinstance(ground.snapshot.gpus, Unknown) else ground.snapshot.gpus
-    named = [names_of(str(fact.value), ground.database.tables) if isinstance(
-        fact := card.get("gpu.name"), Known) else () for card in cards]
-    return bool(named) and all(names and all(name.startswith(_CONSUMER) for name in names) for names in named)
+    return bool(cards) and all(isinstance(name := card.get("gpu.name"), Known)
+                               and is_consumers(str(name.value), ground) for card in cards)

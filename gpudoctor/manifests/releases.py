@@ -26,6 +26,7 @@ _OF_GPU = re.compile(
 _CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu(\d{2,3})(?:/|\Z)")
 OPEN_MINORS = 2
 NVIDIA = "nvidia-"  # what its packages are called by
+_NEWER = "3.99"  # stands for a Python that is not known
 LABEL = re.compile(r"\+cu(\d{2,3})")
 
 
@@ -105,21 +106,25 @@ def admits(requirement: Requirement, version: str) -> bool:
         return False
 
 
+def is_for_any_python(requirement: Requirement) -> bool:
+    """Return whether a requirement counts on Linux whatever the Python is."""
+    return "python" not in str(requirement.marker or "") and applies(requirement, None)
+
+
 def applies(requirement: Requirement, python: str | None, extra: str = "") -> bool:
     """Return whether a requirement counts on Linux with that Python; not where that cannot be said.
 
+    Where the Python is not known, what counts with every newer one does: the newest release is judged, too.
     `extra` is the one of the package that asks which is wanted.
     """
     if requirement.marker is None:
         return True
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
-    if python is None and "python" in str(requirement.marker):
-        return False
+    python = python or _NEWER
     environment = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "extra": extra,
                    "platform_machine": "x86_64"}
-    if python is not None:
-        environment.update(python_version=python, python_full_version=f"{python}.0")
+    environment.update(python_version=python, python_full_version=f"{python}.0")
     try:
         return requirement.marker.evaluate(environment)
     except (UndefinedComparison, UndefinedEnvironmentName):

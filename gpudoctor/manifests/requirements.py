@@ -67,7 +67,7 @@ def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
     by_name: dict[str, list[Bound]] = {}
     for one in bounds:
         for requirement in planned.parse((one.text,)):
-            if releases.applies(requirement, None):
+            if releases.is_for_any_python(requirement):
                 by_name.setdefault(canonicalize_name(requirement.name), []).append(Bound(
                     specifier=str(requirement.specifier), text=one.text.strip(), place=one.place))
     names = [next(iter(planned.names((one.text,))), "") for one in asked]

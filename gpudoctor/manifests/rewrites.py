@@ -20,6 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _DRIVERS = ("driver-in-image", "driver-in-image-newer")
 _DRIVER_INSTEAD = "file.driver_instead"
+_UNKNOWN = "a release that these rules do not know"  # counted as if a rule said so
 _NO_END = "\\ No newline at end of file"
 _NEEDED = ("compute", "utility")
 _ITEM = re.compile(r"[ \t]*-[ \t]+['\"]?\Z")  # what stands before an item on a line of its own
@@ -38,41 +39,49 @@ def proven(findings: Sequence[Located], texts: Mapping[str, str],
            judge_again: Callable[[Mapping[str, str]], Verdicts]) -> tuple[Rewrite, ...]:
     """Return the changes after which what they are for is gone and nothing else has come."""
     kept: list[Rewrite] = []
-    now = _counted(judge_again(texts).findings)
-    left = _apart(one for finding in findings for one in _rewrites(finding, texts))
+    now = _counted(judge_again(texts))
+    every = [one for finding in findings for one in _rewrites(finding, texts)]
+    left = _apart(every)
     wanted = Counter(one.rule for one in left)
-    then = _counted(judge_again(applied(texts, left)).findings) if left else now
+    then = _counted(judge_again(applied(texts, left))) if left else now
     if not _more(then, now) and all(then.get(rule, 0) + count <= now.get(rule, 0)
                                     for rule, count in wanted.items()):
         return tuple(left)
     is_changed = True
     while is_changed:  # what is not proven by itself may be beside another change
         is_changed = False
-        for rewrite in tuple(left):
-            then = _counted(judge_again(applied(texts, [*kept, rewrite])).findings)
+        for rewrite in every:
+            if any(_touch(rewrite, other) for other in kept):
+                continue
+            then = _counted(judge_again(applied(texts, [*kept, rewrite])))
             if then.get(rewrite.rule, 0) < now.get(rewrite.rule, 0) and not _more(then, now):
                 kept.append(rewrite)
-                left.remove(rewrite)
                 now, is_changed = then, True
     return tuple(kept)
 
 
-def _counted(findings: Sequence[Located]) -> Counter[str]:
-    return Counter(one.finding.rule for one in findings)
+def _counted(verdicts: Verdicts) -> Counter[str]:
+    """Return how often each rule speaks, and how many releases are asked for that nobody knows."""
+    return Counter([*(one.finding.rule for one in verdicts.findings),
+                    *(_UNKNOWN for note in verdicts.notes if note.is_unknown)])
 
 
 def _more(then: Mapping[str, int], now: Mapping[str, int]) -> bool:
     return any(count > now.get(rule, 0) for rule, count in then.items())
 
 
-def _apart(rewrites: Iterator[Rewrite]) -> list[Rewrite]:
+def _apart(rewrites: Sequence[Rewrite]) -> list[Rewrite]:
     """Return changes of which no two touch one another, the first of each kept."""
     found: list[Rewrite] = []
     for one in rewrites:
-        if not any(one.place.file == other.place.file and one.place.start < other.place.end
-                   and other.place.start < one.place.end for other in found):
+        if not any(_touch(one, other) for other in found):
             found.append(one)
     return found
+
+
+def _touch(one: Rewrite, other: Rewrite) -> bool:
+    return (one.place.file == other.place.file and one.place.start < other.place.end
+            and other.place.start < one.place.end)
 
 
 def applied(texts: Mapping[str, str], rewrites: Sequence[Rewrite]) -> dict[str, str]:
@@ -105,12 +114,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _rewrites(located: Located, texts: Mapping[str, str]) -> Iterator[Rewrite]:
-    text = _instead(located, texts)
-    if text is not None:
-        yield Rewrite(place=located.place, rule=located.finding.rule, text=text)
+    """Yield what may be written in place of a statement, the best first."""
+    commands = [command for fix in located.finding.fixes for command in fix.commands]
+    extras = [match[1] for command in commands if (match := _JAX_EXTRA.search(command))]
+    for extra in extras or ("",):
+        text = _instead(located, texts, extra)
+        if text is not None:
+            yield Rewrite(place=located.place, rule=located.finding.rule, text=text)
 
 
-def _instead(located: Located, texts: Mapping[str, str]) -> str | None:
+def _instead(located: Located, texts: Mapping[str, str], extra: str) -> str | None:
     cause, environment = located.finding.cause, located.environment
     if cause == "requirement-not-quoted":
         lost = next((one for one in environment.lost if one.place == located.place), None)
@@ -126,8 +139,6 @@ def _instead(located: Located, texts: Mapping[str, str]) -> str | None:
     if cause == "pip-nvidia-libs-not-installed" and chosen.distribution == "tensorflow" and chosen.stack:
         return _with_extra(chosen.asked, chosen.stack.extra, texts)
     if cause == "jax-cuda-plugin-missing":
-        commands = [command for fix in located.finding.fixes for command in fix.commands]
-        extra = next((match[1] for command in commands if (match := _JAX_EXTRA.search(command))), "")
         return _with_extra(chosen.asked, _fitting(extra, environment), texts)
     return None
 

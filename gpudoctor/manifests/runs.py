@@ -119,8 +119,7 @@ class Runs:
 
     def _install(self, install: Install, command: Command, stage: Stage, *, in_shell: bool,
                  quotable: bool) -> None:
-        place = self.source.of(command.words[0])
-        number = next(self._numbers)
+        place, number = self.source.of(command.words[0]), next(self._numbers)
         self.lost += _losses(install, self.source, quotable=quotable)
         if install.tool == "conda":
             self._conda(install, stage, number)
@@ -155,7 +154,8 @@ class Runs:
             own += listed.asked
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
         overrides = tuple(one.text for file in install.overrides for one in self._listed(file, stage))
-        stage.asked += [replace(one, command=number, overrides=(*one.overrides, *overrides))
+        stage.asked += [replace(one, command=number, overrides=(*one.overrides, *overrides),
+                                is_kept=install.is_kept and not stage.hides_packages)
                         for one in requirements.bounded(own, bounds)]
 
     def _address(self, word: Word) -> str:
@@ -281,7 +281,7 @@ def _names_framework(script: Source) -> bool:
 
 def _take_out(install: Install, stage: Stage, *, conditional: bool) -> None:
     gone = {canonicalize_name(word.text) for word in install.requirements}
-    stage.asked = [one for one in stage.asked if conditional or not any(
+    stage.hides_packages, stage.asked = True, [one for one in stage.asked if conditional or not any(
         canonicalize_name(each.name) in gone for each in planned.parse((one.text,)))]
 
 

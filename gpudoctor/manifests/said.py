@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from packaging.utils import canonicalize_name
 
-from gpudoctor import image_needs, versions
+from gpudoctor import versions
+from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.image_needs import Card
-from gpudoctor.manifests import drivers, images, names, releases, tags, together
+from gpudoctor.manifests import drivers, images, names, releases, starting, tags, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
@@ -21,7 +21,6 @@ from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Tables, Value
 
 _OF_CUDA = re.compile(r"-cu(?:da)?(1\d)\d?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
-_NO_CUDA = "0"  # what a driver runs that can only be excused
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
 
 
@@ -159,16 +158,15 @@ def _bounds(some: Sequence[Asked]) -> dict[tuple[Place, str], None]:
     return dict.fromkeys([*bounds, *((one.place, one.text.strip()) for one in some)])
 
 
-def of_build(environment: Environment, base: Base | None, laid: Laid, driver: str | None, tables: Tables
-             ) -> Iterator[Said]:
+def of_build(environment: Environment, base: Base | None, laid: Laid, ground: Ground) -> Iterator[Said]:
     """Yield what the image and the frameworks of an environment for a GPU show on a host's driver."""
     place = environment.image.place if environment.image else environment.place
-    if base is not None and driver is not None:
+    tables = ground.database.tables
+    if base is not None and ground.driver is not None:
         least: dict[str, Value] = {
             name: value for name, value in (("file.image_least_cuda", base.least_cuda),
                                             ("file.image_least_driver", base.least_driver)) if value}
-        is_excused = image_needs.is_met(base.requirement, Card(cuda=_NO_CUDA, driver=driver)) is not False
-        if least and not is_excused:
+        if least and starting.is_excused(base, ground) is False:
             yield Said(place=place, facts={"file.image": base.reference, **least})
     yield from _of_driver(environment, tables)
     for where, why in together.contradictions(laid.chosen, laid.pins, environment):
@@ -176,7 +174,7 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, driver: st
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
                if one.build != "cpu" and one.brings_libraries and (one.cuda or not one.supposed)
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
-    brought = [*_of_system(environment, base, place, tables), *brought, *_by_name(environment)]
+    brought = [*_of_system(base, place, tables), *brought, *_by_name(environment)]
     majors = {versions.parse(cuda).major for _, cuda, _ in brought}
     if len(majors) > 1:
         yield Said(place=brought[-1][2], facts={
@@ -191,12 +189,11 @@ def _of_driver(environment: Environment, tables: Tables) -> Iterator[Said]:
         yield Said(place=found.place, facts={"file.driver_by": found.text, **known, **instead})
 
 
-def _of_system(environment: Environment, base: Base | None, place: Place, tables: Tables
-               ) -> Iterator[tuple[str, str, Place]]:
-    """Yield the toolkits of an image; beside one that is installed in it, the image's own libraries count."""
+def _of_system(base: Base | None, place: Place, tables: Tables) -> Iterator[tuple[str, str, Place]]:
+    """Yield the CUDA of an image, and the toolkits that are installed in it."""
     toolkits = base.toolkits if base is not None else ()
     own = images.base_of(base.reference, tables).cuda if base is not None else None
-    if base is not None and own is not None and environment.packages:
+    if base is not None and own is not None:
         yield f"CUDA {own} ({base.reference})", own, place
         toolkits = tuple(one for one in toolkits if one.place is not None)
     yield from ((f"CUDA {one.cuda} ({one.told_by})", one.cuda, one.place or place) for one in toolkits)

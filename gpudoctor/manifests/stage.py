@@ -73,6 +73,8 @@ class Stage:
         self.python: tuple[str, Place] | None = parent.python if parent else None
         self.alters_libraries: bool = parent.alters_libraries if parent else False
         self.alters_python: bool = parent.alters_python if parent else False
+        # what the image itself has installed may be gone, or out of pip's reach
+        self.hides_packages: bool = parent.hides_packages if parent else False
         self.has_shell: bool = parent.has_shell if parent else True
 
     def whole(self, path: str) -> str:

@@ -43,7 +43,8 @@ class Asked:
     `along` those that they set to NVIDIA's packages, which may come along. `overrides` are what uv installs
     in place of whatever is asked for of these packages. `links` are pages of wheels beside
     the indexes. `build` is what conda is told of the build, `cuda` its CUDA. `locked`: a lock has it so, as
-    its program settled what excludes one another. `is_brought`: only another package asks for it.
+    its program settled what excludes one another. `is_brought`: only another package asks for it. `is_kept`:
+    a release that the image has is left there, if it meets what is asked for.
     """
 
     text: str
@@ -63,6 +64,7 @@ class Asked:
     cuda: str | None = None
     locked: bool = False
     is_brought: bool = False
+    is_kept: bool = False
 
 
 @frozen

@@ -114,7 +114,8 @@ def _beside(one: Chosen, environment: Environment) -> Iterator[Pin]:
 def _others_needed(one: Chosen, python: str | None) -> Sequence[str]:
     """Return what a framework needs besides NVIDIA's packages, as far as it does with any Python.
 
-    The tables have what is asked for with the newest; with an older one a lower bound is often lower.
+    The tables have what is asked for with the newest; with an older one a lower bound is often lower, but
+    not where the need is for one release (jaxlib<=0.5.0,>=0.5.0).
     """
     if one.stack is None or one.supposed or one.by_conda:
         return ()
@@ -123,7 +124,9 @@ def _others_needed(one: Chosen, python: str | None) -> Sequence[str]:
         return listed
     found = []
     for need in planned.parse(listed):
-        kept = [str(bound) for bound in need.specifier if bound.operator not in (">", ">=")]
+        ends = {bound.version for bound in need.specifier if bound.operator == "<="}
+        kept = [str(bound) for bound in need.specifier
+                if bound.operator not in (">", ">=") or bound.version in ends]
         found.append(f"{need.name}{','.join(kept)}")
     return tuple(found)
 

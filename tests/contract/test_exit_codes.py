@@ -161,6 +161,9 @@ def test_1_no_wheel_for_the_patients_python(tmp_path: Path) -> None:
     ["check", "--from", "machine.json", "--gpu", "0"],
     ["check", "--fail-on", "nothing"],
     ["check", "surplus"],
+    ["check", "--image", "a b@@"],
+    ["check", "--image", "Foo:1"],
+    ["check", "--image", "a\nRUN x"],
     ["no-such-command"],
     ["rules", "show"],
 ])

@@ -15,7 +15,7 @@ PURE = (
     {"frozen", "home"},
     {"compatible", "exhaustive", "lazily", "model", "schema", "variables"},
     {"facts"},
-    {"arguments", "exported", "nearest", "quantities", "skeleton", "toml_lines", "versions"},
+    {"arguments", "exported", "nearest", "quantities", "references", "skeleton", "toml_lines", "versions"},
     {"assume", "codec", "compiled", "derive", "engine", "image_needs", "image_notes", "meaning", "pages",
      "pattern_forms", "require", "share", "stand_ins", "symptom_meaning", "symptoms", "table_meaning",
      "unfamiliar"},

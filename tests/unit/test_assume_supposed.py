@@ -84,7 +84,12 @@ def test_mig_mode_without_instances_leaves_no_device(database: RuleDatabase) -> 
 
 
 @pytest.mark.parametrize(("name", "capability"), [
-    ("RTX 5090", "12.0"), ("NVIDIA GeForce RTX 5090", "12.0"), ("a100", "8.0"), ("Tesla T4", "7.5")])
+    ("RTX 5090", "12.0"), ("NVIDIA GeForce RTX 5090", "12.0"), ("a100", "8.0"), ("Tesla T4", "7.5"),
+    # as nvidia-smi prints them
+    ("Tesla V100-SXM2-16GB", "7.0"), ("Tesla P100-PCIE-16GB", "6.0"), ("NVIDIA A100-SXM4-40GB", "8.0"),
+    ("NVIDIA A100 80GB PCIe", "8.0"), ("NVIDIA H100 80GB HBM3", "9.0"), ("NVIDIA GH200 480GB", "9.0"),
+    ("NVIDIA GeForce RTX 4090 Laptop GPU", "8.9"), ("NVIDIA TITAN X (Pascal)", "6.1"),
+    ("NVIDIA GeForce RTX 2080 Super with Max-Q Design", "7.5"), ("Tesla M40", "5.2")])
 def test_a_card_by_its_name(database: RuleDatabase, name: str, capability: str) -> None:
     """As people write it; the report calls it so."""
     found = machine(database, f"card={name}", "driver=580.95.05")

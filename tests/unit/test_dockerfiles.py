@@ -242,3 +242,45 @@ def test_without_a_python_for_gpudoctor_there_is_no_look_and_it_is_said(database
     told = dockerfile(replace(chosen, python="3.12"), (), Options(), database)
     assert "NVIDIA's own entry stays" in told
     assert "ENTRYPOINT" not in told
+
+
+@pytest.mark.parametrize(("words", "wish", "base", "installed"), [
+    (("cc=7.0", "driver=535.104.05"), "jax==0.10.2", "python-slim", "nvidia-cudnn-cu12==9.10.2.21"),
+    (("cc=8.9", "driver=580.95.05"), "tensorflow==2.21.0", "cuda", "nvidia-cuda-nvcc-cu12==12.9.86"),
+    (("cc=8.9", "driver=535.104.05"), "tensorflow==2.13.1", "python-slim", "nvidia-cublas-cu11==11.11.3.6"),
+    (("cc=8.9", "driver=535.104.05"), "tensorflow==2.13.1", "python-slim", "nvidia-cudnn-cu11==8.9.6.50")])
+def test_what_is_installed_beside_a_framework_is_named_by_its_release(
+    words: tuple[str, ...], wish: str, base: str, installed: str, database: RuleDatabase,
+) -> None:
+    """Regression: a bound was written, of which a build next year would take another release."""
+    chosen = found(host(database, *words), database, frameworks=(wish,), base=base)
+    text = dockerfile(chosen, (), Options(), database)
+    line = next(line for line in text.splitlines() if "/opt/venv/bin/python -m pip install" in line)
+    assert installed in line.split()
+    assert "nvidia-" not in "".join(word for word in line.split() if "==" not in word)
+
+
+def test_where_no_table_lists_what_is_published_the_bound_stays(database: RuleDatabase) -> None:
+    """The tables of NVIDIA's packages are those for x86-64."""
+    machine = host(database, "cc=7.0", "driver=535.104.05", system__architecture="aarch64")
+    chosen = found(machine, database, frameworks=("jax==0.10.2",))
+    assert "'nvidia-cudnn-cu12<10.0,>=9.8,<=9.10.2.21'" in dockerfile(chosen, (), Options(), database)
+
+
+@pytest.mark.parametrize(("words", "wish", "base", "reason"), [
+    (("cc=5.2", "driver=580.95.05"), "tensorflow", "python-slim", "# not tensorflow 2.21.0: "),
+    (("cc=7.0", "driver=535.104.05"), "torch", "python-slim", "# not torch 2.15.0: "),
+    (("cc=8.9", "driver=535.104.05"), "tensorflow", "cuda", "# not tensorflow 2.21.0: "),
+    (("cc=8.9", "driver=580.95.05"), "tensorflow", "tensorflow", "# not tensorflow/tensorflow:2.21.0-gpu: ")])
+def test_it_says_by_which_rule_no_newer_release_is_taken(
+    words: tuple[str, ...], wish: str, base: str, reason: str, database: RuleDatabase,
+) -> None:
+    chosen = found(host(database, *words), database, frameworks=(wish,), base=base)
+    [line] = [line for line in dockerfile(chosen, (), Options(), database).splitlines()
+              if line.startswith(reason)]
+    assert line.rpartition("(GPD")[2].removesuffix(")").isdecimal()
+
+
+def test_of_the_newest_release_nothing_is_to_be_said(database: RuleDatabase) -> None:
+    chosen = found(host(database, "cc=8.9", "driver=580.95.05"), database, frameworks=("tensorflow",))
+    assert "# not " not in dockerfile(chosen, (), Options(), database)

@@ -87,9 +87,9 @@ BIONIC = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu18.04"
     ({"r.txt": "tensorflow[and-cuda]==2.15.1\nnumpy==2.1.0\n"}, ["requirements-contradict"]),
     ({"r.txt": "tensorflow[and-cuda]\nnumpy<1.26\n"}, []),
     (docker(BIONIC, "RUN apt-get install -y python3.8 && python3.8 -m pip install torch"),
-     ["image-at-its-end"]),
+     ["image-at-its-end", "cuda-versions-differ"]),
     (docker(BIONIC, "RUN apt-get install -y python3.12 && python3.12 -m pip install torch==2.9.0"),
-     ["image-at-its-end", "glibc-too-old"])])
+     ["image-at-its-end", "glibc-too-old", "cuda-versions-differ"])])
 def test_pip_goes_back_to_a_release_that_fits_what_else_is_there(files: Files, expected: list[str]) -> None:
     """Regression: of a bound the newest release was judged, also beside a pin that excludes it."""
     assert causes(judged(files, gpu=True)) == expected

@@ -171,6 +171,17 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         "cuda-versions-differ", "torch==2.9.0",
         docker("FROM nvidia/cuda:13.0.0-devel-ubuntu22.04",
                "RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu130"), ()),
+    "index for another CUDA than a base without its compiler": (
+        docker(CUDA_11, "RUN pip install torch==2.9.0"), "cuda-versions-differ", "torch==2.9.0",
+        docker(CUDA_12, "RUN pip install torch==2.9.0"), ()),
+    "jaxlib of another release than jax": (
+        docker(GPU, SLIM, "RUN pip install 'jax[cuda12]==0.5.0' jaxlib==0.4.30"), "requirements-contradict",
+        "jaxlib==0.4.30",
+        docker(GPU, SLIM, "RUN pip install 'jax[cuda12]==0.5.0' jaxlib==0.5.0"), ()),
+    "packages of which every release owns the same files": (
+        docker(GPU, SLIM, "RUN pip install 'tensorflow[and-cuda]==2.20.0' tf-nightly"),
+        "wheel-file-collision", "tf-nightly",
+        docker(GPU, SLIM, "RUN pip install 'tensorflow[and-cuda]==2.20.0' tf-keras"), ()),
     "two CUDA versions": (
         docker(GPU, SLIM, "RUN pip install torch==2.10.0 'jax[cuda13]==0.9.2'"), "cuda-versions-differ",
         "'jax[cuda13]==0.9.2'", docker(GPU, SLIM, "RUN pip install torch==2.10.0 'jax[cuda12]==0.9.2'"), ()),

@@ -1,0 +1,49 @@
+"""The packages of NVIDIA's that are named beside a framework, each by the one release that pip takes for it.
+
+A file that is built again next year is to install what was judged, not what the index has by then.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+
+from gpudoctor import versions
+from gpudoctor.derive import planned
+from gpudoctor.dockerfiles.bases import rows
+from gpudoctor.model import Candidate, RuleDatabase
+
+_MEASURED = "linux_x86_64"  # for which the tables list what is published
+_TABLES = ("nvidia_libraries", "nvidia_code")
+_NAMED = re.compile(r"nvidia-[a-z0-9-]+(?:[<>=!~].*)?\Z")
+
+
+def pinned(one: Candidate, platform: str, database: RuleDatabase) -> Candidate:
+    """Return the candidate with a release in place of each bound; where no table has one, the bound stays."""
+    if platform != _MEASURED:
+        return one
+    for word in dict.fromkeys(shlex.split(" ".join(one.commands))):
+        exact = _exact(word, database) if _NAMED.match(word) else None
+        if exact is not None:
+            one = replace(
+                one, commands=tuple(_in_place(command, word, exact) for command in one.commands),
+                pins=tuple(exact if pin == word else pin for pin in one.pins),
+                notes=tuple(note.replace(f"{word}:", f"{exact}:") for note in one.notes))
+    return one
+
+
+def _in_place(command: str, word: str, exact: str) -> str:
+    whole = rf"(?<!\S){re.escape(shlex.quote(word))}(?!\S)"
+    return re.sub(whole, exact, command)
+
+
+def _exact(word: str, database: RuleDatabase) -> str | None:
+    """Return the newest release that the tables have and a requirement admits; None for one that is exact."""
+    requirement = next(iter(planned.parse((word,))), None)
+    if requirement is None or any(bound.operator in ("==", "===") for bound in requirement.specifier):
+        return None
+    listed = [str(row["version"]) for table in _TABLES for row in rows(table, database)
+              if row["distribution"] == requirement.name]
+    admitted = [version for version in listed if requirement.specifier.contains(version)]
+    return f"{requirement.name}=={max(admitted, key=versions.parse)}" if admitted else None

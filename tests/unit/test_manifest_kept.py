@@ -1,0 +1,46 @@
+"""A framework that the image has: pip leaves it where it meets what is asked for, and so it is judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.test_manifest_troubles import causes, docker, judged
+
+TORCH_26 = "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime"
+HOST = ("driver=570.86.15", "cc=8.9")  # on which the newest torch, for CUDA 13, does not run
+
+
+@pytest.mark.parametrize("lines", [
+    (TORCH_26, "RUN pip install torch torchvision"),
+    (TORCH_26, "RUN pip3 install --no-cache-dir 'torch>=2.0' transformers"),
+    (TORCH_26, "RUN python -m pip install torch==2.6.0"),
+    (TORCH_26, "RUN uv pip install --system torch"),
+    ("FROM nvcr.io/nvidia/pytorch:24.01-py3", "RUN pip install torch"),
+    ("FROM tensorflow/tensorflow:2.17.0-gpu", "RUN pip install tensorflow keras")])
+def test_what_is_there_is_left_there(lines: tuple[str, ...]) -> None:
+    """Regression: the newest release was judged in its place, and found too new for the driver."""
+    assert causes(judged(docker(*lines), *HOST)) == []
+
+
+def test_a_list_leaves_it_as_well() -> None:
+    files = {**docker(TORCH_26, "COPY requirements.txt /", "RUN pip install -r /requirements.txt"),
+             "requirements.txt": "torch\nnumpy\n"}
+    assert [one.finding.cause for one in judged(files, *HOST).findings
+            if one.place.file == "Dockerfile"] == []
+
+
+@pytest.mark.parametrize("line", [
+    "RUN pip install -U torch", "RUN pip install --upgrade torch", "RUN pip install 'torch>=2.7'",
+    "RUN pip install --force-reinstall torch", "RUN pip uninstall -y torch && pip install torch",
+    "RUN python -m venv /v && . /v/bin/activate && pip install torch", "RUN /v/bin/pip install torch",
+    "RUN uv pip install --python /v torch"])
+def test_what_pip_replaces_or_installs_elsewhere_is_judged(line: str) -> None:
+    assert "driver-too-old" in causes(judged(docker(TORCH_26, line), *HOST))
+
+
+def test_jax_that_is_asked_for_by_its_extra_for_the_cpu_is_meant_so() -> None:
+    """Regression: beside another framework for the GPU it was found to lack its plugin."""
+    files = {"requirements.txt": "torch==2.6.0\njax[cpu]\n"}
+    found = judged(files, *HOST, gpu=True)
+    assert causes(found) == []
+    assert ["jax[cpu] is a build for the CPU" in note.said for note in found.notes] == [True]
