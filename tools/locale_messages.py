@@ -1,7 +1,7 @@
 """Write the table of what the C library, bash and sudo say in other languages, from their own translations.
 
-`python -m tools.locale_messages FOLDER...` reads `LANGUAGE/LC_MESSAGES/*.mo` in each folder: /usr/share/locale
-of a system with all languages, or of unpacked packages (Debian has them in libc-l10n, bash and sudo).
+`python -m tools.locale_messages FOLDER...` reads `LANGUAGE/LC_MESSAGES/*.mo` in each: /usr/share/locale of a
+system with all languages, or of unpacked packages (Debian has them in libc-l10n, bash and sudo).
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ MESSAGES = {
     "libc": (
         "cannot open shared object file", "No such file or directory", "Permission denied",
         "Operation not permitted", "wrong ELF class: ELFCLASS32", "wrong ELF class: ELFCLASS64",
-        "invalid ELF header", "file too short", "symbol lookup error", "error while loading shared libraries",
+        "invalid ELF header", "file too short", "symbol lookup error",
+        "error while loading shared libraries",
         "cannot allocate memory in static TLS block", "failed to map segment from shared object",
         "cannot enable executable stack as shared object requires", "cannot read file data",
         "Cannot allocate memory", "No such device", "No such device or address", "No space left on device",
         "Device or resource busy", "Input/output error", "Exec format error", "Invalid argument",
-        "Bus error", "Segmentation fault", "Illegal instruction", "Connection refused", "Connection timed out",
-        "Too many open files", "Required key not available", "Key was rejected by service",
+        "Bus error", "Segmentation fault", "Illegal instruction", "Connection refused",
+        "Connection timed out", "Too many open files", "Required key not available", "Key was rejected by service",
         "Operation not supported", "Function not implemented", "Resource temporarily unavailable",
         "Inappropriate ioctl for device",
     ),
@@ -38,8 +39,8 @@ SOURCES = ("https://sourceware.org/git/?p=glibc.git;a=tree;f=po https://git.sava
 ACCESSED = "2026-11-28"
 LEAST_LETTERS, LEAST_SIGNS = 8, 3  # shorter ones are words of anybody; a sign of Chinese is about a word
 TABLE = Table(
-    summary="What glibc, bash and sudo say in other languages, by their English messages: a line that says one "
-    "is read as it would be in English",
+    summary="What glibc, bash and sudo say in other languages, by their English messages: a line that says "
+    "one is read as it would be in English",
     key=("says",),
     columns={"says": "text", "phrases": "texts"},
     generated_by="tools/locale_messages.py",

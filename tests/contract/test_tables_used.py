@@ -13,8 +13,8 @@ from gpudoctor import ruledb
 from gpudoctor.compatible import tomllib
 from tests.contract.checkout import PACKAGE, ROOT, RULES, files_below, parsed
 from tools import (
-    cause_words, error_codes, locale_messages, nvidia_code, nvidia_libraries, nvidia_requirements, shared_modules,
-    update_gpu_products,
+    cause_words, error_codes, locale_messages, nvidia_code, nvidia_libraries, nvidia_requirements,
+    shared_modules, update_gpu_products,
 )
 from tools.framework_tables import PROJECTS
 from tools.table_file import Table, render_table

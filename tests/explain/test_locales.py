@@ -30,14 +30,12 @@ def test_every_translation_is_read_as_its_message() -> None:
 @pytest.mark.parametrize(("english", "foreign"), [
     ("bash: nvidia-smi: command not found", "bash: nvidia-smi: Kommando nicht gefunden."),
     ("nvidia-smi: command not found", "nvidia-smi : commande introuvable"),
-    ("bash: nvidia-smi: command not found", "bash: nvidia-smi：找不到命令"),
+    ("bash: nvidia-smi: command not found", "bash: nvidia-smi\uff1a找不到命令"),
     ("bash: nvcc: command not found", "bash: nvcc: orden no encontrada"),
-    ("ImportError: libcudnn.so.8: cannot open shared object file: No such file or directory",
-     "ImportError: libcudnn.so.8: Kann die Shared-Object-Datei nicht öffnen: "
-     "Datei oder Verzeichnis nicht gefunden"),
-    ("OSError: libcublas.so.11: cannot open shared object file: No such file or directory",
-     "OSError: libcublas.so.11: Ne peut ouvrir le fichier d'objet partagé: "
-     "Aucun fichier ou dossier de ce type"),
+    ("libcudnn.so.8: cannot open shared object file: No such file or directory",
+     "libcudnn.so.8: Kann die Shared-Object-Datei nicht öffnen: Datei oder Verzeichnis nicht gefunden"),
+    ("libcublas.so.11: cannot open shared object file: No such file or directory",
+     "libcublas.so.11: Ne peut ouvrir le fichier d'objet partagé: Aucun fichier ou dossier de ce type"),
     ("modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
      "modprobe: ERROR: could not insert 'nvidia': 键值被服务所拒绝"),
     ("modprobe: ERROR: could not insert 'nvidia': No such device",
