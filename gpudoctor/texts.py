@@ -117,7 +117,8 @@ def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
         for shown in together.shown.values():
             for sighting in shown.sightings:
                 one = found[sighting.line - 1]
-                yield Said(id=shown.id, captures=sighting.captures, text=_quoted(one.text),
+                text = kept.lines[one.line - 1] if one.line - 1 in english else one.text
+                yield Said(id=shown.id, captures=sighting.captures, text=_quoted(text),
                            source=f"{kept.file}:{kept.numbers[one.line - 1]}")
 
 

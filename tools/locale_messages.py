@@ -27,14 +27,16 @@ MESSAGES = {
         "Cannot allocate memory", "No such device", "No such device or address", "No space left on device",
         "Device or resource busy", "Input/output error", "Exec format error", "Invalid argument",
         "Bus error", "Segmentation fault", "Illegal instruction", "Connection refused",
-        "Connection timed out", "Too many open files", "Required key not available", "Key was rejected by service",
+        "Connection timed out", "Too many open files", "Required key not available",
+        "Key was rejected by service",
         "Operation not supported", "Function not implemented", "Resource temporarily unavailable",
         "Inappropriate ioctl for device",
     ),
     "bash": (COMMAND, "Bus error", "Segmentation fault", "Illegal instruction"),
     "sudoers": (COMMAND,),
 }
-SOURCES = ("https://sourceware.org/git/?p=glibc.git;a=tree;f=po https://git.savannah.gnu.org/cgit/bash.git/tree/po"
+SOURCES = ("https://sourceware.org/git/?p=glibc.git;a=tree;f=po"
+           " https://git.savannah.gnu.org/cgit/bash.git/tree/po"
            " https://github.com/sudo-project/sudo/tree/main/po")
 ACCESSED = "2026-11-28"
 LEAST_LETTERS, LEAST_SIGNS = 8, 3  # shorter ones are words of anybody; a sign of Chinese is about a word

@@ -1,4 +1,4 @@
-"""Lines that name a fault only to say that there is none: "Remapping Failure Occurred : No"; "is deprecated"."""
+"""Lines that name a fault, and there is none: "Remapping Failure Occurred : No", "is deprecated"."""
 
 from __future__ import annotations
 

@@ -48,6 +48,12 @@ def test_a_line_means_the_same_in_any_language(english: str, foreign: str) -> No
     assert texts.told_causes(f"{foreign}\n", database()) == causes
 
 
+def test_a_line_is_quoted_as_it_stands() -> None:
+    """What is shown as seen is what the text says, and no translation of it."""
+    line = "bash: nvidia-smi: Kommando nicht gefunden."
+    assert [said.text for said in texts.read_text(f"{line}\n", database()).said] == [line]
+
+
 def test_the_table_is_written_from_translations(tmp_path: Path) -> None:
     """What is no message of the list, or in English, is left out; a name before a message is."""
     folder = tmp_path / "xx" / "LC_MESSAGES"

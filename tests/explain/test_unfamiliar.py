@@ -319,24 +319,3 @@ def test_every_meaning_is_of_a_thing_and_a_trouble_that_have_words_and_of_a_symp
 def test_what_two_statements_are_to_one_another_outweighs_a_guess(text: str, cause: str) -> None:
     """Regression: a sentence that was taken for a known message kept what the tables know from being told."""
     assert faults(text)[0] == cause
-
-
-@pytest.mark.parametrize("line", [
-    "`get_cuda_runtime_version` is deprecated and will be removed in v5.16. Use `torch.version.cuda` instead.",
-    "NumbaDeprecationWarning: Importing from numba.cuda.cudadrv.drvapi is deprecated.",
-    "FutureWarning: The pynvml package is deprecated. Unknown GPU fields will no longer be supported.",
-])
-def test_what_is_deprecated_is_no_fault(line: str) -> None:
-    """It works as yet; a card, or a library, was told to be unsupported or lost."""
-    assert faults(line) == []
-
-
-@pytest.mark.parametrize(("line", "first"), [
-    ("RuntimeError: Bitsandbytes is only supported on CUDA GPUs.", "cpu-only-build"),
-    ("NotImplementedError: HIGGS quantization is only supported on GPU. Please use another.", "cpu-only-build"),
-    ("FP8 is only supported on GPUs with compute capability >= 9.0 (e.g H100)", "precision-not-on-card"),
-    ("ValueError: Invalid value for argument `device_name`: 'gpu:x'", "cuda-visible-devices"),
-])
-def test_who_serves_cards_alone_calls_none_unsupported(line: str, first: str) -> None:
-    """What only they are good for was taken for what they cannot do; so was a name of a device that is wrong."""
-    assert faults(line)[0] == first
