@@ -37,7 +37,7 @@ def test_a_number_behind_an_exceptions_name_is_of_what_it_says() -> None:
     ("ValueError: CuteDSL MLA is only supported on Blackwell GPUs (SM100).", "gpu-too-old-for-build"),
     ("ValueError: the kernel needs CUDA tensors, and got some of the CPU", "api-misuse"),
     ("RuntimeError: Bitsandbytes is only supported on CUDA GPUs.", "cpu-only-build"),
-    ("NotImplementedError: HIGGS is only supported on GPU. Please use another.", "cpu-only-build"),
+    ("ValueError: HIGGS is only supported on GPU. Please use another.", "cpu-only-build"),
     ("FP8 is only supported on GPUs with compute capability >= 9.0 (e.g H100)", "precision-not-on-card"),
     ("ValueError: Invalid value for argument `device_name`: 'gpu:x'", "cuda-visible-devices"),
 ])
