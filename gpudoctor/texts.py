@@ -7,7 +7,7 @@ from io import BytesIO
 
 from gpudoctor.engine import show
 from gpudoctor.explanation import Quoted, Reading, Said, explain
-from gpudoctor.explanation.answers import answered
+from gpudoctor.explanation.answers import Answered, answered
 from gpudoctor.explanation.changes import other_versions
 from gpudoctor.explanation.collisions import told
 from gpudoctor.explanation.containers import started
@@ -17,6 +17,7 @@ from gpudoctor.explanation.ended import asked_for
 from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.libraries import libraries
 from gpudoctor.explanation.listings import listed
+from gpudoctor.explanation.locales import in_english
 from gpudoctor.explanation.mentions import mentioned
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import may_be, named
@@ -105,15 +106,19 @@ def _said(seen: Seen) -> Iterator[Said]:
 def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     """Yield symptoms of what lines mean: a call and its answer, a command, a line that was broken."""
     for kept in seen.kept:
-        found = [one for understood in _READERS for one in understood(kept.lines)]
+        english = in_english(kept.lines, database.tables)
+        lines = [english.get(place, line) for place, line in enumerate(kept.lines)]
+        found = [Answered(text=line, line=place + 1) for place, line in english.items()]
+        found += [one for understood in _READERS for one in understood(lines)]
         found += [one for understood in (named, asked_for, told)
-                  for one in understood(kept.lines, database.tables)]
+                  for one in understood(lines, database.tables)]
         # what finds them is there already
         together = scan_text("\n".join(one.text for one in found), database.symptoms)
         for shown in together.shown.values():
             for sighting in shown.sightings:
                 one = found[sighting.line - 1]
-                yield Said(id=shown.id, captures=sighting.captures, text=_quoted(one.text),
+                text = kept.lines[one.line - 1] if one.line - 1 in english else one.text
+                yield Said(id=shown.id, captures=sighting.captures, text=_quoted(text),
                            source=f"{kept.file}:{kept.numbers[one.line - 1]}")
 
 

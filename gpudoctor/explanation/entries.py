@@ -1,4 +1,4 @@
-"""Entries of a report that name a fault only to say that there is none: "Remapping Failure Occurred : No"."""
+"""Lines that name a fault, and there is none: "Remapping Failure Occurred : No", "is deprecated"."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ _ELEMENT = re.compile(r"<(?:process_name|[a-z_]{1,60}_mode)>[^<]*(?:</\w+>)?")
 _TRIED = re.compile(
     r".*\) += -1 ENOENT \(No such file or directory\)"
     r"|\d{1,10}:\s{1,8}(?:trying file=|find library=|search (?:path|cache)=|calling (?:init|fini): ).*")
+# What is deprecated works as yet.
+_DEPRECATED = re.compile(
+    r"\b(?:is|are|was|were|been|being) deprecated\b|\b(?:Pending)?DeprecationWarning:|\bFutureWarning:")
 _NOT_COLLECTED = "Could not collect"  # collect_env, of what the machine does not have
 _VULNERABILITY = "Vulnerability "  # lscpu, of the processor's known weaknesses
 _HEADINGS = frozenset({"ECC Errors", "Aggregate Uncorrectable SRAM Sources"})  # of nvidia-smi -q
@@ -49,6 +52,8 @@ def speaks_of_none(line: str) -> bool:
     if said in _HEADINGS or said.startswith(_VULNERABILITY) or said.endswith(_NOT_COLLECTED):
         return True
     if any(form.fullmatch(said) for form in (_DENIAL, _TRIED, _ELEMENT)):
+        return True
+    if _DEPRECATED.search(said):
         return True
     return all(map(_holds_nothing, said.split("; ", _MOST_ENTRIES)))
 

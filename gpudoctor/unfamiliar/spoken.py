@@ -17,7 +17,8 @@ from gpudoctor.unfamiliar.words import words_of
 FARTHEST = 6  # words between a thing and what is said of it
 _NEARER = 0.5  # what a word between them counts against a word that names them
 _BEFORE_NUMBER = frozenset({"error", "code", "returned", "result", "rc", "failed", "errno", "err", "status"})
-_OF_PROCESSES = frozenset({"exit", "exited", "return", "command"})
+# "command failed 2", "ValueError: 7 cards": a process' number, and no number of the exception's.
+_OTHERS = frozenset({"exit", "exited", "return", "command", "value", "assertion", "type", "key", "index"})
 _ASKS, _DENIALS = "why", frozenset({"not", "cannot"})
 _OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
 _OF_THIS_KIND = frozenset({_OF_GPUS, "framework"})  # beside them, words of any hardware are of this one
@@ -49,6 +50,7 @@ class Speech:
         self._plain = frozenset(str(row["trouble"]) for row in troubles if row.get("plain"))
         self._special = {str(row["thing"]): place for place, row in enumerate(things)}
         self._of_anything = frozenset(str(row["thing"]) for row in things if row.get("of_anything"))
+        self._alone = frozenset(str(row["thing"]) for row in things if row.get("alone"))
         self._errors = {str(row["thing"]): str(row["errors"]) for row in things if "errors" in row}
         self._meanings = {(str(row["thing"]), str(row["trouble"])): str(row["symptom"])
                           for row in tables["spoken_meanings"].rows}
@@ -58,7 +60,7 @@ class Speech:
     def meanings(self, words: Sequence[str]) -> Sequence[Meaning]:
         """Return what a line may mean, the likeliest first; none where it names no thing, or no trouble."""
         words = self._as_statement(words)
-        things = list(self._things.named(words))
+        things = self._named(words)
         if _OF_THIS_KIND.isdisjoint(thing.name for thing in things):
             things = [thing for thing in things if thing.name not in self._of_anything]
         if not things:
@@ -75,6 +77,13 @@ class Speech:
                 things = [thing._replace(name=_CUDA_VERSION) for thing in things if thing.name == _CUDA]
             troubles = [asked]
         return self._by_words(self._in_question(things, troubles, words), troubles)
+
+    def _named(self, words: Sequence[str]) -> Sequence[Named]:
+        """Return the things of a line; "cuda" in "cuda graph" names no card."""
+        things = list(self._things.named(words))
+        alone = [thing for thing in things if thing.name in self._alone]
+        return [thing for thing in things
+                if thing in alone or not any(one.begin <= thing.begin < one.end for one in alone)]
 
     def _in_question(self, things: Sequence[Named], troubles: Sequence[Named], words: Sequence[str]
                      ) -> Sequence[Named]:
@@ -112,7 +121,7 @@ class Speech:
         interfaces = [name for name in self._errors if any(thing.name == name for thing in things)]
         for index, word in enumerate(words[:-1]):
             number, before = words[index + 1], words[max(index - 1, 0)]
-            if word in _BEFORE_NUMBER and number.isdecimal() and before not in _OF_PROCESSES:
+            if word in _BEFORE_NUMBER and number.isdecimal() and before not in _OTHERS:
                 for interface in interfaces:
                     if found := self._numbered(self._errors[interface], int(number[:_DIGITS])):
                         return found
