@@ -236,3 +236,17 @@ def test_endless_texts_give_few_lines() -> None:
     assert len(list(started(["docker run own/image"] * 1000))) == 40
     assert len(list(hidden(["CUDA_VISIBLE_DEVICES=-1"] * 1000))) == 20
     assert len(list(named(["CUDA error 34"] * 1000, tables))) == 1
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ("Cuda Configuration Error: Cannot find cuda library libcudart.so.10.1", "source-build-config"),
+    ("Could not find cuda drivers on your machine, GPU will not be used.\n$ apptainer exec tf.sif python a.py",
+     "singularity-no-nv"),
+    ("was explicitly assigned to /device:GPU:1 but available devices are [ /job:localhost/replica:0/task:0"
+     "/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ]", "api-misuse"),
+    ("Could not find cuda drivers on your machine, GPU will not be used.\n\ngpu: none (a laptop)",
+     "benign-no-gpu-machine"),
+])
+def test_what_a_program_printed_beside_is_counted(text: str, cause: str) -> None:
+    """These were answered by what their libraries alone say: they name a library that is only looked for."""
+    assert texts.told_causes(text, ruledb.load_shipped("told"))[:1] == (cause,)
