@@ -250,3 +250,18 @@ def test_endless_texts_give_few_lines() -> None:
 def test_what_a_program_printed_beside_is_counted(text: str, cause: str) -> None:
     """These were answered by what their libraries alone say: they name a library that is only looked for."""
     assert texts.told_causes(text, ruledb.load_shipped("told"))[:1] == (cause,)
+
+
+@pytest.mark.parametrize("line", [
+    "W kernels/gpu_utils.cc:50] Failed to allocate memory for convolution redzone checking; skipping this check. "
+    "This is benign and only means that we won't check cudnn for out-of-bounds reads and writes.",
+    "UserWarning: expandable_segments not supported on this platform",
+    "NCCL INFO TUNER/Plugin: Could not find: libnccl-tuner.so.",
+    "caller _nv000649rm+0x1af/0x200 [nvidia] mapping multiple BARs",
+    "[W ProcessGroupNCCL.cpp:1569] Rank 0 using best-guess GPU 0 to perform barrier as devices used by this "
+    "process are currently unknown.",
+    "some.py:3: DeprecationWarning: GPU device names without a colon are not supported any more",
+])
+def test_a_notice_is_no_fault(line: str) -> None:
+    """Each was a fault to those who read only its things and troubles."""
+    assert all(cause.startswith("benign-") for cause in texts.told_causes(line, ruledb.load_shipped("told")))
