@@ -172,10 +172,16 @@ def maker_is_nvidia(name: str, known: Mapping[str, frozenset[str]]) -> bool | No
     return True if capability_of(name, known) is not None else None
 
 
+def names_none(text: str) -> bool:
+    """Say whether a person's words say that there is no card: "none", "no GPU (a laptop)"."""
+    said = text.strip().lower().rstrip(".")
+    return said in _NO_CARD or said.partition(" (")[0] in _NO_CARD
+
+
 def stated_cards(text: str, known: Mapping[str, frozenset[str]]) -> tuple[Card, ...] | None:
     """Return the cards that a person's words name ("2x Tesla K40m"), () for "none"; None without any name."""
     text = text[:NAME_CHARACTERS * 4].strip()
-    if text.lower().rstrip(".") in _NO_CARD:
+    if names_none(text):
         return ()
     cards: list[Card] = []
     for part in _SEPARATORS.split(text):

@@ -13,7 +13,6 @@ from gpudoctor.sources.stated import Rank
 from gpudoctor.sources.values import distribution_in, dotted_version_in, says_nothing, version_in
 
 SPELLED = dict(SPELLINGS)
-NO_CARD = frozenset({"none", "no", "no gpu", "cpu", "cpu only", "-"})
 _WITHOUT = ("without a gpu", "without gpu", "no gpu", "no nvidia gpu", "has no gpu")
 OS_CHARACTERS = 100
 _PLACES = {  # what `platform:` may say

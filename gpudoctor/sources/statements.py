@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.sources import fields
+from gpudoctor.sources.cards import names_none
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.keys import KEYS, REPORTED, VARIABLES, VERSION_KEYS
 from gpudoctor.sources.lines import Text
@@ -27,7 +28,7 @@ def read(text: Text, found: Found) -> None:
     if len(stated) > 2 * _MOST:
         stated = stated[:_MOST] + stated[-_MOST:]
     for index, key, value in stated:
-        is_none = KEYS.get(key) is fields.cards and value.lower() in fields.NO_CARD
+        is_none = KEYS.get(key) is fields.cards and names_none(value)
         if is_none and _is_what_torch_sees(text, index):
             continue
         if value and (is_none or not says_nothing(value.removesuffix(","))):

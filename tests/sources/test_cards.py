@@ -88,6 +88,7 @@ def test_maker(name: str, nvidia: bool | None) -> None:
         ("99x A100", ["A100"] * 16),
         ("a good one", None),
         ("none", []),
+        ("none (a laptop)", []),
         ("RTX 4090, nvidia-smi shows the card but TensorFlow does not", ["RTX 4090"]),
         ("it is a Tesla T4 on a machine of ours", None),  # a sentence, which is read as one
         ("GTX 1070 with Max-Q design", ["GTX 1070 with Max-Q design"]),
