@@ -13,7 +13,9 @@ from gpudoctor import derive, versions
 from gpudoctor.derive.view import as_records, text_in
 from gpudoctor.engine import Subject
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Course, Known, RuleDatabase, Scope, Skip, Snapshot, Tables, Unknown, Value
+from gpudoctor.model import (
+    Course, Known, RuleDatabase, Scope, Skip, Snapshot, Tables, Unknown, Value, rows_of,
+)
 
 STAGES = ("matmul", "convolution", "compiled", "reduced-precision", "all-reduce")
 DEFAULT_LIMIT_SECONDS = 120.0
@@ -203,10 +205,10 @@ def _long_compilation(card: Subject, pairs: Sequence[Subject], wish: Wish) -> Sk
 
 
 def _precisions(card: Subject, tables: Tables) -> tuple[str, ...]:
-    capability, table = _value(card, "gpu.compute_capability"), tables.get("precisions")
-    if table is None or not isinstance(capability, str):
+    capability = _value(card, "gpu.compute_capability")
+    if not isinstance(capability, str):
         return ()
-    tried = (row for row in table.rows if row.get("tried") is not False)
+    tried = (row for row in rows_of(tables, "precisions") if row.get("tried") is not False)
     return tuple(str(row["precision"]) for row in tried
                  if versions.parse(str(row["first_compute_capability"])) <= versions.parse(capability))
 

@@ -15,8 +15,8 @@ from gpudoctor.exhaustive import assert_never
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Rule,
-    Scope, Table, Tables, Undecided, Unknown, Value,
+    Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Row,
+    Rule, Scope, Table, Tables, Undecided, Unknown, Value,
 )
 
 NO_TEXT = Unknown(reason="no text was read", asked=False)
@@ -55,7 +55,7 @@ _NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": _NONE, "image": _NONE}
 Subjects = Mapping[Scope, Sequence[Subject]]
 
 
-def find_row(table: Table, key: Sequence[Value]) -> Mapping[str, Value] | None:
+def find_row(table: Table, key: Sequence[Value]) -> Row | None:
     """Return the row whose key columns equal `key`, comparing by the columns' types."""
     kinds = [FactType(table.columns[column]) for column in table.key]
     for row in table.rows:

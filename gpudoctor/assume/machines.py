@@ -13,7 +13,9 @@ from gpudoctor.derive import branches, jetson
 from gpudoctor.derive.products import NAMELESS
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.facts import CATALOGUE, promised
-from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Table, Tables, Unknown, Value
+from gpudoctor.model import (
+    Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Table, Tables, Unknown, Value,
+)
 
 _NOT_ASKED = Unknown(reason="nothing was run", asked=False)
 
@@ -76,7 +78,7 @@ def _answers(state: str, source: str) -> Facts:
     return {name: Known(value=value, source=source) for name, value in values.items()}
 
 
-def _ceiling(version: str, row: Mapping[str, Value], table: Table, source: str) -> Fact:
+def _ceiling(version: str, row: Row, table: Table, source: str) -> Fact:
     """Return what a driver would answer for its CUDA; of a branch newer than the table nobody knows."""
     newest = max(versions.parse(str(known["driver"])).major for known in table.rows)
     if versions.parse(version).major > newest:

@@ -7,7 +7,7 @@ import re
 
 from gpudoctor.assume.laying import AssumptionError
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, rows_of
 
 _MAKER = re.compile(r"\b(nvidia|geforce|tesla)\b")
 _MOST_SHOWN = 5
@@ -41,10 +41,9 @@ def names_of(text: str, tables: Tables) -> tuple[str, ...]:
 
 def _known(tables: Tables) -> dict[tuple[str, str], set[str]]:
     """Return the forms in which people write each product, by its name and compute capability."""
-    table = tables.get("gpu_products")
     return {(str(row["name"]), str(row["compute_capability"])): {
         _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
-        for row in (table.rows if table else ())}
+        for row in rows_of(tables, "gpu_products")}
 
 
 def _joined(name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
@@ -16,9 +16,8 @@ from gpudoctor.assume.observed import RUNNING_PROBES
 from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts
 from gpudoctor.facts import CATALOGUE
-from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Tables, Unknown, Value
+from gpudoctor.model import Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Tables, Unknown, Value
 
-Row = Mapping[str, Value]
 _JAX = re.compile(r"jax\[cuda(\d+)\]==(.+)")
 
 

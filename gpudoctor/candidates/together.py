@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import planned, published
-from gpudoctor.derive.stacks import Row, Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Rejection, RuleDatabase
+from gpudoctor.model import Rejection, Row, RuleDatabase, rows_of
 
 _UNMET, _SAME_FILES = "python-deps-abi", "wheel-file-collision"
 _NEXT = ("", ".0.1", ".1")  # of a bound that is excluded, versions just beside it
@@ -38,7 +38,7 @@ class Together:
         self._listed: dict[str, Mapping[str, set[str]]] = {}
         self._asked: dict[str, dict[str, Asked]] = {}
         self._shared: dict[frozenset[str], Row] = {}  # of those that share several files, the first
-        for row in _shared(database):
+        for row in rows_of(database.tables, "nvidia_shared_files"):
             names = frozenset(planned.names(as_texts(row["distributions"])))
             self._shared.setdefault(names, row)
         self._meeting: dict[tuple[str, ...], bool] = {}
@@ -110,11 +110,6 @@ class Together:
                     return Rejection(rule=rule_of(_SAME_FILES, self._database),
                                      message=f"{said} both write {row['folder']}/{row['library']}")
         return None
-
-
-def _shared(database: RuleDatabase) -> Sequence[Row]:
-    table = database.tables.get("nvidia_shared_files")
-    return table.rows if table else ()
 
 
 def _meets(version: str, bounds: Sequence[str]) -> bool:

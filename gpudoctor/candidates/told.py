@@ -15,7 +15,7 @@ from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.engine import Subject, Subjects, show_fact
 from gpudoctor.model import (
     Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope,
-    Tables, Unknown,
+    Tables, Unknown, rows_of,
 )
 from gpudoctor.versions import parse
 
@@ -199,8 +199,7 @@ def card_summaries(base: Ground) -> tuple[CardSummary, ...]:
 
 def _card(card: Facts, position: int, tables: Tables) -> CardSummary:
     index, name, known = card.get("gpu.index"), card.get("gpu.name"), version_of(card.get(_CAPABILITY))
-    table = tables.get("precisions")
-    types = tuple(str(row["precision"]) for row in (table.rows if table and known else ())
+    types = tuple(str(row["precision"]) for row in (rows_of(tables, "precisions") if known else ())
                   if parse(str(row["first_compute_capability"])) <= parse(known))
     return CardSummary(
         subject=f"GPU {index.value if isinstance(index, Known) else position}",

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import cards
 from gpudoctor.derive.lazy import Derivation
-from gpudoctor.derive.releases import Row, platform_of, release_rows
+from gpudoctor.derive.releases import platform_of, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Row, Snapshot, Unknown
 from gpudoctor.nearest import did_you_mean
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")

@@ -10,7 +10,8 @@ from gpudoctor import versions
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Known, Record, RuleDatabase, Scalar, SymptomPattern, Table, Tables, Unknown, Value,
+    Absent, Fact, Facts, Known, Record, Row, RuleDatabase, Scalar, SymptomPattern, Table, Tables, Unknown,
+    Value,
 )
 
 T = TypeVar("T")
@@ -132,7 +133,7 @@ def text_in(record: Mapping[str, Scalar] | Mapping[str, Value], key: str) -> str
     return value if isinstance(value, str) else str(value)
 
 
-def floor_row(table: Table, column: str, version: str) -> Mapping[str, Value] | None:
+def floor_row(table: Table, column: str, version: str) -> Row | None:
     """Return the row with the greatest `column` that is not above `version`."""
     kind = FactType(table.columns[column])
     rows = [row for row in table.rows if column in row and not versions.below(kind, version, row[column])]

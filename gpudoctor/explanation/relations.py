@@ -10,8 +10,8 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation import card_fit, sonames, wheels
 from gpudoctor.explanation.processors import lacks_builds
 from gpudoctor.explanation.shown import family
-from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
-from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
+from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Stated
+from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows_of
 
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
@@ -40,15 +40,14 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
         return
     public = str(version.value).partition("+")[0]
     minor = ".".join(public.split(".")[:2])
-    table = tables.get(FRAMEWORK_TABLES.get(str(framework.value), ""))
-    rows = [row for row in (table.rows if table else ()) if _same(str(row["version"]), public)]
-    if not rows and table:
-        near = [row for row in table.rows if _same(".".join(str(row["version"]).split(".")[:2]), minor)
+    listed = rows_of(tables, FRAMEWORK_TABLES.get(str(framework.value), ""))
+    rows = [row for row in listed if _same(str(row["version"]), public)]
+    if not rows:
+        near = [row for row in listed if _same(".".join(str(row["version"]).split(".")[:2]), minor)
                 and not versions.parse(str(row["version"])).is_prerelease]
         newest = max((versions.parse(str(row["version"])) for row in near), default=None)
         rows = [row for row in near if versions.parse(str(row["version"])) == newest]
-    tested = tables["tested_builds"].rows if "tested_builds" in tables else ()
-    rows += [row for row in tested
+    rows += [row for row in rows_of(tables, "tested_builds")
              if row["framework"] == framework.value and _same(str(row["version"]), minor)]
     places = as_texts(getattr(facts.get("text.places"), "value", ()))
     if "macos" in places and "linux" not in places:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor.explanation.reading import Said
 from gpudoctor.facts import CATALOGUE, LISTS
-from gpudoctor.model import Absent, Fact, Facts, Known, SymptomPattern, Tables, Value
+from gpudoctor.model import Absent, Fact, Facts, Known, SymptomPattern, Tables, Value, rows_of
 
 LISTED = tuple(spec.name for spec in CATALOGUE.values() if spec.probe == "text" and spec.type in LISTS)
 SINGLE = tuple(spec.name for spec in CATALOGUE.values() if spec.probe == "text" and spec.type not in LISTS)
@@ -82,7 +82,7 @@ def family(library: str, tables: Tables) -> str | None:
     """Return the family of a library's file name, by the longest beginning that the table has."""
     name = library.lower()
     best: tuple[int, str] | None = None
-    for row in tables["library_families"].rows if "library_families" in tables else ():
+    for row in rows_of(tables, "library_families"):
         beginning = str(row["beginning"])
         if name.startswith(beginning) and (best is None or len(beginning) > best[0]):
             best = len(beginning), str(row["family"])

@@ -6,7 +6,7 @@ import re
 
 from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, rows_of
 
 _NUMBER = re.compile(r"(?:\.so\.|64_)(\d+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
 _FLEXIBLE_MAJOR = 11  # from this CUDA on, libraries bear its major version alone
@@ -31,7 +31,7 @@ def is_of(library: str, stated: str, tables: Tables, *, of_cudnn: bool = False) 
 
 def newest_cuda(library: str, tables: Tables) -> str | None:
     """Return the newest CUDA that brings a runtime of this name, None where nobody knows it yet."""
-    for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
+    for row in rows_of(tables, "cuda_sonames"):
         if row["library"] == library:
             return str(row["last_cuda"]) if "last_cuda" in row else None
     number = re.search(r"\.so\.(\d+\.\d+)$", library)
@@ -52,7 +52,7 @@ def _is_listed_for(library: str, cuda: tuple[int, ...], tables: Tables) -> bool 
     A CUDA that is stated without its minor version may be any of them.
     """
     name = library.lower()
-    for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
+    for row in rows_of(tables, "cuda_sonames"):
         own = str(row["library"]).lower()
         is_whole = name.startswith(f"{own}.") and name.count(".") > own.count(".") + 1  # .so.11.4.1.48
         if not is_whole and name not in (own, str(row.get("dll", "")).lower()):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Facts, Known, Tables, Value
+from gpudoctor.model import Facts, Known, Row, Tables, rows_of
 
-Row = Mapping[str, Value]
 FRAMEWORK_TABLES = {"pytorch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
 
 
@@ -27,7 +24,7 @@ class Stated:
 
     def rows_of(self, table: str) -> tuple[Row, ...]:
         """Return the rows of a table, none where the rule database lacks it."""
-        return self.tables[table].rows if table in self.tables else ()
+        return rows_of(self.tables, table)
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list."""

@@ -14,7 +14,7 @@ from gpudoctor.assume.releases import facts_of_row
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.card_fit import of_generation
 from gpudoctor.explanation.stated import Stated
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown, rows_of
 
 _PACKAGES = {"pytorch": "torch"}
 _ELSEWHERE = {"windows", "macos", "jetson"}  # there a wheel for Linux on x86-64 is none
@@ -87,10 +87,10 @@ def _framework(said: Facts) -> tuple[Facts, ...] | Unknown:
 def _published(facts: Facts, tables: Tables) -> Facts:
     """Return what was published of this release, or of the newest one of the series that is stated."""
     name, version = facts.get("framework.name"), facts.get("framework.version")
-    if not isinstance(name, Known) or not isinstance(version, Known) or name.value not in tables:
+    if not isinstance(name, Known) or not isinstance(version, Known):
         return {}
     wanted = str(version.value).partition("+")[0]
-    rows = [row for row in tables[str(name.value)].rows if row["platform"] == _ORDINARY_PLATFORM
+    rows = [row for row in rows_of(tables, str(name.value)) if row["platform"] == _ORDINARY_PLATFORM
             and f"{row['version']}.".startswith(f"{wanted}.")]
     newest = max(rows, key=lambda row: versions.parse(str(row["version"])), default=None)
     found = facts_of_row(str(name.value), newest, _SUPPOSED) if newest else {}
@@ -100,8 +100,8 @@ def _published(facts: Facts, tables: Tables) -> Facts:
 def _python(frameworks: tuple[Facts, ...] | Unknown, tables: Tables) -> dict[str, Fact]:
     """Return the oldest Python that the newest release of the framework takes: older ones take it too."""
     name = frameworks[0].get("framework.name") if isinstance(frameworks, tuple) and frameworks else None
-    table = tables.get(str(name.value)) if isinstance(name, Known) else None
-    rows = [row for row in table.rows if as_texts(row.get("python"))] if table is not None else []
+    listed = rows_of(tables, str(name.value)) if isinstance(name, Known) else ()
+    rows = [row for row in listed if as_texts(row.get("python"))]
     if not rows:
         return {}
     newest = max(rows, key=lambda row: versions.parse(str(row["version"])))

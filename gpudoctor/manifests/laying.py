@@ -21,7 +21,7 @@ from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.manifests.together import Pin
-from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, rows_of
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _not_said(what: str) -> Unknown:
 
 def colliding(requirements: Sequence[str], tables: Tables) -> tuple[str, ...]:
     """Return those distributions that would write the same files as another of them."""
-    listed = [row for name in _SHARING if (table := tables.get(name)) is not None for row in table.rows]
+    listed = [row for name in _SHARING for row in rows_of(tables, name)]
     asked = {canonicalize_name(one.name): one.specifier for one in planned.parse(requirements)}
     found: dict[str, None] = {}
     for row in listed:
