@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown, Value, row_of, rows_of
+from gpudoctor.model import (
+    Absent, Fact, Known, Snapshot, Tables, Unknown, row_of, rows_of, value_of,
+)
 
 _NAME, _VERSION, _LIKE = "system.distribution", "system.distribution_version", "system.distribution_like"
 _GLIBC = "system.glibc"
@@ -18,12 +20,12 @@ def with_own_parts(before: Snapshot, laid: Snapshot, facts: Mapping[str, Fact], 
     is_another = _differs(before, laid, _NAME)
     if not (is_another or _differs(before, laid, _VERSION)):
         return laid
-    name = str(_value(laid.host, _NAME))
+    name = str(value_of(laid.host, _NAME))
     not_said = f"of {name} nothing else is assumed"
     follows: dict[str, Fact] = {}
     if is_another:
         follows = dict.fromkeys((_VERSION, _LIKE), Unknown(reason=not_said))
-    version = _value(laid.host, _VERSION) if _VERSION in facts or not is_another else None
+    version = value_of(laid.host, _VERSION) if _VERSION in facts or not is_another else None
     follows[_GLIBC] = glibc_of(name, None if version is None else str(version), tables, source)
     if "glibc" in facts:
         del follows[_GLIBC]
@@ -46,9 +48,4 @@ def glibc_of(system: str, version: str | None, tables: Tables, source: str) -> F
 
 def _differs(before: Snapshot, laid: Snapshot, name: str) -> bool:
     now = laid.host.get(name)
-    return isinstance(now, Known) and now.value != _value(before.host, name)
-
-
-def _value(facts: Facts, name: str) -> Value | None:
-    fact = facts.get(name)
-    return fact.value if isinstance(fact, Known) else None
+    return isinstance(now, Known) and now.value != value_of(before.host, name)

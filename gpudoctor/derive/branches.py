@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.derive.view import View, as_texts, floor_row, text_in
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Fact, Facts, Known, Row, Table, Tables, Unknown, Value, row_of
+from gpudoctor.model import Absent, Fact, Facts, Known, Row, Table, Tables, Unknown, Value, row_of, value_of
 
 DISPLAY_CLASS = "0x03"
 FOR_GUESTS = "vfio-pci"
@@ -104,8 +104,7 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
 
 def is_unlisted(card: Facts) -> bool:
     """Say whether the driver was asked for its cards and does not list this one."""
-    listed = card.get("gpu.in_nvml")
-    return isinstance(listed, Known) and listed.value is False
+    return value_of(card, "gpu.in_nvml") is False
 
 
 def is_refused(fit: Fact | None) -> bool:

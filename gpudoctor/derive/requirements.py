@@ -10,9 +10,9 @@ from gpudoctor import versions
 from gpudoctor.derive import cards
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.releases import platform_of, release_rows
-from gpudoctor.derive.view import NotKnown, View, as_texts
+from gpudoctor.derive.view import NotKnown, View, as_texts, text_of
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Fact, Facts, Known, Row, Snapshot, Unknown
+from gpudoctor.model import Absent, Fact, Known, Row, Snapshot, Unknown
 from gpudoctor.nearest import did_you_mean
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
@@ -159,17 +159,12 @@ def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | 
         return snapshot.frameworks
     for framework in snapshot.frameworks:
         version = framework.get("framework.version")
-        if _text(framework, "framework.name") == requirement.subject and isinstance(version, Known):
+        if text_of(framework, "framework.name") == requirement.subject and isinstance(version, Known):
             try:
                 return versions.within(version.value, requirement.bound)
             except versions.Incomparable as error:
                 return Unknown(reason=str(error))
     return False
-
-
-def _text(facts: Facts, name: str) -> str:
-    fact = facts.get(name)
-    return str(fact.value) if isinstance(fact, Known) else ""
 
 
 # -- releases that would meet it -------------------------------------------------------------------

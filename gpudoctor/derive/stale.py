@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive.view import View
-from gpudoctor.model import Facts, Known, Snapshot, Tables, Unknown, Value, rows_of
+from gpudoctor.derive.view import View, text_of
+from gpudoctor.model import Known, Snapshot, Tables, Unknown, Value, rows_of
 
 # whose versions are the framework's own, in a table of several distributions
 _OWN = {"paddle": ("paddlepaddle", "paddlepaddle-gpu")}
@@ -73,18 +73,13 @@ def _newer(view: View, snapshot: Snapshot) -> Iterator[str]:
         yield f"driver {driver} (the rules end at branch {end})"
     end = end_of(view.tables, "architectures", "compute_capability")
     for card in () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus:
-        capability = _text(card, "gpu.compute_capability")
+        capability = text_of(card, "gpu.compute_capability")
         if capability and is_newer(capability, end):
             yield f"compute capability {capability} (the rules end at {end})"
     for facts in () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks:
-        name, version = _text(facts, "framework.name"), _text(facts, "framework.version")
+        name, version = text_of(facts, "framework.name"), text_of(facts, "framework.version")
         if name and version and (last := release_end(view, name, version)):
             yield f"{name} {version} (the rules end at {last})"
-        cuda, known = _text(facts, "framework.cuda"), cuda_end(view)
+        cuda, known = text_of(facts, "framework.cuda"), cuda_end(view)
         if cuda and is_newer(cuda, known):
             yield f"CUDA {cuda}, which {name} is built for (the rules end at {known})"
-
-
-def _text(facts: Facts, name: str) -> str:
-    fact = facts.get(name)
-    return str(fact.value) if isinstance(fact, Known) else ""

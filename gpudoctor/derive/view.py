@@ -11,7 +11,7 @@ from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Absent, Fact, Facts, Known, Record, Row, RuleDatabase, Scalar, SymptomPattern, Table, Tables, Unknown,
-    Value,
+    Value, value_of,
 )
 
 T = TypeVar("T")
@@ -53,8 +53,8 @@ class View:
 
     def value(self, name: str) -> Value | None:
         """Return the value when known, else None."""
-        fact = self.fact(name)
-        return fact.value if isinstance(fact, Known) else None
+        assert name in CATALOGUE, name
+        return value_of(self.facts, name)
 
     def need(self, name: str) -> Value:
         """Return the value or end the derivation."""
@@ -131,6 +131,12 @@ def text_in(record: Mapping[str, Scalar] | Mapping[str, Value], key: str) -> str
     """Return a text of a record, "" when it is not there."""
     value = record.get(key, "")
     return value if isinstance(value, str) else str(value)
+
+
+def text_of(facts: Facts, name: str) -> str:
+    """Return the value of a fact as a text, "" of one that is not known."""
+    value = value_of(facts, name)
+    return "" if value is None else str(value)
 
 
 def floor_row(table: Table, column: str, version: str) -> Row | None:

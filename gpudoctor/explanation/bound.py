@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject
-from gpudoctor.model import Ask, Fix, Known, Row, Tables, rows_of
+from gpudoctor.model import Ask, Fix, Row, Tables, rows_of
 
 _TABLE, _PLACES = "bound_to_places", "text.places"
 _SYSTEMS = frozenset({"linux", "windows", "macos"})
@@ -45,7 +45,6 @@ def _has_any(text: str, words: tuple[str, ...]) -> bool:
 
 
 def _of_other_places(subject: Subject, tables: Tables) -> Iterator[Row]:
-    stated = subject.fact(_PLACES)
-    places = frozenset(as_texts(stated.value)) if isinstance(stated, Known) else frozenset()
+    places = frozenset(as_texts(subject.value(_PLACES)))
     if not places.isdisjoint(_SYSTEMS):
         yield from (row for row in rows_of(tables, _TABLE) if places.isdisjoint(as_texts(row["places"])))

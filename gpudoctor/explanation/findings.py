@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, show_fact
 from gpudoctor.explanation import bound
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
+from gpudoctor.explanation.supposed import CONTAINERS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Certainty, Condition, Evidence, Finding, Fix, Known, Operand, Remedy, Rule, Severity, SymptomPattern,
@@ -22,7 +24,6 @@ SUBJECT = "text"
 LAST_RESORT = Ask(
     question="Is it so on the machine itself?", command="gpudoctor explain LOG --here",
     answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
-_CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
 _WHOSE = "framework.name"
 _MAKER = "text.maker"
 _OF_OTHER_MAKERS = "other-accelerator"  # the page of cards that are not NVIDIA's
@@ -164,8 +165,7 @@ def _of_place(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Sequenc
     """Return the fixes that the stated place has: those of containers only where nothing else is left."""
     foreign = bound.foreign_words(subject, tables)
     fixes = [fitting for fix in fixes if (fitting := bound.of_place(fix, foreign)) is not None]
-    places = subject.fact("text.places")
-    if isinstance(places, Known) and isinstance(places.value, tuple) and set(places.value) & _CONTAINERS:
+    if not CONTAINERS.isdisjoint(as_texts(subject.value("text.places"))):
         return fixes
     return [fix for fix in fixes if fix.kind not in ("container", "image")] or fixes
 

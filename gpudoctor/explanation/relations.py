@@ -11,7 +11,7 @@ from gpudoctor.explanation import card_fit, sonames, wheels
 from gpudoctor.explanation.processors import lacks_builds
 from gpudoctor.explanation.shown import family
 from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Stated
-from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows_of
+from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows_of, value_of
 
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
@@ -49,7 +49,7 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
         rows = [row for row in near if versions.parse(str(row["version"])) == newest]
     rows += [row for row in rows_of(tables, "tested_builds")
              if row["framework"] == framework.value and _same(str(row["version"]), minor)]
-    places = as_texts(getattr(facts.get("text.places"), "value", ()))
+    places = as_texts(value_of(facts, "text.places"))
     if "macos" in places and "linux" not in places:
         return  # builds for a Mac have no CUDA, whatever the same release has elsewhere
     if "jetson" in places:

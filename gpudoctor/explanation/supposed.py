@@ -14,12 +14,12 @@ from gpudoctor.assume.releases import facts_of_row
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.card_fit import of_generation
 from gpudoctor.explanation.stated import Stated
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown, rows_of
+from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown, rows_of, value_of
 
 _PACKAGES = {"pytorch": "torch"}
 _ELSEWHERE = {"windows", "macos", "jetson"}  # there a wheel for Linux on x86-64 is none
 _IN_WSL = {"wsl1", "wsl2"}
-_CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
+CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
 _OTHER_PROCESSORS = ("arm", "aarch64", "ppc64le")
 _SUPPOSED = "supposed: the text does not say otherwise"
 _STATED = "the text states a card, or a generation"
@@ -43,8 +43,8 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
                  "system.architecture": Known(value="x86_64", source=_SUPPOSED),
                  "system.distribution": Absent(source=_SUPPOSED)}
         host |= {name: Absent(source=_SUPPOSED)
-                 for name, places in (("system.wsl", _IN_WSL), ("container.runtime", _CONTAINERS))
-                 if places.isdisjoint(_places(said))}
+                 for name, places in (("system.wsl", _IN_WSL), ("container.runtime", CONTAINERS))
+                 if places.isdisjoint(as_texts(value_of(said, "text.places")))}
     host |= {name: fact for name, fact in said.items() if name not in host or isinstance(fact, Known)}
     return replace(
         snapshot, host=host,
@@ -55,13 +55,8 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
 def _is_ordinary(said: Facts) -> bool:
     system = said.get("text.os")
     named = str(system.value).lower() if isinstance(system, Known) else ""
-    return _ELSEWHERE.isdisjoint(_places(said)) and not any(
+    return _ELSEWHERE.isdisjoint(as_texts(value_of(said, "text.places"))) and not any(
         processor in named for processor in _OTHER_PROCESSORS)
-
-
-def _places(said: Facts) -> tuple[str, ...]:
-    places = said.get("text.places")
-    return as_texts(places.value) if isinstance(places, Known) else ()
 
 
 def _cards(said: Facts, tables: Tables) -> tuple[Facts, ...] | Unknown:

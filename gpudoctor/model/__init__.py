@@ -1,4 +1,4 @@
-"""Every noun of gpudoctor, and how tables are asked for rows: standard library only, no input or output.
+"""Every noun of gpudoctor, and how facts and tables are asked: standard library only, no input or output.
 
 Facts describe a machine; a `Snapshot` holds them; `Rule` pages judge them; a `Report` says what was found.
 """
@@ -13,7 +13,7 @@ from gpudoctor.model.rules import (
     RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, WordIndex,
 )
 from gpudoctor.model.snapshot import (
-    Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value,
+    Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value, value_of,
 )
 from gpudoctor.model.tables import Row, Table, Tables, row_of, rows_of
 
@@ -24,5 +24,5 @@ __all__ = [
     "Recommendation", "Record", "Rejection", "Remedy", "Report", "Risk", "Row", "Rule", "RuleDatabase",
     "Scalar", "Scope", "Severity", "Skip", "Snapshot", "Source", "Suspect", "SymptomExample",
     "SymptomPattern", "Table", "Tables", "Undecided", "Unknown", "Unserved", "Value", "Verdict",
-    "WordIndex", "row_of", "rows_of",
+    "WordIndex", "row_of", "rows_of", "value_of",
 ]
