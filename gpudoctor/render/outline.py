@@ -15,8 +15,8 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Certainty, Finding, Remedy, Report, Severity, Snapshot, Undecided
 from gpudoctor.render import areas, told
 from gpudoctor.render.plain import REDACTED, printable
+from gpudoctor.skeleton import OF_A_SITE
 
-_OF_A_SITE = "GPDX"  # nobody knows such a page by the name of its cause
 LONGEST = 4000  # characters of one thing said; nothing that a person reads is longer
 _PROVEN = {
     "model": "proven on what was seen", "tried": "tried in a child process",
@@ -122,8 +122,9 @@ def _items(finding: Finding, quoted: set[str]) -> Iterator[Item]:
     elif finding.consequences:
         names = ", ".join(f"{one.cause} [{printable(one.subject)}]" for one in finding.consequences)
         yield Item(label="follows", said=printable(names, LONGEST))
+        # nobody knows a site's page by the name of its cause
         yield from (Item(label="site", said=printable(f"{one.rule} {one.cause}: {one.message}", LONGEST))
-                    for one in finding.consequences if one.rule.startswith(_OF_A_SITE))
+                    for one in finding.consequences if one.rule.startswith(OF_A_SITE))
     yield Item(label="more", said=f"gpudoctor rules show {finding.rule}")
 
 
