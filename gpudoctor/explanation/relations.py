@@ -22,10 +22,10 @@ _FLEXIBLE_MAJOR = 11  # from this CUDA on, minor releases of a major one stand i
 def relations(facts: Facts, tables: Tables) -> dict[str, Fact]:
     """Return the `text.*` facts that are computed from others; one that the text states is left as it is."""
     found: dict[str, Fact] = dict(facts)
+    stated = Stated(facts=found, tables=tables, rows=tuple(_rows(facts, tables)))  # sees what is computed
     for name, compute in _RELATIONS.items():
         if isinstance(found.get(name), Known):
             continue
-        stated = Stated(facts=found, tables=tables, rows=tuple(_rows(found, tables)))
         try:
             found[name] = compute(stated) or _NOT_SAID
         except versions.Incomparable as error:
