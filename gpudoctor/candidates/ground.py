@@ -11,6 +11,7 @@ from gpudoctor import derive, versions
 from gpudoctor.assume import lay, unobserved
 from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
+from gpudoctor.consequences import Key, key_of
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import Subjects, evaluate
@@ -32,9 +33,6 @@ _EMPTY = ("python.nvidia_distributions", "python.planned_distributions", "python
 _GONE = ("python.numpy", "python.protobuf", "process.id", "process.command", "process.libraries",
          "python.chosen_because")
 _HIDING = "environment.CUDA_VISIBLE_DEVICES"
-
-Key = tuple[str, str]
-
 
 @frozen
 class Place:
@@ -68,8 +66,8 @@ class Ground:
     @property
     def had(self) -> frozenset[Key]:
         """Return the findings that were there before, and what could not be judged."""
-        return frozenset((*((f.rule, f.subject) for f in self.before.findings),
-                          *((u.rule, u.subject) for u in self.before.undecided)))
+        said = (self.before.findings, self.before.undecided)
+        return frozenset(key_of(one) for some in said for one in some)
 
     @property
     def driver(self) -> str | None:
@@ -212,13 +210,7 @@ def usable_capabilities(base: Ground) -> tuple[str, ...]:
 
 def version_of(fact: Fact | None) -> str | None:
     """Return the version that a fact holds, None where it is not known, or no version."""
-    if not isinstance(fact, Known):
-        return None
-    try:
-        versions.parse(str(fact.value))
-    except versions.Incomparable:
-        return None
-    return str(fact.value)
+    return str(fact.value) if isinstance(fact, Known) and versions.is_version(str(fact.value)) else None
 
 
 def quoted(path: str) -> str:

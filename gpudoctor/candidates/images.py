@@ -111,12 +111,7 @@ def _version(row: Row) -> str:
 
 
 def _admits(wish: Wish, row: Row) -> bool:
-    if not wish.bounds:
-        return True
-    try:
-        return "framework" in row and all(versions.within(_version(row), bound) for bound in wish.bounds)
-    except versions.Incomparable:
-        return False
+    return not wish.bounds or ("framework" in row and versions.meets(_version(row), wish.bounds))
 
 
 def _told(row: Row, framework: str, base: Ground, python: str | None, *, why: bool = False) -> Candidate:

@@ -8,6 +8,7 @@ from gpudoctor.assume import lay
 from gpudoctor.assume.releases import with_build
 from gpudoctor.candidates import cures, together
 from gpudoctor.candidates.ground import Ground
+from gpudoctor.consequences import key_of
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Judgement, Known, Snapshot, value_of
@@ -41,5 +42,5 @@ def cured(snapshot: Snapshot, cure: cures.Cure, base: Ground) -> tuple[Snapshot,
 def added(found: Judgement, base: Ground) -> Judgement:
     """Return what was not there before."""
     had = base.had
-    return Judgement(findings=tuple(f for f in found.findings if (f.rule, f.subject) not in had),
-                     undecided=tuple(u for u in found.undecided if (u.rule, u.subject) not in had))
+    return Judgement(findings=tuple(f for f in found.findings if key_of(f) not in had),
+                     undecided=tuple(u for u in found.undecided if key_of(u) not in had))

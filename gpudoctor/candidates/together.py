@@ -86,7 +86,7 @@ class Together:
             named = [bound.lstrip("=<>!~ ").removesuffix(".*") for bound in bounds]
             beside = (f"{version}{end}" for version in named for end in _NEXT)
             known = itertools.chain(beside, self._published(platform).get(name, ()))
-            self._meeting[key] = not bounds or any(_meets(version, bounds) for version in known)
+            self._meeting[key] = not bounds or any(versions.meets(version, bounds) for version in known)
         return self._meeting[key]
 
     def _published(self, platform: str) -> Mapping[str, set[str]]:
@@ -110,13 +110,6 @@ class Together:
                     return Rejection(rule=rule_of(_SAME_FILES, self._database),
                                      message=f"{said} both write {row['folder']}/{row['library']}")
         return None
-
-
-def _meets(version: str, bounds: Sequence[str]) -> bool:
-    try:
-        return all(versions.within(version, bound) for bound in bounds)
-    except versions.Incomparable:
-        return False
 
 
 def _asked(stack: Stack, texts: Iterable[str]) -> Iterator[Asked]:

@@ -110,14 +110,7 @@ def _can_be_met(requirements: Sequence[Requirement]) -> bool:
     named_there = [part.lstrip("=<>!~ ").removesuffix(".*") for part in parts]
     known = ["0", *named_there, *(f"{name.partition('+')[0]}{beside}"
                                   for name in named_there for beside in ("", ".0.1", ".1"))]
-    return not parts or any(_lies_within(version, parts) for version in known)
-
-
-def _lies_within(version: str, bounds: Sequence[str]) -> bool:
-    try:
-        return all(versions.within(version, bound) for bound in bounds)
-    except versions.Incomparable:
-        return False
+    return not parts or any(versions.meets(version, parts) for version in known)
 
 
 def derivations(snapshot: Snapshot) -> Mapping[str, Derivation]:

@@ -104,17 +104,11 @@ def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
                                note=back.note.replace("sudo ", ""), rest=back.rest.replace("sudo ", ""))
     done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"
     return Step(
-        number=0, title=_title(fix.title), kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,
+        number=0, title=fix.first_title, kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,
         unset=unset, image=fix.image, changes=tuple(_changes(choice, database)),
         undo=back.commands, undo_note=back.note, undo_rest=back.rest, cures=choice.cures, done_by=done_by,
         because=because,
         proven="tried" if fix.proven == "tried" else "model", effect=fix.effect)
-
-
-def _title(title: str) -> str:
-    """Return the title of a fix that stands for no alternative any more."""
-    rest = title.removeprefix("Or ")
-    return title if rest == title else rest[:1].upper() + rest[1:]
 
 
 def _by_hand(fix: Remedy, commands: Sequence[str], unset: Sequence[str], host: Host) -> str:
