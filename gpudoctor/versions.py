@@ -74,6 +74,11 @@ def meets(version: Value, bounds: Iterable[str]) -> bool:
         return False
 
 
+def minor_of(version: str) -> str:
+    """Return 3.12 of 3.12.1: the first two parts, as they are written."""
+    return ".".join(version.split(".")[:2])
+
+
 def of_cudnn_number(number: int) -> str:
     """Return 8.9.2 of 8902 and 9.1.0 of 90100, which is how cuDNN counts its own version."""
     thousand = 10_000 if number >= 90_000 else 1000

@@ -181,7 +181,7 @@ def _stacks(view: View) -> Sequence[Stack]:
 def _fits(stack: Stack, view: View, cards: Sequence[str]) -> bool:
     if stack.is_prerelease or not stack.is_measured:
         return False
-    row, python = stack.row, ".".join(view.need_text("python.version").split(".")[:2])
+    row, python = stack.row, versions.minor_of(view.need_text("python.version"))
     if python not in stack.pythons or not _extra_installs(row, stack.framework, python, view):
         return False
     glibc = view.value("system.glibc")

@@ -164,7 +164,7 @@ def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | 
 
 def _offers(view: View, snapshot: Snapshot) -> dict[str, list[Row]]:
     """Return the unmet requirements that no wheel for this Python meets, each with the releases that do."""
-    python = ".".join(view.need_text("python.version").split(".")[:2])
+    python = versions.minor_of(view.need_text("python.version"))
     found: dict[str, list[Row]] = {}
     for text in as_texts(view.need("require.wanted")):
         requirement = parse(text)
@@ -228,7 +228,7 @@ def _python_beyond_tables(view: View) -> Fact:
     known = {python for name in FRAMEWORKS if name in view.tables
              for row in view.tables[name].rows for python in as_texts(row.get("python"))}
     newest = max(known, key=versions.parse, default="0")
-    python = ".".join(view.need_text("python.version").split(".")[:2])
+    python = versions.minor_of(view.need_text("python.version"))
     beyond = versions.parse(python) > versions.parse(newest)
     return Known(value=beyond, source=f"release tables up to {newest}")
 

@@ -39,11 +39,11 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     if not isinstance(framework, Known) or not isinstance(version, Known):
         return
     public = str(version.value).partition("+")[0]
-    minor = ".".join(public.split(".")[:2])
+    minor = versions.minor_of(public)
     listed = rows_of(tables, FRAMEWORK_TABLES.get(str(framework.value), ""))
     rows = [row for row in listed if _same(str(row["version"]), public)]
     if not rows:
-        near = [row for row in listed if _same(".".join(str(row["version"]).split(".")[:2]), minor)
+        near = [row for row in listed if _same(versions.minor_of(str(row["version"])), minor)
                 and not versions.parse(str(row["version"])).is_prerelease]
         newest = max((versions.parse(str(row["version"])) for row in near), default=None)
         rows = [row for row in near if versions.parse(str(row["version"])) == newest]
@@ -199,7 +199,7 @@ def _python_has_wheel(stated: Stated) -> Fact | None:
     python = stated.text("text.python")
     if python is None or not any("python" in row for row in stated.rows):
         return None
-    minor = ".".join(python.split(".")[:2])
+    minor = versions.minor_of(python)
     has = any(minor in as_texts(row.get("python")) for row in stated.rows)
     return _computed(has, "text.python", "text.framework_version")
 

@@ -104,7 +104,7 @@ def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables
 
 
 def _cudas(framework: str, version: str, tables: Tables) -> set[str]:
-    return {".".join(stack.cuda.split(".")[:2]) for stack in stacks_of(framework, _PLATFORM, tables)
+    return {versions.minor_of(stack.cuda) for stack in stacks_of(framework, _PLATFORM, tables)
             if stack.version == version and stack.cuda is not None}
 
 
@@ -144,7 +144,7 @@ def _of_cuda(base: Base, tables: Tables) -> Verdict:
         return Verdict()
     if match is None or not _is_listed(match[1], rows):
         return Verdict(unknown="is in no list that these rules have")
-    minor = ".".join(match[1].split(".")[:2])
+    minor = versions.minor_of(match[1])
     alike = [tag for tag in known if tag.startswith(minor)][:_LISTED] or known[-_LISTED:]
     return _near(base.tag, alike)
 
