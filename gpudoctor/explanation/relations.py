@@ -16,7 +16,6 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
-_FLEXIBLE_MAJOR = 11  # from this CUDA on, minor releases of a major one stand in for another
 
 
 def relations(facts: Facts, tables: Tables) -> dict[str, Fact]:
@@ -110,14 +109,16 @@ def _cuda_fits(stated: Stated) -> Fact | None:
     cuda, build = stated.text("text.cuda"), stated.text("text.build_cuda")
     if cuda is None or build is None:
         return None
-    return _computed(_same_cuda(cuda, build), "text.cuda", "text.build_cuda")
+    left, right = versions.parse(cuda), versions.parse(build)
+    fits = left.major == right.major and (left.minor == right.minor or _is_flexible(left.major, stated))
+    return _computed(fits, "text.cuda", "text.build_cuda")
 
 
-def _same_cuda(one: str, other: str) -> bool:
-    left, right = versions.parse(one), versions.parse(other)
-    if left.major != right.major:
-        return False
-    return left.major >= _FLEXIBLE_MAJOR or left.minor == right.minor
+def _is_flexible(major: int, stated: Stated) -> bool:
+    """Say whether minor releases of a CUDA stand in for one another: from the first listed floor on."""
+    floors = [versions.parse(str(row["floor_cuda"])).major
+              for row in stated.rows_of("minor_version_compatibility") if "floor_cuda" in row]
+    return major >= min(floors, default=major + 1)
 
 
 def _cudnn_fits(stated: Stated) -> Fact | None:
@@ -158,7 +159,7 @@ def _driver_runs(stated: Stated) -> Fact | None:
     wanted = versions.parse(cuda)
     newest = versions.parse(ceiling or "0")
     if newest.major:  # a driver that runs CUDA 0.0 is none
-        enough = newest >= wanted or (newest.major == wanted.major and wanted.major >= _FLEXIBLE_MAJOR)
+        enough = newest >= wanted or (newest.major == wanted.major and _is_flexible(wanted.major, stated))
         return _computed(enough, "text.driver_ceiling", "the CUDA it has to run")
     minimum = _minimum_driver(cuda, stated)
     if driver is None or minimum is None:
