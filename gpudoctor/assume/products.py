@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 
 from gpudoctor.assume.laying import AssumptionError
 from gpudoctor.derive.view import as_texts
@@ -11,14 +12,13 @@ from gpudoctor.model import Tables, rows_of
 
 _MAKER = re.compile(r"\b(nvidia|geforce|tesla)\b")
 _MOST_SHOWN = 5
+Products = Mapping[tuple[str, str], set[str]]  # name and compute capability -> forms in which it is written
 
 
 def capability_of(text: str, tables: Tables) -> str:
     """Return the compute capability of a product; raise `AssumptionError` for none, or for several."""
     known = _known(tables)
-    wanted = _plain(text)
-    found = sorted(product for product, forms in known.items()
-                   if _joined(wanted) in map(_joined, forms))
+    found = _called(text, known)
     capabilities = sorted({capability for _, capability in found})
     if len(capabilities) == 1:
         return capabilities[0]
@@ -26,7 +26,7 @@ def capability_of(text: str, tables: Tables) -> str:
         shown = ", ".join(f"{name} (cc={capability})" for name, capability in found[:_MOST_SHOWN])
         raise AssumptionError(f"card={text}: several cards are called so: {shown}; write --assume cc=...")
     names = sorted({form for forms in known.values() for form in forms})
-    near = difflib.get_close_matches(wanted[:80], names, n=3)
+    near = difflib.get_close_matches(_plain(text)[:80], names, n=3)
     hint = f" (did you mean {' or '.join(near)}?)" if near else ""
     raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; of one of NVIDIA's its "
                           "compute capability will do as well: --assume cc=9.0; others are not judged")
@@ -34,12 +34,15 @@ def capability_of(text: str, tables: Tables) -> str:
 
 def names_of(text: str, tables: Tables) -> tuple[str, ...]:
     """Return the products that are called so, by their whole names."""
+    return tuple(dict.fromkeys(name for name, _ in _called(text, _known(tables))))
+
+
+def _called(text: str, known: Products) -> list[tuple[str, str]]:
     wanted = _joined(_plain(text))
-    return tuple(sorted({name for (name, _), forms in _known(tables).items()
-                         if wanted in map(_joined, forms)}))
+    return sorted(product for product, forms in known.items() if wanted in map(_joined, forms))
 
 
-def _known(tables: Tables) -> dict[tuple[str, str], set[str]]:
+def _known(tables: Tables) -> Products:
     """Return the forms in which people write each product, by its name and compute capability."""
     return {(str(row["name"]), str(row["compute_capability"])): {
         _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
