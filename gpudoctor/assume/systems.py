@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import (
-    Absent, Fact, Known, Snapshot, Tables, Unknown, row_of, rows_of, value_of,
-)
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, row_of, rows_of, value_of
 
 _NAME, _VERSION, _LIKE = "system.distribution", "system.distribution_version", "system.distribution_like"
 _GLIBC = "system.glibc"

@@ -14,8 +14,8 @@ from gpudoctor.derive import jetson
 from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.engine import Subject, Subjects, show_fact
 from gpudoctor.model import (
-    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Scope,
-    Tables, Unknown, rows_of,
+    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Scope, Tables,
+    Unknown, rows_of,
 )
 from gpudoctor.versions import parse
 
