@@ -8,17 +8,15 @@ another version of the program answers.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import random
-import resource
 import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.comparisons import OWN_LIBRARIES
+from benchmarks.timing import Command, once
 
 SEED, COUNT = 20261128, 150
 # The machines that took longest among 297 and 168 questions that were made up before (decisions 74 to 89).
@@ -62,20 +60,11 @@ def _question(chance: random.Random) -> list[str]:
     return words
 
 
-def _processor_seconds(argv: Sequence[str], output: Path | None = None) -> float:
-    """Run it; return the processor time of the process and its children."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with contextlib.ExitStack() as opened:
-        answer = opened.enter_context(output.open("wb")) if output else subprocess.DEVNULL
-        ended = subprocess.run(argv, stdout=answer, stderr=subprocess.PIPE, env=_environment(), check=False)
-    if ended.returncode not in (0, 1):
-        raise SystemExit(f"{' '.join(argv)}: {ended.stderr.decode(errors='replace')[-400:]}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "PATH": "/usr/bin:/bin"}
+def _processor_seconds(argv: Sequence[str], output: Path = Path(os.devnull)) -> float:
+    """Return the processor time of a program; it finds no other than the system's."""
+    _, seconds = once(Command(argv=argv, folder=Path.cwd(), environment={"PATH": "/usr/bin:/bin"},
+                              exit_codes=(0, 1), output=output))
+    return seconds
 
 
 def main() -> None:
@@ -91,7 +80,7 @@ def main() -> None:
     taken: list[tuple[float, str]] = []
     for number, words in enumerate((*drawn(given.count), *HARDEST)):
         argv = [sys.executable, "-m", "gpudoctor", "recommend", *words, "--format", "json"]
-        output = given.answers / f"{number:03}.json" if given.answers else None
+        output = given.answers / f"{number:03}.json" if given.answers else Path(os.devnull)
         taken.append((min(_processor_seconds(argv, output) for _ in range(given.runs)), " ".join(words)))
     seconds = sorted(second for second, _ in taken)
     for name, second in (("median", statistics.median(seconds)),

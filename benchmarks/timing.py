@@ -21,12 +21,13 @@ class Failed(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One whole process. `exit_codes` are those with which it has done its work."""
+    """One whole process. `exit_codes` are those with which it has done its work; `output` has its answer."""
 
     argv: Sequence[str]
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     exit_codes: Sequence[int] = (0,)
+    output: Path = Path(os.devnull)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +47,9 @@ def once(command: Command) -> tuple[float, float]:
     """Run it to its end; return its wall seconds and processor seconds."""
     variables = {**_plain_environment(), **command.environment}
     begun = time.monotonic()
-    with subprocess.Popen(command.argv, cwd=command.folder, env=variables, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    with command.output.open("wb") as answer, subprocess.Popen(
+            command.argv, cwd=command.folder, env=variables, stdin=subprocess.DEVNULL, stdout=answer,
+            stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         said = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from gpudoctor.engine import show
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Ask, Condition, Effect, Fix, Operand, Rule, RuleDatabase, SymptomPattern, Table, Value,
+    Ask, Condition, Effect, Fix, Operand, Row, Rule, RuleDatabase, SymptomPattern, Table,
 )
 
 _T = TypeVar("_T")
@@ -178,9 +178,9 @@ def _table(old: Table, new: Table) -> Iterator[str]:
             yield from (f"row {named}: {what}" for what in _cells(before[key], after[key]))
 
 
-def _rows(table: Table, key: Sequence[str]) -> dict[tuple[str, ...], Mapping[str, Value]]:
+def _rows(table: Table, key: Sequence[str]) -> dict[tuple[str, ...], Row]:
     """Return the rows by their key; of several with the same one, the second and later have a number."""
-    found: dict[tuple[str, ...], Mapping[str, Value]] = {}
+    found: dict[tuple[str, ...], Row] = {}
     for row in table.rows:
         name = tuple(show(row[column]) if column in row else "none" for column in key)
         place = 2
@@ -191,7 +191,7 @@ def _rows(table: Table, key: Sequence[str]) -> dict[tuple[str, ...], Mapping[str
     return found
 
 
-def _cells(old: Mapping[str, Value], new: Mapping[str, Value]) -> Iterator[str]:
+def _cells(old: Row, new: Row) -> Iterator[str]:
     for column in dict.fromkeys((*old, *new)):
         one, other = old.get(column), new.get(column)
         if one == other:

@@ -15,8 +15,8 @@ from gpudoctor.exhaustive import assert_never
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Rule,
-    Scope, Table, Tables, Undecided, Unknown, Value,
+    Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Row,
+    Rule, Scope, Table, Tables, Undecided, Unknown, Value, value_of,
 )
 
 NO_TEXT = Unknown(reason="no text was read", asked=False)
@@ -49,13 +49,17 @@ class Subject:
         fact = self.facts.get(name)
         return _NOT_READ.get(name.partition(".")[0], self.missing) if fact is None else fact
 
+    def value(self, name: str) -> Value | None:
+        """Return the value of a fact that is known, None of any other."""
+        return value_of(self.facts, name)
+
 
 _NONE: Fact = Absent(source="none was read")
 _NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": _NONE, "image": _NONE}
 Subjects = Mapping[Scope, Sequence[Subject]]
 
 
-def find_row(table: Table, key: Sequence[Value]) -> Mapping[str, Value] | None:
+def find_row(table: Table, key: Sequence[Value]) -> Row | None:
     """Return the row whose key columns equal `key`, comparing by the columns' types."""
     kinds = [FactType(table.columns[column]) for column in table.key]
     for row in table.rows:
@@ -278,19 +282,16 @@ def fill(text: str, subject: Subject) -> str:
 
 
 def _all_said(part: str, subject: Subject) -> bool:
-    facts = [subject.fact(name) for name in placeholders(part)]
-    return all(isinstance(fact, Known) and fact.value not in ((), "") for fact in facts)
+    return all(subject.value(name) not in (None, (), "") for name in placeholders(part))
 
 
 def evidence_of(block: Detect, subject: Subject) -> tuple[Evidence, ...]:
     """Return what the block's conditions read, each fact once."""
     names: dict[str, None] = {}
     for condition in block.when:
-        names[condition.fact] = None
-        if condition.right is not None:
-            for name in ((condition.right.other,) if condition.right.other else condition.right.key):
-                if not name.startswith("'"):
-                    names[name] = None
+        right = condition.right
+        asked = () if right is None else (right.other,) if right.other else right.key
+        names |= dict.fromkeys((condition.fact, *(name for name in asked if not name.startswith("'"))))
     return tuple(_evidence(name, subject.fact(name)) for name in names)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from gpudoctor import versions
-from gpudoctor.model import Tables, Value
-
-Row = Mapping[str, Value]
+from gpudoctor.model import Row, Tables, Value, row_of
 
 _MONTH = re.compile(r"(\d\d\.\d\d)-")
 _DRIVERS = ("driver", "driver_data_center")
@@ -31,13 +28,6 @@ def noted(image: str, tag: str, tables: Tables) -> Row:
     if not added:
         return own
     return {**added, **own, "read_from": month["read_from"], "read_from_source": month["source"]}
-
-
-def row_of(tables: Tables, name: str, **wanted: Value) -> Row | None:
-    """Return the first row of a table in which the columns have these values."""
-    table = tables.get(name)
-    return next((row for row in (table.rows if table else ())
-                 if all(row.get(column) == value for column, value in wanted.items())), None)
 
 
 def _month(image: str, tag: str, tables: Tables) -> Row | None:

@@ -17,11 +17,9 @@ from gpudoctor.meaning import Fault
 from gpudoctor.model import Fact, Known, Rule, RuleDatabase, Snapshot, SymptomPattern, Table, Tables
 from gpudoctor.pages import PageError, parse_page, parse_symptoms, parse_table
 from gpudoctor.rule_packages import numbers
-from gpudoctor.skeleton import UNFINISHED
+from gpudoctor.skeleton import OF_A_SITE, UNFINISHED
 from gpudoctor.toml_lines import line_of, steps
 from gpudoctor.unfamiliar import likeness
-
-SITES_OWN = "GPDX"  # how the ids of a site's own pages begin
 
 
 def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot],
@@ -90,9 +88,9 @@ def refuse_taken_ids(root: Path, pages: RuleDatabase, database: RuleDatabase) ->
     taken = {rule.id for rule in database.rules}
     problems = [f"{rule.path}:{_line_of(root / rule.path, 'id')}: the id {rule.id} is not a site's own; site "
                 "rules use GPDX0001 and up, which no rule that is published ever has"
-                for rule in pages.rules if not rule.id.startswith(SITES_OWN)]
+                for rule in pages.rules if not rule.id.startswith(OF_A_SITE)]
     problems += [f"{rule.path}:{_line_of(root / rule.path, 'id')}: the id {rule.id} is taken; choose another "
-                 "GPDX number" for rule in pages.rules if rule.id in taken and rule.id.startswith(SITES_OWN)]
+                 "GPDX number" for rule in pages.rules if rule.id in taken and rule.id.startswith(OF_A_SITE)]
     known = {symptom.id for symptom in database.symptoms} if pages.symptoms else set()
     problems += [f"{symptom.path}: the id {symptom.id} is taken; name the symptom otherwise"
                  for symptom in pages.symptoms if symptom.id in known]

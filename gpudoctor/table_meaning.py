@@ -6,11 +6,11 @@ Each kind of fault is one, however many rows have it. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gpudoctor.facts import FactType
 from gpudoctor.meaning import Fault, fits
-from gpudoctor.model import Table, Tables, Value
+from gpudoctor.model import Row, Table, Tables
 
 DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
@@ -53,7 +53,7 @@ def lacking(table: Table, shipped: Tables, *, older: bool) -> Iterator[Fault]:
                             "a cell, for programs read it; older rules say in db.toml that they are older")
 
 
-def _source(row: Mapping[str, Value]) -> Iterator[str]:
+def _source(row: Row) -> Iterator[str]:
     for source in str(row.get("source", "")).split():
         if source.startswith("https://"):
             if not DATED.match(str(row.get("accessed", ""))):

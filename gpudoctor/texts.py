@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 
-from gpudoctor.engine import show
 from gpudoctor.explanation import Quoted, Reading, Said, explain
 from gpudoctor.explanation.answers import Answered, answered
 from gpudoctor.explanation.changes import other_versions
@@ -29,9 +28,8 @@ from gpudoctor.explanation.unreached import unreached
 from gpudoctor.explanation.waiting import slow_starts
 from gpudoctor.explanation.wording import joined, retold
 from gpudoctor.lazily import Lazy
-from gpudoctor.model import Evidence, Fact, Facts, Known, RuleDatabase
+from gpudoctor.model import Fact, Facts, Known, RuleDatabase
 from gpudoctor.sources import importers
-from gpudoctor.sources.importers import Stated
 from gpudoctor.sources.scan import Input, Seen, scan, scan_text
 from gpudoctor.sources.suspicious import is_fault, is_warning
 from gpudoctor.symptoms import LINE_CHARACTERS
@@ -57,8 +55,7 @@ def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | N
         host=_first_of([one.host for one in stated]), text=_together([one.text for one in stated]),
         gpus=next((one.gpus for one in stated if one.gpus is not None), None),
         frameworks=next((one.frameworks for one in stated if one.frameworks is not None), None),
-        contradicted=tuple(_contradicted(stated)), notes=tuple(_notes(seen)),
-        has_text=seen.has_text or bool(seen.shown), interrupted=seen.interrupted,
+        notes=tuple(_notes(seen)), has_text=seen.has_text or bool(seen.shown), interrupted=seen.interrupted,
         recorded=next((one.snapshot for one in stated if one.snapshot is not None), None))
 
 
@@ -192,9 +189,3 @@ def _together(found: Iterable[Facts]) -> Facts:
                 texts = dict.fromkeys(str(item) for item in (*known.value, *fact.value))
                 together[name] = Known(value=tuple(texts), source=f"{known.source}; {fact.source}")
     return together
-
-
-def _contradicted(stated: Iterable[Stated]) -> Iterator[Evidence]:
-    for one in stated:
-        for other in one.others:
-            yield Evidence(fact=other.fact, saw=show(other.value), source=other.source)

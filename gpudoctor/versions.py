@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -63,6 +64,19 @@ def equal(kind: FactType, left: Value, right: Value) -> bool:
 def within(version: Value, specifiers: Value) -> bool:
     """Return whether `version` satisfies a specifier set such as ">=9.3,<10"; pre-releases count."""
     return _specifiers(str(specifiers)).contains(parse(str(version)), prereleases=True)
+
+
+def meets(version: Value, bounds: Iterable[str]) -> bool:
+    """Say whether `version` satisfies every specifier; what cannot be compared does not."""
+    try:
+        return all(within(version, bound) for bound in bounds)
+    except Incomparable:
+        return False
+
+
+def minor_of(version: str) -> str:
+    """Return 3.12 of 3.12.1: the first two parts, as they are written."""
+    return ".".join(version.split(".")[:2])
 
 
 def of_cudnn_number(number: int) -> str:

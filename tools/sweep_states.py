@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,10 +13,9 @@ from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts, floor_row
 from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.model import (
-    Absent, Fact, Finding, Judgement, Known, RuleDatabase, Scope, Severity, Snapshot, Value,
+    Absent, Fact, Finding, Judgement, Known, Row, RuleDatabase, Scope, Severity, Snapshot, Value,
 )
 
-Row = Mapping[str, Value]
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle", "cupy")
 OLDEST_CARDS = {"linux_x86_64": "3.5", "linux_aarch64": "9.0"}  # of the platforms: beside ARM, from Grace on
 PLATFORMS = tuple(OLDEST_CARDS)

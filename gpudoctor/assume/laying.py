@@ -15,10 +15,8 @@ class AssumptionError(ValueError):
 
 def require_version(name: str, text: str) -> None:
     """Raise `AssumptionError` unless `text` is a version."""
-    try:
-        versions.parse(text)
-    except versions.Incomparable:
-        raise AssumptionError(f"{name}={text}: {text!r} is not a version") from None
+    if not versions.is_version(text):
+        raise AssumptionError(f"{name}={text}: {text!r} is not a version")
 
 
 def with_host(snapshot: Snapshot, source: str, values: Mapping[str, Value | None]) -> Snapshot:

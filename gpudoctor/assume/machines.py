@@ -13,7 +13,9 @@ from gpudoctor.derive import branches, jetson
 from gpudoctor.derive.products import NAMELESS
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.facts import CATALOGUE, promised
-from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Table, Tables, Unknown, Value
+from gpudoctor.model import (
+    Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Table, Tables, Unknown, Value, value_of,
+)
 
 _NOT_ASKED = Unknown(reason="nothing was run", asked=False)
 
@@ -31,8 +33,7 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
     listed = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
     states = [_under(card, version, snapshot, tables) for card in listed]
     cards = states.count(_SERVED)
-    modules = snapshot.host.get("system.gpu_modules")
-    others = as_texts(modules.value) if isinstance(modules, Known) else ()
+    others = as_texts(value_of(snapshot.host, "system.gpu_modules"))
     loaded = sorted({"nvidia", "nvidia_uvm", *(m for m in others if m.startswith("nvidia"))})
     files: tuple[Record, ...] = ({"path": "libcuda.so.1", "version": version, "version_source": source},)
     laid = with_host(snapshot, source, {
@@ -76,7 +77,7 @@ def _answers(state: str, source: str) -> Facts:
     return {name: Known(value=value, source=source) for name, value in values.items()}
 
 
-def _ceiling(version: str, row: Mapping[str, Value], table: Table, source: str) -> Fact:
+def _ceiling(version: str, row: Row, table: Table, source: str) -> Fact:
     """Return what a driver would answer for its CUDA; of a branch newer than the table nobody knows."""
     newest = max(versions.parse(str(known["driver"])).major for known in table.rows)
     if versions.parse(version).major > newest:

@@ -8,19 +8,19 @@ from collections.abc import Mapping
 
 from gpudoctor.assume.laying import AssumptionError
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, rows_of
 
 _MAKER = re.compile(r"\b(nvidia|geforce|tesla)\b")
 # what names say of the board beside the card: its memory, its form, its cooling, for whom it is
 _BOARD = re.compile(r"\b(?:\d+ ?gb|sxm\d?|pcie|hbm\d\w*|nvl|laptop gpu|mobile|with max q design|max q|"
                     r"generation|(?:workstation|server) edition|ac)\b")
 _MOST_SHOWN = 5
+Products = Mapping[tuple[str, str], set[str]]  # name and compute capability -> forms in which it is written
 
 
 def capability_of(text: str, tables: Tables) -> str:
     """Return the compute capability of a product; raise `AssumptionError` for none, or for several."""
     known = _known(tables)
-    wanted = _plain(text)
     found = _called(text, known)
     capabilities = sorted({capability for _, capability in found})
     if len(capabilities) == 1:
@@ -29,7 +29,7 @@ def capability_of(text: str, tables: Tables) -> str:
         shown = ", ".join(f"{name} (cc={capability})" for name, capability in found[:_MOST_SHOWN])
         raise AssumptionError(f"card={text}: several cards are called so: {shown}; write --assume cc=...")
     names = sorted({form for forms in known.values() for form in forms})
-    near = difflib.get_close_matches(wanted[:80], names, n=3)
+    near = difflib.get_close_matches(_plain(text)[:80], names, n=3)
     hint = f" (did you mean {' or '.join(near)}?)" if near else ""
     raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; of one of NVIDIA's its "
                           "compute capability will do as well: --assume cc=9.0; others are not judged")
@@ -37,10 +37,10 @@ def capability_of(text: str, tables: Tables) -> str:
 
 def names_of(text: str, tables: Tables) -> tuple[str, ...]:
     """Return the products that are called so, by their whole names."""
-    return tuple(sorted({name for name, _ in _called(text, _known(tables))}))
+    return tuple(dict.fromkeys(name for name, _ in _called(text, _known(tables))))
 
 
-def _called(text: str, known: Mapping[tuple[str, str], set[str]]) -> list[tuple[str, str]]:
+def _called(text: str, known: Products) -> list[tuple[str, str]]:
     """Return the products of a name: of the whole one, of its forms, else of it without the board."""
     whole, wanted = " ".join(text.lower().split()), _plain(text)
     return sorted(product for product in known if product[0].lower() == whole) or sorted(
@@ -48,12 +48,11 @@ def _called(text: str, known: Mapping[tuple[str, str], set[str]]) -> list[tuple[
         product for product, forms in known.items() if _bare(wanted) in map(_bare, forms))
 
 
-def _known(tables: Tables) -> dict[tuple[str, str], set[str]]:
+def _known(tables: Tables) -> Products:
     """Return the forms in which people write each product, by its name and compute capability."""
-    table = tables.get("gpu_products")
     return {(str(row["name"]), str(row["compute_capability"])): {
         _plain(str(row["name"])), *map(_plain, as_texts(row["forms"]))}
-        for row in (table.rows if table else ())}
+        for row in rows_of(tables, "gpu_products")}
 
 
 def _joined(name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
@@ -16,9 +16,10 @@ from gpudoctor.assume.observed import RUNNING_PROBES
 from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts
 from gpudoctor.facts import CATALOGUE
-from gpudoctor.model import Absent, Fact, Facts, Known, Record, Scope, Snapshot, Tables, Unknown, Value
+from gpudoctor.model import (
+    Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Tables, Unknown, Value, value_of,
+)
 
-Row = Mapping[str, Value]
 _JAX = re.compile(r"jax\[cuda(\d+)\]==(.+)")
 
 
@@ -40,11 +41,9 @@ def with_build(snapshot: Snapshot, name: str, row: Row, source: str) -> Snapshot
     if name == "jax":
         facts.update(_jax_facts(row, facts, source))
     installed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
-    others = [facts for facts in installed
-              if not (isinstance(n := facts.get("framework.name"), Known) and n.value == name)]
+    others = [facts for facts in installed if value_of(facts, "framework.name") != name]
     planned = (*as_texts(row.get("requires_nvidia")), *as_texts(row.get("requires")))
-    before = snapshot.host.get("python.planned_distributions")
-    kept = as_texts(before.value) if isinstance(before, Known) else ()
+    kept = as_texts(value_of(snapshot.host, "python.planned_distributions"))
     return with_host(replace(snapshot, frameworks=(*others, facts)), source,
                  {"python.planned_distributions": tuple(dict.fromkeys((*kept, *planned)))})
 
@@ -107,8 +106,7 @@ def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict
         facts["framework.code"] = Unknown(reason="the rule database has no device code of this release")
     if "cuda" not in row:
         facts["framework.cuda"] = Unknown(reason="the rule database does not say which CUDA it was built for")
-    packages = snapshot.host.get("python.site_packages")
-    folders = as_texts(packages.value) if isinstance(packages, Known) else ()
+    folders = as_texts(value_of(snapshot.host, "python.site_packages"))
     facts["framework.location"] = Known(value=folders[0] if folders else "site-packages", source=source)
     return {**facts, **facts_of_row(name, row, source)}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor.assume.laying import AssumptionError, with_host
-from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown, Value
+from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown, Value, value_of
 
 _CARDS = ("cc", "card", "gpu")
 _OF_CUDA = ("gpu.in_cuda", "cuda.init_code", "cuda.device_count")
@@ -29,15 +29,10 @@ def with_consequences(snapshot: Snapshot, facts: Mapping[str, Fact], source: str
     if not is_on or isinstance(snapshot.gpus, Unknown) or any(name in facts for name in _OF_CUDA):
         return snapshot
     unlisted: Facts = {"gpu.in_cuda": Known(value=False, source=source)}
-    gpus = tuple({**card, **unlisted} if _value(card, "gpu.mig_instances") == 0 else card
+    gpus = tuple({**card, **unlisted} if value_of(card, "gpu.mig_instances") == 0 else card
                  for card in snapshot.gpus)
-    works = _value(snapshot.host, "cuda.init_code") == 0
-    left = sum(_value(card, "gpu.in_cuda") is True for card in gpus)
+    works = value_of(snapshot.host, "cuda.init_code") == 0
+    left = sum(value_of(card, "gpu.in_cuda") is True for card in gpus)
     answers: dict[str, Value | None] = {} if not works else {"cuda.device_count": left} if left else {
         "cuda.init_code": 100, "cuda.init_name": "CUDA_ERROR_NO_DEVICE", "cuda.device_count": None}
     return with_host(replace(snapshot, gpus=gpus), source, answers)
-
-
-def _value(facts: Facts, name: str) -> Value | None:
-    fact = facts.get(name)
-    return fact.value if isinstance(fact, Known) else None

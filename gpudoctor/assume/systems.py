@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, row_of, rows_of, value_of
 
 _NAME, _VERSION, _LIKE = "system.distribution", "system.distribution_version", "system.distribution_like"
 _GLIBC = "system.glibc"
@@ -18,12 +18,12 @@ def with_own_parts(before: Snapshot, laid: Snapshot, facts: Mapping[str, Fact], 
     is_another = _differs(before, laid, _NAME)
     if not (is_another or _differs(before, laid, _VERSION)):
         return laid
-    name = str(_value(laid.host, _NAME))
+    name = str(value_of(laid.host, _NAME))
     not_said = f"of {name} nothing else is assumed"
     follows: dict[str, Fact] = {}
     if is_another:
         follows = dict.fromkeys((_VERSION, _LIKE), Unknown(reason=not_said))
-    version = _value(laid.host, _VERSION) if _VERSION in facts or not is_another else None
+    version = value_of(laid.host, _VERSION) if _VERSION in facts or not is_another else None
     follows[_GLIBC] = glibc_of(name, None if version is None else str(version), tables, source)
     if "glibc" in facts:
         del follows[_GLIBC]
@@ -32,13 +32,11 @@ def with_own_parts(before: Snapshot, laid: Snapshot, facts: Mapping[str, Fact], 
 
 def glibc_of(system: str, version: str | None, tables: Tables, source: str) -> Fact:
     """Return the GNU C library of a distribution, as the tables have it; `version` by number or code name."""
-    others = tables.get("c_libraries")
-    other = next((row for row in (others.rows if others else ()) if row["system"] == system), None)
+    other = row_of(tables, "c_libraries", system=system)
     if other is not None:
         return Absent(source=f"{source}: {system} has {other['library']} in place of glibc")
-    known = tables.get("image_systems")
     spellings = (version, str(version).partition(".")[0])  # the table has RHEL 9, os-release says 9.4
-    row = next((row for row in (known.rows if known else ()) if row["system"] == system
+    row = next((row for row in rows_of(tables, "image_systems") if row["system"] == system
                 and not set(spellings).isdisjoint(as_texts(row["names"]))), None)
     if row is not None and "glibc" in row:
         return Known(value=row["glibc"], source=f"{source}: {system} {version}")
@@ -48,9 +46,4 @@ def glibc_of(system: str, version: str | None, tables: Tables, source: str) -> F
 
 def _differs(before: Snapshot, laid: Snapshot, name: str) -> bool:
     now = laid.host.get(name)
-    return isinstance(now, Known) and now.value != _value(before.host, name)
-
-
-def _value(facts: Facts, name: str) -> Value | None:
-    fact = facts.get(name)
-    return fact.value if isinstance(fact, Known) else None
+    return isinstance(now, Known) and now.value != value_of(before.host, name)

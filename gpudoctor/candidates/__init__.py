@@ -17,7 +17,9 @@ from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Candidate, Change
 from gpudoctor.model import Ground as GroundInWords
-from gpudoctor.model import Hint, Known, LastStack, Recommendation, RuleDatabase, Scope, Snapshot, Unserved
+from gpudoctor.model import (
+    Hint, Known, LastStack, Recommendation, RuleDatabase, Scope, Snapshot, Unserved, rows_of,
+)
 from gpudoctor.versions import parse as parse_version
 
 __all__ = ["EXIT_NOTHING", "EXIT_SOMETHING", "Asked", "WishError", "recommend", "refuse"]
@@ -219,8 +221,7 @@ def _would_be(known: Sequence[Stack], base: Ground) -> str:
     "nowhere", as each card has releases of its own, and no release has code for all.
     """
     tables = base.database.tables
-    architectures = tables.get("architectures")
-    listed = [str(row["compute_capability"]) for row in (architectures.rows if architectures else ())]
+    listed = [str(row["compute_capability"]) for row in rows_of(tables, "architectures")]
     served = [card for card in listed if any(stack.serves((card,), tables) for stack in known)]
     alone = [card for card in usable_capabilities(base)
              if not any(stack.serves((card,), tables) for stack in known)]

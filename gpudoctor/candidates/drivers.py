@@ -6,7 +6,7 @@ from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground, capabilities
 from gpudoctor.derive import branches
 from gpudoctor.derive.view import NotKnown, View
-from gpudoctor.model import Scope
+from gpudoctor.model import Scope, rows_of
 
 
 def others(base: Ground) -> list[str]:
@@ -19,8 +19,7 @@ def others(base: Ground) -> list[str]:
         served, here = branches.served(view), base.driver
     except NotKnown:  # a stranger's rules: without a table of what serves which card
         return []
-    table = base.database.tables.get("driver_lifecycle")
-    listed = [row for row in (table.rows if table else ()) if capabilities(base)
+    listed = [row for row in rows_of(base.database.tables, "driver_lifecycle") if capabilities(base)
               and served.allows(branches.major(row["branch"]))
               and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
     first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)

@@ -16,7 +16,7 @@ from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject
-from gpudoctor.model import Hint, Known, Scope, Tables
+from gpudoctor.model import Hint, Known, Scope, Tables, rows_of
 
 _ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise
 _OF_BOARD = "jetson-wrong-wheel"  # the page
@@ -76,8 +76,8 @@ def for_one_card(wishes: Sequence[Wish], stacks: Mapping[str, Sequence[Stack]],
 
 def _newest_driver(tables: Tables) -> str | None:
     """Return the first release of the newest branch that is maintained."""
-    table = tables.get("driver_lifecycle")
-    known = [str(row["first_release"]) for row in (table.rows if table else ()) if row["maintained"] is True]
+    known = [str(row["first_release"]) for row in rows_of(tables, "driver_lifecycle")
+             if row["maintained"] is True]
     return max(known, key=versions.parse, default=None)
 
 

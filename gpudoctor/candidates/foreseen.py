@@ -17,6 +17,7 @@ from gpudoctor.candidates.ground import Ground
 from gpudoctor.candidates.installed import cured, installed
 from gpudoctor.candidates.together import Together
 from gpudoctor.candidates.veil import Drivers, LeftOut, UnforeseenError, by_cards, left_out
+from gpudoctor.consequences import key_of
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.engine import Subject, Subjects, judge
 from gpudoctor.facts import CATALOGUE
@@ -182,7 +183,7 @@ def _stands(found: Verdict, machines: Iterable[Subjects], base: Ground) -> bool:
     had = base.had
     for state, subjects in zip(found.states, machines, strict=True):
         said = [one for rule in state.asking for one in _said(rule, subjects, base.database)
-                if (one.rule, one.subject) not in had]
+                if key_of(one) not in had]
         if any(isinstance(one, Finding) for one in said) or (said and state is found.states[-1]):
             return False
     return True
@@ -190,7 +191,7 @@ def _stands(found: Verdict, machines: Iterable[Subjects], base: Ground) -> bool:
 
 def _objects(one: Finding | Undecided, cure: cures.Cure, before: Subjects, database: RuleDatabase) -> bool:
     """Return whether what is said after a fix keeps it from being proven: it is not cured, or was caused."""
-    if (one.rule, one.subject) == (cure.finding.rule, cure.finding.subject):
+    if key_of(one) == key_of(cure.finding):
         return True
     if not isinstance(one, Finding):
         return False

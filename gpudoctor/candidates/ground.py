@@ -11,12 +11,13 @@ from gpudoctor import derive, versions
 from gpudoctor.assume import lay, unobserved
 from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
+from gpudoctor.consequences import Key, key_of
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Value,
+    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Value, value_of,
 )
 
 NEW_ENVIRONMENT = "gpu-environment"
@@ -32,9 +33,6 @@ _EMPTY = ("python.nvidia_distributions", "python.planned_distributions", "python
 _GONE = ("python.numpy", "python.protobuf", "process.id", "process.command", "process.libraries",
          "python.chosen_because")
 _HIDING = "environment.CUDA_VISIBLE_DEVICES"
-
-Key = tuple[str, str]
-
 
 @frozen
 class Place:
@@ -68,8 +66,8 @@ class Ground:
     @property
     def had(self) -> frozenset[Key]:
         """Return the findings that were there before, and what could not be judged."""
-        return frozenset((*((f.rule, f.subject) for f in self.before.findings),
-                          *((u.rule, u.subject) for u in self.before.undecided)))
+        said = (self.before.findings, self.before.undecided)
+        return frozenset(key_of(one) for some in said for one in some)
 
     @property
     def driver(self) -> str | None:
@@ -119,13 +117,8 @@ def with_facts(base: Ground, facts: Mapping[str, Fact]) -> Ground:
                    before=evaluate(subjects, base.database.rules, base.database.tables))
 
 
-def _value(snapshot: Snapshot, name: str) -> Value | None:
-    fact = snapshot.host.get(name)
-    return fact.value if isinstance(fact, Known) else None
-
-
 def _platform(snapshot: Snapshot) -> str:
-    names = (_value(snapshot, "system.os"), _value(snapshot, "system.architecture"))
+    names = (value_of(snapshot.host, "system.os"), value_of(snapshot.host, "system.architecture"))
     return "_".join(str(name or "unknown") for name in names).replace("Linux", "linux")
 
 
@@ -142,11 +135,12 @@ def require_made(place: Place) -> None:
 
 
 def _place(snapshot: Snapshot, wanted: str | None) -> Place:
-    own = _VERSION.match(str(_value(snapshot, "python.version") or ""))
+    own = _VERSION.match(str(value_of(snapshot.host, "python.version") or ""))
     if wanted is None and own is None:
         raise WishError("which Python is there could not be seen; name its version: --python 3.12")
     python = wanted or (own[0] if own else "")
-    executable, packages = _value(snapshot, "python.executable"), _value(snapshot, "python.site_packages")
+    executable = value_of(snapshot.host, "python.executable")
+    packages = value_of(snapshot.host, "python.site_packages")
     if snapshot.redacted:  # no command can name what has a stand-in for its name
         executable = None
     is_own = wanted is None or (own is not None and own[0] == wanted)
@@ -162,8 +156,8 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
 
 def _is_empty(snapshot: Snapshot) -> bool:
     """Return whether pip may install into the patient's environment without touching what is there."""
-    return (_value(snapshot, "python.environment") in _OWN and snapshot.frameworks == ()
-            and _value(snapshot, "python.nvidia_distributions") == ())
+    return (value_of(snapshot.host, "python.environment") in _OWN and snapshot.frameworks == ()
+            and value_of(snapshot.host, "python.nvidia_distributions") == ())
 
 
 def _of_environment(place: Place, wanted: str | None) -> dict[str, Fact]:
@@ -182,8 +176,8 @@ def _of_loader(snapshot: Snapshot) -> dict[str, Fact]:
     fact = snapshot.host.get("loader.files")
     if not isinstance(fact, Known):
         return {}
-    old = [f"{folder}/" for folder in as_texts(_value(snapshot, "python.site_packages"))]
-    searched = {folder.rstrip("/") for folder in as_texts(_value(snapshot, "loader.library_path"))}
+    old = [f"{folder}/" for folder in as_texts(value_of(snapshot.host, "python.site_packages"))]
+    searched = {folder.rstrip("/") for folder in as_texts(value_of(snapshot.host, "loader.library_path"))}
     kept = tuple(record for record in as_records(fact.value)
                  if (path := text_in(record, "path")).rpartition("/")[0] in searched
                  or not any(path.startswith(folder) for folder in old))
@@ -216,13 +210,7 @@ def usable_capabilities(base: Ground) -> tuple[str, ...]:
 
 def version_of(fact: Fact | None) -> str | None:
     """Return the version that a fact holds, None where it is not known, or no version."""
-    if not isinstance(fact, Known):
-        return None
-    try:
-        versions.parse(str(fact.value))
-    except versions.Incomparable:
-        return None
-    return str(fact.value)
+    return str(fact.value) if isinstance(fact, Known) and versions.is_version(str(fact.value)) else None
 
 
 def quoted(path: str) -> str:

@@ -13,11 +13,11 @@ from gpudoctor.candidates.ground import Ground, usable_capabilities
 from gpudoctor.candidates.index import NO_WHEEL
 from gpudoctor.candidates.judging import Judged, faults, judged_over
 from gpudoctor.candidates.wishes import Wish
-from gpudoctor.derive.stacks import Row, Stack, stacks_of
+from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.image_notes import noted
-from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Tables, Unknown
+from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Row, Tables, Unknown, rows_of
 
 Newness = tuple[object, ...]  # of two, the greater comes first
 
@@ -44,8 +44,7 @@ class Images:
 
     def rows(self, tables: Tables) -> list[Row]:
         """Return what is known of each, the newest release first."""
-        table = tables.get("container_images")
-        listed = [row for row in (table.rows if table else ()) if _framework(row) == self.wish.framework
+        listed = [row for row in rows_of(tables, "container_images") if _framework(row) == self.wish.framework
                   and _name(row).startswith(self.begins) and _admits(self.wish, row)]
         return sorted((noted(str(row["image"]), str(row["tag"]), tables) for row in listed),
                       key=_newness, reverse=True)
@@ -112,12 +111,7 @@ def _version(row: Row) -> str:
 
 
 def _admits(wish: Wish, row: Row) -> bool:
-    if not wish.bounds:
-        return True
-    try:
-        return "framework" in row and all(versions.within(_version(row), bound) for bound in wish.bounds)
-    except versions.Incomparable:
-        return False
+    return not wish.bounds or ("framework" in row and versions.meets(_version(row), wish.bounds))
 
 
 def _told(row: Row, framework: str, base: Ground, python: str | None, *, why: bool = False) -> Candidate:
@@ -248,9 +242,8 @@ def _against(row: Row, driver: str, here: Sequence[str], base: Ground) -> Iterat
         older = f" ({row['driver_data_center']})" if "driver_data_center" in row else ""
         yield Rejection(rule=together.rule_of(_DRIVER, base.database),
                         message=f"it asks for driver {row['driver']} or newer{older}, here is {driver}")
-    architectures = base.database.tables.get("architectures")
-    first = {str(r["compute_capability"]): r.get("first_cuda", "0") for r in
-             (architectures.rows if architectures else ())}
+    first = {str(one["compute_capability"]): one.get("first_cuda", "0")
+             for one in rows_of(base.database.tables, "architectures")}
     for capability in here:
         if "oldest_card" in row and (
                 versions.parse(capability) < versions.parse(str(row["oldest_card"]))):

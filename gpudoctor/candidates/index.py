@@ -10,7 +10,7 @@ from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Known, Rejection
+from gpudoctor.model import Known, Rejection, rows_of
 
 NO_WHEEL = "python-version-unsupported"
 
@@ -33,8 +33,7 @@ def _refused(stack: Stack, base: Ground) -> Iterator[str]:
     elif python not in stack.pythons:
         ends = sorted(stack.pythons, key=versions.parse)
         yield f"no wheel of {name} for Python {python}: there are some for {ends[0]} to {ends[-1]}"
-    table = base.database.tables.get("broken_extras")
-    for row in table.rows if table else ():
+    for row in rows_of(base.database.tables, "broken_extras"):
         mine = (row["framework"], row["version"]) == (stack.framework, stack.version) and stack.extra
         if mine and python in as_texts(row["python"]):
             yield f"pip refuses {stack.requirement}: {row['reason']}"
@@ -42,8 +41,7 @@ def _refused(stack: Stack, base: Ground) -> Iterator[str]:
 
 def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:
     """Yield (pin, reason) for later packages that pip would take and that break what was built before."""
-    table = base.database.tables.get("dependency_breaks")
-    for row in table.rows if table else ():
+    for row in rows_of(base.database.tables, "dependency_breaks"):
         if versions.parse(base.place.python) < versions.parse(str(row["python"])):
             continue
         for stack in stacks:

@@ -8,9 +8,10 @@ from gpudoctor.assume import lay
 from gpudoctor.assume.releases import with_build
 from gpudoctor.candidates import cures, together
 from gpudoctor.candidates.ground import Ground
+from gpudoctor.consequences import key_of
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Fact, Judgement, Known, Snapshot
+from gpudoctor.model import Judgement, Known, Snapshot, value_of
 
 _PLANNED = "python.planned_distributions"
 _SOURCE = "a candidate"
@@ -27,26 +28,19 @@ def installed(stacks: Sequence[Stack], base: Ground) -> Snapshot:
             snapshot = lay(snapshot, {"release": release}, tables, source=_SOURCE)
     if len(stacks) == 1:
         return snapshot
-    fact = snapshot.host[_PLANNED]
-    asked = together.merged(as_texts(fact.value) if isinstance(fact, Known) else ())
+    asked = together.merged(as_texts(value_of(snapshot.host, _PLANNED)))
     return lay(snapshot, {_PLANNED: Known(value=asked, source=_SOURCE)}, tables, source=_SOURCE)
 
 
 def cured(snapshot: Snapshot, cure: cures.Cure, base: Ground) -> tuple[Snapshot, list[str]]:
     """Return the machine with a fix laid over it, and the requirements that it added."""
     changed = lay(snapshot, cure.effect, base.database.tables, source=_SOURCE)
-    return changed, _new_words(snapshot.host.get(_PLANNED), changed.host.get(_PLANNED))
+    had = as_texts(value_of(snapshot.host, _PLANNED))
+    return changed, [text for text in as_texts(value_of(changed.host, _PLANNED)) if text not in had]
 
 
 def added(found: Judgement, base: Ground) -> Judgement:
     """Return what was not there before."""
     had = base.had
-    return Judgement(findings=tuple(f for f in found.findings if (f.rule, f.subject) not in had),
-                     undecided=tuple(u for u in found.undecided if (u.rule, u.subject) not in had))
-
-
-def _new_words(before: Fact | None, after: Fact | None) -> list[str]:
-    """Return the requirements that a fix added."""
-    had = as_texts(before.value) if isinstance(before, Known) else ()
-    has = as_texts(after.value) if isinstance(after, Known) else ()
-    return [text for text in has if text not in had]
+    return Judgement(findings=tuple(f for f in found.findings if key_of(f) not in had),
+                     undecided=tuple(u for u in found.undecided if key_of(u) not in had))

@@ -18,6 +18,7 @@ from gpudoctor.engine import Subjects, evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Finding, Judgement, Known, Rejection, Remedy, Rule, Scope, Severity, Snapshot, Undecided, Unknown,
+    value_of,
 )
 
 
@@ -47,8 +48,7 @@ class Judged:
         """Return the variables that the fixes set; one that is taken away is empty."""
         found = {name: value for _, taken in self.remedies for name, value in taken.env.items()}
         if self.toolkit is not None and self.snapshot is not None:
-            fact = self.snapshot.host["loader.library_path"]
-            found["LD_LIBRARY_PATH"] = ":".join(as_texts(fact.value) if isinstance(fact, Known) else ())
+            found["LD_LIBRARY_PATH"] = ":".join(as_texts(value_of(self.snapshot.host, "loader.library_path")))
         return found
 
 

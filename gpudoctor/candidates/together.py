@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import planned, published
-from gpudoctor.derive.stacks import Row, Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Rejection, RuleDatabase
+from gpudoctor.model import Rejection, Row, RuleDatabase, rows_of
 
 _UNMET, _SAME_FILES = "python-deps-abi", "wheel-file-collision"
 _NEXT = ("", ".0.1", ".1")  # of a bound that is excluded, versions just beside it
@@ -38,7 +38,7 @@ class Together:
         self._listed: dict[str, Mapping[str, set[str]]] = {}
         self._asked: dict[str, dict[str, Asked]] = {}
         self._shared: dict[frozenset[str], Row] = {}  # of those that share several files, the first
-        for row in _shared(database):
+        for row in rows_of(database.tables, "nvidia_shared_files"):
             names = frozenset(planned.names(as_texts(row["distributions"])))
             self._shared.setdefault(names, row)
         self._meeting: dict[tuple[str, ...], bool] = {}
@@ -86,7 +86,7 @@ class Together:
             named = [bound.lstrip("=<>!~ ").removesuffix(".*") for bound in bounds]
             beside = (f"{version}{end}" for version in named for end in _NEXT)
             known = itertools.chain(beside, self._published(platform).get(name, ()))
-            self._meeting[key] = not bounds or any(_meets(version, bounds) for version in known)
+            self._meeting[key] = not bounds or any(versions.meets(version, bounds) for version in known)
         return self._meeting[key]
 
     def _published(self, platform: str) -> Mapping[str, set[str]]:
@@ -110,18 +110,6 @@ class Together:
                     return Rejection(rule=rule_of(_SAME_FILES, self._database),
                                      message=f"{said} both write {row['folder']}/{row['library']}")
         return None
-
-
-def _shared(database: RuleDatabase) -> Sequence[Row]:
-    table = database.tables.get("nvidia_shared_files")
-    return table.rows if table else ()
-
-
-def _meets(version: str, bounds: Sequence[str]) -> bool:
-    try:
-        return all(versions.within(version, bound) for bound in bounds)
-    except versions.Incomparable:
-        return False
 
 
 def _asked(stack: Stack, texts: Iterable[str]) -> Iterator[Asked]:

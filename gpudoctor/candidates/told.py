@@ -14,8 +14,8 @@ from gpudoctor.derive import jetson
 from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.engine import Subject, Subjects, show_fact
 from gpudoctor.model import (
-    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Remedy, Scope,
-    Tables, Unknown,
+    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Scope, Tables,
+    Unknown, rows_of,
 )
 from gpudoctor.versions import parse
 
@@ -73,7 +73,7 @@ def _pythons(stacks: Sequence[Stack]) -> tuple[str, ...]:
 
 def _notes(judged: Judged) -> Iterator[str]:
     """Yield what to know before it is installed, each thing once."""
-    said = (*(f"{remedy_words(taken)} ({finding.rule})" for finding, taken in judged.remedies),
+    said = (*(f"{taken.first_title} ({finding.rule})" for finding, taken in judged.remedies),
             *([judged.toolkit.in_words] if judged.toolkit is not None else []), *_noted(judged))
     yield from dict.fromkeys(said)
 
@@ -90,12 +90,6 @@ def at_first_start(judged: Judged) -> Iterator[str]:
     """Yield what the rules warn of, and what code the driver has to compile: the same in an image."""
     yield from (f"{finding.message} ({finding.rule})" for finding in judged.warnings)
     yield from _compiled(judged)
-
-
-def remedy_words(taken: Remedy) -> str:
-    """Return the title of a fix that no other precedes."""
-    rest = taken.title.removeprefix("Or ")
-    return rest[:1].upper() + rest[1:]
 
 
 def _pairs(judged: Judged) -> Sequence[Subject]:
@@ -161,7 +155,7 @@ def reasons(judged: Judged, base: Ground, noted: Sequence[str]) -> Iterator[str]
                     for pair in shown[Scope.PAIR])
     for finding, taken in judged.remedies:
         yield f"{finding.rule} {finding.cause}: {finding.message}"
-        yield f"cured by: {remedy_words(taken)} (proven)"
+        yield f"cured by: {taken.first_title} (proven)"
     if judged.toolkit is not None:
         yield f"with a toolkit laid over it: {judged.toolkit.in_words}"
     spoke = {finding.rule: finding for finding in judged.errors}
@@ -199,8 +193,7 @@ def card_summaries(base: Ground) -> tuple[CardSummary, ...]:
 
 def _card(card: Facts, position: int, tables: Tables) -> CardSummary:
     index, name, known = card.get("gpu.index"), card.get("gpu.name"), version_of(card.get(_CAPABILITY))
-    table = tables.get("precisions")
-    types = tuple(str(row["precision"]) for row in (table.rows if table and known else ())
+    types = tuple(str(row["precision"]) for row in (rows_of(tables, "precisions") if known else ())
                   if parse(str(row["first_compute_capability"])) <= parse(known))
     return CardSummary(
         subject=f"GPU {index.value if isinstance(index, Known) else position}",

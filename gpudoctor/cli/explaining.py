@@ -15,7 +15,6 @@ from gpudoctor.examine import EXIT_HEALTHY, Policy, examine
 from gpudoctor.explanation import Reading
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Report, RuleDatabase, Severity
-from gpudoctor.nearest import did_you_mean
 from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
 
@@ -99,15 +98,13 @@ def _is_page(word: str) -> bool:
 
 
 def _pages(names: Sequence[str], rules: str | None) -> str:
-    from gpudoctor.cli.rules import page_text
+    from gpudoctor.cli.rules import page_text, rules_called
 
     database = sources.announced_database(rules, "whole")
     found = []
     for name in names:
-        wanted = name.lower().replace("_", "-")
-        matching = [rule for rule in database.rules if wanted in (rule.id.lower(), rule.cause)]
+        matching, hint = rules_called(name, database)
         if not matching:
-            hint = did_you_mean(wanted, (known for rule in database.rules for known in (rule.id, rule.cause)))
             raise InputError(f"{printable(name, 80)}: no such file, and no such rule{hint}; "
                              "`gpudoctor rules list` names them all, and a message itself is read from "
                              "standard input: gpudoctor explain -")

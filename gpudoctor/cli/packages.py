@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.host import Host, Names
-from gpudoctor.model import Facts, Known
+from gpudoctor.model import Facts, value_of
 from gpudoctor.planning.undoing import exactly
 
 _FOLDER = re.compile(r"([^-/]+)-([^-/]+)\.dist-info\Z")
@@ -18,9 +18,8 @@ Installed = Mapping[str, str]
 
 def installed(facts: Facts) -> dict[str, str]:
     """Return name -> version of the distributions in the patient's package folders."""
-    fact = facts.get("python.site_packages")
     found: dict[str, str] = {}
-    for folder in as_texts(fact.value if isinstance(fact, Known) else None):
+    for folder in as_texts(value_of(facts, "python.site_packages")):
         listed = Host().list_folder(folder)
         for name in listed.names if isinstance(listed, Names) else ():
             match = _FOLDER.match(name)

@@ -9,11 +9,10 @@ from typing import TypeAlias
 from gpudoctor import codec, versions
 from gpudoctor.cli.errors import UsageError
 from gpudoctor.facts import LISTS, FactType
-from gpudoctor.model import Table, Tables, Value
+from gpudoctor.model import Row, Table, Tables, Value
 from gpudoctor.nearest import did_you_mean
 from gpudoctor.render.plain import printable
 
-Row: TypeAlias = Mapping[str, Value]
 Wanted: TypeAlias = Callable[[Row], bool]
 
 CARD = "cc"  # as in --assume: a card of this compute capability, whatever the column is called

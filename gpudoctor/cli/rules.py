@@ -69,13 +69,20 @@ def show(identifier: Annotated[str, typer.Argument(
     Example: gpudoctor rules show GPD2010
     """
     database = _database(rules, "whole")
-    found = [r for r in database.rules if identifier.lower() in (r.id.lower(), r.cause)]
+    found, hint = rules_called(identifier, database)
     if not found:
-        hint = did_you_mean(identifier, (name for r in database.rules for name in (r.id, r.cause)))
         raise UsageError(f"there is no rule {printable(identifier, 80)}{hint}; "
                          "`gpudoctor rules list` names them all")
     text = "\n".join(page_text(rule) for rule in found) + f"\n{_origin(database)}\n"
     streams.say(showing.fitted(text, wrapped.page))
+
+
+def rules_called(name: str, database: RuleDatabase) -> tuple[list[Rule], str]:
+    """Return the rules of an id or a cause, and what may have been meant where there are none."""
+    wanted = name.lower().replace("_", "-")
+    found = [rule for rule in database.rules if wanted in (rule.id.lower(), rule.cause)]
+    known = (called for rule in database.rules for called in (rule.id, rule.cause))
+    return found, "" if found else did_you_mean(wanted, known)
 
 
 def _origin(database: RuleDatabase) -> str:

@@ -10,9 +10,8 @@ from packaging.specifiers import SpecifierSet
 from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.releases import own_row
-from gpudoctor.derive.stacks import Row
 from gpudoctor.derive.view import View, as_texts
-from gpudoctor.model import Absent, Fact, Known
+from gpudoctor.model import Absent, Fact, Known, Row
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

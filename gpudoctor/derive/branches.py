@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gpudoctor.derive.view import View, as_texts, floor_row, text_in
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Fact, Facts, Known, Table, Tables, Unknown, Value
+from gpudoctor.model import Absent, Fact, Facts, Known, Row, Table, Tables, Unknown, Value, row_of, value_of
 
-Row = Mapping[str, Value]
 DISPLAY_CLASS = "0x03"
 FOR_GUESTS = "vfio-pci"
 OPEN = "open"
@@ -107,8 +104,7 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
 
 def is_unlisted(card: Facts) -> bool:
     """Say whether the driver was asked for its cards and does not list this one."""
-    listed = card.get("gpu.in_nvml")
-    return isinstance(listed, Known) and listed.value is False
+    return value_of(card, "gpu.in_nvml") is False
 
 
 def is_refused(fit: Fact | None) -> bool:
@@ -126,12 +122,12 @@ def is_left_out(card: Facts) -> bool:
 
 def row_of_card(card: Facts, tables: Tables) -> Row | None:
     """Return the row of a card by its compute capability; by its PCI device where nobody tells that."""
-    modules, known = tables.get("kernel_modules"), tables.get("architectures")
-    if modules is None or known is None:
+    modules = tables.get("kernel_modules")
+    if modules is None:
         return None
     capability, device = card.get("gpu.compute_capability"), card.get("gpu.pci_device_id")
     if isinstance(capability, Known):
-        is_listed = any(row["compute_capability"] == capability.value for row in known.rows)
+        is_listed = row_of(tables, "architectures", compute_capability=capability.value) is not None
         row = floor_row(modules, "first_capability", str(capability.value)) if is_listed else None
         return None if row is None else _with_own(row, str(capability.value), tables)
     return of_device(modules, str(device.value)) if isinstance(device, Known) else None
@@ -139,8 +135,7 @@ def row_of_card(card: Facts, tables: Tables) -> Row | None:
 
 def _with_own(row: Row, capability: str, tables: Tables) -> Row:
     """Return the row of a generation with what is said of one compute capability alone."""
-    known = tables.get("architectures")
-    own = next((one for one in (known.rows if known else ()) if one["compute_capability"] == capability), {})
+    own = row_of(tables, "architectures", compute_capability=capability) or {}
     if "first_branch" not in own:
         return row
     return {**row, "first_branch": own["first_branch"], "generation": own["architecture"],

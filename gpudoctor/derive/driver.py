@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from gpudoctor.derive import branches, driver_packages, elsewhere
 from gpudoctor.derive.view import View, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Known, Unknown
+from gpudoctor.model import Absent, Fact, Known, Row, Unknown
 
 Derivation = Callable[[View], Fact]
 _LIBCUDA = "libcuda.so.1"
@@ -17,7 +17,7 @@ _KERNEL_NUMBER = re.compile(r"\d+(\.\d+)*")
 _CONFINED = re.compile(r":container(_\w+)?_t(:|$)")
 
 
-def _command(column: str, row_of: Callable[[View], branches.Row] = driver_packages.package_row) -> Derivation:
+def _command(column: str, row_of: Callable[[View], Row] = driver_packages.package_row) -> Derivation:
     """Return a derivation: the distribution's command in `column`, for the branch in use where it has one."""
     def derivation(view: View) -> Fact:
         fact = driver_packages.cell(view, column, row_of)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive.branches import OPEN, Row, major, served
+from gpudoctor.derive.branches import OPEN, major, served
 from gpudoctor.derive.view import NotKnown, View, as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Fact, Known
+from gpudoctor.model import Absent, Fact, Known, Row
 
 _ANY = "any"
 _JETSON = "jetson"

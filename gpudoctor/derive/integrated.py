@@ -13,7 +13,7 @@ from gpudoctor import versions
 from gpudoctor.derive import device_code
 from gpudoctor.derive.device_code import Coverage
 from gpudoctor.derive.remembered import of_same
-from gpudoctor.model import Record, Table, Tables
+from gpudoctor.model import Record, Table, Tables, rows_of
 
 
 def coverage(code: Sequence[Record], capability: str, cuda: str | None, tables: Tables) -> Coverage:
@@ -37,6 +37,5 @@ def _alone(table: Table, cuda: str | None) -> frozenset[str]:
 
 def depends_on_cuda(capability: str, tables: Tables) -> bool:
     """Return whether the CUDA of a build says if code for others runs on this card."""
-    table = tables.get("architectures")
-    return table is not None and any(
-        row["compute_capability"] == capability and "shares_from" in row for row in table.rows)
+    return any(row["compute_capability"] == capability and "shares_from" in row
+               for row in rows_of(tables, "architectures"))

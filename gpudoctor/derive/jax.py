@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive.view import View, as_records, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Known, Record, Value
+from gpudoctor.model import Absent, Fact, Known, Record, Row
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _CUDA = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)\Z")
@@ -97,7 +96,7 @@ def other_requirement(view: View) -> Fact:
     return Known(value=text, source=str(best["source"]))
 
 
-def _fits(row: Mapping[str, Value], view: View) -> bool:
+def _fits(row: Row, view: View) -> bool:
     ceiling = view.bound("driver.cuda_ceiling") or view.need_text("driver.cuda_ceiling")
     card = view.need_text("system.oldest_card")
     return (

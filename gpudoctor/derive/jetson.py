@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive.view import View, as_texts
-from gpudoctor.model import Absent, Fact, Known, Tables, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Row, Tables, Unknown, rows_of
 
-Row = Mapping[str, Value]
 _TABLE = "jetpack"
 _NVIDIA_LABEL = "nv"  # 2.16.1+nv24.6
 _SERVER_TAG = "manylinux"  # an index refuses other wheels for Linux; those for boards are linux_aarch64
@@ -39,8 +38,8 @@ def in_words(release: str, takes_servers: Fact, tables: Tables) -> str:
 
 def _row(release: str, tables: Tables) -> Row | None:
     """Return the row of a release, else of the newest known one before it with the same major number."""
-    table, wanted = tables.get(_TABLE), versions.parse(release)
-    older = [(version, row) for row in (table.rows if table else ())
+    wanted = versions.parse(release)
+    older = [(version, row) for row in rows_of(tables, _TABLE)
              if (version := versions.parse(str(row["l4t"]))) <= wanted and version.major == wanted.major]
     return max(older, key=lambda pair: pair[0], default=(None, None))[1]
 

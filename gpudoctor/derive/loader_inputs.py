@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.loader_trace import MACHINES, Inputs, expand
-from gpudoctor.derive.releases import Row, cuda_version, nvidia_packages, own_row
+from gpudoctor.derive.releases import cuda_version, nvidia_packages, own_row
 from gpudoctor.derive.remembered import Same, of_same
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
-from gpudoctor.model import Known, Record, Table, Unknown, Value
+from gpudoctor.model import Known, Record, Row, Table, Unknown, Value
 
 _ALWAYS_SEARCHED = (
     "loader.library_path", "loader.cache", "loader.default_folders", "python.planned_distributions",

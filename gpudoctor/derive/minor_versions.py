@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gpudoctor import versions
-from gpudoctor.derive.releases import Row
 from gpudoctor.derive.view import View
-from gpudoctor.model import Fact, Known, Unknown
+from gpudoctor.model import Fact, Known, Row, Unknown
 
 
 def row_of(cuda: str, view: View) -> Row | None:

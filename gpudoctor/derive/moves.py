@@ -6,15 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudoctor.derive import packages
-from gpudoctor.derive.view import NotKnown, View, as_texts, text_in
+from gpudoctor.derive.view import NotKnown, View, as_texts, text_in, text_of
 from gpudoctor.model import Absent, Fact, Facts, Known
 
 _FLAVOUR = re.compile(r"-cu(\d+)\Z")
-
-
-def _text(facts: Facts, name: str) -> str:
-    fact = facts.get(name)
-    return str(fact.value) if isinstance(fact, Known) else ""
 
 
 def _moving(view: View, frameworks: Sequence[Facts]) -> tuple[tuple[str, ...], Facts]:
@@ -25,7 +20,7 @@ def _moving(view: View, frameworks: Sequence[Facts]) -> tuple[tuple[str, ...], F
         raise NotKnown(Absent(source="no two frameworks ask for packages that own the same files"))
     going = tuple(name for name in shared if name.endswith(f"-cu{majors[0]}"))
     owners = [facts for facts in frameworks if packages.asked_for((facts,)) & set(going)]
-    if len(owners) != 1 or "+" in _text(owners[0], "framework.version"):
+    if len(owners) != 1 or "+" in text_of(owners[0], "framework.version"):
         raise NotKnown(Absent(source="it is not one published framework that asks for them"))
     return going, owners[0]
 
@@ -33,15 +28,15 @@ def _moving(view: View, frameworks: Sequence[Facts]) -> tuple[tuple[str, ...], F
 def moved_requirement(view: View, frameworks: Sequence[Facts]) -> Fact:
     """Return what pip is to install in the new environment."""
     _, facts = _moving(view, frameworks)
-    extra = "[and-cuda]" if _text(facts, "framework.name") == "tensorflow" else ""
-    distribution, version = _text(facts, "framework.distribution"), _text(facts, "framework.version")
+    extra = "[and-cuda]" if text_of(facts, "framework.name") == "tensorflow" else ""
+    distribution, version = text_of(facts, "framework.distribution"), text_of(facts, "framework.version")
     return Known(value=f"{distribution}{extra}=={version}", source="requirements of the installed frameworks")
 
 
 def moved_distributions(view: View, frameworks: Sequence[Facts]) -> Fact:
     """Return what leaves the old environment: the framework, and its packages that collide."""
     going, facts = _moving(view, frameworks)
-    return Known(value=(_text(facts, "framework.distribution"), *going), source="installed distributions")
+    return Known(value=(text_of(facts, "framework.distribution"), *going), source="installed distributions")
 
 
 def kept_requirements(view: View, frameworks: Sequence[Facts]) -> Fact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from packaging.version import Version
 
@@ -10,9 +10,8 @@ from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.releases import nvidia_packages
 from gpudoctor.derive.view import View, as_texts, text_in
-from gpudoctor.model import Absent, Fact, Known, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Row, Unknown
 
-Row = Mapping[str, Value]
 _PREFIX = "nvidia-nccl-cu"
 _TABLE = "rules/tables/nvidia_code.toml"
 

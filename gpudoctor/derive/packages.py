@@ -136,10 +136,10 @@ def cudnn_floor(view: View) -> Fact:
         if requirement.name.startswith("nvidia-cudnn-"):
             lowest = [s.version for s in requirement.specifier if s.operator in ("==", ">=", "~=")]
             if lowest:
-                return Known(value=_minor(lowest[0]), source=f"the requirement {requirement}")
+                return Known(value=versions.minor_of(lowest[0]), source=f"the requirement {requirement}")
     stated = view.value("framework.cudnn")
     if stated is not None and "." in str(stated):
-        return Known(value=_minor(str(stated)), source="build information on disk")
+        return Known(value=versions.minor_of(str(stated)), source="build information on disk")
     return _tested_cudnn(view, str(stated)) or Absent(
         source="the build does not say which minor version of cuDNN it was compiled with")
 
@@ -148,15 +148,11 @@ def _tested_cudnn(view: View, major: str) -> Fact | None:
     """Return what the framework's makers say that they built a published release with."""
     if own_row(view) is None:
         return None
-    release = view.need_text("framework.name"), _minor(view.need_text("framework.version"))
+    release = view.need_text("framework.name"), versions.minor_of(view.need_text("framework.version"))
     for row in view.table("tested_builds").rows:
         if (row["framework"], row["version"]) == release and str(row["cudnn"]).startswith(f"{major}."):
             return Known(value=row["cudnn"], source=str(row["source"]))
     return None
-
-
-def _minor(version: str) -> str:
-    return ".".join(version.split(".")[:2])
 
 
 def cudnn_oldest_card(view: View) -> Fact:

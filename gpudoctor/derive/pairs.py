@@ -13,7 +13,7 @@ from gpudoctor.derive.releases import (
 )
 from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row, text_in
-from gpudoctor.model import Absent, Fact, Known, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Row, Unknown, Value
 
 
 def pair_ready(view: View) -> Fact:
@@ -110,7 +110,7 @@ def pair_ptx_fails(view: View) -> Fact:
     return Known(value=row is not None, source=f"PTX for {target}; {said}")
 
 
-def _reports(view: View, target: str) -> list[ptx_failures.Row]:
+def _reports(view: View, target: str) -> list[Row]:
     """Return the reports of PTX for `target` of this framework, whatever the card."""
     name = view.need_text("framework.name")
     return ptx_failures.reports(view.table("ptx_failures"), name, target)

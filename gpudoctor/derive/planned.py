@@ -14,12 +14,11 @@ from packaging.specifiers import SpecifierSet
 from gpudoctor import versions
 from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Fact, Known, Record, Table, Value
+from gpudoctor.model import Fact, Known, Record, Row, Table, Value
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-Row = Mapping[str, Value]
 
 
 def parse(texts: Iterable[str]) -> Iterator[Requirement]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import stale
 from gpudoctor.derive.device_code import Coverage
-from gpudoctor.model import Table, Tables, Value
-
-Row = Mapping[str, Value]
+from gpudoctor.model import Row, Table, Tables
 
 
 def reports(table: Table, framework: str, target: str) -> list[Row]:

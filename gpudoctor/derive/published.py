@@ -9,9 +9,8 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Table, Tables, Value
+from gpudoctor.model import Row, Table, Tables, Value, rows_of
 
-Row = Mapping[str, Value]
 _DISTRIBUTIONS: Mapping[str, tuple[str, str]] = {"paddle": ("paddle_distributions", "paddlepaddle-gpu")}
 _JAX = "jax_distributions"
 _INDEXES = "torch_indexes"
@@ -126,9 +125,8 @@ def indexed_rows(name: str, platform: str, tables: Tables) -> Sequence[Row]:
 
 def labels(tables: Tables) -> Mapping[str, str]:
     """Return the local labels of builds that are not on the default index (cu126), and the index of each."""
-    listed = {_label(row): str(row["index"]) for row in (tables[_INDEXES].rows if _INDEXES in tables else ())}
-    others = tables["torch_labels"].rows if "torch_labels" in tables else ()
-    return {**{str(row["label"]): str(row["index"]) for row in others}, **listed}
+    listed = {_label(row): str(row["index"]) for row in rows_of(tables, _INDEXES)}
+    return {**{str(row["label"]): str(row["index"]) for row in rows_of(tables, "torch_labels")}, **listed}
 
 
 def _label(build: Row) -> str:

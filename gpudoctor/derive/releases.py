@@ -5,16 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import integrated, planned, published, stale
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
-from gpudoctor.model import Absent, Fact, Known, Record, Table, Unknown, Value
+from gpudoctor.model import Absent, Fact, Known, Record, Row, Table, Unknown, Value
 
-Row = Mapping[str, Value]
 _ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
 
 
@@ -182,7 +181,7 @@ def _stacks(view: View) -> Sequence[Stack]:
 def _fits(stack: Stack, view: View, cards: Sequence[str]) -> bool:
     if stack.is_prerelease or not stack.is_measured:
         return False
-    row, python = stack.row, ".".join(view.need_text("python.version").split(".")[:2])
+    row, python = stack.row, versions.minor_of(view.need_text("python.version"))
     if python not in stack.pythons or not _extra_installs(row, stack.framework, python, view):
         return False
     glibc = view.value("system.glibc")

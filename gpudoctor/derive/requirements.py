@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import cards
 from gpudoctor.derive.lazy import Derivation
-from gpudoctor.derive.releases import Row, platform_of, release_rows
-from gpudoctor.derive.view import NotKnown, View, as_texts
+from gpudoctor.derive.releases import platform_of, release_rows
+from gpudoctor.derive.view import NotKnown, View, as_texts, text_of
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
+from gpudoctor.model import Absent, Fact, Known, Row, Snapshot, Unknown
 from gpudoctor.nearest import did_you_mean
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
@@ -110,14 +110,7 @@ def _can_be_met(requirements: Sequence[Requirement]) -> bool:
     named_there = [part.lstrip("=<>!~ ").removesuffix(".*") for part in parts]
     known = ["0", *named_there, *(f"{name.partition('+')[0]}{beside}"
                                   for name in named_there for beside in ("", ".0.1", ".1"))]
-    return not parts or any(_lies_within(version, parts) for version in known)
-
-
-def _lies_within(version: str, bounds: Sequence[str]) -> bool:
-    try:
-        return all(versions.within(version, bound) for bound in bounds)
-    except versions.Incomparable:
-        return False
+    return not parts or any(versions.meets(version, parts) for version in known)
 
 
 def derivations(snapshot: Snapshot) -> Mapping[str, Derivation]:
@@ -159,7 +152,7 @@ def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | 
         return snapshot.frameworks
     for framework in snapshot.frameworks:
         version = framework.get("framework.version")
-        if _text(framework, "framework.name") == requirement.subject and isinstance(version, Known):
+        if text_of(framework, "framework.name") == requirement.subject and isinstance(version, Known):
             try:
                 return versions.within(version.value, requirement.bound)
             except versions.Incomparable as error:
@@ -167,16 +160,11 @@ def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | 
     return False
 
 
-def _text(facts: Facts, name: str) -> str:
-    fact = facts.get(name)
-    return str(fact.value) if isinstance(fact, Known) else ""
-
-
 # -- releases that would meet it -------------------------------------------------------------------
 
 def _offers(view: View, snapshot: Snapshot) -> dict[str, list[Row]]:
     """Return the unmet requirements that no wheel for this Python meets, each with the releases that do."""
-    python = ".".join(view.need_text("python.version").split(".")[:2])
+    python = versions.minor_of(view.need_text("python.version"))
     found: dict[str, list[Row]] = {}
     for text in as_texts(view.need("require.wanted")):
         requirement = parse(text)
@@ -240,7 +228,7 @@ def _python_beyond_tables(view: View) -> Fact:
     known = {python for name in FRAMEWORKS if name in view.tables
              for row in view.tables[name].rows for python in as_texts(row.get("python"))}
     newest = max(known, key=versions.parse, default="0")
-    python = ".".join(view.need_text("python.version").split(".")[:2])
+    python = versions.minor_of(view.need_text("python.version"))
     beyond = versions.parse(python) > versions.parse(newest)
     return Known(value=beyond, source=f"release tables up to {newest}")
 

@@ -13,9 +13,8 @@ from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Record, Table, Tables, Value
+from gpudoctor.model import Record, Row, Table, Tables, rows_of
 
-Row = Mapping[str, Value]
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
 # What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they
@@ -127,7 +126,7 @@ class Stack:
     def _since(self, name: str, tables: Tables) -> str:
         """Return since which release that holds which a table has of it: what it loads, or cannot lack."""
         own = {"framework": self.framework, "cuda_major": self.extra.removeprefix("cuda")}
-        listed = (str(row["since"]) for row in (tables[name].rows if name in tables else ())
+        listed = (str(row["since"]) for row in rows_of(tables, name)
                   if all(row.get(column, mine) == mine for column, mine in own.items()))
         return max((since for since in listed if versions.parse(since) <= versions.parse(self.version)),
                    key=versions.parse, default="")
@@ -228,17 +227,15 @@ def _wheels(framework: str, platform: str, tables: Tables) -> Iterator[Stack]:
 
 def _of_paddle(framework: str, tables: Tables) -> Sequence[Row]:
     """Return Paddle's builds on its own index; neither their device code nor their Pythons are known."""
-    table = tables.get("paddle_builds") if framework == "paddle" else None
+    listed = rows_of(tables, "paddle_builds") if framework == "paddle" else ()
     kept = ("version", "platform", "cuda", "cudnn", "index", "source")
-    return [{name: row[name] for name in kept if name in row} for row in (table.rows if table else ())]
+    return [{name: row[name] for name in kept if name in row} for row in listed]
 
 
 def _jax(platform: str, tables: Tables) -> Iterator[Stack]:
     """Yield JAX with the plugin of each CUDA, where JAX of that version has the extra that brings it."""
-    if "jax_distributions" not in tables:
-        return
     extras = {str(row["version"]): {text.partition(":")[0] for text in as_texts(row.get("extras"))}
-              for row in tables["jax_distributions"].rows if row["distribution"] == "jax"}
+              for row in rows_of(tables, "jax_distributions") if row["distribution"] == "jax"}
     for row in published.jax_rows(platform, tables):
         match, version = _PLUGIN.match(str(row["distribution"])), str(row["version"])
         extra = f"cuda{match[1]}" if match else ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive.view import View
-from gpudoctor.model import Facts, Known, Snapshot, Tables, Unknown, Value
+from gpudoctor.derive.view import View, text_of
+from gpudoctor.model import Known, Snapshot, Tables, Unknown, Value, rows_of
 
 # whose versions are the framework's own, in a table of several distributions
 _OWN = {"paddle": ("paddlepaddle", "paddlepaddle-gpu")}
@@ -23,8 +23,7 @@ def unknown(view: View, what: str, end: str, at_least: Value | None = None) -> U
 
 def end_of(tables: Tables, table: str, column: str) -> str:
     """Return the greatest version in a column, "0" where the database has no such table."""
-    found = tables.get(table)
-    texts = [] if found is None else [str(row[column]) for row in found.rows if column in row]
+    texts = [str(row[column]) for row in rows_of(tables, table) if column in row]
     return max(texts, key=versions.parse, default="0")
 
 
@@ -47,9 +46,8 @@ def branch_end(view: View, driver: str) -> str | None:
 
 def release_end(view: View, name: str, version: str) -> str | None:
     """Return the newest release of a framework that is known, where this one is newer."""
-    table = view.tables.get(name) or view.tables.get(f"{name}_distributions")
+    rows = rows_of(view.tables, name) or rows_of(view.tables, f"{name}_distributions")
     own = (name, *_OWN.get(name, ()))
-    rows = () if table is None else table.rows
     public = version.partition("+")[0]  # 2.13.0+cu126 is no newer than 2.13.0
     if any(row["version"] == public and row.get("distribution", name) in own for row in rows):
         return None
@@ -75,18 +73,13 @@ def _newer(view: View, snapshot: Snapshot) -> Iterator[str]:
         yield f"driver {driver} (the rules end at branch {end})"
     end = end_of(view.tables, "architectures", "compute_capability")
     for card in () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus:
-        capability = _text(card, "gpu.compute_capability")
+        capability = text_of(card, "gpu.compute_capability")
         if capability and is_newer(capability, end):
             yield f"compute capability {capability} (the rules end at {end})"
     for facts in () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks:
-        name, version = _text(facts, "framework.name"), _text(facts, "framework.version")
+        name, version = text_of(facts, "framework.name"), text_of(facts, "framework.version")
         if name and version and (last := release_end(view, name, version)):
             yield f"{name} {version} (the rules end at {last})"
-        cuda, known = _text(facts, "framework.cuda"), cuda_end(view)
+        cuda, known = text_of(facts, "framework.cuda"), cuda_end(view)
         if cuda and is_newer(cuda, known):
             yield f"CUDA {cuda}, which {name} is built for (the rules end at {known})"
-
-
-def _text(facts: Facts, name: str) -> str:
-    fact = facts.get(name)
-    return str(fact.value) if isinstance(fact, Known) else ""

@@ -10,7 +10,8 @@ from gpudoctor import versions
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Known, Record, RuleDatabase, Scalar, SymptomPattern, Table, Tables, Unknown, Value,
+    Absent, Fact, Facts, Known, Record, Row, RuleDatabase, Scalar, SymptomPattern, Table, Tables, Unknown,
+    Value, value_of,
 )
 
 T = TypeVar("T")
@@ -52,8 +53,8 @@ class View:
 
     def value(self, name: str) -> Value | None:
         """Return the value when known, else None."""
-        fact = self.fact(name)
-        return fact.value if isinstance(fact, Known) else None
+        assert name in CATALOGUE, name
+        return value_of(self.facts, name)
 
     def need(self, name: str) -> Value:
         """Return the value or end the derivation."""
@@ -132,7 +133,13 @@ def text_in(record: Mapping[str, Scalar] | Mapping[str, Value], key: str) -> str
     return value if isinstance(value, str) else str(value)
 
 
-def floor_row(table: Table, column: str, version: str) -> Mapping[str, Value] | None:
+def text_of(facts: Facts, name: str) -> str:
+    """Return the value of a fact as a text, "" of one that is not known."""
+    value = value_of(facts, name)
+    return "" if value is None else str(value)
+
+
+def floor_row(table: Table, column: str, version: str) -> Row | None:
     """Return the row with the greatest `column` that is not above `version`."""
     kind = FactType(table.columns[column])
     rows = [row for row in table.rows if column in row and not versions.below(kind, version, row[column])]

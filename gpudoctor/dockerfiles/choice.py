@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from gpudoctor import derive
+from gpudoctor import derive, versions
 from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse, told
 from gpudoctor.candidates.images import is_in_an_image
 from gpudoctor.candidates.together import rule_of
@@ -187,7 +187,7 @@ def _in_order(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ite
         yield from named
         return
     fact = snapshot.host.get("python.version")
-    here = ".".join(str(fact.value).split(".")[:2]) if isinstance(fact, Known) else ""
+    here = versions.minor_of(str(fact.value)) if isinstance(fact, Known) else ""
     yield from sorted(images, key=lambda image: image.system.python_minor != here)
 
 

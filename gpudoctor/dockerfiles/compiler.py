@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.candidates.together import rule_of
-from gpudoctor.dockerfiles.bases import rows
 from gpudoctor.dockerfiles.inside import ENVIRONMENT
-from gpudoctor.model import Candidate, Fit, RuleDatabase
+from gpudoctor.model import Candidate, Fit, RuleDatabase, rows_of
 
 COMPILER = "nvidia-cuda-nvcc"  # how the package with ptxas and libdevice begins, for each CUDA
 _FLAGS = "XLA_FLAGS"
@@ -46,7 +45,7 @@ def _row(one: Candidate, database: RuleDatabase) -> Mapping[str, object] | None:
     if one.cuda is None:
         return None
     wanted = versions.parse(one.cuda)
-    return next((row for row in rows("cuda_compilers", database)
+    return next((row for row in rows_of(database.tables, "cuda_compilers")
                  if row["cuda_major"] == wanted.major and versions.parse(str(row["cuda"])) >= wanted), None)
 
 

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 
 from gpudoctor import __version__, versions
 from gpudoctor.dockerfiles import lines
-from gpudoctor.dockerfiles.bases import rows
 from gpudoctor.dockerfiles.choice import Chosen
 from gpudoctor.dockerfiles.compiler import lacks_libdevice
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, PYTHON
 from gpudoctor.dockerfiles.lines import Line
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Candidate, RuleDatabase
+from gpudoctor.model import Candidate, RuleDatabase, rows_of
 
 OLDEST_PYTHON = "3.10"  # that gpudoctor itself runs on
 USER_ID = 10001
@@ -193,7 +192,7 @@ class _Writer:
         if self._chosen.base == "cuda":
             whys.append(f"nvidia/cuda has no Python; this is the system's own, {self._chosen.python}")
             wanted += ["python3", "python3-venv"]
-        for row in rows("wheel_system_packages", self._database) if self._own_environment else ():
+        for row in rows_of(self._database.tables, "wheel_system_packages") if self._own_environment else ():
             if row["framework"] in _names(self._chosen.candidate):
                 whys.append(f"the wheels of {row['framework']} need {row['library']} of the system")
                 wanted.append(str(row["package"]))

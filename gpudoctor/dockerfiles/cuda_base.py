@@ -16,11 +16,11 @@ from gpudoctor.candidates.together import rule_of
 from gpudoctor.candidates.told import at_first_start
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
-from gpudoctor.dockerfiles.bases import compact, rows, system_of
+from gpudoctor.dockerfiles.bases import compact, system_of
 from gpudoctor.dockerfiles.compiler import COMPILER
 from gpudoctor.dockerfiles.inside import System, inside
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Candidate, Fit, Recommendation, Rejection, RuleDatabase, Snapshot
+from gpudoctor.model import Candidate, Fit, Recommendation, Rejection, RuleDatabase, Snapshot, rows_of
 
 _KINDS = re.compile(r"runtime/(cudnn(\d*))\Z")
 _OPTIONAL = "tensorflow"  # the framework whose CUDA packages are an extra, so that it can be had without
@@ -38,9 +38,10 @@ class CudaImage:
 
 def cuda_images(database: RuleDatabase) -> list[CudaImage]:
     """Return the images with cuDNN on a system that has a Python of its own, the oldest CUDA first."""
-    tags = {compact(row): f"{row['system']}{row['version']}" for row in rows("image_systems", database)}
+    tags = {compact(row): f"{row['system']}{row['version']}"
+            for row in rows_of(database.tables, "image_systems")}
     found = []
-    for row in rows("cuda_images", database):
+    for row in rows_of(database.tables, "cuda_images"):
         for text in as_texts(row.get("distributions")):
             systems, _, kinds = text.partition(": ")
             for match in filter(None, map(_KINDS.match, kinds.split())):
@@ -117,7 +118,7 @@ def _against(stack: Stack, image: CudaImage, ground: Ground,
 def _refused_by_toolkit(image: CudaImage, ground: Ground, database: RuleDatabase) -> Iterator[Rejection]:
     """Yield that the image asks for a driver that runs a newer CUDA; older ones it takes by brand alone."""
     row: Mapping[str, object] = next(
-        (row for row in rows("cuda_image_requirements", database) if row["cuda"] == image.cuda), {})
+        (row for row in rows_of(database.tables, "cuda_image_requirements") if row["cuda"] == image.cuda), {})
     ceiling, least = version_of(ground.fact("driver.cuda_ceiling")), str(row.get("least_cuda", image.cuda))
     rule = rule_of("docker-require-cuda-unsatisfied", database)
     if ceiling is None:

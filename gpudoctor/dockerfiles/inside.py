@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpudoctor import versions
 from gpudoctor.assume import lay
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.frozen import frozen
@@ -29,7 +30,7 @@ class System:
     @property
     def python_minor(self) -> str:
         """Return major and minor of its Python."""
-        return ".".join(self.python.split(".")[:2])
+        return versions.minor_of(self.python)
 
 
 def inside(snapshot: Snapshot, system: System, database: RuleDatabase) -> Snapshot:

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
-from gpudoctor.dockerfiles.bases import rows
-from gpudoctor.model import Candidate, RuleDatabase
+from gpudoctor.model import Candidate, RuleDatabase, rows_of
 
 _MEASURED = "linux_x86_64"  # for which the tables list what is published
 _TABLES = ("nvidia_libraries", "nvidia_code")
@@ -43,7 +42,7 @@ def _exact(word: str, database: RuleDatabase) -> str | None:
     requirement = next(iter(planned.parse((word,))), None)
     if requirement is None or any(bound.operator in ("==", "===") for bound in requirement.specifier):
         return None
-    listed = [str(row["version"]) for table in _TABLES for row in rows(table, database)
+    listed = [str(row["version"]) for table in _TABLES for row in rows_of(database.tables, table)
               if row["distribution"] == requirement.name]
     admitted = [version for version in listed if requirement.specifier.contains(version)]
     return f"{requirement.name}=={max(admitted, key=versions.parse)}" if admitted else None

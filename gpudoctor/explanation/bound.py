@@ -6,12 +6,12 @@ system leaves all of them open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject
-from gpudoctor.model import Ask, Fix, Known, Tables, Value
+from gpudoctor.model import Ask, Fix, Row, Tables, rows_of
 
 _TABLE, _PLACES = "bound_to_places", "text.places"
 _SYSTEMS = frozenset({"linux", "windows", "macos"})
@@ -44,9 +44,7 @@ def _has_any(text: str, words: tuple[str, ...]) -> bool:
     return any(word in text for word in words)
 
 
-def _of_other_places(subject: Subject, tables: Tables) -> Iterator[Mapping[str, Value]]:
-    stated = subject.fact(_PLACES)
-    places = frozenset(as_texts(stated.value)) if isinstance(stated, Known) else frozenset()
-    if places.isdisjoint(_SYSTEMS) or _TABLE not in tables:
-        return
-    yield from (row for row in tables[_TABLE].rows if places.isdisjoint(as_texts(row["places"])))
+def _of_other_places(subject: Subject, tables: Tables) -> Iterator[Row]:
+    places = frozenset(as_texts(subject.value(_PLACES)))
+    if not places.isdisjoint(_SYSTEMS):
+        yield from (row for row in rows_of(tables, _TABLE) if places.isdisjoint(as_texts(row["places"])))

@@ -6,8 +6,8 @@ from gpudoctor import versions
 from gpudoctor.derive import branches, integrated
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.explanation import sonames
-from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
-from gpudoctor.model import Facts, Known, Tables
+from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Stated
+from gpudoctor.model import Facts, Known, Row, Tables, row_of
 
 _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are numbered otherwise, or not theirs
 
@@ -101,8 +101,7 @@ def _by_runtime(stated: Stated, capability: str) -> str | None:
 
 
 def _architecture(stated: Stated, capability: str) -> Row:
-    return next((row for row in stated.rows_of("architectures")
-                 if row["compute_capability"] == capability), {})
+    return row_of(stated.tables, "architectures", compute_capability=capability) or {}
 
 
 def by_driver(stated: Stated) -> Known | None:

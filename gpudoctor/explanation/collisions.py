@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.lazily import Pattern
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, rows_of
 
 REMOVED = "one of the packages that own the folder {folder} was removed"
 SHARED = "packages are said to own the folder {folder} together"
@@ -64,7 +64,7 @@ def _owners(tables: Tables) -> tuple[dict[str, set[str]], dict[str, str]]:
     found: dict[str, set[str]] = {}
     folders: dict[str, str] = {}
     for table in ("nvidia_shared_files", "folder_owners"):
-        for row in tables[table].rows if table in tables else ():
+        for row in rows_of(tables, table):
             names = {re.split(r"[<>=]", name)[0] for name in as_texts(row["distributions"])}
             for name in names:
                 found.setdefault(name, set()).update(names)

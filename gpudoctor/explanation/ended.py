@@ -8,7 +8,7 @@ from itertools import pairwise
 from gpudoctor import versions
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.lazily import Pattern
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, rows_of
 
 NAMED, ANY = "a release after its end", "any release"
 # What may stand between a name and a version: 1.15, ==1.15, (1.15), -1.15, = "^1.15"
@@ -26,7 +26,8 @@ def asked_for(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
 
     conda's packages of these names are others, and have not ended.
     """
-    ends = {str(row["distribution"]): str(row["version"]) for row in _rows(tables)}
+    ends = {str(row["distribution"]): str(row["version"])
+            for row in rows_of(tables, "placeholder_distributions")}
     marks = {written: name for name in ends for written in (name, name.replace("-", "_"))}
     found: set[tuple[str, str]] = set()
     for number, line in enumerate(lines, start=1):
@@ -47,11 +48,6 @@ def _after(line: str, name: str) -> Iterator[str]:
     for before, after in pairwise(parts):
         if not _WHOLE.match(before[-1:]) or before.endswith("project/"):
             yield after
-
-
-def _rows(tables: Tables) -> Sequence[dict[str, object]]:
-    table = tables.get("placeholder_distributions")
-    return [dict(row) for row in table.rows] if table is not None else ()
 
 
 def _kind(after: str, end: str) -> str | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, show_fact
 from gpudoctor.explanation import bound
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
+from gpudoctor.explanation.supposed import CONTAINERS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Certainty, Condition, Evidence, Finding, Fix, Known, Operand, Remedy, Rule, Severity, SymptomPattern,
@@ -22,7 +24,6 @@ SUBJECT = "text"
 LAST_RESORT = Ask(
     question="Is it so on the machine itself?", command="gpudoctor explain LOG --here",
     answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
-_CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
 _WHOSE = "framework.name"
 _MAKER = "text.maker"
 _OF_OTHER_MAKERS = "other-accelerator"  # the page of cards that are not NVIDIA's
@@ -47,22 +48,27 @@ class Teller:
 
     def finding(self, candidate: Candidate, *, certain: bool) -> Finding:
         """Return what is said of a candidate; its fixes are unproven, for nothing of a machine was seen."""
-        rule = self._page(candidate)
-        if (other := self._of_another_maker(candidate)) is not None:
-            return replace(other, rule=rule.id, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
-                           asks=() if certain else other.asks)
-        foreign = bound.foreign_words(self.supposed, self.tables)
-        questions = [ask for ask in rule.ask if bound.fits(ask, foreign)]
-        asks = () if certain else asked(questions, self.supposed, self.tables) or (LAST_RESORT,)
-        fixes = tuple(remedies(rule, self.supposed, self.tables)) or _as_the_page_says(
-            rule, self.supposed, self.tables)
-        # information about a machine is what keeps the program of a text from running
-        severity = Severity.WARNING if rule.severity is Severity.INFO else rule.severity
+        rule, other = self._page(candidate), self._of_another_maker(candidate)
+        if other is None:
+            asks, fixes = self._what_to_do(rule)
+            # information about a machine is what keeps the program of a text from running
+            severity = Severity.WARNING if rule.severity is Severity.INFO else rule.severity
+        else:
+            asks, fixes, severity = asked(other.ask, self.supposed, self.tables), (), Severity.ERROR
         return Finding(
             rule=rule.id, cause=rule.cause, severity=severity, subject=SUBJECT,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
-            message=_message(rule, candidate, self.subject), evidence=tuple(self._evidence(candidate)),
-            fixes=fixes, asks=asks)
+            message=_message(other or rule, candidate, self.subject),
+            evidence=tuple(self._evidence(candidate)), fixes=fixes, asks=() if certain else asks)
+
+    def _what_to_do(self, rule: Rule) -> tuple[tuple[Ask, ...], tuple[Remedy, ...]]:
+        """Return what of a page's questions and fixes the stated place has."""
+        foreign = bound.foreign_words(self.supposed, self.tables)
+        questions = [ask for ask in rule.ask if bound.fits(ask, foreign)]
+        some = _of_place(rule.fix, foreign, self.supposed)
+        fixes = tuple(_remedies(some, self.supposed, self.tables)) or _as_the_page_says(
+            rule, some, self.supposed, self.tables)
+        return asked(questions, self.supposed, self.tables) or (LAST_RESORT,), fixes
 
     def _page(self, candidate: Candidate) -> Rule:
         """Return the page of a cause that asks of a machine what a reason of the candidate asks of the text.
@@ -75,22 +81,15 @@ class Teller:
                   if not reasons.isdisjoint(map(_asked_of, block.when)))
         return next(nearer, self.rules[candidate.cause])
 
-    def _of_another_maker(self, candidate: Candidate) -> Finding | None:
-        """Return what is said of a card that is not NVIDIA's, where its programs speak for the candidate.
+    def _of_another_maker(self, candidate: Candidate) -> Rule | None:
+        """Return the page of cards that are not NVIDIA's, where their programs speak for the candidate.
 
-        The page of the cause has NVIDIA's driver, nodes and commands in it. In its place stand that of other
-        makers' cards, with the question that it asks, and the reason that the symptom gives.
+        The page of the cause has NVIDIA's driver, nodes and commands in it: this one's words and question
+        stand in their place, with the reason that the symptom gives, and no fix.
         """
-        page = self.rules.get(_OF_OTHER_MAKERS)
         speaking = max(candidate.suspicions, key=lambda name: candidate.suspicions[name].weight, default="")
         symptom = self.symptoms.get(speaking)
-        if page is None or symptom is None or _MAKER not in symptom.gives:
-            return None
-        return Finding(
-            rule=page.id, cause=candidate.cause, severity=Severity.ERROR, subject=SUBJECT,
-            certainty=Certainty.LIKELY, message=_message(page, candidate, self.subject),
-            evidence=tuple(self._evidence(candidate)), fixes=(),
-            asks=asked(page.ask, self.supposed, self.tables))
+        return self.rules.get(_OF_OTHER_MAKERS) if symptom is not None and _MAKER in symptom.gives else None
 
     def _evidence(self, candidate: Candidate) -> Iterator[Evidence]:
         """Yield the lines that speak for it, the weightiest symptom first, and facts that reasons read."""
@@ -121,13 +120,13 @@ def _is_fillable(words: str, subject: Subject) -> bool:
     return all(isinstance(subject.fact(name), Known) for name in required)
 
 
-def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
+def _remedies(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Iterator[Remedy]:
     """Yield the fixes whose words can be filled in and whose conditions are not false.
 
     Where the text fulfils the conditions of some, only those.
     """
     fitting: list[tuple[Truth, Remedy]] = []
-    for fix in _of_place(rule.fix, subject, tables):
+    for fix in fixes:
         truth = _truth(fix, subject, tables)
         remedy = concretise(fix, subject)
         if truth is not Truth.FALSE and remedy is not None:
@@ -142,14 +141,15 @@ def remedies(rule: Rule, subject: Subject, tables: Tables) -> Iterator[Remedy]:
             yield remedy
 
 
-def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Remedy, ...]:
+def _as_the_page_says(rule: Rule, fixes: Sequence[Fix], subject: Subject, tables: Tables
+                      ) -> tuple[Remedy, ...]:
     """Return what to do in the words of the page, whose commands need what the text does not say.
 
     Of fixes whose conditions the text leaves open only the first, the page's main one, has words to lend.
     """
     if not rule.fix or rule.severity is Severity.BENIGN:
         return ()
-    truths = [(fix, _truth(fix, subject, tables)) for fix in _of_place(rule.fix, subject, tables)]
+    truths = [(fix, _truth(fix, subject, tables)) for fix in fixes]
     fitting = [fix for fix, truth in truths if truth is Truth.TRUE]
     first = [fix for fix, truth in truths[:1] if truth is not Truth.FALSE]
     bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in fitting or first)
@@ -160,12 +160,10 @@ def _as_the_page_says(rule: Rule, subject: Subject, tables: Tables) -> tuple[Rem
         commands=(), env={}, image=None, undo=None, effect={}),)
 
 
-def _of_place(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Sequence[Fix]:
+def _of_place(fixes: Sequence[Fix], foreign: tuple[str, ...], subject: Subject) -> Sequence[Fix]:
     """Return the fixes that the stated place has: those of containers only where nothing else is left."""
-    foreign = bound.foreign_words(subject, tables)
     fixes = [fitting for fix in fixes if (fitting := bound.of_place(fix, foreign)) is not None]
-    places = subject.fact("text.places")
-    if isinstance(places, Known) and isinstance(places.value, tuple) and set(places.value) & _CONTAINERS:
+    if not CONTAINERS.isdisjoint(as_texts(subject.value("text.places"))):
         return fixes
     return [fix for fix in fixes if fix.kind not in ("container", "image")] or fixes
 

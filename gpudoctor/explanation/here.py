@@ -29,7 +29,6 @@ def verified(candidates: Sequence[Candidate], rules: Mapping[str, Rule],
     found = {finding.cause for finding in every_finding(machine.findings)}
     open_causes = {undecided.cause for undecided in machine.undecided}
 
-
     def score(candidate: Candidate) -> float:
         rule = rules.get(candidate.cause)
         if candidate.cause in found:

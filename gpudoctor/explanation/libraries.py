@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from gpudoctor.explanation.answers import Answered
+from gpudoctor.explanation.sonames import MAJOR_ALONE
 from gpudoctor.frozen import frozen
 from gpudoctor.lazily import Pattern
 
@@ -130,7 +131,7 @@ def _owner(mention: _Mention) -> str:
 
 def _is_same(one: _Mention, other: _Mention) -> bool:
     """Say whether two files of one family stand for one another: before CUDA 11 the minor counts too."""
-    parts = 1 if one.family in ("cudnn", "nccl") or one.version[0] >= 11 else 2
+    parts = 1 if one.family in ("cudnn", "nccl") or one.version[0] >= MAJOR_ALONE else 2
     return all(left == right for left, right in
                zip(one.version[:parts], other.version[:parts], strict=False))
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.explanation.answers import Answered
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, rows_of
 
 _CUDA = "cuda"
 _NUMBER = re.compile(
@@ -80,12 +80,12 @@ def may_be(line: str, tables: Tables) -> str:
     error = _ONE_DIGIT.search(line[:_LONGEST])
     if error is None:
         return ""
-    found = [f"{row['name']} of {whose}" for table, whose in _LISTS.items() if table in tables
-             for row in tables[table].rows if row["code"] == int(error["number"])]
+    found = [f"{row['name']} of {whose}" for table, whose in _LISTS.items()
+             for row in rows_of(tables, table) if row["code"] == int(error["number"])]
     known = " or ".join(found) or "no number of the driver's and the runtime's lists"
     return f"{error['number']} is {known}; older runtimes number their errors otherwise"
 
 
 def _names(named: Sequence[str], tables: Tables) -> Mapping[int, str]:
-    rows = [row for table in named if table in tables for row in tables[table].rows]
+    rows = [row for table in named for row in rows_of(tables, table)]
     return {code: str(row["name"]) for row in reversed(rows) if isinstance(code := row["code"], int)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.engine import Subject, Truth, holds
@@ -32,17 +32,19 @@ class Candidate:
         return min(self.score, _score(found, is_opposed=bool(self.opposed)))
 
 
-def suspicions(symptom: SymptomPattern, subject: Subject, tables: Tables) -> dict[str, Suspect]:
-    """Return for each cause of a symptom that the stated place can have the heaviest entry that holds."""
-    found: dict[str, Suspect] = {}
-    for suspect in symptom.suspects:
-        known = found.get(suspect.cause)
-        if known is not None and known.weight >= suspect.weight:
-            continue
-        if all(holds(condition, subject, tables).truth is Truth.TRUE for condition in suspect.when):
-            found[suspect.cause] = suspect
-    elsewhere = causes_elsewhere(subject, tables) if found else ()
-    return {cause: suspect for cause, suspect in found.items() if cause not in elsewhere}
+def _suspicions(symptoms: Iterable[SymptomPattern], subject: Subject, tables: Tables
+                ) -> dict[str, dict[str, Suspect]]:
+    """Return for each cause that the stated place can have, by symptom, the heaviest entry that holds."""
+    elsewhere = causes_elsewhere(subject, tables)
+    found: dict[str, dict[str, Suspect]] = {}
+    for symptom in symptoms:
+        for suspect in symptom.suspects:
+            known = found.get(suspect.cause, {}).get(symptom.id)
+            if suspect.cause in elsewhere or (known is not None and known.weight >= suspect.weight):
+                continue
+            if all(holds(condition, subject, tables).truth is Truth.TRUE for condition in suspect.when):
+                found.setdefault(suspect.cause, {})[symptom.id] = suspect
+    return found
 
 
 def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject, tables: Tables,
@@ -54,11 +56,11 @@ def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject
     likeness: dict[str, float] = {}
     for line in said:
         likeness[line.id] = max(line.likeness, likeness.get(line.id, 0.0))
-    by_cause: dict[str, dict[str, Suspect]] = {}
-    for name, how_far in likeness.items():
-        for cause, suspect in suspicions(symptoms[name], subject, tables).items():
-            counted = suspect if how_far == 1.0 else replace(suspect, weight=round(suspect.weight * how_far))
-            by_cause.setdefault(cause, {})[name] = counted
+    by_cause = {
+        cause: {name: suspect if likeness[name] == 1.0 else
+                replace(suspect, weight=round(suspect.weight * likeness[name]))
+                for name, suspect in found.items()}
+        for cause, found in _suspicions((symptoms[name] for name in likeness), subject, tables).items()}
     shown = [symptoms[name] for name, how_far in likeness.items() if how_far == 1.0]
     return _weighed(by_cause, shown, symptoms, rules)
 
@@ -69,13 +71,9 @@ def without_words(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], 
 
     A line that speaks against a cause speaks against it whatever is stated: who lists a card has one.
     """
-    by_cause: dict[str, dict[str, Suspect]] = {}
-    for symptom in symptoms.values():
-        if not symptom.patterns:
-            for cause, suspect in suspicions(symptom, subject, tables).items():
-                by_cause.setdefault(cause, {})[symptom.id] = suspect
     shown = [symptoms[name] for name in dict.fromkeys(line.id for line in said)]
-    return _weighed(by_cause, shown, symptoms, rules)
+    wordless = (symptom for symptom in symptoms.values() if not symptom.patterns)
+    return _weighed(_suspicions(wordless, subject, tables), shown, symptoms, rules)
 
 
 def _weighed(by_cause: Mapping[str, Mapping[str, Suspect]], shown: Sequence[SymptomPattern],

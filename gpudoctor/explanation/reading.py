@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Evidence, Facts, Snapshot
+from gpudoctor.model import Facts, Snapshot
 
 
 @frozen
@@ -45,10 +45,10 @@ class Reading:
     """All that texts say. `host` holds stated facts of a machine, `text` the stated `text.*` facts.
 
     `lines` are the first and the last lines, for what is said in words that no symptom has.
-    `gpus` and `frameworks` are None where no text lists any. `contradicted` are statements that lost against
-    better founded ones, and `notes` what a reader should know of the reading itself. Without `has_text` there
-    was nothing that could be read. `interrupted` says that Ctrl-C ended the reading. `recorded` is a machine
-    that gpudoctor looked at before, where a text holds its document.
+    `gpus` and `frameworks` are None where no text lists any. `notes` are what a reader should know of the
+    reading itself. Without `has_text` there was nothing that could be read. `interrupted` says that Ctrl-C
+    ended the reading. `recorded` is a machine that gpudoctor looked at before, where a text holds its
+    document.
     """
 
     said: tuple[Said, ...] = ()
@@ -58,7 +58,6 @@ class Reading:
     text: Facts = field(default_factory=dict)
     gpus: tuple[Facts, ...] | None = None
     frameworks: tuple[Facts, ...] | None = None
-    contradicted: tuple[Evidence, ...] = ()
     notes: tuple[str, ...] = ()
     has_text: bool = True
     interrupted: bool = False

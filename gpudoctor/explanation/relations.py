@@ -10,22 +10,21 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation import card_fit, sonames, wheels
 from gpudoctor.explanation.processors import lacks_builds
 from gpudoctor.explanation.shown import family
-from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Row, Stated
-from gpudoctor.model import Absent, Fact, Facts, Known, Tables, Value
+from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Stated
+from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows_of, value_of
 
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
-_FLEXIBLE_MAJOR = 11  # from this CUDA on, minor releases of a major one stand in for another
 
 
 def relations(facts: Facts, tables: Tables) -> dict[str, Fact]:
     """Return the `text.*` facts that are computed from others; one that the text states is left as it is."""
     found: dict[str, Fact] = dict(facts)
+    stated = Stated(facts=found, tables=tables, rows=tuple(_rows(facts, tables)))  # sees what is computed
     for name, compute in _RELATIONS.items():
         if isinstance(found.get(name), Known):
             continue
-        stated = Stated(facts=found, tables=tables, rows=tuple(_rows(found, tables)))
         try:
             found[name] = compute(stated) or _NOT_SAID
         except versions.Incomparable as error:
@@ -39,18 +38,17 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     if not isinstance(framework, Known) or not isinstance(version, Known):
         return
     public = str(version.value).partition("+")[0]
-    minor = ".".join(public.split(".")[:2])
-    table = tables.get(FRAMEWORK_TABLES.get(str(framework.value), ""))
-    rows = [row for row in (table.rows if table else ()) if _same(str(row["version"]), public)]
-    if not rows and table:
-        near = [row for row in table.rows if _same(".".join(str(row["version"]).split(".")[:2]), minor)
+    minor = versions.minor_of(public)
+    listed = rows_of(tables, FRAMEWORK_TABLES.get(str(framework.value), ""))
+    rows = [row for row in listed if _same(str(row["version"]), public)]
+    if not rows:
+        near = [row for row in listed if _same(versions.minor_of(str(row["version"])), minor)
                 and not versions.parse(str(row["version"])).is_prerelease]
         newest = max((versions.parse(str(row["version"])) for row in near), default=None)
         rows = [row for row in near if versions.parse(str(row["version"])) == newest]
-    tested = tables["tested_builds"].rows if "tested_builds" in tables else ()
-    rows += [row for row in tested
+    rows += [row for row in rows_of(tables, "tested_builds")
              if row["framework"] == framework.value and _same(str(row["version"]), minor)]
-    places = as_texts(getattr(facts.get("text.places"), "value", ()))
+    places = as_texts(value_of(facts, "text.places"))
     if "macos" in places and "linux" not in places:
         return  # builds for a Mac have no CUDA, whatever the same release has elsewhere
     if "jetson" in places:
@@ -111,14 +109,16 @@ def _cuda_fits(stated: Stated) -> Fact | None:
     cuda, build = stated.text("text.cuda"), stated.text("text.build_cuda")
     if cuda is None or build is None:
         return None
-    return _computed(_same_cuda(cuda, build), "text.cuda", "text.build_cuda")
+    left, right = versions.parse(cuda), versions.parse(build)
+    fits = left.major == right.major and (left.minor == right.minor or _is_flexible(left.major, stated))
+    return _computed(fits, "text.cuda", "text.build_cuda")
 
 
-def _same_cuda(one: str, other: str) -> bool:
-    left, right = versions.parse(one), versions.parse(other)
-    if left.major != right.major:
-        return False
-    return left.major >= _FLEXIBLE_MAJOR or left.minor == right.minor
+def _is_flexible(major: int, stated: Stated) -> bool:
+    """Say whether minor releases of a CUDA stand in for one another: from the first listed floor on."""
+    floors = [versions.parse(str(row["floor_cuda"])).major
+              for row in stated.rows_of("minor_version_compatibility") if "floor_cuda" in row]
+    return major >= min(floors, default=major + 1)
 
 
 def _cudnn_fits(stated: Stated) -> Fact | None:
@@ -159,7 +159,7 @@ def _driver_runs(stated: Stated) -> Fact | None:
     wanted = versions.parse(cuda)
     newest = versions.parse(ceiling or "0")
     if newest.major:  # a driver that runs CUDA 0.0 is none
-        enough = newest >= wanted or (newest.major == wanted.major and wanted.major >= _FLEXIBLE_MAJOR)
+        enough = newest >= wanted or (newest.major == wanted.major and _is_flexible(wanted.major, stated))
         return _computed(enough, "text.driver_ceiling", "the CUDA it has to run")
     minimum = _minimum_driver(cuda, stated)
     if driver is None or minimum is None:
@@ -200,7 +200,7 @@ def _python_has_wheel(stated: Stated) -> Fact | None:
     python = stated.text("text.python")
     if python is None or not any("python" in row for row in stated.rows):
         return None
-    minor = ".".join(python.split(".")[:2])
+    minor = versions.minor_of(python)
     has = any(minor in as_texts(row.get("python")) for row in stated.rows)
     return _computed(has, "text.python", "text.framework_version")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.reading import Said
 from gpudoctor.facts import CATALOGUE, LISTS
-from gpudoctor.model import Absent, Fact, Facts, Known, SymptomPattern, Tables, Value
+from gpudoctor.model import Absent, Fact, Facts, Known, SymptomPattern, Tables, rows_of, value_of
 
 LISTED = tuple(spec.name for spec in CATALOGUE.values() if spec.probe == "text" and spec.type in LISTS)
 SINGLE = tuple(spec.name for spec in CATALOGUE.values() if spec.probe == "text" and spec.type not in LISTS)
@@ -22,7 +23,7 @@ def facts(said: Sequence[Said], stated: Facts, symptoms: Mapping[str, SymptomPat
     Lists are always known; a single value that is neither stated nor shown is absent.
     """
     found: dict[str, Fact] = {name: stated.get(name, _NOT_SAID) for name in SINGLE}
-    lists = {name: dict.fromkeys(_texts(stated.get(name)), "") for name in LISTED}
+    lists = {name: dict.fromkeys(as_texts(value_of(stated, name)), "") for name in LISTED}
     lists["text.symptoms"] |= {line.id: line.source for line in said}
     for line in said:
         symptom = symptoms[line.id]
@@ -34,8 +35,8 @@ def facts(said: Sequence[Said], stated: Facts, symptoms: Mapping[str, SymptomPat
                 lists[name].setdefault(value, line.source)
             elif not isinstance(found[name], Known):
                 found[name] = Known(value=value, source=f"{line.source}: {line.text}")
-        lists["text.frameworks"].setdefault(_speaker(symptom), line.source)
-    lists["text.frameworks"].pop("", None)
+        if symptom.framework is not None:
+            lists["text.frameworks"].setdefault(symptom.framework, line.source)
     lists["text.library_families"] |= _families(lists["text.libraries"], tables)
     found.update({name: Known(value=tuple(items), source=_sources(items, stated.get(name)))
                   for name, items in lists.items()})
@@ -43,11 +44,6 @@ def facts(said: Sequence[Said], stated: Facts, symptoms: Mapping[str, SymptomPat
         first, where = next(iter(lists["text.frameworks"].items()))
         found["text.framework"] = Known(value=first, source=where or "the text")
     return found
-
-
-def _texts(fact: Fact | None) -> tuple[str, ...]:
-    value: Value = fact.value if isinstance(fact, Known) else ()
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, tuple) else ()
 
 
 def _sources(items: Mapping[str, str], stated: Fact | None) -> str:
@@ -74,15 +70,11 @@ def _given(line: Said, symptom: SymptomPattern) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def _speaker(symptom: SymptomPattern) -> str:
-    return symptom.framework or ""
-
-
 def family(library: str, tables: Tables) -> str | None:
     """Return the family of a library's file name, by the longest beginning that the table has."""
     name = library.lower()
     best: tuple[int, str] | None = None
-    for row in tables["library_families"].rows if "library_families" in tables else ():
+    for row in rows_of(tables, "library_families"):
         beginning = str(row["beginning"])
         if name.startswith(beginning) and (best is None or len(beginning) > best[0]):
             best = len(beginning), str(row["family"])

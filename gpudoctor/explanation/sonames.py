@@ -6,10 +6,10 @@ import re
 
 from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, rows_of
 
 _NUMBER = re.compile(r"(?:\.so\.|64_)(\d+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
-_FLEXIBLE_MAJOR = 11  # from this CUDA on, libraries bear its major version alone
+MAJOR_ALONE = 11  # from this CUDA on, libraries bear its major version alone
 _BEARING_IT = ("libcudart", "libcublas", "cudart", "cublas")
 
 
@@ -31,11 +31,11 @@ def is_of(library: str, stated: str, tables: Tables, *, of_cudnn: bool = False) 
 
 def newest_cuda(library: str, tables: Tables) -> str | None:
     """Return the newest CUDA that brings a runtime of this name, None where nobody knows it yet."""
-    for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
+    for row in rows_of(tables, "cuda_sonames"):
         if row["library"] == library:
             return str(row["last_cuda"]) if "last_cuda" in row else None
     number = re.search(r"\.so\.(\d+\.\d+)$", library)
-    return number[1] if number and versions.parse(number[1]).major < _FLEXIBLE_MAJOR else None
+    return number[1] if number and versions.parse(number[1]).major < MAJOR_ALONE else None
 
 
 def in_wheels(library: str, tables: Tables) -> bool | None:
@@ -52,7 +52,7 @@ def _is_listed_for(library: str, cuda: tuple[int, ...], tables: Tables) -> bool 
     A CUDA that is stated without its minor version may be any of them.
     """
     name = library.lower()
-    for row in tables["cuda_sonames"].rows if "cuda_sonames" in tables else ():
+    for row in rows_of(tables, "cuda_sonames"):
         own = str(row["library"]).lower()
         is_whole = name.startswith(f"{own}.") and name.count(".") > own.count(".") + 1  # .so.11.4.1.48
         if not is_whole and name not in (own, str(row.get("dll", "")).lower()):
@@ -69,13 +69,13 @@ def _bears(library: str, number: str, major: int, own_minor: int) -> bool:
     if not library.lower().startswith(_BEARING_IT):
         minor = re.search(rf"\.so\.{number}\.(\d+)$", library)
         # libcusolver.so.10.0; nvrtc bore it until 11.1
-        bears_both = int(number) < _FLEXIBLE_MAJOR or library.startswith("libnvrtc")
+        bears_both = int(number) < MAJOR_ALONE or library.startswith("libnvrtc")
         return minor is None or not bears_both or (
             (int(number), int(minor[1])) == (major, own_minor))
     minor = re.search(rf"\.so\.{number}\.(\d+)", library)
     if ".so." not in library and int(number) >= 80:  # of a DLL: 101 is 10.1, 110 stands for all of 11
         return int(number) // 10 == major and (
-            major >= _FLEXIBLE_MAJOR or int(number) % 10 == own_minor)
+            major >= MAJOR_ALONE or int(number) % 10 == own_minor)
     if int(number) != major:
         return False
-    return major >= _FLEXIBLE_MAJOR or minor is None or int(minor[1]) == own_minor
+    return major >= MAJOR_ALONE or minor is None or int(minor[1]) == own_minor

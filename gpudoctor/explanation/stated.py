@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Facts, Known, Tables, Value
+from gpudoctor.model import Facts, Row, Tables, rows_of, value_of
 
-Row = Mapping[str, Value]
 FRAMEWORK_TABLES = {"pytorch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
 
 
@@ -22,14 +19,13 @@ class Stated:
 
     def text(self, name: str) -> str | None:
         """Return a stated value, None where the text does not say it."""
-        fact = self.facts.get(name)
-        return str(fact.value) if isinstance(fact, Known) else None
+        value = value_of(self.facts, name)
+        return None if value is None else str(value)
 
     def rows_of(self, table: str) -> tuple[Row, ...]:
         """Return the rows of a table, none where the rule database lacks it."""
-        return self.tables[table].rows if table in self.tables else ()
+        return rows_of(self.tables, table)
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list."""
-        fact = self.facts.get(name)
-        return as_texts(fact.value) if isinstance(fact, Known) else ()
+        return as_texts(value_of(self.facts, name))

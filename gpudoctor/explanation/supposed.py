@@ -14,12 +14,12 @@ from gpudoctor.assume.releases import facts_of_row
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.card_fit import of_generation
 from gpudoctor.explanation.stated import Stated
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown
+from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown, rows_of, value_of
 
 _PACKAGES = {"pytorch": "torch"}
 _ELSEWHERE = {"windows", "macos", "jetson"}  # there a wheel for Linux on x86-64 is none
 _IN_WSL = {"wsl1", "wsl2"}
-_CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
+CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
 _OTHER_PROCESSORS = ("arm", "aarch64", "ppc64le")
 _SUPPOSED = "supposed: the text does not say otherwise"
 _STATED = "the text states a card, or a generation"
@@ -43,8 +43,8 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
                  "system.architecture": Known(value="x86_64", source=_SUPPOSED),
                  "system.distribution": Absent(source=_SUPPOSED)}
         host |= {name: Absent(source=_SUPPOSED)
-                 for name, places in (("system.wsl", _IN_WSL), ("container.runtime", _CONTAINERS))
-                 if places.isdisjoint(_places(said))}
+                 for name, places in (("system.wsl", _IN_WSL), ("container.runtime", CONTAINERS))
+                 if places.isdisjoint(as_texts(value_of(said, "text.places")))}
     host |= {name: fact for name, fact in said.items() if name not in host or isinstance(fact, Known)}
     return replace(
         snapshot, host=host,
@@ -55,13 +55,8 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
 def _is_ordinary(said: Facts) -> bool:
     system = said.get("text.os")
     named = str(system.value).lower() if isinstance(system, Known) else ""
-    return _ELSEWHERE.isdisjoint(_places(said)) and not any(
+    return _ELSEWHERE.isdisjoint(as_texts(value_of(said, "text.places"))) and not any(
         processor in named for processor in _OTHER_PROCESSORS)
-
-
-def _places(said: Facts) -> tuple[str, ...]:
-    places = said.get("text.places")
-    return as_texts(places.value) if isinstance(places, Known) else ()
 
 
 def _cards(said: Facts, tables: Tables) -> tuple[Facts, ...] | Unknown:
@@ -87,10 +82,10 @@ def _framework(said: Facts) -> tuple[Facts, ...] | Unknown:
 def _published(facts: Facts, tables: Tables) -> Facts:
     """Return what was published of this release, or of the newest one of the series that is stated."""
     name, version = facts.get("framework.name"), facts.get("framework.version")
-    if not isinstance(name, Known) or not isinstance(version, Known) or name.value not in tables:
+    if not isinstance(name, Known) or not isinstance(version, Known):
         return {}
     wanted = str(version.value).partition("+")[0]
-    rows = [row for row in tables[str(name.value)].rows if row["platform"] == _ORDINARY_PLATFORM
+    rows = [row for row in rows_of(tables, str(name.value)) if row["platform"] == _ORDINARY_PLATFORM
             and f"{row['version']}.".startswith(f"{wanted}.")]
     newest = max(rows, key=lambda row: versions.parse(str(row["version"])), default=None)
     found = facts_of_row(str(name.value), newest, _SUPPOSED) if newest else {}
@@ -100,8 +95,8 @@ def _published(facts: Facts, tables: Tables) -> Facts:
 def _python(frameworks: tuple[Facts, ...] | Unknown, tables: Tables) -> dict[str, Fact]:
     """Return the oldest Python that the newest release of the framework takes: older ones take it too."""
     name = frameworks[0].get("framework.name") if isinstance(frameworks, tuple) and frameworks else None
-    table = tables.get(str(name.value)) if isinstance(name, Known) else None
-    rows = [row for row in table.rows if as_texts(row.get("python"))] if table is not None else []
+    listed = rows_of(tables, str(name.value)) if isinstance(name, Known) else ()
+    rows = [row for row in listed if as_texts(row.get("python"))]
     if not rows:
         return {}
     newest = max(rows, key=lambda row: versions.parse(str(row["version"])))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from gpudoctor.explanation import entries
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.reading import Quoted, Reading, Said
-from gpudoctor.model import RuleDatabase
+from gpudoctor.model import RuleDatabase, rows_of
 from gpudoctor.pattern_forms import PEOPLE
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.languages import Languages
@@ -62,8 +62,7 @@ class _Reader:
 
     def __init__(self, database: RuleDatabase) -> None:
         self._speech = Speech(database.tables, database.symptoms)
-        languages = database.tables.get("spoken_languages")
-        self._languages = Languages(() if languages is None else languages.rows)
+        self._languages = Languages(rows_of(database.tables, "spoken_languages"))
         self._words = database.words
         self._symptoms = {symptom.id: symptom for symptom in database.symptoms}
         self._known = frozenset(self._symptoms)

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.frozen import frozen
-from gpudoctor.image_notes import Row, row_of
 from gpudoctor.manifests import system_packages
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Package
-from gpudoctor.model import Tables
+from gpudoctor.model import Row, Tables, row_of
 
 _NUMBER = re.compile(r"\d{3}(?:\.\d+){0,2}")
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.")

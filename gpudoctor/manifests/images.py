@@ -10,9 +10,9 @@ from gpudoctor import versions
 from gpudoctor.assume.systems import glibc_of
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.image_notes import Row, noted, row_of
+from gpudoctor.image_notes import noted
 from gpudoctor.manifests.spans import Place
-from gpudoctor.model import Fact, Tables, Unknown
+from gpudoctor.model import Fact, Row, Tables, Unknown, row_of, rows_of
 
 _DEFAULT_HOSTS = ("docker.io/", "index.docker.io/", "registry-1.docker.io/")
 CUDA_IMAGE = "nvidia/cuda"
@@ -115,8 +115,7 @@ def _system_python(name: str, tag: str, tables: Tables) -> str | None:
 
 def system_row(system: str, version: str, tables: Tables) -> Row | None:
     """Return what the tables know of the release of a distribution, by its number or its code name."""
-    table = tables.get("image_systems")
-    return next((row for row in (table.rows if table else ())
+    return next((row for row in rows_of(tables, "image_systems")
                  if row["system"] == system and version in as_texts(row["names"])), None)
 
 
@@ -190,8 +189,7 @@ def _libraries(cuda: str, flavour: str, cudnn: str | None, tables: Tables) -> It
 def cuda_libraries(cuda: str, tables: Tables) -> list[str]:
     """Return the files of a CUDA's libraries, without cuDNN; none where the tables do not have them."""
     major = versions.parse(cuda).major
-    table = tables.get("nvidia_libraries")
-    return sorted({name for row in (table.rows if table else ()) if row.get("cuda_major") == major
+    return sorted({name for row in rows_of(tables, "nvidia_libraries") if row.get("cuda_major") == major
                    and "cudnn" not in str(row["distribution"]) for name in as_texts(row["libraries"])})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from gpudoctor import derive, remedy
+from gpudoctor import derive, remedy, versions
 from gpudoctor.assume import lay
 from gpudoctor.candidates.ground import Ground, ground_of
 from gpudoctor.consequences import key_of, rank_of
@@ -215,7 +215,7 @@ class Linter:
 def usual_python(database: RuleDatabase) -> str | None:
     """Return the Python, major and minor, of an environment whose files name none."""
     fact = database.base.host["python.version"]
-    return ".".join(str(fact.value).split(".")[:2]) if isinstance(fact, Known) else None
+    return versions.minor_of(str(fact.value)) if isinstance(fact, Known) else None
 
 
 def _has_card(machine: Snapshot) -> bool:

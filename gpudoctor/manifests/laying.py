@@ -22,7 +22,7 @@ from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.manifests.together import Pin
-from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, rows_of
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ def colliding(requirements: Sequence[str], tables: Tables, frameworks: AbstractS
 
     Two packages of one framework, of those that are chosen as such, have a rule of their own.
     """
-    listed = [row for name in _SHARING if (table := tables.get(name)) is not None for row in table.rows]
-    listed += [row for row in (tables[_FOLDERS].rows if _FOLDERS in tables else ())
+    listed = [row for name in _SHARING for row in rows_of(tables, name)]
+    listed += [row for row in rows_of(tables, _FOLDERS)
                if len(frameworks & set(as_texts(row["distributions"]))) < 2]
     asked = {canonicalize_name(one.name): one.specifier for one in planned.parse(requirements)}
     found: dict[str, None] = {}

@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, row_of
 
 # what a framework is called, and the distributions that it is installed by
 _CALLED = {
@@ -37,8 +37,7 @@ class Misnamed:
 def misnamed(name: str, others: AbstractSet[str], tables: Tables) -> Misnamed | None:
     """Return what is wrong with the name of a requirement beside `others`, None where nothing is."""
     written = canonicalize_name(name)
-    table = tables.get("misnamed_distributions")
-    row = next((row for row in (table.rows if table else ()) if row["distribution"] == written), None)
+    row = row_of(tables, "misnamed_distributions", distribution=written)
     if row is not None:
         meant = as_texts(row["meant"]) if row.get("unless") not in others else ()
         return Misnamed(what=f"is {row['is']}", nearest=meant) if meant else None

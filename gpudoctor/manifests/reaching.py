@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground
-from gpudoctor.image_notes import row_of
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.starting import is_consumers
 from gpudoctor.manifests.statements import Environment, Setting
-from gpudoctor.model import Absent, Fact, Known, Tables, Unknown
+from gpudoctor.model import Absent, Fact, Known, Tables, Unknown, row_of
 
 SEARCHED = "LD_LIBRARY_PATH"
 CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"

@@ -27,6 +27,12 @@ def checked(reference: str, place: Place) -> str:
     return reference
 
 
+def name_of(written: str) -> str | None:
+    """Return the name of an image whose tag only a variable says; None where that is not written either."""
+    folder, slash, last = written.partition("$")[0].strip("\"'").rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}" if ":" in last else None
+
+
 def fault(reference: str) -> str | None:
     """Return what is wrong with a reference and what to write, None where it is sound."""
     if not reference:

@@ -11,11 +11,11 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import FRAMEWORKS, Row, known_versions
+from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.statements import Asked
-from gpudoctor.model import Tables
+from gpudoctor.model import Row, Tables, row_of, rows_of
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -90,9 +90,8 @@ def cuda_of_index(address: str) -> str | None:
 
 def placeholder_of(name: str, tables: Tables) -> str | None:
     """Return the release of a package that is there only to say that it has ended."""
-    table = tables.get("placeholder_distributions")
-    return next((str(row["version"]) for row in (table.rows if table else ())
-                 if row["distribution"] == name), None)
+    row = row_of(tables, "placeholder_distributions", distribution=name)
+    return None if row is None else str(row["version"])
 
 
 def admits(requirement: Requirement, version: str) -> bool:
@@ -198,8 +197,7 @@ def refused(framework: str, requirement: Requirement, python: str | None, tables
 
     Where nobody knows the Python, a release counts only if its extra fails with all that it has wheels for.
     """
-    table = tables.get("broken_extras")
-    broken = {str(row["version"]): row for row in (table.rows if table else ())
+    broken = {str(row["version"]): row for row in rows_of(tables, "broken_extras")
               if row["framework"] == framework and str(row["extra"]) in requirement.extras
               and _fails_with(row, framework, python, tables)}
     known = known_versions(framework, tables)  # the newest first
@@ -215,7 +213,6 @@ def _fails_with(row: Row, framework: str, python: str | None, tables: Tables) ->
     """Return whether an extra that is broken with some Pythons is so with this one."""
     if python is not None:
         return python in as_texts(row["python"])
-    table = tables.get(framework)
-    wheels = {one for listed in (table.rows if table else ())
+    wheels = {one for listed in rows_of(tables, framework)
               if listed["version"] == row["version"] for one in as_texts(listed["python"])}
     return wheels <= set(as_texts(row["python"]))

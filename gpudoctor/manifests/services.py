@@ -13,10 +13,9 @@ from dataclasses import replace
 from gpudoctor.manifests import container_commands, reaching, references, resource_claims, stages
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import Source
-from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish
+from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish, signs_of
 from gpudoctor.manifests.yaml_files import Node, filled, pairs, require_mapping, require_text
 
-_NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
 # https://github.com/moby/moby/blob/master/daemon/nvidia_linux.go: of what a request names, these become
 # NVIDIA_DRIVER_CAPABILITIES, over any other value of it; where none of them is named, it stays as it is
 _DRIVER_CAPABILITIES = frozenset({"compute", "compat32", "graphics", "utility", "video", "display"})
@@ -55,30 +54,16 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         else:
             found = iter([Environment(name="", place=key.place)])
         for one in found:
-            merged = {**one.settings, **settings}
             name = f"service {key.text}{', ' if one.name else ''}{one.name}"
-            yield replace(one, name=name, settings=merged, wishes=(*one.wishes, *wishes, *_signs(settings)),
-                          unread=(*one.unread, *unread), refuses_gpu=refuses(merged))
-
-
-def _signs(settings: dict[str, Setting]) -> Iterator[Wish]:
-    """Yield the variables that are there for the sake of a GPU alone."""
-    for name in ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"):
-        if name in settings:
-            yield Wish(why=f"{name} is set", place=settings[name].place)
+            yield replace(one, name=name, settings={**one.settings, **settings},
+                          wishes=(*one.wishes, *wishes, *signs_of(settings)), unread=(*one.unread, *unread))
 
 
 def _image(node: Node, written: str, reference: str | None, told_by: str) -> Image:
     """Return the image that is written; raise `ManifestError` where no engine takes it for one."""
     if reference is not None:
         references.checked(reference, node.place)
-    return Image(reference=reference, place=node.place, name=_name_of(written), told_by=told_by)
-
-
-def _name_of(written: str) -> str | None:
-    """Return the name of an image whose tag only a variable says."""
-    folder, slash, last = written.partition("$")[0].rpartition("/")
-    return f"{folder}{slash}{last.partition(':')[0]}" if ":" in last else None
+    return Image(reference=reference, place=node.place, name=references.name_of(written), told_by=told_by)
 
 
 def _unread_of_service(service: Node) -> Iterator[Unread]:
@@ -170,12 +155,7 @@ def _built(built: Node, source: Source, reader: Reader, build: Build) -> Iterato
 def _environment(name: str, image: Image, wishes: tuple[Wish, ...], settings: dict[str, Setting]
                  ) -> Environment:
     return Environment(name=name, place=image.place, image=image, images=(image,), feeding=(image,),
-                       wishes=wishes, settings=settings, refuses_gpu=refuses(settings))
-
-
-def refuses(settings: dict[str, Setting]) -> bool:
-    """Return whether variables keep every GPU from a container."""
-    return any(name in settings and settings[name].value in values for name, values in _NO_GPU.items())
+                       wishes=wishes, settings=settings)
 
 
 def of_kubernetes(document: Node, beside: Sequence[Node], source: Source) -> Iterator[Environment]:
@@ -220,7 +200,7 @@ def _of_pod(spec: Node, beside: Sequence[Node], source: Source) -> Iterator[Envi
             found = replace(
                 _environment(f"container {name.text if name else ''}",
                              _image(image, image.text, told, "lint what the template makes of it"),
-                             (*wishes, *_signs(settings)), settings),
+                             (*wishes, *signs_of(settings)), settings),
                 unread=() if wishes else tuple(one for one in claims if isinstance(one, Unread)))
             yield container_commands.added(found, container_commands.of_container(container, source), source,
                                            _nothing)

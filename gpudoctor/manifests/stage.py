@@ -12,11 +12,8 @@ from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import (
-    Asked, Broken, Environment, Image, Lost, Package, Setting, Started, Unread, Wish,
+    Asked, Broken, Environment, Image, Lost, Package, Setting, Started, Unread, Wish, signs_of,
 )
-
-_NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
-_OF_THE_DRIVER = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA")
 
 
 @frozen
@@ -83,17 +80,13 @@ class Stage:
 
     def environment(self, wishes: Sequence[Wish], images: Sequence[Image]) -> Environment:
         """Return what the stage amounts to."""
-        own = [Wish(why=f"{name} is set", place=self.settings[name].place) for name in _OF_THE_DRIVER
-               if name in self.settings]
-        refuses = any(name in self.settings and self.settings[name].value in values
-                      for name, values in _NO_GPU.items())
         return Environment(
             name=self.name, place=self.place, image=self.image, images=tuple(images),
             feeding=tuple(self.feeding), asked=tuple(self.asked),
             packages=tuple(self.packages), stubs=tuple(self.stubs),
-            settings=self.settings, wishes=(*wishes, *own), lost=tuple(self.lost),
+            settings=self.settings, wishes=(*wishes, *signs_of(self.settings)), lost=tuple(self.lost),
             broken=tuple(self.broken),
             unread=tuple(self.unread),
             python=self.python[0] if self.python else None,
             python_place=self.python[1] if self.python else None, alters_libraries=self.alters_libraries,
-            alters_python=self.alters_python, refuses_gpu=refuses)
+            alters_python=self.alters_python)

@@ -12,7 +12,7 @@ from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free,
 from gpudoctor.manifests.runs import Runs
 from gpudoctor.manifests.shell_faults import fault_of
 from gpudoctor.manifests.shellwords import Command, Variables, commands, words_of
-from gpudoctor.manifests.spans import Source, Traced, Word
+from gpudoctor.manifests.spans import Source, Traced
 from gpudoctor.manifests.stage import Placed, Stage, start_order
 from gpudoctor.manifests.statements import Broken, Build, Environment, Image, Setting, Started, Unread, Wish
 from gpudoctor.manifests.system_packages import SHELLS
@@ -92,7 +92,8 @@ class _Stages:
         if base.known and parent is None:
             references.checked(base.text, place)
         image = Image(reference=base.text if base.known else None, place=place,
-                      name=_name_of(base, self.source), platform=instruction.flag("platform") or "")
+                      name=references.name_of(self.source.text[base.start:base.end]),
+                      platform=instruction.flag("platform") or "")
         if parent is None:
             self.images.append(image)
         name = words[2].text if named else f"stage {len(self.stages)}"
@@ -146,7 +147,7 @@ class _Stages:
         words = [word.text for word in words_of(instruction.arguments, stage.variables, self.escape)
                  ] if written is None else [word.text for word in written]
         if written is None:
-            self._is_list(instruction.arguments)
+            self._has_broken_list(instruction.arguments)
         if len(words) < 2:
             raise self.source.error(instruction.keyword.start,
                                     f"{instruction.name} without a target: write {instruction.name} FROM TO")
@@ -222,8 +223,8 @@ class _Stages:
                 found += self._of_shell(_joined_lines(document.text), stage)
         return found
 
-    def _is_list(self, text: Traced) -> bool:
-        """Return whether a text looks like a list in JSON; what is wrong with it then is kept."""
+    def _has_broken_list(self, text: Traced) -> bool:
+        """Keep what is wrong with a text that looks like a list in JSON and is none; say whether it is so."""
         fault = json_form.fault_of(text) if self.escape == "\\" else None
         if fault is not None:
             self.broken.append(Broken(why=fault.said, place=self.source.place(fault.start, fault.end),
@@ -232,17 +233,10 @@ class _Stages:
 
     def _of_shell(self, text: Traced, stage: Stage) -> list[Command]:
         """Return the commands of a script; where it does not parse, that is kept, and the rest is read on."""
-        fault = fault_of(text) if self.escape == "\\" and not self._is_list(text) else None
+        fault = fault_of(text) if self.escape == "\\" and not self._has_broken_list(text) else None
         if fault is not None:
             self.broken.append(Broken(why=fault.said, place=self.source.place(fault.start, fault.end)))
         return commands(text, stage.variables, self.escape)
-
-
-def _name_of(word: Word, source: Source) -> str | None:
-    """Return the name of an image whose tag only the build knows; None where that is not written either."""
-    written = source.text[word.start:word.end].partition("$")[0].strip("\"'")
-    folder, slash, last = written.rpartition("/")
-    return f"{folder}{slash}{last.partition(':')[0]}" if ":" in last else None
 
 
 def _placed(origin: str, target: str, stage: Stage, other: Stage | None, *, is_elsewhere: bool) -> Placed:

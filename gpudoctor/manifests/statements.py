@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Place, Source
+
+_FOR_GPUS = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA")
+_NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
 
 
 @frozen
@@ -153,7 +156,7 @@ class Build:
 class Environment:
     """One environment that would be built: an image, a service, or what a list of requirements fills.
 
-    `alters_libraries`: it installs CUDA in a way that is not read. `refuses_gpu`: it says that it wants none.
+    `alters_libraries`: it installs CUDA in a way that is not read.
     `images` are those of all stages of its file, `feeding` those that it is or copies from.
     `python_bounds` are those that its Python must keep, where they leave several. `stubs` are the links
     called libcuda.so.1 that lead to the toolkit's placeholder. `in_container`: it is one with its own
@@ -178,6 +181,18 @@ class Environment:
     stubs: tuple[str, ...] = ()
     alters_libraries: bool = False
     alters_python: bool = False
-    refuses_gpu: bool = False
     in_container: bool = True
     constrains: bool = False
+
+    @property
+    def refuses_gpu(self) -> bool:
+        """Return whether its variables keep every GPU from it."""
+        return any(name in self.settings and self.settings[name].value in values
+                   for name, values in _NO_GPU.items())
+
+
+def signs_of(settings: Mapping[str, Setting]) -> Iterator[Wish]:
+    """Yield the variables that are there for the sake of a GPU alone."""
+    for name in _FOR_GPUS:
+        if name in settings:
+            yield Wish(why=f"{name} is set", place=settings[name].place)

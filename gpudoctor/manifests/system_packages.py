@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.image_notes import Row
 from gpudoctor.manifests import images
 from gpudoctor.manifests.images import Base, Toolkit
 from gpudoctor.manifests.installs import behind_wrappers
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Word
 from gpudoctor.manifests.statements import Package
-from gpudoctor.model import Tables
+from gpudoctor.model import Row, Tables, rows_of
 
 _MANAGERS = frozenset({"apt-get", "apt", "aptitude", "dnf", "microdnf", "tdnf", "yum", "zypper"})
 _VERBS = frozenset({"install", "in"})
@@ -137,8 +136,7 @@ def _joined(base: Base, paths: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def row_of(text: str, tables: Tables) -> tuple[Row, dict[str, str | None]] | None:
     """Return the row that says what a package is, with what its name says; None where there is none."""
-    table = tables.get("system_cuda_packages")
-    for row in table.rows if table else ():
+    for row in rows_of(tables, "system_cuda_packages"):
         match = _pattern(str(row["name"])).match(text)
         if match is not None:
             return row, {name: match.groupdict().get(name) for name in (*_HOLES, "pin")}

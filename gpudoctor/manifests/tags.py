@@ -10,10 +10,9 @@ from gpudoctor import versions
 from gpudoctor.derive.stacks import known_versions, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.image_notes import Row, row_of
 from gpudoctor.manifests import images, releases
 from gpudoctor.manifests.images import Base
-from gpudoctor.model import Tables
+from gpudoctor.model import Row, Tables, row_of, rows_of
 
 # from here on NVIDIA's images of CUDA are listed completely: of older ones the tags are gone
 _LISTED_SINCE = "11.0"
@@ -41,7 +40,7 @@ def judged(base: Base, tables: Tables) -> Verdict:
     if base.name == images.CUDA_IMAGE:
         return _of_cuda(base, tables) if "cuda_images" in tables else Verdict()
     forms = _forms(base, tables)
-    listed = [str(row["tag"]) for row in _rows("container_images", tables) if row["image"] == base.name]
+    listed = [str(row["tag"]) for row in rows_of(tables, "container_images") if row["image"] == base.name]
     if not forms or base.tag in listed or (not base.tag and any(row["form"] == "latest" for row in forms)):
         return Verdict()
     for row in forms:
@@ -75,7 +74,7 @@ def _of_form(base: Base, row: Row, match: re.Match[str], listed: Sequence[str], 
 def _of_month(base: Base, row: Row, month: str, listed: Sequence[str], tables: Tables) -> Verdict:
     form = str(row["form"])
     is_of_all = row_of(tables, "ngc_images", image=base.name, shares_release=True) is not None
-    months = [str(one["release"]) for one in _rows("ngc_releases", tables)] if is_of_all else []
+    months = [str(one["release"]) for one in rows_of(tables, "ngc_releases")] if is_of_all else []
     last = str(row["last"]) if "last" in row else None
     in_time = [one for one in months if last is None or one <= last]
     if not 1 <= int(month.partition(".")[2]) <= _MONTHS or (last is not None and month > last):
@@ -105,17 +104,12 @@ def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables
 
 
 def _cudas(framework: str, version: str, tables: Tables) -> set[str]:
-    return {".".join(stack.cuda.split(".")[:2]) for stack in stacks_of(framework, _PLATFORM, tables)
+    return {versions.minor_of(stack.cuda) for stack in stacks_of(framework, _PLATFORM, tables)
             if stack.version == version and stack.cuda is not None}
 
 
 def _forms(base: Base, tables: Tables) -> list[Row]:
-    return [row for row in _rows("image_tags", tables) if row["image"] == base.name]
-
-
-def _rows(name: str, tables: Tables) -> Sequence[Row]:
-    table = tables.get(name)
-    return table.rows if table else ()
+    return [row for row in rows_of(tables, "image_tags") if row["image"] == base.name]
 
 
 def _pattern(form: str) -> re.Pattern[str]:
@@ -150,7 +144,7 @@ def _of_cuda(base: Base, tables: Tables) -> Verdict:
         return Verdict()
     if match is None or not _is_listed(match[1], rows):
         return Verdict(unknown="is in no list that these rules have")
-    minor = ".".join(match[1].split(".")[:2])
+    minor = versions.minor_of(match[1])
     alike = [tag for tag in known if tag.startswith(minor)][:_LISTED] or known[-_LISTED:]
     return _near(base.tag, alike)
 

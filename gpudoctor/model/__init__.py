@@ -1,4 +1,4 @@
-"""Every noun of gpudoctor and nothing else: frozen value types, standard library only, no input or output.
+"""Every noun of gpudoctor, and how facts and tables are asked: standard library only, no input or output.
 
 Facts describe a machine; a `Snapshot` holds them; `Rule` pages judge them; a `Report` says what was found.
 """
@@ -10,17 +10,19 @@ from gpudoctor.model.recommendation import (
 from gpudoctor.model.report import Evidence, Finding, Judgement, Remedy, Report, Undecided, Verdict
 from gpudoctor.model.rules import (
     Ask, Case, Certainty, Comparison, Condition, Detect, Effect, Fix, FixKind, Operand, Operator, Risk, Rule,
-    RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Tables, WordIndex,
+    RuleDatabase, Scope, Severity, Source, Suspect, SymptomExample, SymptomPattern, WordIndex,
 )
 from gpudoctor.model.snapshot import (
-    Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value,
+    Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value, value_of,
 )
+from gpudoctor.model.tables import Row, Table, Tables, row_of, rows_of
 
 __all__ = [
     "Absent", "Ask", "Candidate", "CardSummary", "Case", "Certainty", "Change", "Comparison", "Condition",
     "Course", "Detect", "Effect", "Evidence", "Fact", "Facts", "Finding", "Fit", "Fix", "FixKind", "Ground",
     "Hint", "Judgement", "Known", "LastStack", "Member", "Operand", "Operator", "ProbeRun",
-    "Recommendation", "Record", "Rejection", "Remedy", "Report", "Risk", "Rule", "RuleDatabase", "Scalar",
-    "Scope", "Severity", "Skip", "Snapshot", "Source", "Suspect", "SymptomExample", "SymptomPattern",
-    "Table", "Tables", "Undecided", "Unknown", "Unserved", "Value", "Verdict", "WordIndex",
+    "Recommendation", "Record", "Rejection", "Remedy", "Report", "Risk", "Row", "Rule", "RuleDatabase",
+    "Scalar", "Scope", "Severity", "Skip", "Snapshot", "Source", "Suspect", "SymptomExample",
+    "SymptomPattern", "Table", "Tables", "Undecided", "Unknown", "Unserved", "Value", "Verdict",
+    "WordIndex", "row_of", "rows_of", "value_of",
 ]

@@ -37,6 +37,12 @@ class Remedy:
     proven: Literal["model", "tried", "unproven"]
     by_hand: bool = False
 
+    @property
+    def first_title(self) -> str:
+        """Return the title where no other fix stands before it: then it is no "or" to anything."""
+        rest = self.title.removeprefix("Or ")
+        return self.title if rest == self.title else rest[:1].upper() + rest[1:]
+
 
 @frozen
 class Finding:

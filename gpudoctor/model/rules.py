@@ -1,4 +1,4 @@
-"""What we know: rule pages with their cases, tables of reference data, and the database of both."""
+"""What we know: rule pages with their cases, symptoms, and the database of both and of tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from gpudoctor.frozen import frozen
 from gpudoctor.model.snapshot import Snapshot, Value
+from gpudoctor.model.tables import Tables
 
 
 class Severity(Enum):
@@ -177,20 +178,6 @@ class Rule:
     title: str
     page: str
     path: str
-
-
-@frozen
-class Table:
-    """Reference data: rows of columns, each row with its source."""
-
-    name: str
-    summary: str
-    key: tuple[str, ...]
-    columns: Mapping[str, str]
-    rows: tuple[Mapping[str, Value], ...]
-
-
-Tables: TypeAlias = Mapping[str, Table]
 
 
 @frozen

@@ -68,3 +68,9 @@ class Snapshot:
     probes: tuple[ProbeRun, ...] = ()
     redacted: bool = False
     assumed: tuple[str, ...] = ()
+
+
+def value_of(facts: Facts, name: str) -> Value | None:
+    """Return the value of a fact that is known, None of any other."""
+    fact = facts.get(name)
+    return fact.value if isinstance(fact, Known) else None

@@ -71,25 +71,21 @@ def ordered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) 
 
 def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) -> tuple[Step, ...]:
     """Return the choices as steps, in their order."""
-    facts = derive.subjects(begin, database)[Scope.HOST][0]
-    view = View(facts=facts.facts, database=database)
-    commands = (facts.fact("python.pip_command"), facts.fact("python.pip_uninstall_command"))
+    machine = derive.subjects(begin, database)[Scope.HOST][0]
+    view = View(facts=machine.facts, database=database)
+    commands = (machine.fact("python.pip_command"), machine.fact("python.pip_uninstall_command"))
     host = Host(
-        is_root=_value(facts.fact("system.user_id")) == 0,
-        refuses_pip=_value(facts.fact("python.externally_managed")) is True
-        and _value(facts.fact("python.environment")) == "system",
+        is_root=machine.value("system.user_id") == 0,
+        refuses_pip=machine.value("python.externally_managed") is True
+        and machine.value("python.environment") == "system",
         pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)),
-        conda_command=str(_value(facts.fact("python.conda_command"))),
+        conda_command=str(machine.value("python.conda_command")),
         indexes=published.labels(database.tables),
-        driver=str(_value(facts.fact("driver.version")) or ""),
+        driver=str(machine.value("driver.version") or ""),
         driver_command=driver_packages.command_from_before(view),
         installs_driver=lambda command: driver_packages.installs_driver(view, command),
         undone=database.tables.get("undone_commands"))
     return _renumbered([_step(choice, host, database) for choice in choices])
-
-
-def _value(fact: Fact) -> Value | None:
-    return fact.value if isinstance(fact, Known) else None
 
 
 def _renumbered(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -108,17 +104,11 @@ def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
                                note=back.note.replace("sudo ", ""), rest=back.rest.replace("sudo ", ""))
     done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"
     return Step(
-        number=0, title=_title(fix.title), kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,
+        number=0, title=fix.first_title, kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,
         unset=unset, image=fix.image, changes=tuple(_changes(choice, database)),
         undo=back.commands, undo_note=back.note, undo_rest=back.rest, cures=choice.cures, done_by=done_by,
         because=because,
         proven="tried" if fix.proven == "tried" else "model", effect=fix.effect)
-
-
-def _title(title: str) -> str:
-    """Return the title of a fix that stands for no alternative any more."""
-    rest = title.removeprefix("Or ")
-    return title if rest == title else rest[:1].upper() + rest[1:]
 
 
 def _by_hand(fix: Remedy, commands: Sequence[str], unset: Sequence[str], host: Host) -> str:

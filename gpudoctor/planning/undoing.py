@@ -10,7 +10,7 @@ from gpudoctor.derive.branches import major
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.exported import exported
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Known, Remedy, Snapshot, Table, Unknown
+from gpudoctor.model import Absent, Known, Remedy, Snapshot, Table, Unknown, value_of
 from gpudoctor.planning.taken_back import TakenBack, take_back
 from gpudoctor.versions import distribution_name
 
@@ -173,8 +173,7 @@ def exactly(versions: Mapping[str, str], indexes: Mapping[str, str]) -> tuple[st
 
 def newly_planned(before: Snapshot, fix: Remedy) -> tuple[str, ...]:
     """Return the requirements that this fix installs, without those of earlier steps."""
-    earlier = before.host.get(PLANNED)
-    known = as_texts(earlier.value) if isinstance(earlier, Known) else ()
+    known = as_texts(value_of(before.host, PLANNED))
     return tuple(text for text in as_texts(fix.effect.get(PLANNED)) if text not in known)
 
 
@@ -193,9 +192,8 @@ def _would_be_seen(name: str, before: Snapshot) -> bool:
 
 def installed(before: Snapshot) -> dict[str, str]:
     """Return name -> version of what is known to be installed."""
-    fact = before.host.get("python.nvidia_distributions")
     found: dict[str, str] = {distribution_name(text_in(record, "name")): text_in(record, "version")
-             for record in as_records(fact.value if isinstance(fact, Known) else None)}
+             for record in as_records(value_of(before.host, "python.nvidia_distributions"))}
     for name in ("numpy", "protobuf"):
         version = before.host.get(f"python.{name}")
         if isinstance(version, Known):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import show
-from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown, Value
+from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown, value_of
 from gpudoctor.render.plain import printable
 
 _MISSING = Unknown(reason="no probe answered for it")
@@ -34,11 +34,6 @@ def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield from _frameworks(snapshot)
 
 
-def _value(facts: Facts, name: str) -> Value | None:
-    fact = facts.get(name)
-    return fact.value if isinstance(fact, Known) else None
-
-
 def _said(facts: Facts, name: str, absent: str = "none") -> str:
     """Return a fact in words; what could not be seen says so and why."""
     return _words(facts.get(name, _MISSING), absent)
@@ -53,7 +48,7 @@ def _words(fact: Fact, absent: str) -> str:
 
 
 def _process(host: Facts) -> str:
-    libraries = as_records(_value(host, "process.libraries"))
+    libraries = as_records(value_of(host, "process.libraries"))
     gone = [printable(text_in(record, "path")) for record in libraries if record.get("deleted") is True]
     said = (f"{_said(host, 'process.id')}: {_said(host, 'process.command')}; its environment is seen as it "
             f"started, later changes to it are not")
@@ -62,14 +57,14 @@ def _process(host: Facts) -> str:
 
 def _image(host: Facts) -> str:
     reference = _said(host, "image.reference")
-    if _value(host, "image.trouble") is not None:
+    if value_of(host, "image.trouble") is not None:
         return f"{reference}: not examined ({_said(host, 'image.trouble_said')})"
     names = ("image.engine", "image.engine_version")
-    engine = " ".join(str(value) for name in names if (value := _value(host, name)))
-    if _value(host, "image.is_running"):
-        asked = f" {_gpu_of_image(host)}" if _value(host, "image.gpu_request") else ""
+    engine = " ".join(str(value) for name in names if (value := value_of(host, name)))
+    if value_of(host, "image.is_running"):
+        asked = f" {_gpu_of_image(host)}" if value_of(host, "image.gpu_request") else ""
         return f"{reference}: a running container on {engine}{asked}"
-    limits = as_texts(_value(host, "image.limits_missing"))
+    limits = as_texts(value_of(host, "image.limits_missing"))
     unlimited = f"; limits that the engine cannot set: {', '.join(limits)}" if limits else ""
     return f"{reference}: a container of it on {engine} {_gpu_of_image(host)}{unlimited}"
 
@@ -77,25 +72,25 @@ def _image(host: Facts) -> str:
 def _gpu_of_image(host: Facts) -> str:
     """Say how a container got the GPU, and whose driver and cards are told of."""
     request = host.get("image.gpu_request", _MISSING)
-    words = _REQUESTS.get(str(_value(host, "image.gpu_request")), "without a GPU")
+    words = _REQUESTS.get(str(value_of(host, "image.gpu_request")), "without a GPU")
     if isinstance(request, Unknown):
         words = f"(whether it gets a GPU {_words(request, '')})"
-    if not _value(host, "image.shows_host"):
+    if not value_of(host, "image.shows_host"):
         return words
     why = "nothing in it could look at it, so " if isinstance(request, Known) else ""
     return f"{words}; {why}what is said of driver and cards is the machine's own"
 
 
 def _system(host: Facts) -> str:
-    parts = [" ".join(str(v) for v in (_value(host, "system.distribution"),
-                                       _value(host, "system.distribution_version")) if v) or "unknown system"]
+    named = (value_of(host, name) for name in ("system.distribution", "system.distribution_version"))
+    parts = [" ".join(str(value) for value in named if value) or "unknown system"]
     parts.append(f"kernel {_said(host, 'system.kernel')}")
     glibc = host.get("system.glibc", _MISSING)
     parts.append("no glibc" if isinstance(glibc, Absent) else f"glibc {_words(glibc, '')}")
     parts.append(_said(host, "system.architecture"))
-    if _value(host, "system.wsl") is not None:
+    if value_of(host, "system.wsl") is not None:
         parts.append(f"WSL{_said(host, 'system.wsl')}")
-    if _value(host, "system.jetson") is not None:
+    if value_of(host, "system.jetson") is not None:
         parts.append(f"Jetson L4T {_said(host, 'system.jetson')}")
     return ", ".join(parts)
 
@@ -104,7 +99,7 @@ def _driver(host: Facts) -> str:
     version = host.get("driver.version", _MISSING)
     if isinstance(version, Absent):
         return "no NVIDIA driver"
-    flavour = _value(host, "driver.kernel_flavour")
+    flavour = value_of(host, "driver.kernel_flavour")
     text = _words(version, "") + (f" ({flavour} kernel module)" if flavour else "")
     ceiling = host.get("driver.cuda_ceiling", _MISSING)
     if isinstance(ceiling, Unknown) and ceiling.at_least is not None:
@@ -116,22 +111,22 @@ def _cards(snapshot: Snapshot) -> str:
     if isinstance(snapshot.gpus, Unknown):
         return f"could not be listed ({printable(snapshot.gpus.reason, 160)})"
     if not snapshot.gpus:
-        others = as_texts(_value(snapshot.host, "system.other_accelerators"))
+        others = as_texts(value_of(snapshot.host, "system.other_accelerators"))
         return "no NVIDIA GPU" + (f" (seen: {', '.join(others)})" if others else "")
     return "; ".join(_card(index, card) for index, card in enumerate(snapshot.gpus))
 
 
 def _card(position: int, card: Facts) -> str:
-    index = _value(card, "gpu.index")
-    device = _value(card, "gpu.pci_device_id") or "of unknown name"
-    name = _value(card, "gpu.name") or f"NVIDIA device {device}"
+    index = value_of(card, "gpu.index")
+    device = value_of(card, "gpu.pci_device_id") or "of unknown name"
+    name = value_of(card, "gpu.name") or f"NVIDIA device {device}"
     text = f"GPU {position if index is None else index}: {printable(str(name))}"
-    capability, memory = _value(card, "gpu.compute_capability"), _value(card, "gpu.memory_total_bytes")
+    capability, memory = value_of(card, "gpu.compute_capability"), value_of(card, "gpu.memory_total_bytes")
     if capability is not None:
         text += f", compute capability {capability}"
     if isinstance(memory, int):
         text += f", {memory / (1 << 30):.0f} GiB"
-    kernel = _value(card, "gpu.driver_kernel")
+    kernel = value_of(card, "gpu.driver_kernel")
     return text + (f", checked kernel: {kernel}" if kernel is not None else "")
 
 
@@ -141,11 +136,11 @@ def _cuda(host: Facts) -> str:
         return f"libcuda.so.1 cannot be loaded ({_said(host, 'cuda.load_error', 'no reason given')})"
     if isinstance(library, Unknown):
         return _words(library, "")
-    code = _value(host, "cuda.init_code")
-    name = _value(host, "cuda.init_name")
+    code = value_of(host, "cuda.init_code")
+    name = value_of(host, "cuda.init_name")
     state = "works" if code == 0 else f"cuInit returned {code}" + (f" ({name})" if name else "")
     text = f"{_words(library, '')}, {state}"
-    visibility = _value(host, "cuda.visibility")
+    visibility = value_of(host, "cuda.visibility")
     if code == 0:
         text += f", devices: {_said(host, 'cuda.device_count')}"
         if visibility not in (None, "all"):
@@ -156,7 +151,7 @@ def _cuda(host: Facts) -> str:
 def _toolkit(host: Facts) -> str:
     if isinstance(host.get("toolkit.installs", _MISSING), Unknown):
         return _said(host, "toolkit.installs")
-    installs = as_records(_value(host, "toolkit.installs"))
+    installs = as_records(value_of(host, "toolkit.installs"))
     return ", ".join(f"{text_in(r, 'version') or '?'} in {printable(text_in(r, 'path'))}"
                      for r in installs) or "none on disk (wheels bring their own CUDA libraries)"
 
@@ -166,7 +161,7 @@ def _python(host: Facts) -> str:
     if isinstance(version, Unknown):
         return _words(version, "")
     text = f"{_words(version, 'of unknown version')} {_said(host, 'python.executable')}"
-    because = _value(host, "python.chosen_because")
+    because = value_of(host, "python.chosen_because")
     return text + (f" ({printable(str(because))})" if because else "")
 
 
@@ -184,11 +179,11 @@ def _frameworks(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _framework(facts: Facts) -> str:
-    build = _value(facts, "framework.build")
+    build = value_of(facts, "framework.build")
     parts = [_said(facts, "framework.version")]
     if build == "cuda":
         parts.append(f"built for CUDA {_said(facts, 'framework.cuda', 'unknown')}")
-        cudnn = _value(facts, "framework.cudnn")
+        cudnn = value_of(facts, "framework.cudnn")
         if cudnn is not None:
             parts.append(f"cuDNN {cudnn}")
     else:
@@ -202,11 +197,11 @@ def _run(facts: Facts) -> str:
     if isinstance(imported, Unknown):
         wanted = imported.asked and imported != _MISSING
         return f"was not run: {printable(imported.reason, 160)}" if wanted else ""
-    seconds = _value(facts, "framework.import_seconds")
+    seconds = value_of(facts, "framework.import_seconds")
     took = f" in {seconds:.1f} s" if isinstance(seconds, float) else ""
     parts = [f"import {_words(imported, '')}{took}"]
     grouped: dict[str, list[str]] = {}
-    for stage in as_records(_value(facts, "framework.stages")):
+    for stage in as_records(value_of(facts, "framework.stages")):
         outcome, reason = text_in(stage, "outcome"), text_in(stage, "reason")
         if outcome == "skipped":
             outcome = f"skipped ({printable(reason, 200)})"

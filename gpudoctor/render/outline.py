@@ -15,8 +15,8 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Certainty, Finding, Remedy, Report, Severity, Snapshot, Undecided
 from gpudoctor.render import areas, told
 from gpudoctor.render.plain import REDACTED, printable
+from gpudoctor.skeleton import OF_A_SITE
 
-_OF_A_SITE = "GPDX"  # nobody knows such a page by the name of its cause
 LONGEST = 4000  # characters of one thing said; nothing that a person reads is longer
 _PROVEN = {
     "model": "proven on what was seen", "tried": "tried in a child process",
@@ -110,7 +110,7 @@ def _items(finding: Finding, quoted: set[str]) -> Iterator[Item]:
         said = f"{evidence.fact} = {printable(evidence.saw, 200)}  ({printable(evidence.source, 160)})"
         yield Item(label="seen", said=printable(told.quoted(evidence, quoted) or said, LONGEST))
     for number, fix in enumerate(finding.fixes):
-        yield _fix(fix if number else replace(fix, title=_first(fix.title)))
+        yield _fix(fix if number else replace(fix, title=fix.first_title))
     for ask in finding.asks:
         yield Item(label="decide", said=printable(ask.question, LONGEST),
                    commands=(printable(ask.command, LONGEST),),
@@ -122,15 +122,10 @@ def _items(finding: Finding, quoted: set[str]) -> Iterator[Item]:
     elif finding.consequences:
         names = ", ".join(f"{one.cause} [{printable(one.subject)}]" for one in finding.consequences)
         yield Item(label="follows", said=printable(names, LONGEST))
+        # nobody knows a site's page by the name of its cause
         yield from (Item(label="site", said=printable(f"{one.rule} {one.cause}: {one.message}", LONGEST))
-                    for one in finding.consequences if one.rule.startswith(_OF_A_SITE))
+                    for one in finding.consequences if one.rule.startswith(OF_A_SITE))
     yield Item(label="more", said=f"gpudoctor rules show {finding.rule}")
-
-
-def _first(title: str) -> str:
-    """Return the title of a fix that no other one precedes: it is no "or" to anything."""
-    rest = title.removeprefix("Or ")
-    return title if rest == title else rest[:1].upper() + rest[1:]
 
 
 def _fix(fix: Remedy) -> Item:

@@ -17,6 +17,7 @@ from gpudoctor.manifests.spans import Place
 from gpudoctor.model import Rule, Severity, Undecided
 from gpudoctor.render.plain import printable
 from gpudoctor.render.where import uri
+from gpudoctor.skeleton import OF_A_SITE
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"  # as GitHub calls the top of a checkout
@@ -102,7 +103,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     whole = rule.page.replace("](../../", f"]({REPOSITORY}/blob/main/")
     page = f"{whole}\n\ngpudoctor rules show {rule.id} prints this page with its sources."
     told = page.replace("{", "{{").replace("}", "}}")
-    address = REPOSITORY if rule.id.startswith("GPDX") else f"{REPOSITORY}/blob/main/rules/{rule.path}"
+    address = REPOSITORY if rule.id.startswith(OF_A_SITE) else f"{REPOSITORY}/blob/main/rules/{rule.path}"
     return {
         "id": rule.id, "name": rule.cause, "shortDescription": {"text": literal(rule.title)},
         "fullDescription": {"text": literal(rule.told or rule.title)}, "helpUri": address,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import show
 from gpudoctor.model import (
-    Certainty, Evidence, Facts, Finding, Known, Report, Severity, Snapshot, Value, Verdict,
+    Certainty, Evidence, Facts, Finding, Known, Report, Severity, Snapshot, Verdict, value_of,
 )
 
 # What is said of a text that is not judged, by the name of the open question.
@@ -45,23 +45,18 @@ def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
                      labels=("CUDA", "cuDNN", "driver", "which runs CUDA up to", "Python"))
     if stated:
         yield "versions", stated
-    places = as_texts(_value(said, "text.places"))
-    system = [str(part) for part in (_value(said, "text.os"), *places) if part]
+    places = as_texts(value_of(said, "text.places"))
+    system = [str(part) for part in (value_of(said, "text.os"), *places) if part]
     if system:
         yield "where", ", ".join(dict.fromkeys(system))
-    cards = as_texts(_value(said, "text.cards"))
+    cards = as_texts(value_of(said, "text.cards"))
     if cards:
-        capabilities = as_texts(_value(said, "text.capabilities"))
+        capabilities = as_texts(value_of(said, "text.capabilities"))
         yield "cards", ", ".join(cards) + (
             f" (compute capability {', '.join(capabilities)})" if capabilities else "")
-    missing = as_texts(_value(said, "text.libraries"))
+    missing = as_texts(value_of(said, "text.libraries"))
     if missing:
         yield "misses", ", ".join(missing)
-
-
-def _value(facts: Facts, name: str) -> Value | None:
-    fact = facts.get(name)
-    return fact.value if isinstance(fact, Known) else None
 
 
 def _joined(facts: Facts, lead: str, *names: str, labels: tuple[str, ...] = ()) -> str:

@@ -9,7 +9,7 @@ from gpudoctor.model import Facts, Known, Snapshot, Value
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank, Statement
 from gpudoctor.sources.values import cuda_of_suffix, says_nothing
-from gpudoctor.versions import Incomparable, parse
+from gpudoctor.versions import is_version
 
 MOST = 4000  # statements, packages and cards each; a text with more repeats itself
 NAMES = {  # distribution -> framework.name
@@ -27,13 +27,8 @@ _SECONDARY = frozenset({"tensorflow-intel", "tensorflow-base"})
 
 def _fits(fact: str, value: Value) -> bool:
     """Say whether a version is one: "2A.4.6" is not."""
-    if not CATALOGUE[fact.partition(":")[0]].type.value.endswith(("_version", "_capability")):
-        return True
-    try:
-        parse(str(value))
-    except Incomparable:
-        return False
-    return True
+    is_meant = CATALOGUE[fact.partition(":")[0]].type.value.endswith(("_version", "_capability"))
+    return not is_meant or is_version(str(value))
 
 
 class Found:

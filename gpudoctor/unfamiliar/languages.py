@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from gpudoctor.model import Value
+from gpudoctor.model import Row
 from gpudoctor.unfamiliar.words import LONGEST
 
 _OPENING = 2  # letters by which phrases are found
@@ -27,7 +27,7 @@ _APOSTROPHES = str.maketrans({"\u2019": "'", "\u00b4": "'"})
 class Languages:
     """The phrases of the table `spoken_languages`, by their first letters, the longest first."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Value]]) -> None:
+    def __init__(self, rows: Sequence[Row]) -> None:
         self._phrases: dict[str, list[tuple[str, str]]] = {}
         for row in rows:
             phrases = row["phrases"]

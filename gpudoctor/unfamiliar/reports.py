@@ -7,11 +7,11 @@ it. Words by themselves are a weaker reason than any line that is understood, so
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Value
+from gpudoctor.model import Row
 from gpudoctor.unfamiliar.words import words_of
 
 # Chosen with written texts that were not learnt from, and by counts of real reports (docs/decisions/0069).
@@ -52,7 +52,7 @@ def telling(lines: Iterable[str]) -> frozenset[str]:
 class Reports:
     """What words say of each cause, by the rows of the table; `no_fault` names that of texts without one."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Value]], no_fault: str) -> None:
+    def __init__(self, rows: Sequence[Row], no_fault: str) -> None:
         self._no_fault = no_fault
         self._biases = {str(row["cause"]): int(str(row["bias"])) for row in rows}
         self._weights = {str(row["cause"]): _weights(row) for row in rows}
@@ -82,7 +82,7 @@ class Reports:
         return tuple(speaking[:_MOST_TELLING])
 
 
-def _weights(row: Mapping[str, Value]) -> dict[str, int]:
+def _weights(row: Row) -> dict[str, int]:
     """Return the hundredths of each word; the two columns are in the same order."""
     words, weights = row["words"], str(row["weights"]).split()
     return dict(zip(map(str, words), map(int, weights), strict=True)) if isinstance(words, tuple) else {}

@@ -6,10 +6,10 @@ means is in `spoken_meanings`. Numbers of errors are those of the interface that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from gpudoctor.frozen import frozen
-from gpudoctor.model import SymptomPattern, Tables, Value
+from gpudoctor.model import Row, SymptomPattern, Tables, rows_of
 from gpudoctor.unfamiliar.phrases import Named, Phrases
 from gpudoctor.unfamiliar.required import MET, OTHER, held_against
 from gpudoctor.unfamiliar.words import words_of
@@ -129,9 +129,9 @@ class Speech:
 
     def _numbered(self, table: str, number: int) -> Meaning | None:
         """Return the meaning of an error's number, if a symptom has the error's name."""
-        if not _LEAST_NUMBER <= number < _MOST_NUMBER or table not in self._tables:
+        if not _LEAST_NUMBER <= number < _MOST_NUMBER:
             return None
-        names = [str(row["name"]) for row in self._tables[table].rows if row["code"] == number]
+        names = [str(row["name"]) for row in rows_of(self._tables, table) if row["code"] == number]
         for name in names:
             known = next((one.id for one in self._symptoms if name in one.patterns), None)
             if known is not None:
@@ -176,7 +176,7 @@ def _whole(named: Sequence[Named]) -> Sequence[Named]:
             if not any(one.begin < other.begin < one.end < other.end for other in named)]
 
 
-def _phrases(rows: Sequence[Mapping[str, Value]], column: str) -> Iterator[tuple[str, str]]:
+def _phrases(rows: Sequence[Row], column: str) -> Iterator[tuple[str, str]]:
     for row in rows:
         phrases = row["phrases"]
         for phrase in phrases if isinstance(phrases, tuple) else ():

@@ -240,10 +240,10 @@ def test_endless_texts_give_few_lines() -> None:
 
 @pytest.mark.parametrize(("text", "cause"), [
     ("Cuda Configuration Error: Cannot find cuda library libcudart.so.10.1", "source-build-config"),
-    ("Could not find cuda drivers on your machine, GPU will not be used.\n$ apptainer exec tf.sif python a.py",
+    ("Could not find cuda drivers on your machine, GPU will not be used.\n$ apptainer exec a.sif python",
      "singularity-no-nv"),
-    ("was explicitly assigned to /device:GPU:1 but available devices are [ /job:localhost/replica:0/task:0"
-     "/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ]", "api-misuse"),
+    (("was explicitly assigned to /device:GPU:1 but available devices are [ /job:localhost/replica:0/task:0"
+      "/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ]"), "api-misuse"),
     ("Could not find cuda drivers on your machine, GPU will not be used.\n\ngpu: none (a laptop)",
      "benign-no-gpu-machine"),
 ])
@@ -253,13 +253,13 @@ def test_what_a_program_printed_beside_is_counted(text: str, cause: str) -> None
 
 
 @pytest.mark.parametrize("line", [
-    "W kernels/gpu_utils.cc:50] Failed to allocate memory for convolution redzone checking; skipping this check. "
-    "This is benign and only means that we won't check cudnn for out-of-bounds reads and writes.",
+    ("W gpu_utils.cc:50] Failed to allocate memory for convolution redzone checking; skipping this check. "
+     "This is benign and only means that we won't check cudnn for out-of-bounds reads and writes."),
     "UserWarning: expandable_segments not supported on this platform",
     "NCCL INFO TUNER/Plugin: Could not find: libnccl-tuner.so.",
     "caller _nv000649rm+0x1af/0x200 [nvidia] mapping multiple BARs",
-    "[W ProcessGroupNCCL.cpp:1569] Rank 0 using best-guess GPU 0 to perform barrier as devices used by this "
-    "process are currently unknown.",
+    ("[W ProcessGroupNCCL.cpp:1569] Rank 0 using best-guess GPU 0 to perform barrier as devices used by this "
+     "process are currently unknown."),
     "some.py:3: DeprecationWarning: GPU device names without a colon are not supported any more",
 ])
 def test_a_notice_is_no_fault(line: str) -> None:

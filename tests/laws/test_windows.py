@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.derive.view import as_texts, floor_row
-from gpudoctor.model import Snapshot, Unknown
+from gpudoctor.model import Row, Snapshot, Unknown
 from tests.laws.described import NOT_THERE, Facts, faults, laid
-from tests.laws.working import Row, at_least, cards, database, major, table
+from tests.laws.working import at_least, cards, database, major, table
 
 SYSTEM32 = "C:\\Windows\\System32"
 WINDOWS: Facts = {

@@ -18,10 +18,9 @@ from gpudoctor.derive import planned, published
 from gpudoctor.derive.device_code import coverage
 from gpudoctor.derive.view import as_records, as_texts, floor_row
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Record, RuleDatabase, Table, Value
+from gpudoctor.model import Record, Row, RuleDatabase, Table, Value
 from tools import sweep_states as sweep
 
-Row = Mapping[str, Value]
 PLATFORMS = ("linux_x86_64", "linux_aarch64")
 SITE = "/home/user/venv/lib/python3/site-packages"
 # Where Paddle's library lies that opens the others; the tables have no column for it.

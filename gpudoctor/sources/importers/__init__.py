@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 
-from gpudoctor.model import Tables
+from gpudoctor.model import Tables, rows_of
 from gpudoctor.sources import branches, named, places, processors, shown, statements
 from gpudoctor.sources.cards import first_word, index
 from gpudoctor.sources.found import Found
@@ -60,11 +60,10 @@ def read(text: str, name: str, *, tables: Tables, numbers: Sequence[int] | None 
 
 def read_all(texts: Iterable[Text], *, tables: Tables) -> Stated:
     """Return what several texts state together: the beginning and the end of one log, or several files."""
-    machines = tables["processors"].rows if "processors" in tables else ()
-    known = tables["architectures"].rows if "architectures" in tables else ()
     found = Found(index(tables.get("gpu_products")),
-                  {str(row["machine"]): str(row["processor"]) for row in machines},
-                  {first_word(str(row["architecture"])) for row in known if "architecture" in row})
+                  {str(row["machine"]): str(row["processor"]) for row in rows_of(tables, "processors")},
+                  {first_word(str(row["architecture"])) for row in rows_of(tables, "architectures")
+                   if "architecture" in row})
     for text in texts:
         for importer in _wanted(text):
             importer(text, found)
