@@ -47,7 +47,7 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         if built is not None:
             found = _built(built, source, reader, replace(build or Build(), started=starts))
         elif written is not None and written.text is not None:
-            told = filled(written.text) if "$" in written.text else written.text
+            told = filled(written.text)
             image = _image(written, written.text, told, "lint what `docker compose config` prints")
             found = iter([container_commands.added(_environment("", image, (), settings), starts, source,
                                                    reader)])

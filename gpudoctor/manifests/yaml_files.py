@@ -109,7 +109,12 @@ def _merged(entries: tuple[tuple[Node, Node], ...]) -> tuple[tuple[Node, Node], 
 
 
 def filled(text: str) -> str | None:
-    """Return a text of a compose file with its variables' defaults, None where one has none."""
+    """Return a text of a compose file with its variables' defaults, None where one has none.
+
+    A text without variables is what it says, also an empty one, and one with blanks.
+    """
+    if "$" not in text:
+        return text
     words = words_of(traced(text.replace("$$", "\\$"), 0), {})
     return words[0].text if len(words) == 1 and words[0].known else None
 

@@ -31,6 +31,7 @@ def test_a_variable_of_the_driver_is_a_sign(file: str, name: str, value: str) ->
 
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize(("name", "value"), [
-    ("CUDA_VISIBLE_DEVICES", "-1"), ("NVIDIA_VISIBLE_DEVICES", "void"), ("NVIDIA_VISIBLE_DEVICES", "none")])
+    ("CUDA_VISIBLE_DEVICES", "-1"), ("CUDA_VISIBLE_DEVICES", ""), ("NVIDIA_VISIBLE_DEVICES", "void"),
+    ("NVIDIA_VISIBLE_DEVICES", "none")])
 def test_a_variable_keeps_the_gpu_away(file: str, name: str, value: str) -> None:
     assert with_variable(file, name, value).refuses_gpu
