@@ -14,8 +14,6 @@ _HALTED = ("paused", "restarting")
 
 def image(engine: Engine, name: str, limit: float) -> Described:
     """Return what an image is; raise `EngineTrouble` where it is not there."""
-    if _is_path(name):
-        raise EngineTrouble("bad-name", f"{name} is a path, and the name of no image")
     described: Described = asked(lambda: engine.api.inspect_image(name), limit)
     return described
 

@@ -162,6 +162,7 @@ def test_1_no_wheel_for_the_patients_python(tmp_path: Path) -> None:
     ["check", "--fail-on", "nothing"],
     ["check", "surplus"],
     ["check", "--image", "a b@@"],
+    ["check", "--image", "../containers"],
     ["check", "--image", "Foo:1"],
     ["check", "--image", "a\nRUN x"],
     ["no-such-command"],

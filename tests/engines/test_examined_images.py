@@ -236,15 +236,6 @@ def test_nothing_is_pulled(engine: Engine) -> None:
     assert "proxy" in pulled.report["findings"][0]["fixes"][0]["title"]
 
 
-@pytest.mark.parametrize("more", [(), ("--pull",)])
-def test_a_name_that_no_image_can_have(more: tuple[str, ...], engine: Engine) -> None:
-    """It was advised to start it by hand, which fails in the same words."""
-    seen = check(engine.address, "--image", "UPPER:1", *more)
-    assert (seen.code, seen.causes) == (FINDINGS, ["container-image-absent"])
-    assert seen.fact("image.trouble") == "bad-name"
-    assert "small letters" in seen.report["findings"][0]["fixes"][0]["title"]
-
-
 def test_no_engine_at_all(tmp_path: Path) -> None:
     seen = check(f"unix://{tmp_path}/docker.sock", "--image", PLAIN)
     assert (seen.code, seen.causes) == (FINDINGS, ["container-engine-unreachable"])

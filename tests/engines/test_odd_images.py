@@ -110,8 +110,8 @@ def test_a_user_whom_the_image_does_not_know(engine: Engine, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("words", "trouble"), [
-    (("--image", "."), "bad-name"), (("--image", "../containers"), "bad-name"),
-    (("--container", ".."), "not-found"), (("--image", PLAIN, "--python", "/opt/nosuch"), "no-python")])
+    (("--container", ".."), "not-found"), (("--container", "../images"), "not-found"),
+    (("--image", PLAIN, "--python", "/opt/nosuch"), "no-python")])
 def test_what_is_named_and_is_not_there(words: tuple[str, ...], trouble: str, engine: Engine) -> None:
     """A path led elsewhere in the engine's API; a Python that is not there left all undecided."""
     seen = check(engine.address, *words)

@@ -194,12 +194,12 @@ def test_commands_between_two_states(command: str, expected: list[str]) -> None:
      state("a amd64 1", "c i386 3")),
     ("dnf install x", "rpm", "a\tx86_64\t1:2-3\nkey\t(none)\t1-2\n",
      state("a x86_64 1:2-3")),
-    ("zypper install x", "rpm", "", None), ("pacman -S x", "pacman", "a 1:2-3\n", None)])
+    ("zypper install x", "rpm", "", state()), ("pacman -S x", "pacman", "a 1:2-3\n", None)])
 def test_what_managers_say(
     command: str, program: str, said: str, expected: State | None, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Names whose configuration alone is left are not installed; what says nothing is no state."""
+    """Names whose configuration alone is left are not installed; an empty list is an answer, too."""
     for name, text in ((program, said), ("apt-mark", "")):
         (tmp_path / name).write_text(f"#!/bin/sh\nprintf %s '{text}'\n")
         (tmp_path / name).chmod(0o755)

@@ -41,10 +41,10 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         docker(CUDA_12, f"RUN pip install torch {CU118}"), (),
         [("Dockerfile:2:17", False, "may come from the index for CUDA 11.8")]),
     "a build that is in no table, on a card": (
-        docker(CUDA_12, f"RUN pip install torch==2.6.0+cu118 {CU118}"), CARD,
+        docker(SLIM, f"RUN pip install torch==2.6.0+cu118 {CU118}"), CARD,
         [("Dockerfile:2:17", True, "has code for the card was not judged")]),
     "a build that is in no table, for whatever card": (
-        docker(CUDA_12, f"RUN pip install torch==2.6.0+cu118 {CU118}"), (), []),
+        docker(SLIM, f"RUN pip install torch==2.6.0+cu118 {CU118}"), (), []),
     "a condition": (
         docker(CUDA_12, "ARG X", 'RUN if [ "$X" = a ]; then pip install torch; else pip install numpy; fi'),
         (),
