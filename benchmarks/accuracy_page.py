@@ -135,13 +135,13 @@ What to expect of a text that nobody here has seen, as measured on 2026-11-20 be
   false alarm, 2 misses, and nothing was learnt from them. None certain and wrong;
 - another 140 in that mixture, collected on the same day by two others in the same way (median log 200 to 300
   characters), with the rules as they were then: top-1 92.9 %, top-3 96.4 %, no false alarm, no miss, none
-  certain and wrong; of 31 that cannot be decided 27 had the cause among the candidates. Then all ten that were
-  not named first were looked at (96.4 % first and all among three after). 99 notices that programs are known
-  to print with nothing wrong were written down from memory, too: 70 were not known as harmless, and 18 of
-  these were called faults. Of 76 of them the answer is right now, each with its source.
+  certain and wrong; of 31 that cannot be decided 27 had the cause among the candidates. Then all ten that
+  were not named first were looked at (96.4 % first and all among three after). 99 notices that programs are
+  known to print with nothing wrong were written down from memory, too: 70 were not known as harmless, and 18
+  of these were called faults. Of 76 of them the answer is right now, each with its source.
 
-What these showed has been learnt from since. So all figures below are of cases that the rules know: they say that nothing was lost, and no more. The next figure that counts needs
-new cases.
+What these showed has been learnt from since. So all figures below are of cases that the rules know: they say
+that nothing was lost, and no more. The next figure that counts needs new cases.
 """
 
 
