@@ -9,12 +9,13 @@ from gpudoctor.derive import planned, stale
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.libraries import trace_all
 from gpudoctor.derive.releases import (
-    capped, cuda_version, nvidia_packages, oldest_card_of, own_row, platform_of, release_rows,
+    capped, cuda_version, extra_installs, nvidia_packages, oldest_card_of, own_row, platform_of, release_rows,
 )
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown, Value
 
 _INSTALLED = "installed distributions"
+_NVIDIAS = "nvidia-"
 
 
 def _present(view: View) -> tuple[str, ...]:
@@ -66,6 +67,8 @@ def cuda_distributions(view: View, cards: Sequence[str]) -> Fact:
     if view.need("framework.has_gpu_build") is False:
         return Absent(source="this build uses no NVIDIA GPU")
     wanted = _wanted(view)
+    if wanted and not _extra_installs(view):
+        wanted = tuple(text for text in wanted if text.startswith(_NVIDIAS))  # what is not had is another's
     if wanted:
         return Known(value=capped(wanted, view, cards), source="requirements of the release")
     major = versions.parse(cuda_version(view)).major
@@ -91,10 +94,13 @@ def _not_older(text: str, floor: Value | None) -> str:
 
 
 def cuda_requirement(view: View) -> Fact:
-    """Return what pip is to be told for them: the extra of this very release, or the packages one by one."""
+    """Return what pip is to be told for them: the extra of this very release, or the packages one by one.
+
+    They are told one by one, too, where the extra asks for more than can be had, and pip refuses it.
+    """
     wanted = as_texts(view.need("framework.cuda_distributions"))
     extra = _cuda_extra(view)
-    if extra is None or not _wanted(view):
+    if extra is None or not _wanted(view) or not _extra_installs(view):
         return Known(value=wanted, source="framework.cuda_distributions")
     held_back = tuple(text for text in wanted if text not in _wanted(view))
     limits = tuple(
@@ -104,6 +110,12 @@ def cuda_requirement(view: View) -> Fact:
     return Known(
         value=(f"{distribution}[{extra}]=={version}", *limits), source="requirements of the release"
     )
+
+
+def _extra_installs(view: View) -> bool:
+    python = view.value("python.version")
+    return extra_installs(view.need_text("framework.name"), view.need_text("framework.version"),
+                          None if python is None else versions.minor_of(str(python)), view)
 
 
 def _cuda_extra(view: View) -> str | None:

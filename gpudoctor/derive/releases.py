@@ -182,7 +182,7 @@ def _fits(stack: Stack, view: View, cards: Sequence[str]) -> bool:
     if stack.is_prerelease or not stack.is_measured:
         return False
     row, python = stack.row, versions.minor_of(view.need_text("python.version"))
-    if python not in stack.pythons or not _extra_installs(row, stack.framework, python, view):
+    if python not in stack.pythons or not extra_installs(stack.framework, str(row["version"]), python, view):
         return False
     glibc = view.value("system.glibc")
     if (
@@ -199,12 +199,14 @@ def _fits(stack: Stack, view: View, cards: Sequence[str]) -> bool:
     )
 
 
-def _extra_installs(row: Row, name: str, python: str, view: View) -> bool:
-    """Return whether pip can install it with its CUDA packages: a few ask for what does not exist."""
+def extra_installs(name: str, version: str, python: str | None, view: View) -> bool:
+    """Return whether pip can install a release with its CUDA packages: a few ask for what does not exist.
+
+    Where the Python is not known, one that cannot be had with some is none to rely on.
+    """
     return not any(
-        broken["framework"] == name
-        and broken["version"] == row["version"]
-        and python in as_texts(broken["python"])
+        (broken["framework"], broken["version"]) == (name, version)
+        and (python is None or python in as_texts(broken["python"]))
         for broken in view.table("broken_extras").rows
     )
 

@@ -112,6 +112,7 @@ class Linter:
             environment, tables, is_wanted=is_wanted or is_supposed)
         if not (is_wanted or is_supposed):
             notes += map(left_open.unsaid, unsaid)
+            notes += left_open.of_hiding(environment, wishes[0]) if wishes else ()
             return
         ground = self._ground(environment.python)
         laid = lay_over(environment, base, ground, observed=self.observed)

@@ -13,7 +13,7 @@ from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.manifests.statements import Asked, Environment, Wish
 from gpudoctor.model import Tables
 
 _MINORS = 99  # of Python 3, that have been or may come
@@ -85,6 +85,15 @@ def unsaid(asked: Asked) -> Note:
     return Note(place=asked.place, said=(
         f"{asked.text.strip()} was judged without a GPU: nothing here shows that it is to use one; --gpu, or "
         "a driver or a card by --assume, judges it for one"))
+
+
+def of_hiding(environment: Environment, wish: Wish) -> Iterator[Note]:
+    """Yield that a variable keeps the GPU away from what is otherwise made for one; nothing without it."""
+    if environment.hiding is not None:
+        setting = environment.settings[environment.hiding]
+        yield Note(place=setting.place, said=(
+            f"{environment.hiding} keeps every GPU away here, so all was judged as meant for the CPU, though "
+            f"{wish.why}; --gpu judges it for one"))
 
 
 def of_processor(one: Chosen) -> Note:

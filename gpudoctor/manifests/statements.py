@@ -185,10 +185,15 @@ class Environment:
     constrains: bool = False
 
     @property
+    def hiding(self) -> str | None:
+        """Return the name of a variable that keeps every GPU from it; None where none does."""
+        return next((name for name, values in _NO_GPU.items()
+                     if name in self.settings and self.settings[name].value in values), None)
+
+    @property
     def refuses_gpu(self) -> bool:
         """Return whether its variables keep every GPU from it."""
-        return any(name in self.settings and self.settings[name].value in values
-                   for name, values in _NO_GPU.items())
+        return self.hiding is not None
 
 
 def signs_of(settings: Mapping[str, Setting]) -> Iterator[Wish]:

@@ -45,6 +45,9 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         [("Dockerfile:2:17", True, "has code for the card was not judged")]),
     "a build that is in no table, for whatever card": (
         docker(SLIM, f"RUN pip install torch==2.6.0+cu118 {CU118}"), (), []),
+    "an image of CUDA from which the GPU is kept": (
+        docker(CUDA_12, "RUN pip install torch", 'ENV CUDA_VISIBLE_DEVICES=""'), (),
+        [("Dockerfile:3:5", False, "CUDA_VISIBLE_DEVICES keeps every GPU away here")]),
     "a condition": (
         docker(CUDA_12, "ARG X", 'RUN if [ "$X" = a ]; then pip install torch; else pip install numpy; fi'),
         (),

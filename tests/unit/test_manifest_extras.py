@@ -45,3 +45,14 @@ def test_a_name_that_is_only_reserved_is_told(name: str, nearest: str) -> None:
     found = judged({"requirements.txt": f"{name}\n"})
     assert causes(found) == ["distribution-misnamed"]
     assert found.findings[0].finding.fixes[0].title.endswith(nearest)
+
+
+def test_no_fix_names_an_extra_that_pip_refuses() -> None:
+    """Regression: who has 2.15.0 was told to install `tensorflow[and-cuda]==2.15.0`."""
+    found = judged(docker("FROM nvidia/cuda:12.2.0-base-ubuntu22.04", "RUN pip3 install tensorflow==2.15.0"))
+    (trouble,) = [one.finding for one in found.findings
+                  if one.finding.cause == "pip-nvidia-libs-not-installed"]
+    said = " ".join(command for fix in trouble.fixes for command in fix.commands)
+    assert "nvidia-cudnn-cu12==8.9.4.25" in said
+    assert "[and-cuda]==2.15.0" not in said
+    assert "tensorrt" not in said
