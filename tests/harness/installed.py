@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import shutil
 import subprocess
@@ -23,12 +24,14 @@ def installed(name: str, *requirements: str) -> Path:
     if python is None:
         pytest.skip(f"no Python here that {name} runs on")
     prefix = cache_folder(name) / "-".join(part.replace("==", "-") for part in requirements)
-    if not (prefix / COMPLETE).exists():
-        shutil.rmtree(prefix, ignore_errors=True)
-        subprocess.run([str(python), "-m", "venv", str(prefix)], check=True, capture_output=True)
-        pip = [str(prefix / "bin" / "python"), "-m", "pip", "install", "--quiet", *requirements]
-        done = subprocess.run(pip, capture_output=True, text=True, timeout=600, check=False)
-        if done.returncode != 0:
-            pytest.skip(f"{name} cannot be installed here: {done.stderr.strip()[-300:]}")
-        (prefix / COMPLETE).touch()
+    with prefix.with_name(f"{prefix.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker may want the same one
+        if not (prefix / COMPLETE).exists():
+            shutil.rmtree(prefix, ignore_errors=True)
+            subprocess.run([str(python), "-m", "venv", str(prefix)], check=True, capture_output=True)
+            pip = [str(prefix / "bin" / "python"), "-m", "pip", "install", "--quiet", *requirements]
+            done = subprocess.run(pip, capture_output=True, text=True, timeout=600, check=False)
+            if done.returncode != 0:
+                pytest.skip(f"{name} cannot be installed here: {done.stderr.strip()[-300:]}")
+            (prefix / COMPLETE).touch()
     return prefix
