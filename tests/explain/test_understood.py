@@ -242,6 +242,9 @@ def test_endless_texts_give_few_lines() -> None:
     ("Cuda Configuration Error: Cannot find cuda library libcudart.so.10.1", "source-build-config"),
     ("Could not find cuda drivers on your machine, GPU will not be used.\n$ apptainer exec a.sif python",
      "singularity-no-nv"),
+    (("TF-TRT Warning: Could not find TensorRT\nCannot dlopen some GPU libraries. Make sure the missing "
+      "libraries mentioned above are installed properly\nSkipping registering GPU devices..."),
+     "pip-nvidia-libs-not-installed"),
     (("was explicitly assigned to /device:GPU:1 but available devices are [ /job:localhost/replica:0/task:0"
       "/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ]"), "api-misuse"),
     ("Could not find cuda drivers on your machine, GPU will not be used.\n\ngpu: none (a laptop)",
