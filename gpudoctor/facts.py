@@ -465,6 +465,7 @@ text.processor | text | text | | architecture of the processor that it states or
 text.processor_lacks_builds | flag | text | | whether no index has the stated framework with CUDA for that processor; of a Jetson or a Mac it says nothing
 text.cards | texts | text | | names of cards that it states
 text.capabilities | compute_capabilities | text | | compute capabilities stated, or looked up for these cards
+text.possible_capabilities | compute_capabilities | text | | what the stated card may have, where its name stands for several products
 text.libraries | texts | text | | libraries that could not be loaded or found, as it says
 text.library_families | texts | text | | families of these: cudart, cublas, cudnn, cufft, curand, cusolver, cusparse, nccl, cupti, nvinfer, cuda, nvml, nvjitlink, nvrtc, zlib, msvc
 text.xids | texts | text | | Xid numbers of the kernel log

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpudoctor import versions
 from gpudoctor.derive import branches, integrated
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.explanation import sonames
-from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Stated
+from gpudoctor.explanation.stated import CODE_TABLES, Stated
 from gpudoctor.model import Facts, Known, Row, Tables, row_of
 
 _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are numbered otherwise, or not theirs
@@ -15,7 +17,7 @@ _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are num
 def by_build(stated: Stated) -> Known | None:
     """Return how the build serves the card that it serves worst, or all of a generation."""
     capabilities = stated.texts("text.capabilities")
-    possible = () if capabilities else of_generation(stated)
+    possible = () if capabilities else possible_capabilities(stated)
     # a build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never
     has_local = "+" in (stated.text("text.framework_version") or "")
     elsewhere = has_local and "jetson" in stated.texts("text.places")
@@ -26,15 +28,17 @@ def by_build(stated: Stated) -> Known | None:
     if possible and len(set(fits)) > 1:
         return None
     worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
-    named = "text.generation" if possible else "text.capabilities"
+    named = "what the card may be" if possible else "text.capabilities"
     return Known(value=worst, source=f"computed from {named} and the build") if worst else None
 
 
-def of_generation(stated: Stated) -> tuple[str, ...]:
-    """Return the compute capabilities of the stated generation: the card has one of them.
+def possible_capabilities(stated: Stated) -> tuple[str, ...]:
+    """Return the compute capabilities of products of a stated name, or of a generation: the card has one.
 
     GPUs inside a chip bear the names of generations as well, and are meant where a Jetson is.
     """
+    if named := stated.texts("text.possible_capabilities"):
+        return named
     generation, is_jetson = stated.text("text.generation"), "jetson" in stated.texts("text.places")
     return tuple(str(row["compute_capability"]) for row in stated.rows_of("architectures")
                  if str(row.get("architecture", "")).lower().partition(" ")[0] == (generation or "none")
@@ -67,13 +71,21 @@ def _by_code(row: Row, capability: str, by_toolkit: str | None, tables: Tables) 
 
 def _by_all(stated: Stated, capability: str) -> str | None:
     """Return "too-old" for a card that no release has code for, whichever it is that runs."""
-    if stated.text("text.framework_version") is not None:
-        return None
-    table = FRAMEWORK_TABLES.get(stated.text("text.framework") or "", "")
+    table = CODE_TABLES.get(stated.text("text.framework") or "", "")
     rows = [row for row in stated.rows_of(table) if "code" in row]
-    is_too_old = bool(rows) and all(
-        _by_code(row, capability, None, stated.tables) == "too-old" for row in rows)
-    return "too-old" if is_too_old else None
+    if not rows or _is_unmeasured(stated, rows):
+        return None
+    kinds = {_by_code(row, capability, None, stated.tables) for row in rows}
+    return "too-old" if kinds == {"too-old"} else None
+
+
+def _is_unmeasured(stated: Stated, rows: Sequence[Row]) -> bool:
+    """Say whether the build is of another index, one for a Jetson, or older than all that were measured."""
+    version = stated.text("text.framework_version")
+    if "jetson" in stated.texts("text.places"):
+        return True
+    measured = (versions.parse(str(row["version"])) for row in rows)
+    return version is not None and ("+" in version or versions.parse(version) < min(measured))
 
 
 def _by_toolkit(stated: Stated, capability: str) -> str | None:
@@ -107,7 +119,7 @@ def _architecture(stated: Stated, capability: str) -> Row:
 def by_driver(stated: Stated) -> Known | None:
     """Return how the stated driver's branch serves the stated cards, None where not all alike."""
     driver = stated.text("text.driver")
-    capabilities = stated.texts("text.capabilities") or of_generation(stated)
+    capabilities = stated.texts("text.capabilities") or possible_capabilities(stated)
     if driver is None or not _OTHER_BRANCHES.isdisjoint(stated.texts("text.places")):
         return None
     fits = [_of_branch(stated, driver, capability) for capability in capabilities]

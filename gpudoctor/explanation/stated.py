@@ -7,6 +7,9 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Facts, Row, Tables, rows_of, value_of
 
 FRAMEWORK_TABLES = {"pytorch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
+# Where the code of every release is told: of these a version alone does not tell the build.
+CODE_TABLES = {**FRAMEWORK_TABLES, "jax": "jax_distributions", "paddle": "paddle_distributions",
+               "cupy": "cupy_distributions"}
 
 
 @frozen

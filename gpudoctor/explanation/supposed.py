@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.assume.releases import facts_of_row
 from gpudoctor.derive.view import as_texts
-from gpudoctor.explanation.card_fit import of_generation
+from gpudoctor.explanation.card_fit import possible_capabilities
 from gpudoctor.explanation.stated import Stated
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Tables, Unknown, rows_of, value_of
 
@@ -62,7 +62,7 @@ def _is_ordinary(said: Facts) -> bool:
 def _cards(said: Facts, tables: Tables) -> tuple[Facts, ...] | Unknown:
     """Return a card of each stated compute capability, or of each of a generation: a fix fits all."""
     stated = Stated(facts=said, tables=tables, rows=())
-    capabilities = stated.texts("text.capabilities") or of_generation(stated)
+    capabilities = stated.texts("text.capabilities") or possible_capabilities(stated)
     if not capabilities:
         return Unknown(reason="the text does not list them", asked=False)
     return tuple({"gpu.index": Known(value=index, source=_STATED),

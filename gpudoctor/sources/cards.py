@@ -136,30 +136,31 @@ def index(table: Table | None) -> Mapping[str, frozenset[str]]:
 
 
 def capability_of(name: str, known: Mapping[str, frozenset[str]]) -> str | None:
-    """Return the compute capability that the table has for a name, None unless it has exactly one.
+    """Return the compute capability that the table has for a name, None unless it has exactly one."""
+    found = capabilities_of(name, known)
+    return next(iter(found)) if len(found) == 1 else None
 
-    Of a name that nvidia-smi cut short ("GeForce GTX 165...") all products that begin so must agree.
+
+def capabilities_of(name: str, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the compute capabilities of the products that bear a name: of "GeForce GT 710" there are two.
+
+    Of a name that nvidia-smi cut short ("GeForce GTX 165...") they are those of all that begin so.
     """
     words = tokens(name.replace("...", " "))
     if "..." in name:
-        return _agreed(_beginning(" ".join(words), known))
+        return _beginning(" ".join(words), known)
     for length in range(min(len(words), 6), 0, -1):
         for start in range(min(len(words) - length + 1, 4)):
             part = " ".join(words[start:start + length])
             if part in known:
-                return _agreed([known[part]])
-    return None
+                return known[part]
+    return frozenset()
 
 
-def _beginning(start: str, known: Mapping[str, frozenset[str]]) -> list[frozenset[str]]:
+def _beginning(start: str, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
     if len(start) < 6 or not any(character.isdigit() for character in start):
-        return []  # "GeForce ...", which could be any
-    return [capabilities for form, capabilities in known.items() if form.startswith(start)]
-
-
-def _agreed(found: Sequence[frozenset[str]]) -> str | None:
-    together = frozenset().union(*found)
-    return next(iter(together)) if len(together) == 1 else None
+        return frozenset()  # "GeForce ...", which could be any
+    return frozenset().union(*(some for form, some in known.items() if form.startswith(start)))
 
 
 def maker_is_nvidia(name: str, known: Mapping[str, frozenset[str]]) -> bool | None:

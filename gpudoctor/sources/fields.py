@@ -23,6 +23,7 @@ _PLACES = {  # what `platform:` may say
     "kaggle": "kaggle", "jetson": "jetson", "cloud-vm": "cloud-vm", "cloud vm": "cloud-vm",
     "datacenter": "datacenter", "hyper-v": "hyper-v", "jupyter": "jupyter", "nixos": "nixos",
 }
+_WITHOUT_DOT = Pattern(r"([0-9]{1,2})([0-9])(?![0-9.])")
 _OF_NVIDIA = "nvidia-tensorflow"
 _DRIVER = Pattern(r"(?<![0-9.])([0-9]{3})(\.[0-9]{1,3}){0,2}(?![0-9.]*[0-9])")
 OFFERS = (" - distro ", " - third-party ")  # ubuntu-drivers, of packages that could be installed
@@ -270,8 +271,9 @@ def jax_versions(found: Found, value: str, source: str, rank: Rank) -> None:
 
 
 def capability(found: Found, value: str, source: str, rank: Rank) -> None:
-    """Read a compute capability."""
-    stated = capability_in(f"cc {value.strip()}") or capability_in(value)
+    """Read a compute capability; PaddlePaddle writes 8.6 and 86."""
+    pair = _WITHOUT_DOT.match(value.strip())
+    stated = f"{pair[1]}.{pair[2]}" if pair else capability_in(f"cc {value.strip()}") or capability_in(value)
     if stated is not None:
         found.mention("text.capabilities", stated, source)
     del rank  # a list has none

@@ -26,6 +26,11 @@ SPELLINGS = tuple(sorted(((written, name) for name, ways in _SPELLINGS.items() f
 CATALOGUED = {"tensorflow": "tensorflow", "pytorch": "torch", "jax": "jax", "paddle": "paddle"}
 STATED_NAME = {own: stated for stated, own in CATALOGUED.items()}
 _DESCRIBED = re.compile(r"v?[0-9][0-9.]{0,12}(?:-rc[0-9]{1,2})?-[0-9]{1,6}-g[0-9a-f]{4,40}")
+_SCOPE = "@"  # npm's: @tensorflow/tfjs-node-gpu
+# "(sleap 1.3.2, conda)": the version of what asks for the framework; "(v2.3)" and "(gpu 2.3)" are its own
+_OF_ANOTHER = re.compile(
+    r"\((?!version|release|stable|nightly|gpu|cpu|v ?[0-9])[a-z][a-z0-9_-]{1,30} v?[0-9][^)]{0,60}\)?",
+    re.IGNORECASE)
 _SUFFIX = re.compile(r"\bcu([0-9]{3})\b")
 
 
@@ -38,15 +43,16 @@ def framework_in(words: str) -> tuple[str, str] | None:
         if position < 0 or (best is not None and position >= best[0]):
             continue
         end = position + len(written)
-        if not folded[:position][-1:].isalnum() and not folded[end:end + 1].isalpha():
+        before = folded[position - 1:position]
+        if not before.isalnum() and before != _SCOPE and not folded[end:end + 1].isalpha():
             best = position, end, name
     return (best[2], words[best[1]:VALUE_CHARACTERS]) if best is not None else None
 
 
 def version_of(words: str) -> str | None:
     """Return a framework's version; of what git describes and a version, the version."""
-    plain = _DESCRIBED.sub(" ", words[:VALUE_CHARACTERS])
-    return package_version_in(plain) or package_version_in(words.partition("-")[0])
+    own = _OF_ANOTHER.sub(" ", words[:VALUE_CHARACTERS])
+    return package_version_in(_DESCRIBED.sub(" ", own)) or package_version_in(own.partition("-")[0])
 
 
 def cuda_suffix(words: str) -> str | None:

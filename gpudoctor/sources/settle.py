@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudoctor.facts import CATALOGUE, LISTS
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 from gpudoctor.sources import places
-from gpudoctor.sources.cards import capability_of, maker_is_nvidia
+from gpudoctor.sources.cards import capabilities_of, capability_of, maker_is_nvidia
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.frameworks import CATALOGUED, STATED_NAME
 from gpudoctor.sources.installed import conclude
@@ -258,6 +258,9 @@ def _card_lists(found: Found, text: dict[str, Fact], gpus: tuple[Facts, ...] | N
         capability = card.get("gpu.compute_capability")
         if isinstance(capability, Known):
             capabilities.setdefault(str(capability.value), capability.source)
+    if not capabilities and len(names) == 1 and True in makers:
+        mentions["text.possible_capabilities"] = dict.fromkeys(
+            sorted(capabilities_of(str(names[0].value), found.known)), names[0].source)
 
 
 def _with_snapshot(stated: Stated, snapshot: Snapshot) -> Stated:

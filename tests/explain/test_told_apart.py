@@ -31,6 +31,20 @@ OF_PTXAS = ("Invoking ptxas with version 12.1.66, which corresponds to a CUDA ve
             "Please upgrade to CUDA 12.6.3 or newer.\n")
 NODE_OF_AMD = "$ ls -la /dev | grep kfd\ncrw-------   1 root    root    234,   0 May 21 05:13 kfd\n"
 
+NO_KERNEL = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+OF_PADDLE = ("W0225 device_context.cc:237] Please NOTE: device: 0, CUDA Capability: {capability}, "
+             "Driver API Version: 9.0, Runtime API Version: 9.0\n"
+             "W0225 device_context.cc:245] device: 0, cuDNN Version: 7.6.\nframework: paddle\n")
+NO_PADDLE_CUDNN = ("W0529 dynamic_loader.cc:179] Failed to find dynamic library: libcudnn.so ( libcudnn.so: "
+                   "cannot open shared object file: No such file or directory )\n")
+NO_CUDART = ("W dso_loader.cc:64] Could not load dynamic library 'libcudart.so.11.0'; dlerror: "
+             "libcudart.so.11.0: cannot open shared object file: No such file or directory\n")
+NO_EXTRA = ("WARNING: jax 0.4.6 does not provide the extra 'cuda12_pip'\n"
+            "No GPU/TPU found, falling back to CPU\n")
+NOT_RUNNING = ("E cuda_driver.cc:318] failed call to cuInit: UNKNOWN ERROR (303)\n"
+               "I cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host (a88f): "
+               "/proc/driver/nvidia/version does not exist\n")
+
 
 @cache
 def database() -> RuleDatabase:
@@ -61,6 +75,21 @@ def first(text: str) -> str | None:
     (WITH_VEGA, "no-nvidia-gpu"),
     (OF_BAZEL, "source-build-config"),
     (OF_PTXAS, "ptxas-missing-or-old"),
+    (NO_KERNEL + "framework: pytorch\ngpu: GeForce GT 710\n", "gpu-too-old-for-build"),
+    (NO_KERNEL + "framework: pytorch\ngpu: RTX 5090\n", "gpu-too-new-for-build"),
+    (OF_PADDLE.format(capability="21"), "gpu-too-old-for-build"),
+    (OF_PADDLE.format(capability="86"), "benign-other"),
+    (NO_PADDLE_CUDNN + "framework: paddlepaddle-gpu 1.8.1\ncudnn: 7.6.5\n", "ld-library-path-not-set"),
+    (NO_PADDLE_CUDNN + "framework: paddlepaddle-gpu 1.8.1\n", "cudnn-missing"),
+    ("YOLOv8.0.138 Python-3.8.0 torch-2.0.1 CPU (ARMv8 Processor)\ngpu: Jetson Nano\n", "jetson-wrong-wheel"),
+    ("ValueError: Tensorflow 1 is unsupported in Colab.\n", "colab-runtime"),
+    (NO_CUDART + "framework: @tensorflow/tfjs-node-gpu (TF 2.17.0 also installed)\n",
+     "third-party-lib-bundles-old-cuda"),
+    (NO_EXTRA + "os: Windows\n", "cpu-only-build"),
+    (NO_EXTRA, "jax-cuda-plugin-missing"),
+    (NOT_RUNNING + "framework: tensorflow 1.15\nos: image for Google Cloud Run (no GPU)\n",
+     "benign-no-gpu-machine"),
+    (NOT_RUNNING + "framework: tensorflow 1.15\ngpu: AMD Radeon RX 580\n", "no-nvidia-gpu"),
 ])
 def test_what_stands_beside_a_message_tells_its_cause(text: str, cause: str | None) -> None:
     assert first(text) == cause
@@ -71,3 +100,20 @@ def test_a_build_of_nvidia_is_not_the_release_of_its_number() -> None:
     found = texts.read_text(INSUFFICIENT.format(framework="nvidia-tensorflow"), database()).text
     assert isinstance(version := found["text.framework_version"], Known)
     assert version.value == "1.15.5+nv"
+
+
+def test_the_version_of_another_program_in_parentheses_is_not_the_frameworks() -> None:
+    """Regression: TensorFlow was of release 1.3.2, which nobody had."""
+    text = NO_CUDART + "framework: tensorflow ({}, conda)\n"
+    unsaid = texts.read_text(text.format("sleap 1.3.2"), database()).text.get("text.framework_version")
+    assert not isinstance(unsaid, Known)
+    stated = texts.read_text(text.format("version 2.3.2"), database()).text["text.framework_version"]
+    assert isinstance(stated, Known)
+    assert stated.value == "2.3.2"
+
+
+def test_a_message_of_an_existing_card_is_no_machine_without_one() -> None:
+    """TensorFlow reads the NUMA node of a card that it was given."""
+    numa = "I cuda_gpu_executor.cc:939] successful NUMA node read from SysFS had negative value (-1)\n"
+    assert first(NO_CUDART) == "benign-no-gpu-machine"
+    assert first(NO_CUDART + numa) != "benign-no-gpu-machine"
