@@ -127,7 +127,7 @@ PROJECTS = (
     Project(
         name="torch",
         summary="Wheels of torch: a row for each version and platform, read from one wheel; what it declares "
-        "is what torch.cuda.get_arch_list() answers, a text in libtorch_python.so, which also names the NumPy "
+        "is what torch.cuda.get_arch_list() answers, a text in libtorch_python.so, which names the NumPy "
         "that it was compiled with, by its major version.",
         distributions={"torch": "1.8"},
         extra="",
