@@ -24,6 +24,7 @@ COLUMNS = {
     "cudnn_from": "text",
     "declared": "texts",
     "declared_differs": "texts",
+    "numpy": "text",
     "python": "texts",
     "glibc": "glibc_version",
     "uploaded": "text",
@@ -126,7 +127,8 @@ PROJECTS = (
     Project(
         name="torch",
         summary="Wheels of torch: a row for each version and platform, read from one wheel; what it declares "
-        "is what torch.cuda.get_arch_list() answers, a text in libtorch_python.so.",
+        "is what torch.cuda.get_arch_list() answers, a text in libtorch_python.so, which names the NumPy "
+        "that it was compiled with, by its major version.",
         distributions={"torch": "1.8"},
         extra="",
         compact=False,

@@ -23,7 +23,7 @@ CODE_ALIKE = {"native": "runs", "partial": "part", "ptx": "jit"}
 _NOT_OF_THE_MACHINE = frozenset({
     "version", "uploaded", "wheel_bytes", "wheel_sha256", "library_sha256", "source", "accessed", "declared",
     "declared_differs", "measured_from", "measured_library_sha256", "record_differs", "cuda_from",
-    "cudnn_from", "extras", "python"})
+    "cudnn_from", "extras", "python", "numpy"})
 # Of CuPy's rows what its own code asks of driver and card: its libraries are nobody's package.
 _OF_CUPY = ("version", "platform", "build", "cuda", "code", "source")
 _SAFE_CURES = ("environment", "pip")

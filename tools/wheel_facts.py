@@ -88,6 +88,8 @@ def stated_columns(
     row |= _build_of_name(wheel, row)
     if row["build"] == "cuda" and torch_declared.MEMBER in contents["libraries"]:
         row["declared"] = torch_declared.declared_architectures(index, cache, wheel)
+    for member in contents["libraries"].keys() & set(torch_declared.MEMBERS):
+        row["numpy"] = torch_declared.numpy_of(index, cache, wheel, member)
     return row | _versions_of_pins(row)
 
 

@@ -48,6 +48,19 @@ def unmet(distribution: str, is_unmet: Judge) -> Derivation:
     return derivation
 
 
+def numpy_unmet(view: View) -> Fact:
+    """Return the NumPy that a release takes: by its compiled code where that tells, else by its metadata."""
+    row = own_row(view)
+    compiled_with = row.get("numpy") if row is not None else None
+    if row is None or compiled_with is None or "numpy" in planned.names(
+            view.texts("python.planned_distributions")):
+        return _BY_METADATA(view)
+    installed, major = str(view.need("python.numpy")), int(str(compiled_with))
+    if versions.parse(installed).major <= major:
+        return Absent(source=f"the release was compiled with NumPy {major}")
+    return Known(value=f"numpy<{major + 1}", source=str(row["source"]))
+
+
 def _later_break(row: Row, requirement: Requirement, installed: str, view: View) -> Row | None:
     """Return the later release that broke what was made before it, if what is installed is not older.
 
@@ -85,7 +98,8 @@ def _begins(specifiers: SpecifierSet) -> Iterator[str]:
     yield from (s.version.removesuffix(".*") for s in specifiers if s.operator in _BEGIN)
 
 
+_BY_METADATA = unmet("numpy", ends_before)
 DERIVATIONS: Mapping[str, Derivation] = {
-    "framework.numpy_unmet": unmet("numpy", ends_before),
+    "framework.numpy_unmet": numpy_unmet,
     "framework.protobuf_unmet": unmet("protobuf", begins_after),
 }

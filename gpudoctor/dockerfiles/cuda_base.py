@@ -23,6 +23,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Fit, Recommendation, Rejection, RuleDatabase, Snapshot, rows_of
 
 _KINDS = re.compile(r"runtime/(cudnn(\d*))\Z")
+_SYSTEM = "ubuntu"  # the others have no apt-get, by which the lines add a Python
 _OPTIONAL = "tensorflow"  # the framework whose CUDA packages are an extra, so that it can be had without
 
 
@@ -37,9 +38,10 @@ class CudaImage:
 
 
 def cuda_images(database: RuleDatabase) -> list[CudaImage]:
-    """Return the images with cuDNN on a system that has a Python of its own, the oldest CUDA first."""
+    """Return the images with cuDNN on an Ubuntu that is maintained, the oldest CUDA first."""
     tags = {compact(row): f"{row['system']}{row['version']}"
-            for row in rows_of(database.tables, "image_systems")}
+            for row in rows_of(database.tables, "image_systems")
+            if row["system"] == _SYSTEM and "ended" not in row}
     found = []
     for row in rows_of(database.tables, "cuda_images"):
         for text in as_texts(row.get("distributions")):

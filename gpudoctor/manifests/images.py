@@ -26,6 +26,7 @@ _PYTHON_TAG = re.compile(r"(\d+\.\d+)(?:\.\d+)?(?:-|\Z)")
 _WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python"})
 _MOVING = ("", "latest", "nightly")
 OPEN_TAG = "?"  # stands for a tag that only the build knows
+UNREAD_BRANCH = "driver=?"  # a condition of which nobody can tell whether it holds
 
 
 @frozen
@@ -129,10 +130,11 @@ def _cuda(plain: Base, tables: Tables) -> Base:
     needs = _needs(cuda, tables)
     cudnn = _cudnn(extra or "", as_texts(listed.get("cudnn")) if listed else ())
     system_of = system_row(system, number, tables)
-    paths = tuple(_libraries(cuda, flavour, cudnn, tables))
+    is_told = cudnn is not None or not (extra or "").startswith("cudnn")
+    paths = tuple(_libraries(cuda, flavour, cudnn, tables)) if is_told else None
     toolkit = (Toolkit(cuda=cuda, told_by=plain.reference),) if flavour == "devel" else ()
     return replace(plain, why_gpu=why, cuda=cuda, requirement=_requirement(needs or {}), toolkits=toolkit,
-        libraries=paths, versions=_of_cudnn(paths, cudnn),
+        libraries=paths, versions=_of_cudnn(paths or (), cudnn),
         python=str(system_of["python"]) if system_of and "python" in system_of else None,
         least_cuda=str(needs["least_cuda"]) if needs else None, compat=_compat(needs))
 
@@ -157,7 +159,7 @@ def _requirement(needs: Row) -> str:
 
 
 def _branch(driver: str) -> str:
-    return f"driver>={driver},driver<{int(driver) + 1}"
+    return f"driver>={driver},driver<{int(driver) + 1}" if driver.isdigit() else UNREAD_BRANCH
 
 
 def _compat(needs: Row | None) -> str | None:

@@ -133,11 +133,9 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
         yield Note(place=environment.image.place, matters=True, said=(
             f"whether {laid.of_image} of the image has code for the card was not judged: this build of it is "
             "in no table"))
-    if base is not None and environment.image is not None and starting.hangs_on_the_card(base, ground):
+    if base is not None and environment.image is not None and (why := starting.left_open(base, ground)):
         yield Note(place=environment.image.place, matters=True, said=(
-            f"whether {base.reference} starts on the driver {ground.driver} was not judged: it asks for one "
-            f"that runs CUDA {base.least_cuda}, and takes this older one on cards of certain brands alone, "
-            "no GeForce; --assume card=NAME says which it is"))
+            f"whether {base.reference} starts on the driver {ground.driver} was not judged: {why}"))
     yield from _of_capabilities(environment, laid)
     if ground.driver is not None and not laid.kept_away:
         yield from _of_libcuda(environment, base, ground)

@@ -17,6 +17,7 @@ _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _OF_PIXI = ("install", "i", "add", "a", "run", "r", "shell", "s", "shell-hook", "global", "reinstall")
 _INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
 _PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
+_OTHER_PYTHON = re.compile(r"python3\.?\d+(?:-(?:pip|dev|devel|venv))?\Z")  # RHEL 8 calls 3.9 python39
 _ENVIRONMENTS = ("venv", "virtualenv")  # python -m venv, uv venv, virtualenv
 _LIBCUDA = "/libcuda.so.1"
 _STUB = re.compile(r"(?:\A|/stubs/)libcuda\.so\Z")  # in the folder of the link, or by its whole path
@@ -75,4 +76,4 @@ def _has_pixi_install(command: Command) -> bool:
 
 def _installs(texts: Sequence[str]) -> bool:
     """Return whether a system's package manager brings a Python of its own choice."""
-    return "install" in texts and any(re.match(r"python3\.\d+\Z", text) for text in texts)
+    return "install" in texts and any(_OTHER_PYTHON.match(text) for text in texts)

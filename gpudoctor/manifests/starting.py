@@ -6,7 +6,7 @@ from gpudoctor import image_needs, versions
 from gpudoctor.assume.products import names_of
 from gpudoctor.candidates.ground import Ground, version_of
 from gpudoctor.image_needs import NOT_TOLD, Card
-from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.images import CUDA_IMAGE, UNREAD_BRANCH, Base
 from gpudoctor.model import Facts, Known, Unknown
 
 _NO_CUDA = "0"  # what a driver runs that can only be excused
@@ -24,12 +24,19 @@ def is_excused(base: Base, ground: Ground) -> bool | None:
     return None if None in met else True
 
 
-def hangs_on_the_card(base: Base, ground: Ground) -> bool:
-    """Say whether the driver is too old for the image, and only the card's brand may excuse that."""
+def left_open(base: Base, ground: Ground) -> str:
+    """Say why it is not known whether the image starts, where the driver is older than its CUDA."""
     ceiling = version_of(ground.fact("driver.cuda_ceiling"))
-    return (base.least_cuda is not None and ceiling is not None
-            and versions.parse(ceiling) < versions.parse(base.least_cuda)
-            and is_excused(base, ground) is None)
+    asked = base.least_cuda or (base.cuda if base.name == CUDA_IMAGE else None)
+    least = versions.minor_of(asked) if asked else None
+    if (least is None or ceiling is None or versions.parse(ceiling) >= versions.parse(least)
+            or (base.least_cuda is not None and is_excused(base, ground) is not None)):
+        return ""
+    if base.least_cuda is None or UNREAD_BRANCH in base.requirement:
+        return (f"which drivers older than that for CUDA {least} it takes is in no table; "
+                f"NVIDIA_REQUIRE_CUDA in it says so (docker image inspect {base.reference})")
+    return (f"it asks for one that runs CUDA {least}, and takes this older one on cards of certain brands "
+            "alone, no GeForce; --assume card=NAME says which it is")
 
 
 def is_consumers(name: str, ground: Ground) -> bool:

@@ -132,17 +132,18 @@ def _near(tag: str, known: Sequence[str]) -> Verdict:
 
 
 def _of_cuda(base: Base, tables: Tables) -> Verdict:
-    """Judge a tag of NVIDIA's images of CUDA: these are listed completely, up to the newest in the tables."""
+    """Judge a tag of NVIDIA's images of CUDA: all are known of those read from the recipes for them."""
     rows = [row for row in tables["cuda_images"].rows
             if versions.parse(str(row["cuda"])) >= versions.parse(_LISTED_SINCE)]
+    whole = [row for row in rows if not row.get("partial")]
     if base.tag in ("", "latest"):
-        wanted = f"{rows[-1]['cuda']}-runtime-ubuntu"
-        return _near(wanted, [*_tags(rows[-1])])
+        wanted = f"{whole[-1]['cuda']}-runtime-ubuntu"
+        return _near(wanted, [*_tags(whole[-1])])
     known = [tag for row in rows for tag in _tags(row)]
     match = images.CUDA_TAG.match(base.tag)
     if base.tag in known:
         return Verdict()
-    if match is None or not _is_listed(match[1], rows):
+    if match is None or not _is_listed(match[1], whole) or _has_left(base, match, known, tables):
         return Verdict(unknown="is in no list that these rules have")
     minor = versions.minor_of(match[1])
     alike = [tag for tag in known if tag.startswith(minor)][:_LISTED] or known[-_LISTED:]
@@ -157,6 +158,14 @@ def _is_listed(cuda: str, rows: Sequence[Row]) -> bool:
         return False
     minor = [version for version in known if version.release[:2] == wanted.release[:2]]
     return not minor or wanted <= minor[-1]
+
+
+def _has_left(base: Base, match: re.Match[str], known: Sequence[str], tables: Tables) -> bool:
+    """Return whether a recipe may have been taken away with its distribution, whose images stayed."""
+    system = f"-{match[4]}{match[5]}"
+    return images.ended(base, tables) is not None and any(
+        tag.endswith(system) and versions.parse(tag.partition("-")[0]) >= versions.parse(match[1])
+        for tag in known)
 
 
 def _tags(row: Row) -> Iterator[str]:

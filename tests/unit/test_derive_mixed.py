@@ -89,6 +89,9 @@ def test_without_a_trace_nothing_is_foretold(database: RuleDatabase) -> None:
     ("tensorflow==2.18.1", "2.3.0", None), ("tensorflow==2.20.0", "2.3.4", None),
     ("tensorflow==2.9.3", "2.2.6", "numpy<2"),  # from before NumPy 2, and its metadata admits it
     ("tensorflow==2.14.0", "2.0.0", "numpy<2"), ("tensorflow==2.9.3", "1.26.4", None),
+    # torch's metadata names no NumPy; the library in its wheel tells with which it was compiled
+    ("torch==2.2.2", "2.1.3", "numpy<2"), ("torch==2.2.2", "1.26.4", None), ("torch==2.3.0", "2.1.3", None),
+    ("torch==2.15.0", "1.26.4", None), ("torch==2.15.0", "3.0.0", "numpy<3"),
 ])
 def test_numpy_of_a_later_major_version_is_told(database: RuleDatabase, text: str, numpy: str,
                                                 unmet: str | None) -> None:

@@ -7,6 +7,8 @@ import pytest
 from gpudoctor.manifests import images, tags
 from tests.unit.test_manifest_troubles import causes, database, docker, judged
 
+AT_ITS_END = "image-at-its-end"
+
 
 @pytest.mark.parametrize(("reference", "nearest"), [
     ("tensorflow/tensorflow:2.1.9-gpu", "2.1.4-gpu"),
@@ -14,10 +16,12 @@ from tests.unit.test_manifest_troubles import causes, database, docker, judged
     ("nvcr.io/nvidia/tensorflow:25.05-tf2-py3", "25.02-tf2-py3"),
     ("nvcr.io/nvidia/tensorflow:24.01-tf1-py3", "23.03-tf1-py3"),
     ("pytorch/pytorch:2.4.7-cuda12.4-cudnn9-runtime", "2.5.0-cuda12.4-cudnn9-runtime"),
-    ("nvidia/cuda:12.4-runtime-ubuntu22.04", "12.4.1-runtime-ubuntu22.04")])
+    ("nvidia/cuda:12.4-runtime-ubuntu22.04", "12.4.1-runtime-ubuntu22.04"),
+    ("nvidia/cuda:latest", "13.0.0-runtime-ubuntu24.04"),  # the newest of which all flavours are known
+    ("nvidia/cuda:13.0.0-runtime-ubuntu20.04", "13.0.0-runtime-ubuntu22.04")])  # no recipe ever had it
 def test_a_tag_that_cannot_be_is_found_with_one_of_the_same_spelling(reference: str, nearest: str) -> None:
     found = judged(docker(f"FROM {reference}"))
-    assert causes(found) == ["image-not-published"]
+    assert [cause for cause in causes(found) if cause != AT_ITS_END] == ["image-not-published"]
     assert nearest in found.findings[0].finding.message
     assert str(found.findings[0].place) == "Dockerfile:1:6"
     for tag in tags.judged(images.base_of(reference, database().tables), database().tables).nearest:
@@ -31,10 +35,12 @@ def test_a_tag_that_cannot_be_is_found_with_one_of_the_same_spelling(reference: 
     ("nvcr.io/nvidia/pytorch:30.05-py3", "in no list"), ("nvcr.io/nvidia/pytorch", "MONTH-py3"),
     ("pytorch/pytorch:2.6.0-cuda12.4", "VERSION-cudaCUDA-cudnnCUDNN-runtime"),
     ("pytorch/pytorch:2.6.0-cuda12.3-cudnn9-devel", "no build of torch 2.6.0"),
-    ("nvidia/cuda:11.0-base", "in no list")])
+    ("nvidia/cuda:11.0-base", "in no list"),
+    ("nvidia/cuda:13.1.1-cudnn-runtime-ubi9", "in no list"),  # of ubi9 `base` alone was seen
+    ("nvidia/cuda:11.6.1-runtime-ubuntu18.04", "in no list")])  # 18.04 has left the recipes, not the registry
 def test_a_tag_that_nobody_here_knows_is_said_and_is_no_fault(reference: str, words: str) -> None:
     found = judged(docker(f"FROM {reference}"))
-    assert causes(found) == []
+    assert [cause for cause in causes(found) if cause != AT_ITS_END] == []
     [note] = [one for one in found.notes if "is not known to these rules" in one.said]
     assert words in note.said
     assert (str(note.place), note.matters) == ("Dockerfile:1:6", False)
@@ -44,6 +50,8 @@ def test_a_tag_that_nobody_here_knows_is_said_and_is_no_fault(reference: str, wo
     "tensorflow/tensorflow", "tensorflow/tensorflow:latest-gpu", "tensorflow/tensorflow:2.15.0-gpu-jupyter",
     "nvcr.io/nvidia/pytorch:24.05-py3", "nvcr.io/nvidia/jax:25.04-py3", "pytorch/pytorch",
     "pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel", "nvidia/cuda:12.4.1-base-ubuntu22.04",
+    "nvidia/cuda:13.1.1-cudnn-runtime-ubuntu24.04", "nvcr.io/nvidia/cuda:13.3.1-base-ubi9",
+    "nvidia/cuda:11.3.1-cudnn8-devel-ubuntu18.04", "nvidia/cuda:12.0.0-cudnn8-devel-ubuntu18.04",
     f"nvidia/cuda@sha256:{'0' * 64}", "example.org/team/gpu:7", "ubuntu:22.04"])
 def test_of_a_tag_that_there_is_and_of_images_of_others_nothing_is_said(reference: str) -> None:
     assert tags.judged(images.base_of(reference, database().tables), database().tables) == tags.Verdict()

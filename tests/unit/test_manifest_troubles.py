@@ -148,9 +148,9 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         "cuda-versions-differ", "'tensorflow[and-cuda]==2.20.0'",
         docker("FROM ubuntu:24.04", "RUN apt-get install -y nvidia-cuda-toolkit python3-pip", AND_CUDA), ()),
     "a CUDA of Ubuntu's that the tables of libraries do not reach back to": (
-        docker("FROM ubuntu:18.04", "RUN apt-get install -y nvidia-cuda-toolkit", TORCH_24),
-        "cuda-versions-differ", "torch==2.4.1",
-        docker("FROM ubuntu:26.04", "RUN apt-get install -y nvidia-cuda-toolkit", TORCH_24), ()),
+        docker("FROM ubuntu:18.04", "RUN apt-get install -y nvidia-cuda-toolkit",
+               "RUN pip install torch==1.10.2"), "cuda-versions-differ", "torch==1.10.2",
+        docker("FROM ubuntu:24.04", "RUN apt-get install -y nvidia-cuda-toolkit", TORCH_24), ()),
     "a toolkit beside the CUDA of an image of NVIDIA": (
         docker("FROM nvcr.io/nvidia/paddlepaddle:24.05-py3", "RUN apt-get install -y nvidia-cuda-toolkit"),
         "cuda-versions-differ", "nvidia-cuda-toolkit",

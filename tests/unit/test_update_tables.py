@@ -7,7 +7,7 @@ import pytest
 
 from tools.loader_trace import loader_symbols
 from tools.table_file import Table, read_rows, render_table, write_table
-from tools.torch_declared import architectures_in
+from tools.torch_declared import architectures_in, numpy_in
 from tools.wheel_code import declared_difference, measured_columns
 from tools.wheel_facts import build_columns, glibc_floor, library_hashes, python_versions
 from tools.wheel_index import WheelFile, platform_of
@@ -308,3 +308,11 @@ def test_loader_functions_are_found_by_their_plain_names(tmp_path: Path) -> None
         "GetNvmlDsoHandle": "_ZN3tsl8internal9DsoLoader16GetNvmlDsoHandleEv",
         "TryDlopenCUDALibraries": "_ZN15stream_executor8internal9DsoLoader22TryDlopenCUDALibrariesEv",
     }
+
+
+@pytest.mark.parametrize(("library", "major"), [
+    (b"..numpy.core._multiarray_umath\0", "1"), (b"\0numpy.core.multiarray\0", "1"),
+    (b"numpy._core._multiarray_umath\0numpy.core._multiarray_umath\0", "2"), (b"\0sm_90\0", None)])
+def test_numpy_is_told_by_the_module_that_the_library_looks_for(library: bytes, major: str | None) -> None:
+    """What NumPy 2 compiled looks for both, its own first, for it runs under NumPy 1 as well."""
+    assert numpy_in(library) == major
