@@ -42,6 +42,12 @@ def requirement_of(asked: Asked) -> Requirement | None:
     return whole
 
 
+def extras_of(asked: Asked) -> tuple[str, ...]:
+    """Return the extras that are asked for, as written."""
+    requirement = requirement_of(asked)
+    return () if requirement is None else tuple(sorted(requirement.extras))
+
+
 def overridden(needs: Sequence[str], asked: Asked) -> tuple[str, ...]:
     """Return requirements with the overrides in place of those on the same packages; extras stay."""
     instead = {name: text for text in asked.overrides for name in planned.names((text,))}
@@ -92,6 +98,13 @@ def placeholder_of(name: str, tables: Tables) -> str | None:
     """Return the release of a package that is there only to say that it has ended."""
     row = row_of(tables, "placeholder_distributions", distribution=name)
     return None if row is None else str(row["version"])
+
+
+def is_placeholder(asked: Asked, tables: Tables) -> bool:
+    """Return whether what is asked for is met by such a release: it holds no file, and its building fails."""
+    requirement = requirement_of(asked)
+    version = placeholder_of(canonicalize_name(requirement.name), tables) if requirement else None
+    return version is not None and requirement is not None and admits(requirement, version)
 
 
 def admits(requirement: Requirement, version: str) -> bool:

@@ -139,13 +139,14 @@ def _instead(located: Located, texts: Mapping[str, str], extra: str) -> str | No
     if cause == "pip-nvidia-libs-not-installed" and chosen.distribution == "tensorflow" and chosen.stack:
         return _with_extra(chosen.asked, chosen.stack.extra, texts)
     if cause == "jax-cuda-plugin-missing":
-        return _with_extra(chosen.asked, _fitting(extra, environment), texts)
+        return _with_extra(chosen.asked, _fitting(extra, chosen.asked, environment), texts)
     return None
 
 
-def _fitting(extra: str, environment: Environment) -> str:
+def _fitting(extra: str, asked: Asked, environment: Environment) -> str:
     """Return an extra for the CUDA that other requirements name; "" where they name several."""
-    majors = {match[1] for one in environment.asked if (match := _OF_CUDA.search(one.text))}
+    majors = {match[1] for one in environment.asked if one is not asked
+              and (match := _OF_CUDA.search(one.text))}
     return extra if not majors else f"cuda{majors.pop()}" if len(majors) == 1 else ""
 
 
@@ -154,7 +155,8 @@ def _with_extra(asked: Asked, extra: str, texts: Mapping[str, str]) -> str | Non
     requirement, name = releases.requirement_of(asked), _NAME.match(asked.text.strip())
     if requirement is None or name is None or not extra:
         return None
-    extras = ",".join(sorted({*requirement.extras, extra}))
+    kept = {one for one in requirement.extras if not one.startswith("cuda")}  # one that the release lacks
+    extras = ",".join(sorted({*kept, extra}))
     rest = re.sub(r"\A\s*\[[^\]]*\]", "", asked.text.strip()[name.end():])
     new = f"{name[0]}[{extras}]{rest}"
     written = texts[asked.place.file][asked.place.start:asked.place.end]
