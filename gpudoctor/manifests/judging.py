@@ -11,10 +11,13 @@ from gpudoctor.candidates.ground import Ground, ground_of
 from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, left_open, pythons, releases, said, system_packages
+from gpudoctor.manifests import (
+    images, left_open, otherwise, pointing, pythons, releases, said, system_packages,
+)
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid, lay_over
 from gpudoctor.manifests.left_open import Note
+from gpudoctor.manifests.otherwise import Offer, Tried
 from gpudoctor.manifests.said import Said
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Environment, Wish
@@ -24,7 +27,6 @@ from gpudoctor.model import (
 
 _FILE = "file."
 _HOST = "host"
-_EACH = " x "  # between a card and a framework
 _REQUIRED = "requirement-not-met"  # says of what was required what another page says better
 _MOST_STATEMENTS = 200  # of one environment that show something by themselves
 _JUDGED = (Severity.ERROR, Severity.WARNING)
@@ -32,13 +34,17 @@ _JUDGED = (Severity.ERROR, Severity.WARNING)
 
 @frozen
 class Located:
-    """A finding of the rules at the statement that causes it; `said` is what that shows by itself."""
+    """A finding of the rules at the statement that causes it; `said` is what that shows by itself.
+
+    `offer` is what the file could ask for instead, where another build, release or image would do.
+    """
 
     place: Place
     environment: Environment
     finding: Finding
     laid: Laid | None = None
     said: Mapping[str, Value] = field(default_factory=dict)
+    offer: Offer | None = None
 
 
 @frozen
@@ -68,27 +74,56 @@ class Linter:
         self._of_files = replace(database, rules=tuple(
             rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
 
-    def judge(self, environments: Sequence[Environment]) -> Verdicts:
-        """Return the verdicts on environments, by their places."""
+    def judge(self, environments: Sequence[Environment], *, offering: bool = True) -> Verdicts:
+        """Return the verdicts on environments, by their places; `offering` with what would do instead."""
         findings: list[Located] = []
         undecided: list[tuple[Place, Undecided]] = []
         notes: list[Note] = []
         for environment in environments:
-            self._judge(environment, findings, undecided, notes)
+            found: list[Located] = []
+            self._judge(environment, found, undecided, notes)
+            findings += self._with_offers(found, environment) if offering else found
         once = {(str(one.place), one.finding.rule, one.finding.message): one for one in findings}
         ordered = sorted(once.values(),
                          key=lambda one: (one.place.file, one.place.start, rank_of(one.finding)))
         return Verdicts(findings=tuple(ordered), undecided=tuple(undecided),
                         notes=tuple(dict.fromkeys(notes)))
 
+    def _with_offers(self, found: Sequence[Located], environment: Environment) -> Iterator[Located]:
+        """Yield findings with what the file could ask for instead: of releases, what fits such an image."""
+        offers = [self._offer(one, environment) for one in found]
+        image = next((offer.image for offer in offers if offer is not None and offer.image), None)
+        if image is not None:
+            other = otherwise.with_image(environment, image)
+            offers = [offer if offer is not None and offer.image else self._offer(one, other) or offer
+                      for one, offer in zip(found, offers, strict=True)]
+        for one, offer in zip(found, offers, strict=True):
+            yield one if offer is None else replace(
+                one, offer=offer, finding=otherwise.with_offer(one.finding, offer))
+
+    def _offer(self, one: Located, environment: Environment) -> Offer | None:
+        rule = next((rule for rule in self.database.rules if rule.id == one.finding.rule), None)
+        if one.laid is None or rule is None:
+            return None
+        python = one.environment.python
+        return otherwise.offered(one.finding, rule, environment, python, one.laid.chosen,
+                                 self._ground(python), self._tried)
+
+    def _tried(self, environment: Environment) -> Tried:
+        """Return what would be wrong with an environment."""
+        found: list[Located] = []
+        laid = self._judge(environment, found, [], [])
+        return Tried(findings=tuple(one.finding for one in found),
+                     chosen=laid.chosen if laid is not None else ())
+
     def _judge(self, environment: Environment, findings: list[Located],
-               undecided: list[tuple[Place, Undecided]], notes: list[Note]) -> None:
+               undecided: list[tuple[Place, Undecided]], notes: list[Note]) -> Laid | None:
         tables = self.database.tables
         if environment.constrains:
             for one in said.of_constraints(environment, tables):
                 findings += self._of_file(one, environment, None)
             findings += self._without_wheel(environment)
-            return
+            return None
         base, is_read = system_packages.added(
             _base_of(environment, tables), environment.packages, tables)
         if not is_read:
@@ -113,16 +148,16 @@ class Linter:
         if not (is_wanted or is_supposed):
             notes += map(left_open.unsaid, unsaid)
             notes += left_open.of_hiding(environment, wishes[0]) if wishes else ()
-            return
+            return None
         ground = self._ground(environment.python)
         laid = lay_over(environment, base, ground, observed=self.observed)
         if laid is None:
             notes.append(Note(place=environment.place, matters=True,
                               said="could not be laid over the host: the rules do not know it"))
-            return
+            return None
         if is_supposed and all(one.build == "cpu" for one in laid.chosen):
             notes += [left_open.of_processor(one) for one in laid.chosen]
-            return
+            return None
         notes += left_open.of_host(environment, self.host_faults)
         for one in said.of_build(environment, base, laid, ground):
             findings += self._of_file(one, environment, laid)
@@ -134,19 +169,20 @@ class Linter:
         notes += left_open.of_build(environment, base, laid, {one.place for one in known}, ground,
                                     observed=self.observed, has_card=_has_card(ground.snapshot))
         notes += self._supposed(environment, base, laid, ground, known)
+        return laid
 
     def _diagnosed(self, snapshot: Snapshot, environment: Environment, laid: Laid, ground: Ground
                    ) -> tuple[list[Located], list[tuple[Place, Undecided]]]:
         """Return what the rules say of a machine with the environment on it and do not say of it without."""
         judged = remedy.diagnose(snapshot, ground.database)
         new = [one for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
-        found = [Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
-                         laid=laid) for one in new]
+        found = [Located(place=pointing.place_of(one, environment, laid), environment=environment,
+                         finding=one, laid=laid) for one in new]
         # what is asked of each card has no answer, and needs none, where nobody said which card
         has_card = _has_card(snapshot)
         open_ = [one for one in judged.undecided if one.asked and key_of(one) not in ground.had]
-        return found, [(_requirement_of(one.subject, laid) or environment.place, one) for one in open_
-                       if has_card or _EACH not in one.subject]
+        return found, [(pointing.requirement_of(one.subject, laid) or environment.place, one) for one in open_
+                       if has_card or pointing.EACH not in one.subject]
 
     def _supposed(self, environment: Environment, base: Base | None, laid: Laid, ground: Ground,
                   known: Sequence[Located]) -> Iterator[Note]:
@@ -250,36 +286,3 @@ def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:
     found += [Wish(why=why, place=asked.place) for asked in environment.asked
               if (why := releases.wants_gpu(asked))]
     return tuple(found)
-
-
-def _place_of(finding: Finding, environment: Environment, laid: Laid) -> Place:
-    """Return the statement of a finding: what its fix changes, what it was seen in, or whose it is."""
-    named = _places(environment)
-    changed = [place for fix in finding.fixes for name in fix.effect
-               if (place := named.get(name)) is not None]
-    if changed:
-        return changed[0]
-    sources = {str(place): place for place in named.values()}
-    sources |= {str(one.place): one.place for one in environment.settings.values()}
-    sources |= {str(one.place): one.place for one in environment.asked}
-    for evidence in finding.evidence:
-        if evidence.source in sources:
-            return sources[evidence.source]
-    image = environment.image.place if environment.image else environment.place
-    return _requirement_of(finding.subject, laid) or image
-
-
-def _requirement_of(subject: str, laid: Laid) -> Place | None:
-    """Return what asks for the framework that something is said of, by itself or with a card."""
-    framework = subject.rpartition(_EACH)[2]
-    own = [one.asked.place for one in laid.chosen if one.framework == framework]
-    return own[-1] if own else None
-
-
-def _places(environment: Environment) -> dict[str, Place]:
-    """Return the statements that set facts which a fix may change."""
-    found = {f"environment.{name}": setting.place for name, setting in environment.settings.items()}
-    if "LD_LIBRARY_PATH" in environment.settings:
-        found["loader.library_path"] = environment.settings["LD_LIBRARY_PATH"].place
-    return found
-

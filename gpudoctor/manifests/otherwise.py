@@ -1,0 +1,238 @@
+"""What a file could ask for in place of what does not fit the host: another build, release or image, tried.
+
+A rule says that another release would do; which one the file's own bounds, indexes and image decide. Each is
+judged in place of what is written, as the file would be, and the first that only takes findings away is told.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from packaging.utils import canonicalize_name
+
+from gpudoctor import versions
+from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of
+from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import Stack, stacks_of
+from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests import alike_images, pythons, releases
+from gpudoctor.manifests.choices import Chosen
+from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.pointing import EACH
+from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.model import Finding, Remedy, Rule, Severity, rows_of
+
+Key = tuple[str, str]  # a rule, and what it speaks of
+_MOST_TRIED = 25
+_RELEASE, _IMAGE, _DRIVER = "release", "image", "driver"
+_OF_JAX = re.compile(r"jax-cuda\d+-")
+_OF_RELEASE = frozenset({"torchvision", "torchaudio", "jaxlib", "tensorflow-text", "tf-keras", "keras"})
+
+
+@frozen
+class Tried:
+    """An environment with something else in it: what is wrong there, and what pip would take."""
+
+    findings: tuple[Finding, ...]
+    chosen: tuple[Chosen, ...] = ()
+
+    def is_better(self, finding: Finding, before: Tried) -> bool:
+        """Return whether a finding is gone, and no other error has come."""
+        key = _key(finding)
+        return all(_key(one) != key and (one.severity is not Severity.ERROR or _key(one) in before.keys)
+                   for one in self.findings)
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        """Return what was found."""
+        return frozenset(map(_key, self.findings))
+
+    def left(self, before: Tried) -> str:
+        """Return in words what comes in its place, though it is no error."""
+        new = dict.fromkeys(one.cause for one in self.findings if _key(one) not in before.keys)
+        return f" (leaves a warning: {', '.join(new)})" if new else ""
+
+
+def _key(finding: Finding) -> Key:
+    return finding.rule, finding.subject
+
+
+@frozen
+class Offer:
+    """What can be asked for instead, and how that is said; `stack` is None for an image.
+
+    `is_same`: it is the release that was asked for, in another build. `image` is "" for a release.
+    """
+
+    remedy: Remedy
+    image: str = ""
+    stack: Stack | None = None
+    is_same: bool = False
+
+
+def offered(finding: Finding, rule: Rule, environment: Environment, python: str | None,
+            chosen: Sequence[Chosen], ground: Ground, trial: Callable[[Environment], Tried]) -> Offer | None:
+    """Return what would do in place of what a finding is about; None where nothing is known to.
+
+    `python` is that of the environment, which its image may have brought.
+    """
+    first = next((fix for fix in rule.fix if fix.kind != _DRIVER), None)
+    if first is None or (first.kind != _IMAGE and all(one.fact != _RELEASE for one in first.effect)):
+        return None  # something smaller cures it
+    own = [one for one in chosen if one.framework == finding.subject.rpartition(EACH)[2]]
+    if own and first.kind != _IMAGE:
+        return _of_release(own[-1], finding, replace(environment, python=python), ground, trial)
+    return _of_image(finding, environment, ground, trial)
+
+
+def with_offer(finding: Finding, offer: Offer) -> Finding:
+    """Return a finding with what can be asked for first, in place of what its rule said of releases."""
+    kept = [fix for fix in finding.fixes if fix.kind != offer.remedy.kind and _RELEASE not in fix.effect]
+    return replace(finding, fixes=(offer.remedy, *kept))
+
+
+def _remedy(kind: str, title: str, command: str, effect: str) -> Remedy:
+    return Remedy(kind="pip" if kind == _RELEASE else "image", title=title, commands=(command,), env={},
+                  image=effect if kind == _IMAGE else None, effect={kind: effect}, risk="reinstall",
+                  undo=None, proven="model", by_hand=True)
+
+
+# -- releases ----------------------------------------------------------------------------------------------
+
+
+def _of_release(one: Chosen, finding: Finding, environment: Environment, ground: Ground,
+                trial: Callable[[Environment], Tried]) -> Offer | None:
+    if one.stack is None or one.by_conda or one.asked.is_brought:
+        return None
+    before = trial(environment)
+    refused: set[str | None] = set()
+    tried = 0
+    for stack in _in_order(one, one.stack, environment, ground):
+        if stack.cuda in refused or tried == _MOST_TRIED:
+            continue
+        tried += 1
+        text = _written(one, stack)
+        instead = replace(one.asked, text=text, index=stack.index, extra_indexes=(), links=())
+        found = trial(replace(environment, asked=tuple(
+            instead if asked is one.asked else asked for asked in environment.asked)))
+        if _key(finding) in found.keys and EACH not in finding.subject:
+            refused.add(stack.cuda)  # what it is built for is what such a rule reads
+        is_taken = any(each.stack is not None and each.stack.release == stack.release
+                       for each in found.chosen)
+        if is_taken and found.is_better(finding, before):
+            title = f"{_title(text, stack, one, environment)}{found.left(before)}"
+            return Offer(stack=stack, is_same=stack.version == one.stack.version, remedy=_remedy(
+                _RELEASE, title, _command(text, stack), stack.release))
+    return None
+
+
+def _in_order(one: Chosen, own: Stack, environment: Environment, ground: Ground) -> Iterator[Stack]:
+    """Yield other builds: of the same release, of those that are asked for, of any; the newest first."""
+    tables, cards = ground.database.tables, usable_capabilities(ground)
+    admitted = {environment.python} if environment.python else set(
+        pythons.admitted(environment.python_bounds, ground.platform, tables)
+        if environment.python_bounds else ())
+    broken = {(row["framework"], row["version"], row["extra"]) for row in rows_of(tables, "broken_extras")
+              if environment.python is None or environment.python in as_texts(row["python"])}
+    listed = [stack for stack in stacks_of(one.framework, ground.platform, tables)
+              if not stack.is_prerelease and stack.is_told and stack.release != own.release
+              and (stack.framework, stack.version, stack.extra) not in broken
+              and (not admitted or admitted & {*stack.pythons})
+              and (not cards or stack.serves(cards, tables))]
+    asked = [stack for stack in listed if releases.admits(one.requirement, stack.version)]
+    is_indexed = bool(one.asked.index or one.asked.extra_indexes)  # then another of its kind comes first
+    same = sorted((stack for stack in listed if stack.version == own.version),
+                  key=lambda stack: (stack.index is not None) != is_indexed)
+    once = {stack.release: stack for stack in (*same, *asked, *listed)}
+    yield from once.values()
+
+
+def _written(one: Chosen, stack: Stack) -> str:
+    """Return the requirement on a build, with the extras that were asked for, as far as it has them."""
+    own = next(planned.parse((stack.labelled,)))
+    kept = {extra for extra in one.requirement.extras if not extra.startswith(("cuda", "and-cuda"))}
+    has_cuda = stack.extra and (one.framework == "jax" or stack.extra in one.requirement.extras)
+    extras = ",".join(sorted({*kept, *((stack.extra,) if has_cuda else ())}))
+    return f"{own.name}{f'[{extras}]' if extras else ''}{own.specifier}"
+
+
+def _command(text: str, stack: Stack) -> str:
+    return f"pip install {shlex.join((text, *(('--index-url', stack.index) if stack.index else ())))}"
+
+
+def _title(text: str, stack: Stack, one: Chosen, environment: Environment) -> str:
+    cuda = f", built for CUDA {stack.cuda}" if stack.cuda else ""
+    was_indexed = one.asked.index or one.asked.extra_indexes
+    cuda += ", of the default index" if was_indexed and not stack.index else ""
+    cuda += ", which it needs from the machine" if _needs_more(one, stack, environment) else ""
+    if one.stack is not None and stack.version == one.stack.version:
+        parts = sorted({name for asked in environment.asked if _OF_JAX.match(name := _name(asked))})
+        instead = f" in place of {' and '.join(parts)}" if parts and one.framework == "jax" else ""
+        return f"Ask for {text}{instead}: the same release{cuda}"
+    is_within = releases.admits(one.requirement, stack.version)
+    which = "the newest of those that are asked for that fits here" if is_within and (
+        one.requirement.specifier) else "the newest release that fits here"
+    ends = sorted(stack.pythons, key=versions.parse)
+    wheels = f"; it has wheels for Python {ends[0]} to {ends[-1]}" if ends and not environment.python else ""
+    others = sorted({name for asked in environment.asked if (name := _name(asked)) in _OF_RELEASE})
+    along = f", and for {' and '.join(others)} of the same time" if others else ""
+    return f"Ask for {text}{along}: {which}{cuda}{wheels}"
+
+
+def _needs_more(one: Chosen, stack: Stack, environment: Environment) -> bool:
+    """Say whether a release brings no CUDA, in place of one that does or for a machine that has its own."""
+    return one.framework == "tensorflow" and not stack.extra and (
+        bool(one.requirement.extras) or not environment.in_container)
+
+
+def _name(asked: Asked) -> str:
+    requirement = releases.requirement_of(asked)
+    return "" if requirement is None else str(canonicalize_name(requirement.name))
+
+
+# -- images ------------------------------------------------------------------------------------------------
+
+
+def _of_image(finding: Finding, environment: Environment, ground: Ground,
+              trial: Callable[[Environment], Tried]) -> Offer | None:
+    image = environment.image
+    if image is None or image.reference is None:
+        return None
+    before = trial(environment)
+    served = (one for one in alike_images.others(image.reference, ground.database.tables)
+              if _is_served(one, ground))
+    for other in itertools.islice(served, _MOST_TRIED):
+        found = trial(with_image(environment, other.reference))
+        if found.is_better(finding, before):
+            title = (f"Take {other.reference}, the newest like it that this driver runs"
+                     f"{found.left(before)}")
+            return Offer(image=other.reference, remedy=_remedy(
+                _IMAGE, title, f"docker pull {other.reference}", other.reference))
+    return None
+
+
+def with_image(environment: Environment, reference: str) -> Environment:
+    """Return an environment on another image."""
+    image = environment.image
+    other = replace(image, reference=reference) if image is not None else None
+    if image is None or other is None:
+        return environment
+    return replace(environment, image=other,
+                   images=tuple(other if one == image else one for one in environment.images),
+                   feeding=tuple(other if one == image else one for one in environment.feeding))
+
+
+def _is_served(base: Base, ground: Ground) -> bool:
+    """Return whether a driver runs the CUDA of an image, not only starts it: by its number, for any card."""
+    ceiling, driver = version_of(ground.fact("driver.cuda_ceiling")), ground.driver
+    cuda = base.cuda or base.least_cuda
+    return not (
+        (cuda is not None and ceiling is not None and base.release is None
+         and versions.parse(versions.minor_of(cuda)) > versions.parse(ceiling))
+        or (base.least_driver is not None and driver is not None
+            and versions.parse(base.least_driver) > versions.parse(driver)))
