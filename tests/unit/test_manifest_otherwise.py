@@ -1,4 +1,4 @@
-"""What a file could ask for instead where the driver or the card is too old for it, and what of it is written."""
+"""What a file could ask for instead where the driver is too old for it, and what of it is written."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_a_list_for_a_newer_driver_is_told_what_this_one_runs(line: str, host: t
     assert first_fix({"requirements.txt": f"six\n{line}\n"}, *host).startswith(f"Ask for {instead}")
 
 
-@pytest.mark.parametrize(("image", "host", "instead"), [
-    ("nvidia/cuda:12.8.1-cudnn-devel-ubuntu22.04", OLD, "nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04"),
-    ("nvidia/cuda:13.0.0-runtime-ubuntu24.04", OLD, "nvidia/cuda:12.2.2-runtime-ubuntu22.04"),
-    ("nvidia/cuda:12.8.1-base-rockylinux9", OLD, "nvidia/cuda:12.2.2-base-rockylinux9"),
-    ("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime", OLD, "pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime"),
-    ("nvcr.io/nvidia/pytorch:25.10-py3", OLD, "nvcr.io/nvidia/pytorch:23.10-py3"),
+@pytest.mark.parametrize(("image", "instead"), [
+    ("nvidia/cuda:12.8.1-cudnn-devel-ubuntu22.04", "nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04"),
+    ("nvidia/cuda:13.0.0-runtime-ubuntu24.04", "nvidia/cuda:12.2.2-runtime-ubuntu22.04"),
+    ("nvidia/cuda:12.8.1-base-rockylinux9", "nvidia/cuda:12.2.2-base-rockylinux9"),
+    ("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime", "pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime"),
+    ("nvcr.io/nvidia/pytorch:25.10-py3", "nvcr.io/nvidia/pytorch:23.10-py3"),
 ])
-def test_an_image_for_a_newer_driver_is_told_another(image: str, host: tuple[str, ...], instead: str) -> None:
+def test_an_image_for_a_newer_driver_is_told_another(image: str, instead: str) -> None:
     """Regression: "take an image for a CUDA that this driver runs", and none was named."""
     files = docker(f"FROM {image}")
     assert first_fix(files, "driver=535.104.05", "card=GeForce RTX 3090").startswith(f"Take {instead}, ")

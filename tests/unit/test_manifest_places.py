@@ -1,4 +1,4 @@
-"""Where a finding stands that the file as a whole causes as well as one of its lines, and that it stands once."""
+"""Where a finding stands that the file as a whole causes as well as one of its lines; that it is told once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tests.unit.test_manifest_troubles import causes, docker, judged
 OLD = ("driver=515.43.04", "cc=8.0")
 
 
-@pytest.mark.parametrize("text", ["torch", "jax[cuda13]", "tensorflow[and-cuda]==2.20.0", "torch==2.9.1+cu130"])
+@pytest.mark.parametrize("text", [
+    "torch", "jax[cuda13]", "tensorflow[and-cuda]==2.20.0", "torch==2.9.1+cu130"])
 def test_a_driver_that_is_too_old_is_told_at_what_asks_for_more(text: str) -> None:
     """Regression: the list begins where its first requirement does, and that one was named."""
     found = judged({"requirements.txt": f"numpy\npandas\n{text}\n"}, *OLD, gpu=True)
@@ -19,7 +20,8 @@ def test_a_driver_that_is_too_old_is_told_at_what_asks_for_more(text: str) -> No
 
 def test_a_package_that_has_ended_overwrites_nothing() -> None:
     """Regression: beside tensorflow it was told twice, once as the owner of the same files."""
-    found = judged(docker("FROM python:3.12-slim", "RUN pip install 'tensorflow[and-cuda]==2.20.0' tensorflow-gpu"))
+    whole = "'tensorflow[and-cuda]==2.20.0'"
+    found = judged(docker("FROM python:3.12-slim", f"RUN pip install {whole} tensorflow-gpu"))
     assert causes(found) == ["tensorflow-gpu-package-removed"]
     both = judged(docker("FROM python:3.9-slim", "RUN pip install tensorflow==2.10.0 tensorflow-gpu==2.10.0"))
     assert "wheel-file-collision" in causes(both) or "mixed-tf-packages" in causes(both)
