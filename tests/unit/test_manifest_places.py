@@ -1,4 +1,4 @@
-"""Where a finding stands that the file as a whole causes as well as one of its lines; that it is told once."""
+"""Where a finding stands that the file as a whole causes as well as one of its lines, and once."""
 
 from __future__ import annotations
 
