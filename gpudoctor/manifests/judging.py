@@ -79,7 +79,8 @@ class Linter:
         findings: list[Located] = []
         undecided: list[tuple[Place, Undecided]] = []
         notes: list[Note] = []
-        for environment in environments:
+        for written in environments:
+            environment = replace(written, asked=tuple(map(releases.from_default, written.asked)))
             found: list[Located] = []
             self._judge(environment, found, undecided, notes)
             findings += self._with_offers(found, environment) if offering else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from packaging.utils import canonicalize_name
 
@@ -32,8 +33,8 @@ class Laid:
     """A host with an environment laid over it, and which frameworks are in it by whose word.
 
     `pins` are those of NVIDIA's packages beside them. `of_image` is the release that the image itself brings
-    in a build that no table has, "" where it brings none. `kept_away` is the same for each thing that keeps
-    it from the driver's own libraries: there nothing else can be judged.
+    in a build that no table has, "" where it brings none. `kept_away` is the host without frameworks for each
+    thing that keeps it from the driver's own libraries: there nothing else can be judged.
     """
 
     snapshot: Snapshot
@@ -96,7 +97,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         mine = [one for one in own_stacks if one.framework == framework]
         changes = _of_framework(mine) if mine else _of_image(base, in_image, place)
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
-    kept_away = tuple(lay(snapshot, facts, tables, source=place)
+    kept_away = tuple(lay(replace(snapshot, frameworks=()), facts, tables, source=place)
                       for facts in reaching.obstacles(environment, base, ground))
     of_image = "" if in_image is None or in_image.release not in own else _unlisted(base, in_image)
     return Laid(snapshot=snapshot, chosen=chosen, pins=pins, of_image=of_image, kept_away=kept_away)

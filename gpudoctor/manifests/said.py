@@ -109,7 +109,9 @@ def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[
         requirement = releases.requirement_of(one)
         if nearest is not None and requirement is not None:
             written = f"{requirement.name}{requirement.specifier}" if one.bounds else one.text.strip()
-            yield Said(place=one.place, facts={
+            pin = next((bound.place for bound in one.bounds
+                        if "==" in bound.specifier and "==" not in one.text), one.place)
+            yield Said(place=pin, facts={
                 "file.release_missing": written, "file.release_nearest": nearest})
 
 
@@ -214,6 +216,6 @@ def wanted(environment: Environment, tables: Tables) -> Iterator[tuple[Asked, st
         for one in some:
             requirement = releases.requirement_of(one)
             is_published = framework in FRAMEWORKS and (framework in tables or framework == "jax")
-            if requirement is not None and is_published and not one.index and not one.extra_indexes:
+            if requirement is not None and is_published and releases.is_listed_everywhere(one):
                 bound = ",".join(str(part).partition("+")[0] for part in requirement.specifier)
                 yield one, f"{framework}{bound}"
