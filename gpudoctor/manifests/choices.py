@@ -150,9 +150,11 @@ def _labelled(one: Chosen, cuda: str, stacks: Sequence[Stack]) -> Chosen:
     """Return the build for one CUDA; where the tables have only another one of the release, that one."""
     found = _taken(replace(one, cuda=cuda), [stack for stack in stacks if stack.cuda == cuda])
     exact = any(bound.operator in ("==", "===") for bound in one.requirement.specifier)
-    if found.stack is not None or not exact:
+    is_there = any(admits(one.requirement, stack.version) for stack in stacks)  # for another CUDA, at least
+    if (found.stack is not None and not (found.supposed and is_there)) or not exact:
         return found
-    return replace(_taken(found, [stack for stack in stacks if stack.index is None]), is_other=True)
+    return replace(_taken(replace(found, supposed=""), [one for one in stacks if one.index is None]),
+                   is_other=True)
 
 
 def _dotted(digits: str) -> str:

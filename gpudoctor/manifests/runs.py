@@ -17,7 +17,7 @@ from gpudoctor.manifests import (
 from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
-from gpudoctor.manifests.nested_scripts import places_in, script_of
+from gpudoctor.manifests.nested_scripts import places_about, places_in, script_of
 from gpudoctor.manifests.shellwords import Command, commands
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
@@ -85,7 +85,7 @@ class Runs:
 
     def _nested(self, script: Word, stage: Stage) -> list[Command]:
         """Return the commands of a word that a shell is given as a script."""
-        places = places_in(script, self.source)
+        places = places_in(script, self.source) or places_about(script, self.source)
         return commands(Traced(text=script.text, at=places or [script.start] * len(script.text)),
                         stage.variables)
 

@@ -9,7 +9,7 @@ from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked
 from tests.unit.test_manifest_troubles import causes, docker, judged
 
-DEFAULT = "https://py" "pi.org/simple"
+DEFAULT = "https://py" + "pi.org/simple"
 PYTORCHS = "https://download.pytorch.org/whl/cu124"
 NO_WHEEL = "python-version-unsupported"
 

@@ -75,3 +75,16 @@ def test_a_project_has_constraints_of_its_own() -> None:
     found = judged({"pyproject.toml": text.replace(', "nvidia-cudnn-cu12==9.10.2.21"', "")}, gpu=True)
     assert [(one.finding.cause, str(one.place)) for one in found.findings] == [
         ("requirements-contradict", "pyproject.toml:5:18")]
+
+
+def test_the_platform_of_a_build_is_the_one_that_is_judged() -> None:
+    """Regression: what `ARG TARGETARCH` decides was not judged, though builders give it its value."""
+    branch = "pip install jax==0.5.3; else pip install 'jax[cuda12]==0.5.3'; fi"
+    for test, expected in ((f'if [ "$TARGETARCH" = "amd64" ]; then {branch}', ["jax-cuda-plugin-missing"]),
+                           (f"if [ ${{TARGETPLATFORM}} = linux/arm64 ]; then {branch}", [])):
+        lines = ("FROM --platform=$BUILDPLATFORM python:3.12-slim", "ARG TARGETARCH TARGETPLATFORM")
+        found = judged(docker(*lines, f"RUN {test}"), gpu=True)
+        assert (causes(found), [note.said for note in found.notes if note.matters]) == (expected, [])
+    line = f'RUN if [ "$TARGETARCH" = "amd64" ]; then {branch}'
+    found = judged(docker("FROM python:3.12-slim", line), gpu=True)
+    assert causes(found) == []  # without ARG it has none
