@@ -194,7 +194,7 @@ def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
         return _labelled(one, own, stacks)
     is_foreign = bool(asked.index) and one.build != "cpu"
     supposed = f"comes from {asked.index}, of which nothing is known" if is_foreign else ""
-    if not beside:
+    if not beside or "+cpu" in str(one.requirement.specifier):
         return _taken(one, default, supposed)
     found = _taken(one, default, supposed)
     if one.framework != "torch" or one.build == "cpu":

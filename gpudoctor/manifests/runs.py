@@ -85,9 +85,8 @@ class Runs:
 
     def _nested(self, script: Word, stage: Stage) -> list[Command]:
         """Return the commands of a word that a shell is given as a script."""
-        places = places_in(script, self.source) or places_about(script, self.source)
-        return commands(Traced(text=script.text, at=places or [script.start] * len(script.text)),
-                        stage.variables)
+        at = places_in(script, self.source) or places_about(script, self.source)
+        return commands(Traced(text=script.text, at=at or [script.start] * len(script.text)), stage.variables)
 
     def _changes(self, command: Command, stage: Stage) -> None:
         """Follow cd and export, and note lists that are no longer what COPY put there."""
@@ -155,7 +154,8 @@ class Runs:
         bounds = [one for file in install.constraints for one in self._listed(file, stage)]
         overrides = tuple(one.text for file in install.overrides for one in self._listed(file, stage))
         stage.asked += [replace(one, command=number, overrides=(*one.overrides, *overrides),
-                                is_kept=install.is_kept and not stage.hides_packages)
+                                is_kept=install.is_kept and not stage.hides_packages,
+                                into=install.into and f"{install.into} {stage.hides_packages}")
                         for one in requirements.bounded(own, bounds)]
 
     def _address(self, word: Word) -> str:

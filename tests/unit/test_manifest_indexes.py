@@ -40,3 +40,10 @@ def test_the_default_index_is_none(tool: str, index: str | None, extra: tuple[st
     place = Place(file="r.txt", line=1, column=1, start=0, end=5)
     found = from_default(Asked(text="torch", place=place, tool=tool, index=index, extra_indexes=extra))
     assert (found.index, found.extra_indexes) == expected
+
+
+def test_a_label_for_the_cpu_is_one_whatever_indexes_are_beside() -> None:
+    """Regression: `torch==2.6.0+cpu` with PyTorch's index beside the default one was not judged."""
+    lines = ("FROM python:3.12-slim", f"ENV PIP_EXTRA_INDEX_URL={PYTORCHS.replace('cu124', 'cpu')}")
+    found = judged(docker(*lines, "RUN pip install torch==2.6.0+cpu"), gpu=True)
+    assert causes(found) == ["cpu-only-build"]
