@@ -12,7 +12,7 @@ from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import (
-    images, left_open, otherwise, pointing, pythons, releases, said, system_packages,
+    left_open, otherwise, pointing, pythons, releases, said, signs, system_packages,
 )
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid, lay_over
@@ -20,15 +20,17 @@ from gpudoctor.manifests.left_open import Note
 from gpudoctor.manifests.otherwise import Offer, Tried
 from gpudoctor.manifests.said import Said
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Environment, Wish
+from gpudoctor.manifests.statements import Environment
 from gpudoctor.model import (
-    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided, Unknown, Value,
+    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Undecided, Unknown, Value,
 )
+from gpudoctor.proven import tempered
 
 _FILE = "file."
 _HOST = "host"
 _REQUIRED = "requirement-not-met"  # says of what was required what another page says better
 _MOST_STATEMENTS = 200  # of one environment that show something by themselves
+_MOST_WORK, _LEAST_WORK = 12_000, 100  # requirements looked at to find what could be asked for instead
 _JUDGED = (Severity.ERROR, Severity.WARNING)
 
 
@@ -71,6 +73,8 @@ class Linter:
         self.host, self.database, self.wants_gpu, self.observed = host, database, wants_gpu, observed
         self.supposes_gpu, self.host_faults = supposes_gpu, host_faults
         self._grounds: dict[str | None, Ground] = {}
+        self._offers: dict[object, Offer | None] = {}
+        self._left = _MOST_WORK
         self._of_files = replace(database, rules=tuple(
             rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
 
@@ -92,45 +96,62 @@ class Linter:
 
     def _with_offers(self, found: Sequence[Located], environment: Environment) -> Iterator[Located]:
         """Yield findings with what the file could ask for instead: of releases, what fits such an image."""
-        offers = [self._offer(one, environment) for one in found]
+        offers = [self._offer(one, found, environment) for one in found]
         image = next((offer.image for offer in offers if offer is not None and offer.image), None)
         if image is not None:
             other = otherwise.with_image(environment, image)
-            offers = [offer if offer is not None and offer.image else self._offer(one, other) or offer
+            offers = [offer if offer is not None and offer.image else self._offer(one, found, other) or offer
                       for one, offer in zip(found, offers, strict=True)]
         for one, offer in zip(found, offers, strict=True):
             yield one if offer is None else replace(
                 one, offer=offer, finding=otherwise.with_offer(one.finding, offer))
 
-    def _offer(self, one: Located, environment: Environment) -> Offer | None:
+    def _offer(self, one: Located, found: Sequence[Located], environment: Environment) -> Offer | None:
         rule = next((rule for rule in self.database.rules if rule.id == one.finding.rule), None)
         if one.laid is None or rule is None:
             return None
-        python = one.environment.python
-        return otherwise.offered(one.finding, rule, environment, python, one.laid.chosen,
-                                 self._ground(python), self._tried)
+        before = [other.finding for other in found]
+        asking = otherwise.Asking(rule=rule, finding=one.finding, environment=environment, before=before,
+                                  python=one.environment.python, chosen=one.laid.chosen)
+        alike = asking.key
+        if alike not in self._offers:
+            self._offers[alike] = otherwise.offered(asking, self._ground(asking.python), self._tried)
+        return self._offers[alike]
 
-    def _tried(self, environment: Environment) -> Tried:
-        """Return what would be wrong with an environment."""
-        found: list[Located] = []
-        laid = self._judge(environment, found, [], [])
-        return Tried(findings=tuple(one.finding for one in found),
-                     chosen=laid.chosen if laid is not None else ())
+    def _tried(self, written: Environment) -> Tried | None:
+        """Return what would be wrong on an environment's machine, without proofs; None after many of them."""
+        self._left -= max(len(written.asked), _LEAST_WORK)
+        environment, base = self._settled(written)
+        ground = self._ground(environment.python)
+        laid = lay_over(environment, base, ground, observed=self.observed) if self._left > 0 else None
+        if laid is None:
+            return None
+        judged = [(self._as_said(one, ground), self._of_files)
+                  for one in said.of_build(environment, base, laid, ground)]
+        judged += [(snapshot, ground.database) for snapshot in (laid.snapshot, *laid.kept_away)]
+        return Tried(chosen=laid.chosen, findings=tuple(
+            one for snapshot, rules in judged for one in _found(snapshot, rules)
+            if key_of(one) not in ground.had and one.severity in _JUDGED))
+
+    def _settled(self, environment: Environment) -> tuple[Environment, Base | None]:
+        """Return an environment with what its image and the system's packages say of it, and what it has."""
+        base, is_read = system_packages.added(
+            signs.base_of(environment, self.database.tables), environment.packages, self.database.tables)
+        if not is_read:
+            environment = replace(environment, alters_libraries=True)
+        if environment.python is None and base is not None and not environment.alters_python:
+            environment = replace(environment, python=base.python)
+        return environment, base
 
     def _judge(self, environment: Environment, findings: list[Located],
-               undecided: list[tuple[Place, Undecided]], notes: list[Note]) -> Laid | None:
+               undecided: list[tuple[Place, Undecided]], notes: list[Note]) -> None:
         tables = self.database.tables
         if environment.constrains:
             for one in said.of_constraints(environment, tables):
                 findings += self._of_file(one, environment, None)
             findings += self._without_wheel(environment)
-            return None
-        base, is_read = system_packages.added(
-            _base_of(environment, tables), environment.packages, tables)
-        if not is_read:
-            environment = replace(environment, alters_libraries=True)
-        if environment.python is None and base is not None and not environment.alters_python:
-            environment = replace(environment, python=base.python)
+            return
+        environment, base = self._settled(environment)
         begun = len(findings)
         for number, one in enumerate(said.of_statements(environment, tables)):
             if number == _MOST_STATEMENTS:
@@ -139,7 +160,7 @@ class Linter:
                 break
             findings += self._of_file(one, environment, None)
         findings += self._without_wheel(environment)
-        wishes = gpu_wishes(environment, tables)
+        wishes = signs.gpu_wishes(environment, tables)
         is_wanted = bool(self.wants_gpu or (wishes and not environment.refuses_gpu))
         unsaid = [] if is_wanted or environment.refuses_gpu else releases.of_frameworks(
             environment.asked, environment.python)
@@ -149,16 +170,16 @@ class Linter:
         if not (is_wanted or is_supposed):
             notes += map(left_open.unsaid, unsaid)
             notes += left_open.of_hiding(environment, wishes[0]) if wishes else ()
-            return None
+            return
         ground = self._ground(environment.python)
         laid = lay_over(environment, base, ground, observed=self.observed)
         if laid is None:
             notes.append(Note(place=environment.place, matters=True,
                               said="could not be laid over the host: the rules do not know it"))
-            return None
+            return
         if is_supposed and all(one.build == "cpu" for one in laid.chosen):
             notes += [left_open.of_processor(one) for one in laid.chosen]
-            return None
+            return
         notes += left_open.of_host(environment, self.host_faults)
         for one in said.of_build(environment, base, laid, ground):
             findings += self._of_file(one, environment, laid)
@@ -170,7 +191,6 @@ class Linter:
         notes += left_open.of_build(environment, base, laid, {one.place for one in known}, ground,
                                     observed=self.observed, has_card=_has_card(ground.snapshot))
         notes += self._supposed(environment, base, laid, ground, known)
-        return laid
 
     def _diagnosed(self, snapshot: Snapshot, environment: Environment, laid: Laid, ground: Ground
                    ) -> tuple[list[Located], list[tuple[Place, Undecided]]]:
@@ -209,13 +229,16 @@ class Linter:
 
     def _of_file(self, one: Said, environment: Environment, laid: Laid | None) -> Iterator[Located]:
         """Yield what the rules about files say of one statement."""
-        facts: dict[str, Fact] = {name: Known(value=value, source=str(one.place))
-                                  for name, value in one.facts.items()}
-        ground = self._ground(environment.python)
-        snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(one.place))
+        snapshot = self._as_said(one, self._ground(environment.python))
         for finding in remedy.diagnose(snapshot, self._of_files).findings:
             yield Located(place=one.place, environment=environment, finding=finding, laid=laid,
                           said=one.facts)
+
+    def _as_said(self, one: Said, ground: Ground) -> Snapshot:
+        """Return the host with what a statement shows."""
+        facts: dict[str, Fact] = {name: Known(value=value, source=str(one.place))
+                                  for name, value in one.facts.items()}
+        return lay(ground.snapshot, facts, self.database.tables, source=str(one.place))
 
     def _without_wheel(self, environment: Environment) -> Iterator[Located]:
         """Yield what the rules say of requirements for which no Python that is admitted has a wheel."""
@@ -250,6 +273,12 @@ class Linter:
         return [one for one in found.findings if key_of(one) not in ground.had and one.cause != _REQUIRED]
 
 
+def _found(snapshot: Snapshot, database: RuleDatabase) -> Sequence[Finding]:
+    """Return what rules find on a machine, without proofs of what cures it."""
+    subjects = derive.subjects(snapshot, database)
+    return tempered(evaluate(subjects, database.rules, database.tables, worded=False), subjects).findings
+
+
 def usual_python(database: RuleDatabase) -> str | None:
     """Return the Python, major and minor, of an environment whose files name none."""
     fact = database.base.host["python.version"]
@@ -262,28 +291,8 @@ def _has_card(machine: Snapshot) -> bool:
     return any(isinstance(card.get("gpu.compute_capability"), Known) for card in cards)
 
 
-def _base_of(environment: Environment, tables: Tables) -> Base | None:
-    """Return what is known of the image, or of its name where only the build knows its tag."""
-    image = environment.image
-    if image is None or (image.reference is None and image.name is None):
-        return None
-    return images.base_of(image.reference or f"{image.name}:{images.OPEN_TAG}", tables)
-
-
 def _reads_files(rule: Rule) -> bool:
     conditions = [condition for block in rule.detect for condition in block.when]
     read = [condition.fact for condition in conditions]
     read += [one.right.other for one in conditions if one.right is not None and one.right.other is not None]
     return any(name.startswith(_FILE) for name in read)
-
-
-def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:
-    """Return the signs that an environment is meant to use a GPU."""
-    found = list(environment.wishes)
-    found += [Wish(why=why, place=image.place) for image in environment.feeding
-              if (written := image.reference or (image.name and f"{image.name}:{images.OPEN_TAG}"))
-              and (why := images.base_of(written, tables).why_gpu)]
-    found += [Wish(why=f"{one.text} is installed", place=one.place) for one in environment.packages]
-    found += [Wish(why=why, place=asked.place) for asked in environment.asked
-              if (why := releases.wants_gpu(asked))]
-    return tuple(found)

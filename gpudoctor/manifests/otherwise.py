@@ -20,7 +20,7 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import alike_images, pythons, releases
+from gpudoctor.manifests import alike_images, images, pythons, releases
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.pointing import EACH
@@ -41,26 +41,6 @@ class Tried:
     findings: tuple[Finding, ...]
     chosen: tuple[Chosen, ...] = ()
 
-    def is_better(self, finding: Finding, before: Tried) -> bool:
-        """Return whether a finding is gone, and no other error has come."""
-        key = _key(finding)
-        return all(_key(one) != key and (one.severity is not Severity.ERROR or _key(one) in before.keys)
-                   for one in self.findings)
-
-    @property
-    def keys(self) -> frozenset[Key]:
-        """Return what was found."""
-        return frozenset(map(_key, self.findings))
-
-    def left(self, before: Tried) -> str:
-        """Return in words what comes in its place, though it is no error."""
-        new = dict.fromkeys(one.cause for one in self.findings if _key(one) not in before.keys)
-        return f" (leaves a warning: {', '.join(new)})" if new else ""
-
-
-def _key(finding: Finding) -> Key:
-    return finding.rule, finding.subject
-
 
 @frozen
 class Offer:
@@ -75,19 +55,60 @@ class Offer:
     is_same: bool = False
 
 
-def offered(finding: Finding, rule: Rule, environment: Environment, python: str | None,
-            chosen: Sequence[Chosen], ground: Ground, trial: Callable[[Environment], Tried]) -> Offer | None:
-    """Return what would do in place of what a finding is about; None where nothing is known to.
+@frozen
+class Asking:
+    """A finding of a rule in an environment, and what else was found there `before`.
 
-    `python` is that of the environment, which its image may have brought.
+    `python` is that of the environment, which its image may have brought; `chosen` is what pip takes.
     """
-    first = next((fix for fix in rule.fix if fix.kind != _DRIVER), None)
+
+    rule: Rule
+    finding: Finding
+    environment: Environment
+    before: Sequence[Finding]
+    python: str | None
+    chosen: Sequence[Chosen]
+
+    @property
+    def key(self) -> object:
+        """Return what it has in common with those that have the same answer."""
+        of = self.environment
+        return (self.rule.id, self.finding.subject, self.python, of.in_container, of.alters_libraries,
+                of.image and of.image.reference, tuple(_key(one) for one in self.before),
+                tuple((name, setting.value) for name, setting in of.settings.items()),
+                tuple((one.text, one.index, one.extra_indexes, one.links, one.tool, one.command)
+                      for one in of.asked), tuple(one.text for one in of.packages))
+
+    def is_better(self, tried: Tried) -> bool:
+        """Return whether the finding is gone, and no other error has come: what followed from it counts."""
+        others = [one for one in self.before if one is not self.finding]
+        had = {_key(each) for one in others for each in (one, *one.consequences)}
+        return all(_key(one) != _key(self.finding)
+                   and (one.severity is not Severity.ERROR or _key(one) in had) for one in tried.findings)
+
+    def left(self, tried: Tried) -> str:
+        """Return in words what comes in its place, though it is no error."""
+        had = set(map(_key, self.before))
+        new = dict.fromkeys(one.cause for one in tried.findings if _key(one) not in had)
+        return f" (leaves a warning: {', '.join(new)})" if new else ""
+
+
+def _key(finding: Finding) -> Key:
+    return finding.rule, finding.subject
+
+
+Trial = Callable[[Environment], Tried | None]
+
+
+def offered(asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
+    """Return what would do in place of what a finding is about; None where nothing is known to."""
+    first = next((fix for fix in asking.rule.fix if fix.kind != _DRIVER), None)
     if first is None or (first.kind != _IMAGE and all(one.fact != _RELEASE for one in first.effect)):
         return None  # something smaller cures it
-    own = [one for one in chosen if one.framework == finding.subject.rpartition(EACH)[2]]
+    own = [one for one in asking.chosen if one.framework == asking.finding.subject.rpartition(EACH)[2]]
     if own and first.kind != _IMAGE:
-        return _of_release(own[-1], finding, replace(environment, python=python), ground, trial)
-    return _of_image(finding, environment, ground, trial)
+        return _of_release(own[-1], asking, ground, trial)
+    return _of_image(asking, ground, trial)
 
 
 def with_offer(finding: Finding, offer: Offer) -> Finding:
@@ -105,27 +126,28 @@ def _remedy(kind: str, title: str, command: str, effect: str) -> Remedy:
 # -- releases ----------------------------------------------------------------------------------------------
 
 
-def _of_release(one: Chosen, finding: Finding, environment: Environment, ground: Ground,
-                trial: Callable[[Environment], Tried]) -> Offer | None:
+def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
     if one.stack is None or one.by_conda or one.asked.is_brought:
         return None
-    before = trial(environment)
+    environment = replace(asking.environment, python=asking.python)
     refused: set[str | None] = set()
     tried = 0
     for stack in _in_order(one, one.stack, environment, ground):
-        if stack.cuda in refused or tried == _MOST_TRIED:
+        if stack.cuda in refused:
             continue
-        tried += 1
         text = _written(one, stack)
         instead = replace(one.asked, text=text, index=stack.index, extra_indexes=(), links=())
         found = trial(replace(environment, asked=tuple(
             instead if asked is one.asked else asked for asked in environment.asked)))
-        if _key(finding) in found.keys and EACH not in finding.subject:
+        tried += 1
+        if found is None or tried > _MOST_TRIED:
+            return None
+        if EACH not in asking.finding.subject and _key(asking.finding) in map(_key, found.findings):
             refused.add(stack.cuda)  # what it is built for is what such a rule reads
         is_taken = any(each.stack is not None and each.stack.release == stack.release
                        for each in found.chosen)
-        if is_taken and found.is_better(finding, before):
-            title = f"{_title(text, stack, one, environment)}{found.left(before)}"
+        if is_taken and asking.is_better(found):
+            title = f"{_title(text, stack, one, environment)}{asking.left(found)}"
             return Offer(stack=stack, is_same=stack.version == one.stack.version, remedy=_remedy(
                 _RELEASE, title, _command(text, stack), stack.release))
     return None
@@ -198,21 +220,19 @@ def _name(asked: Asked) -> str:
 # -- images ------------------------------------------------------------------------------------------------
 
 
-def _of_image(finding: Finding, environment: Environment, ground: Ground,
-              trial: Callable[[Environment], Tried]) -> Offer | None:
-    image = environment.image
+def _of_image(asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
+    image, tables = asking.environment.image, ground.database.tables
     if image is None or image.reference is None:
         return None
-    before = trial(environment)
-    served = (one for one in alike_images.others(image.reference, ground.database.tables)
-              if _is_served(one, ground))
+    served = (one for one in alike_images.others(image.reference, tables) if _is_served(one, ground))
     for other in itertools.islice(served, _MOST_TRIED):
-        found = trial(with_image(environment, other.reference))
-        if found.is_better(finding, before):
-            title = (f"Take {other.reference}, the newest like it that this driver runs"
-                     f"{found.left(before)}")
+        found = trial(with_image(asking.environment, other.reference))
+        if found is not None and asking.is_better(found):
+            row = images.ended(other, tables)
+            ended = f" (though {row['system']} {row['version']} has ended)" if row is not None else ""
+            title = f"Take {other.reference}, the newest like it that this driver runs{ended}"
             return Offer(image=other.reference, remedy=_remedy(
-                _IMAGE, title, f"docker pull {other.reference}", other.reference))
+                _IMAGE, f"{title}{asking.left(found)}", f"docker pull {other.reference}", other.reference))
     return None
 
 

@@ -84,3 +84,14 @@ def test_another_build_of_the_same_release_is_written(before: str, after: str) -
 def test_another_release_is_never_written(line: str) -> None:
     """Nor what stands beside something else that is for the CUDA of now."""
     assert rewritten({"requirements.txt": f"six\n{line}\n"}, *OLD) == f"six\n{line}\n"
+
+
+def test_alike_environments_are_tried_once() -> None:
+    """Forty services of one image have one answer, and a long list is not tried without end."""
+    services = "".join(f"  s{n}:\n    image: pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime\n    gpus: all\n"
+                       for n in range(40))
+    found = judged({"compose.yaml": f"services:\n{services}"}, *OLD).findings
+    assert len({id(one.offer) for one in found}) == 1
+    assert len(found) == 40
+    many = "".join(f"package{n}==1.{n}\n" for n in range(13_000))
+    assert judged({"requirements.txt": f"{many}torch\n"}, *OLD, gpu=True).findings[0].offer is None
