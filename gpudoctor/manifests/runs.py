@@ -18,6 +18,7 @@ from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
 from gpudoctor.manifests.nested_scripts import places_about, places_in, script_of
+from gpudoctor.manifests.references import told_by
 from gpudoctor.manifests.shellwords import Command, commands
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
@@ -198,15 +199,14 @@ class Runs:
     def _lists_framework(self, file: Word, stage: Stage) -> bool:
         """Return whether a list, or a script with requirements of its own, asks for a framework."""
         script = self._copied(file.text, stage) if file.text.endswith(".py") else None
-        if script is not None:
-            return _names_framework(script)
-        return any(requirements.FRAMEWORK.match(one.text) for one in self._listed(file, stage))
+        return _names_framework(script) if script is not None else any(
+            requirements.FRAMEWORK.match(one.text) for one in self._listed(file, stage))
 
     def _elsewhere(self, word: Word, stage: Stage) -> None:
         """Note a requirement that names no release."""
         text = self.source.text[word.start:word.end].strip("'\"")
         why = (f"{text} is no release of an index, so what it is was not judged" if word.known else
-               f"{text} was not judged: a variable has no value here (--build-arg NAME=VALUE gives it one)")
+               f"{text} was not judged: a variable has no value here ({told_by(text, stage.declared)})")
         stage.unread.append(Unread(why=why, place=self.source.of(word), of_framework=bool(
             requirements.FRAMEWORK.match(posixpath.basename(text)))))
 

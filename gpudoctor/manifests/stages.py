@@ -117,6 +117,8 @@ class _Stages:
                 variables[name] = value if word.known else None
             elif name in self.globals:
                 variables[name] = self.globals[name]
+            if self.stages:
+                self.stages[-1].declared.add(name)
 
     def _variables(self) -> Variables:
         return self.stages[-1].variables if self.stages else self.globals

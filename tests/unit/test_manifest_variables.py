@@ -88,3 +88,18 @@ def test_the_platform_of_a_build_is_the_one_that_is_judged() -> None:
     line = f'RUN if [ "$TARGETARCH" = "amd64" ]; then {branch}'
     found = judged(docker("FROM python:3.12-slim", line), gpu=True)
     assert causes(found) == []  # without ARG it has none
+
+
+@pytest.mark.parametrize(("lines", "said"), [
+    (("ARG V", "RUN pip install torch==$V"), "--build-arg NAME=VALUE gives it one"),
+    (("RUN V=$(cat v) && pip install torch==${V}",), "the shell works it out"),
+    (("RUN pip install torch==$(cat v)",), "the shell works it out")])
+def test_how_a_variable_gets_a_value_is_told(lines: tuple[str, ...], said: str) -> None:
+    """Regression: an option of the build was named for what a command works out."""
+    found = judged(docker(SLIM_11, *lines), gpu=True)
+    assert [said in note.said for note in found.notes if note.matters] == [True]
+
+
+def test_the_default_of_a_variable_without_value_counts() -> None:
+    found = judged(docker("ARG TAG", "FROM nvidia/cuda:${TAG:-12.4.1-cudnn9-runtime-ubuntu22.04}"))
+    assert causes(found) == ["image-not-published"]
