@@ -6,7 +6,7 @@ https://github.com/distribution/reference/blob/main/regexp.go
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 
 from gpudoctor.manifests.spans import ManifestError, Place
 
@@ -68,7 +68,7 @@ def _is_host(part: str) -> bool:
     return "." in part or ":" in part or part == "localhost" or part != part.lower()
 
 
-def told_by(text: str, declared: Set[str]) -> str:
+def told_by(text: str, declared: AbstractSet[str]) -> str:
     """Return how a variable in a text gets its value, where it is one that ARG has `declared` or another."""
     is_given = any(name in declared for name in _VARIABLE.findall(text))
     return "--build-arg NAME=VALUE gives it one" if is_given else "the shell works it out: an ARG would do"
