@@ -86,6 +86,10 @@ class Asking:
         return all(_key(one) != _key(self.finding)
                    and (one.severity is not Severity.ERROR or _key(one) in had) for one in tried.findings)
 
+    def is_refused_again(self, tried: Tried) -> bool:
+        """Return whether the finding is of no card, and is there again: what it reads is the CUDA."""
+        return EACH not in self.finding.subject and _key(self.finding) in map(_key, tried.findings)
+
     def left(self, tried: Tried) -> str:
         """Return in words what comes in its place, though it is no error."""
         had = set(map(_key, self.before))
@@ -142,8 +146,8 @@ def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Of
         tried += 1
         if found is None or tried > _MOST_TRIED:
             return None
-        if EACH not in asking.finding.subject and _key(asking.finding) in map(_key, found.findings):
-            refused.add(stack.cuda)  # what it is built for is what such a rule reads
+        if asking.is_refused_again(found):
+            refused.add(stack.cuda)
         is_taken = any(each.stack is not None and each.stack.release == stack.release
                        for each in found.chosen)
         if is_taken and asking.is_better(found):
@@ -224,10 +228,14 @@ def _of_image(asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
     image, tables = asking.environment.image, ground.database.tables
     if image is None or image.reference is None:
         return None
-    served = (one for one in alike_images.others(image.reference, tables) if _is_served(one, ground))
+    refused: set[str | None] = set()
+    served = (one for one in alike_images.others(image.reference, tables)
+              if one.cuda not in refused and _is_served(one, ground))
     for other in itertools.islice(served, _MOST_TRIED):
         found = trial(with_image(asking.environment, other.reference))
-        if found is not None and asking.is_better(found):
+        if found is not None and other.release is not None and asking.is_refused_again(found):
+            refused.add(other.cuda)
+        elif found is not None and asking.is_better(found):
             row = images.ended(other, tables)
             ended = f" (though {row['system']} {row['version']} has ended)" if row is not None else ""
             title = f"Take {other.reference}, the newest like it that this driver runs{ended}"

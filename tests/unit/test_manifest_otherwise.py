@@ -51,6 +51,11 @@ def test_an_image_for_a_newer_driver_is_told_another(image: str, instead: str) -
     assert not judged(docker(f"FROM {instead}"), "driver=535.104.05", "card=GeForce RTX 3090").findings
 
 
+def test_the_newest_image_of_an_older_cuda_is_found_behind_many() -> None:
+    files = docker("FROM pytorch/pytorch:2.3.0-cuda12.1-cudnn8-runtime")
+    assert first_fix(files, *OLDER).startswith("Take pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime, ")
+
+
 def test_what_is_offered_is_sound_where_it_is_asked_for() -> None:
     """Of torch in an image of another CUDA, both are told, and fit one another."""
     host = ("driver=535.104.05", "card=GeForce RTX 3090")
