@@ -165,7 +165,8 @@ def _fixed(asked: Asked, texts: dict[str, str], report: LintReport, linter: Lint
     """Return the report with the changes that are proven; with `--write` they are made."""
     def judge_again(changed: Mapping[str, str]) -> Verdicts:
         given = {name: changed[name] for name in texts}
-        return linter.judge([one for some in _described(given, python, build).values() for one in some])
+        return linter.judge([one for some in _described(given, python, build).values() for one in some],
+                            offering=False)
 
     own = {one.place.file for one in report.findings} & set(texts)
     listed = [one for one in report.findings if one.place.file in own]

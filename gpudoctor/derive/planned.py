@@ -29,7 +29,7 @@ def parse(texts: Iterable[str]) -> Iterator[Requirement]:
             yield requirement
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1 << 14)  # more than a list has: a smaller one forgets all of a longer list
 def _parse_one(text: str) -> Requirement | None:
     from packaging.requirements import InvalidRequirement, Requirement  # slow; seldom needed
 

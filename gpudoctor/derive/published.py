@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from packaging.version import Version
+
 from gpudoctor import versions
 from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import as_texts
@@ -95,6 +97,31 @@ def jax_part(part: str, version: str, platform: str, tables: Tables) -> Row | No
     listed = _by(tables[_JAX].rows, "distribution").get(part, ())
     return next((row for row in listed if row["platform"] == platform
                  and _is_same(str(row["version"]), version)), None)
+
+
+def jax_releases(platform: str, tables: Tables) -> Sequence[Row]:
+    """Return the rows of jax itself, the newest first, with the Pythons of the jaxlib that it takes.
+
+    That is the newest which is not newer: not each release of jax comes with one of its own.
+    """
+    return _jax_releases(tables[_JAX], platform) if _JAX in tables else ()
+
+
+@of_same
+def _jax_releases(table: Table, platform: str) -> Sequence[Row]:
+    own = [row for row in table.rows if row["distribution"] == "jax"]
+    libraries = sorted((row for row in table.rows
+                        if row["distribution"] == "jaxlib" and row["platform"] == platform), key=_number)
+    found = []
+    for row in sorted(own, key=_number, reverse=True):
+        older = [one for one in libraries if _number(one) <= _number(row)]
+        if older:
+            found.append({**row, "python": older[-1]["python"], "platform": platform})
+    return found
+
+
+def _number(row: Row) -> Version:
+    return versions.parse(str(row["version"]))
 
 
 def jax_rows(platform: str, tables: Tables) -> Sequence[Row]:

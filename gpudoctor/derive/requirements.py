@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import cards
+from gpudoctor.derive import cards, published
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.releases import platform_of, release_rows
 from gpudoctor.derive.view import NotKnown, View, as_texts, text_of
@@ -168,17 +168,25 @@ def _offers(view: View, snapshot: Snapshot) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for text in as_texts(view.need("require.wanted")):
         requirement = parse(text)
-        if requirement.subject not in view.tables:
+        listed = _releases(view, requirement.subject)
+        if not listed:
             continue
         met = _is_met(requirement, view, snapshot)
         if isinstance(met, Unknown):
             raise NotKnown(met)
         if met:
             continue
-        rows = [row for row in release_rows(view, requirement.subject) if _meets(row, requirement)]
+        rows = [row for row in listed if _meets(row, requirement)]
         if rows and all(python not in as_texts(row.get("python")) for row in rows):
             found[text] = rows
     return found
+
+
+def _releases(view: View, name: str) -> Sequence[Row]:
+    """Return what is known of the releases of a framework, each with its Pythons; of else nothing."""
+    if name == "jax":
+        return published.jax_releases(platform_of(view), view.tables)
+    return [*release_rows(view, name)] if name in view.tables else []
 
 
 def _meets(row: Row, requirement: Requirement) -> bool:
@@ -220,6 +228,7 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
         return Absent(source=_SOURCE)
     name, row = offer
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
+    extra = "[cuda12]" if name == "jax" else extra  # each release that is listed has it, in some spelling
     return Known(value=f"{name}{extra}=={row['version']}", source=str(row["source"]))
 
 

@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 from gpudoctor import versions
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.frozen import frozen
+from gpudoctor.manifests import jax_extras
 from gpudoctor.manifests.jax_parts import LOCAL, JaxParts
 from gpudoctor.manifests.releases import (
     LABEL, OPEN_MINORS, admits, applies, cuda_of_index, placeholder_of, requirement_of,
@@ -103,16 +104,16 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
     if framework is None or not applies(requirement, python):
         return None
     label = LABEL.search(str(requirement.specifier))
-    extras = [_extra(extra) for extra in requirement.extras if extra.startswith("cuda")]
     is_cpu = name in _CPU_PACKAGES or "+cpu" in str(requirement.specifier) or asked.build == "cpu" or bool(
         framework == "torch" and asked.index and _CPU_INDEX.search(asked.index))
-    if framework == "jax" and beside.extra and not extras:
-        extras, requirement = [beside.extra], copy(requirement)
-        requirement.extras = {beside.extra}
-    if framework == "jax":
-        is_cpu = not extras if asked.tool != "conda" else is_cpu
+    extras: list[str] = []
+    if framework == "jax" and asked.tool != "conda":
+        extras = jax_extras.brought(requirement, python, platform, tables, admits) or (
+            [beside.extra] if beside.extra else [])
+        requirement, is_cpu = copy(requirement), not extras
+        requirement.extras = {*extras, *(one for one in requirement.extras if not one.startswith("cuda"))}
     mine = [stack for stack in stacks_of(framework, platform, tables)
-            if not (extras and framework == "jax") or stack.extra == extras[0].partition("-")[0]]
+            if not extras or stack.extra == extras[0].partition("-")[0]]
     blank = Chosen(framework=framework, distribution=name, asked=asked, requirement=requirement, stack=None,
                    build="cpu" if is_cpu else "cuda")
     if asked.tool == "conda":
@@ -149,9 +150,11 @@ def _labelled(one: Chosen, cuda: str, stacks: Sequence[Stack]) -> Chosen:
     """Return the build for one CUDA; where the tables have only another one of the release, that one."""
     found = _taken(replace(one, cuda=cuda), [stack for stack in stacks if stack.cuda == cuda])
     exact = any(bound.operator in ("==", "===") for bound in one.requirement.specifier)
-    if found.stack is not None or not exact:
+    is_there = any(admits(one.requirement, stack.version) for stack in stacks)  # for another CUDA, at least
+    if (found.stack is not None and not (found.supposed and is_there)) or not exact:
         return found
-    return replace(_taken(found, [stack for stack in stacks if stack.index is None]), is_other=True)
+    return replace(_taken(replace(found, supposed=""), [one for one in stacks if one.index is None]),
+                   is_other=True)
 
 
 def _dotted(digits: str) -> str:
@@ -191,7 +194,7 @@ def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
         return _labelled(one, own, stacks)
     is_foreign = bool(asked.index) and one.build != "cpu"
     supposed = f"comes from {asked.index}, of which nothing is known" if is_foreign else ""
-    if not beside:
+    if not beside or "+cpu" in str(one.requirement.specifier):
         return _taken(one, default, supposed)
     found = _taken(one, default, supposed)
     if one.framework != "torch" or one.build == "cpu":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
@@ -16,7 +16,7 @@ from gpudoctor.manifests import choices, images
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.jax_parts import parts_of
-from gpudoctor.manifests.releases import applies, overridden, requirement_of
+from gpudoctor.manifests.releases import admits, applies, overridden, requirement_of
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.manifests.together import can_meet
 from gpudoctor.model import Fact, Known
@@ -25,25 +25,48 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
 _MOST_BOUNDS = 50
+_MOST_COMMANDS = 50  # that install one distribution
 _HELD = {"nvcr.io/nvidia/pytorch": "torch", "nvcr.io/nvidia/tensorflow": "tensorflow",
          "nvcr.io/nvidia/jax": "jax"}
 
 
 def frameworks(environment: Environment, base: Base | None, ground: Ground) -> tuple[Chosen, ...]:
-    """Return the distributions of frameworks that are installed, each once: its last word counts."""
+    """Return the distributions of frameworks that are installed, each once: its last word counts.
+
+    What an earlier command installed stays there where it meets that.
+    """
     python, tables = environment.python, ground.database.tables
     beside, glibc = parts_of(environment.asked, python), _glibc(environment, base, ground)
     bounds = _bounds(environment)
     found: dict[str, Chosen] = {}
-    for asked in reversed(environment.asked):
-        requirement = requirement_of(asked)
-        if requirement is None or canonicalize_name(requirement.name) in found:
-            continue  # a file may name one thousands of times
+    for asked in _last_words(environment.asked):
         one = choices.chosen_of(asked, python, ground.platform, tables, beside,
                                 _admission(asked, bounds.get(asked.command, {}), glibc))
-        if one is not None:
+        if one is not None and not _is_met(one, found.get(one.distribution)):
+            found.pop(one.distribution, None)
             found[one.distribution] = one
-    return tuple(one for one in reversed(found.values()) if not _is_there(one, environment, base))
+    return tuple(one for one in found.values() if not _is_there(one, environment, base))
+
+
+def _last_words(every: Sequence[Asked]) -> Iterator[Asked]:
+    """Yield what each command says last of a distribution, of the last commands that do so."""
+    last: dict[str, dict[int, tuple[int, Asked]]] = {}  # a file may name one thousands of times
+    for at in range(len(every) - 1, -1, -1):
+        requirement = requirement_of(every[at])
+        if requirement is not None:
+            own = last.setdefault(canonicalize_name(requirement.name), {})
+            if len(own) < _MOST_COMMANDS:
+                own.setdefault(every[at].command, (at, every[at]))
+    kept = sorted((pair for own in last.values() for pair in own.values()), key=lambda pair: pair[0])
+    yield from (asked for _, asked in kept)
+
+
+def _is_met(one: Chosen, before: Chosen | None) -> bool:
+    """Say whether an installer leaves a release that another command installed, as that will do."""
+    return (before is not None and before.stack is not None and not before.supposed
+            and one.asked.into is not None and one.asked.into == before.asked.into
+            and not one.asked.locked and one.requirement.extras <= before.requirement.extras
+            and "+" not in str(one.requirement.specifier) and admits(one.requirement, before.stack.version))
 
 
 def _is_there(one: Chosen, environment: Environment, base: Base | None) -> bool:

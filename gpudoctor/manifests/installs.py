@@ -79,13 +79,15 @@ class Install:
     layered: tuple[Word, ...] = ()
     layered_files: tuple[Word, ...] = ()
     is_kept: bool = False
+    into: str | None = None
 
 
 def install_of(command: Command) -> Install | None:
     """Return what a command installs, None where it is none that does.
 
     `lost` are the words whose bound the shell takes for a redirection, each with what was meant.
-    `is_kept`: it leaves in place what the system's Python has and what meets its words.
+    `is_kept`: it leaves in place what the system's Python has and what meets its words; `into` is where its
+    program lies, in whose environment it does so, None where it takes everything anew.
     """
     found = _install_of(command)
     lost = tuple(lost_bounds.lost_of(command, found.requirements)) if found is not None else ()
@@ -133,7 +135,8 @@ def _install_of(command: Command) -> Install | None:
     options = {word.text.partition("=")[0] for word in words[start + 1:]}
     is_kept = not options & _FRESH and "/" not in words[first].text and (
         found.tool == "pip" or "--system" in options)
-    return replace(found, folder=moved, is_kept=is_kept, files=tuple(
+    into = None if options & _FRESH else posixpath.dirname(words[first].text) or "."
+    return replace(found, folder=moved, is_kept=is_kept, into=into, files=tuple(
         one if one.text == "-" else _shortened(one, posixpath.join(moved, one.text)) for one in found.files))
 
 

@@ -11,34 +11,42 @@ from gpudoctor.candidates.ground import Ground, ground_of
 from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import images, left_open, pythons, releases, said, system_packages
+from gpudoctor.manifests import (
+    left_open, otherwise, pointing, pythons, releases, said, signs, system_packages,
+)
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid, lay_over
 from gpudoctor.manifests.left_open import Note
+from gpudoctor.manifests.otherwise import Offer, Tried
 from gpudoctor.manifests.said import Said
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Environment, Wish
+from gpudoctor.manifests.statements import Environment
 from gpudoctor.model import (
-    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Tables, Undecided, Unknown, Value,
+    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Undecided, Unknown, Value,
 )
+from gpudoctor.proven import tempered
 
 _FILE = "file."
 _HOST = "host"
-_EACH = " x "  # between a card and a framework
 _REQUIRED = "requirement-not-met"  # says of what was required what another page says better
 _MOST_STATEMENTS = 200  # of one environment that show something by themselves
+_MOST_WORK, _LEAST_WORK = 12_000, 100  # requirements looked at to find what could be asked for instead
 _JUDGED = (Severity.ERROR, Severity.WARNING)
 
 
 @frozen
 class Located:
-    """A finding of the rules at the statement that causes it; `said` is what that shows by itself."""
+    """A finding of the rules at the statement that causes it; `said` is what that shows by itself.
+
+    `offer` is what the file could ask for instead, where another build, release or image would do.
+    """
 
     place: Place
     environment: Environment
     finding: Finding
     laid: Laid | None = None
     said: Mapping[str, Value] = field(default_factory=dict)
+    offer: Offer | None = None
 
 
 @frozen
@@ -65,21 +73,75 @@ class Linter:
         self.host, self.database, self.wants_gpu, self.observed = host, database, wants_gpu, observed
         self.supposes_gpu, self.host_faults = supposes_gpu, host_faults
         self._grounds: dict[str | None, Ground] = {}
+        self._offers: dict[object, Offer | None] = {}
+        self._left = _MOST_WORK
         self._of_files = replace(database, rules=tuple(
             rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
 
-    def judge(self, environments: Sequence[Environment]) -> Verdicts:
-        """Return the verdicts on environments, by their places."""
+    def judge(self, environments: Sequence[Environment], *, offering: bool = True) -> Verdicts:
+        """Return the verdicts on environments, by their places; `offering` with what would do instead."""
         findings: list[Located] = []
         undecided: list[tuple[Place, Undecided]] = []
         notes: list[Note] = []
-        for environment in environments:
-            self._judge(environment, findings, undecided, notes)
+        for written in environments:
+            environment = replace(written, asked=tuple(map(releases.from_default, written.asked)))
+            found: list[Located] = []
+            self._judge(environment, found, undecided, notes)
+            findings += self._with_offers(found, environment) if offering else found
         once = {(str(one.place), one.finding.rule, one.finding.message): one for one in findings}
         ordered = sorted(once.values(),
                          key=lambda one: (one.place.file, one.place.start, rank_of(one.finding)))
         return Verdicts(findings=tuple(ordered), undecided=tuple(undecided),
                         notes=tuple(dict.fromkeys(notes)))
+
+    def _with_offers(self, found: Sequence[Located], environment: Environment) -> Iterator[Located]:
+        """Yield findings with what the file could ask for instead: of releases, what fits such an image."""
+        offers = [self._offer(one, found, environment) for one in found]
+        image = next((offer.image for offer in offers if offer is not None and offer.image), None)
+        if image is not None:
+            other = otherwise.with_image(environment, image)
+            offers = [offer if offer is not None and offer.image else self._offer(one, found, other) or offer
+                      for one, offer in zip(found, offers, strict=True)]
+        for one, offer in zip(found, offers, strict=True):
+            yield one if offer is None else replace(
+                one, offer=offer, finding=otherwise.with_offer(one.finding, offer))
+
+    def _offer(self, one: Located, found: Sequence[Located], environment: Environment) -> Offer | None:
+        rule = next((rule for rule in self.database.rules if rule.id == one.finding.rule), None)
+        if one.laid is None or rule is None:
+            return None
+        before = [other.finding for other in found]
+        asking = otherwise.Asking(rule=rule, finding=one.finding, environment=environment, before=before,
+                                  python=one.environment.python, chosen=one.laid.chosen)
+        alike = asking.key
+        if alike not in self._offers:
+            self._offers[alike] = otherwise.offered(asking, self._ground(asking.python), self._tried)
+        return self._offers[alike]
+
+    def _tried(self, written: Environment) -> Tried | None:
+        """Return what would be wrong on an environment's machine, without proofs; None after many of them."""
+        self._left -= max(len(written.asked), _LEAST_WORK)
+        environment, base = self._settled(written)
+        ground = self._ground(environment.python)
+        laid = lay_over(environment, base, ground, observed=self.observed) if self._left > 0 else None
+        if laid is None:
+            return None
+        judged = [(self._as_said(one, ground), self._of_files)
+                  for one in said.of_build(environment, base, laid, ground)]
+        judged += [(snapshot, ground.database) for snapshot in (laid.snapshot, *laid.kept_away)]
+        return Tried(chosen=laid.chosen, findings=tuple(
+            one for snapshot, rules in judged for one in _found(snapshot, rules)
+            if key_of(one) not in ground.had and one.severity in _JUDGED))
+
+    def _settled(self, environment: Environment) -> tuple[Environment, Base | None]:
+        """Return an environment with what its image and the system's packages say of it, and what it has."""
+        base, is_read = system_packages.added(
+            signs.base_of(environment, self.database.tables), environment.packages, self.database.tables)
+        if not is_read:
+            environment = replace(environment, alters_libraries=True)
+        if environment.python is None and base is not None and not environment.alters_python:
+            environment = replace(environment, python=base.python)
+        return environment, base
 
     def _judge(self, environment: Environment, findings: list[Located],
                undecided: list[tuple[Place, Undecided]], notes: list[Note]) -> None:
@@ -89,12 +151,7 @@ class Linter:
                 findings += self._of_file(one, environment, None)
             findings += self._without_wheel(environment)
             return
-        base, is_read = system_packages.added(
-            _base_of(environment, tables), environment.packages, tables)
-        if not is_read:
-            environment = replace(environment, alters_libraries=True)
-        if environment.python is None and base is not None and not environment.alters_python:
-            environment = replace(environment, python=base.python)
+        environment, base = self._settled(environment)
         begun = len(findings)
         for number, one in enumerate(said.of_statements(environment, tables)):
             if number == _MOST_STATEMENTS:
@@ -103,7 +160,7 @@ class Linter:
                 break
             findings += self._of_file(one, environment, None)
         findings += self._without_wheel(environment)
-        wishes = gpu_wishes(environment, tables)
+        wishes = signs.gpu_wishes(environment, tables)
         is_wanted = bool(self.wants_gpu or (wishes and not environment.refuses_gpu))
         unsaid = [] if is_wanted or environment.refuses_gpu else releases.of_frameworks(
             environment.asked, environment.python)
@@ -140,13 +197,13 @@ class Linter:
         """Return what the rules say of a machine with the environment on it and do not say of it without."""
         judged = remedy.diagnose(snapshot, ground.database)
         new = [one for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
-        found = [Located(place=_place_of(one, environment, laid), environment=environment, finding=one,
-                         laid=laid) for one in new]
+        found = [Located(place=pointing.place_of(one, environment, laid), environment=environment,
+                         finding=one, laid=laid) for one in new]
         # what is asked of each card has no answer, and needs none, where nobody said which card
         has_card = _has_card(snapshot)
         open_ = [one for one in judged.undecided if one.asked and key_of(one) not in ground.had]
-        return found, [(_requirement_of(one.subject, laid) or environment.place, one) for one in open_
-                       if has_card or _EACH not in one.subject]
+        return found, [(pointing.requirement_of(one.subject, laid) or environment.place, one) for one in open_
+                       if has_card or pointing.EACH not in one.subject]
 
     def _supposed(self, environment: Environment, base: Base | None, laid: Laid, ground: Ground,
                   known: Sequence[Located]) -> Iterator[Note]:
@@ -172,13 +229,16 @@ class Linter:
 
     def _of_file(self, one: Said, environment: Environment, laid: Laid | None) -> Iterator[Located]:
         """Yield what the rules about files say of one statement."""
-        facts: dict[str, Fact] = {name: Known(value=value, source=str(one.place))
-                                  for name, value in one.facts.items()}
-        ground = self._ground(environment.python)
-        snapshot = lay(ground.snapshot, facts, self.database.tables, source=str(one.place))
+        snapshot = self._as_said(one, self._ground(environment.python))
         for finding in remedy.diagnose(snapshot, self._of_files).findings:
             yield Located(place=one.place, environment=environment, finding=finding, laid=laid,
                           said=one.facts)
+
+    def _as_said(self, one: Said, ground: Ground) -> Snapshot:
+        """Return the host with what a statement shows."""
+        facts: dict[str, Fact] = {name: Known(value=value, source=str(one.place))
+                                  for name, value in one.facts.items()}
+        return lay(ground.snapshot, facts, self.database.tables, source=str(one.place))
 
     def _without_wheel(self, environment: Environment) -> Iterator[Located]:
         """Yield what the rules say of requirements for which no Python that is admitted has a wheel."""
@@ -213,6 +273,12 @@ class Linter:
         return [one for one in found.findings if key_of(one) not in ground.had and one.cause != _REQUIRED]
 
 
+def _found(snapshot: Snapshot, database: RuleDatabase) -> Sequence[Finding]:
+    """Return what rules find on a machine, without proofs of what cures it."""
+    subjects = derive.subjects(snapshot, database)
+    return tempered(evaluate(subjects, database.rules, database.tables, worded=False), subjects).findings
+
+
 def usual_python(database: RuleDatabase) -> str | None:
     """Return the Python, major and minor, of an environment whose files name none."""
     fact = database.base.host["python.version"]
@@ -225,61 +291,8 @@ def _has_card(machine: Snapshot) -> bool:
     return any(isinstance(card.get("gpu.compute_capability"), Known) for card in cards)
 
 
-def _base_of(environment: Environment, tables: Tables) -> Base | None:
-    """Return what is known of the image, or of its name where only the build knows its tag."""
-    image = environment.image
-    if image is None or (image.reference is None and image.name is None):
-        return None
-    return images.base_of(image.reference or f"{image.name}:{images.OPEN_TAG}", tables)
-
-
 def _reads_files(rule: Rule) -> bool:
     conditions = [condition for block in rule.detect for condition in block.when]
     read = [condition.fact for condition in conditions]
     read += [one.right.other for one in conditions if one.right is not None and one.right.other is not None]
     return any(name.startswith(_FILE) for name in read)
-
-
-def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:
-    """Return the signs that an environment is meant to use a GPU."""
-    found = list(environment.wishes)
-    found += [Wish(why=why, place=image.place) for image in environment.feeding
-              if (written := image.reference or (image.name and f"{image.name}:{images.OPEN_TAG}"))
-              and (why := images.base_of(written, tables).why_gpu)]
-    found += [Wish(why=f"{one.text} is installed", place=one.place) for one in environment.packages]
-    found += [Wish(why=why, place=asked.place) for asked in environment.asked
-              if (why := releases.wants_gpu(asked))]
-    return tuple(found)
-
-
-def _place_of(finding: Finding, environment: Environment, laid: Laid) -> Place:
-    """Return the statement of a finding: what its fix changes, what it was seen in, or whose it is."""
-    named = _places(environment)
-    changed = [place for fix in finding.fixes for name in fix.effect
-               if (place := named.get(name)) is not None]
-    if changed:
-        return changed[0]
-    sources = {str(place): place for place in named.values()}
-    sources |= {str(one.place): one.place for one in environment.settings.values()}
-    sources |= {str(one.place): one.place for one in environment.asked}
-    for evidence in finding.evidence:
-        if evidence.source in sources:
-            return sources[evidence.source]
-    image = environment.image.place if environment.image else environment.place
-    return _requirement_of(finding.subject, laid) or image
-
-
-def _requirement_of(subject: str, laid: Laid) -> Place | None:
-    """Return what asks for the framework that something is said of, by itself or with a card."""
-    framework = subject.rpartition(_EACH)[2]
-    own = [one.asked.place for one in laid.chosen if one.framework == framework]
-    return own[-1] if own else None
-
-
-def _places(environment: Environment) -> dict[str, Place]:
-    """Return the statements that set facts which a fix may change."""
-    found = {f"environment.{name}": setting.place for name, setting in environment.settings.items()}
-    if "LD_LIBRARY_PATH" in environment.settings:
-        found["loader.library_path"] = environment.settings["LD_LIBRARY_PATH"].place
-    return found
-

@@ -5,8 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from packaging.utils import canonicalize_name
 
@@ -15,22 +14,17 @@ from gpudoctor.assume import AssumptionError, Place, lay
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import Stack, stacks_of
-from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choosing, images, reaching, releases, together
+from gpudoctor.manifests import choosing, images, owners, reaching, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.statements import Environment
 from gpudoctor.manifests.together import Pin
-from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, rows_of
+from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
-
-if TYPE_CHECKING:
-    from packaging.specifiers import SpecifierSet
 
 _SEARCHED = ("loader.cache", "loader.files", "loader.library_path")
 _PACKAGES = re.compile(r"(.{1,4000}/(?:site|dist)-packages)/nvidia(?:/|\Z)")
-_SHARING, _FOLDERS = ("nvidia_shared_files", "shared_modules"), "folder_owners"
 _PINNED = {"numpy": "python.numpy", "protobuf": "python.protobuf"}
 
 
@@ -39,8 +33,8 @@ class Laid:
     """A host with an environment laid over it, and which frameworks are in it by whose word.
 
     `pins` are those of NVIDIA's packages beside them. `of_image` is the release that the image itself brings
-    in a build that no table has, "" where it brings none. `kept_away` is the same for each thing that keeps
-    it from the driver's own libraries: there nothing else can be judged.
+    in a build that no table has, "" where it brings none. `kept_away` is the host without frameworks for each
+    thing that keeps it from the driver's own libraries: there nothing else can be judged.
     """
 
     snapshot: Snapshot
@@ -66,7 +60,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
     facts: dict[str, Fact] = {}
     in_image = _stack_in_image(base, ground)
     own = list(dict.fromkeys(one.stack.release for one in own_stacks if one.stack is not None))
-    place = str(environment.image.place if environment.image else environment.place)
+    place = _stated(environment)
     if in_image is not None and in_image.framework not in {one.framework for one in chosen}:
         own.append(in_image.release)
     if own:
@@ -76,8 +70,9 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         _not_said("which of NVIDIA's packages come along") if any(
             one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
         else Known(value=planned_ones, source=place))
-    every = (*planned_ones, *(asked.text for asked in environment.asked if asked.tool != "conda"))
-    shared = colliding(every, ground.database.tables, {one.distribution for one in chosen})
+    every = (*planned_ones, *(asked.text for asked in environment.asked if asked.tool != "conda"
+                              and not releases.is_placeholder(asked, ground.database.tables)))
+    shared = owners.colliding(every, ground.database.tables, {one.distribution for one in chosen})
     own_words = [str(asked.place) for asked in environment.asked
                  if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
     facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
@@ -102,10 +97,20 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         mine = [one for one in own_stacks if one.framework == framework]
         changes = _of_framework(mine) if mine else _of_image(base, in_image, place)
         snapshot = lay(snapshot, changes, tables, source=place, place=Place(framework=position))
-    kept_away = tuple(lay(snapshot, facts, tables, source=place)
+    kept_away = tuple(lay(replace(snapshot, frameworks=()), facts, tables, source=place)
                       for facts in reaching.obstacles(environment, base, ground))
     of_image = "" if in_image is None or in_image.release not in own else _unlisted(base, in_image)
     return Laid(snapshot=snapshot, chosen=chosen, pins=pins, of_image=of_image, kept_away=kept_away)
+
+
+def _stated(environment: Environment) -> str:
+    """Return what says of all of an environment what it is: its image, its service, or the file as a whole.
+
+    A list begins where its first requirement does, which says nothing of the others.
+    """
+    if environment.image is not None:
+        return str(environment.image.place)
+    return str(environment.place) if environment.place.start else environment.place.file
 
 
 def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fact:
@@ -126,34 +131,6 @@ def _names(snapshot: Snapshot) -> list[str]:
 
 def _not_said(what: str) -> Unknown:
     return Unknown(reason=f"the files do not say {what}", asked=False)
-
-
-def colliding(requirements: Sequence[str], tables: Tables, frameworks: AbstractSet[str] = frozenset()
-              ) -> tuple[str, ...]:
-    """Return those distributions that would write the same files as another of them.
-
-    Two packages of one framework, of those that are chosen as such, have a rule of their own.
-    """
-    listed = [row for name in _SHARING for row in rows_of(tables, name)]
-    listed += [row for row in rows_of(tables, _FOLDERS)
-               if len(frameworks & set(as_texts(row["distributions"]))) < 2]
-    asked = {canonicalize_name(one.name): one.specifier for one in planned.parse(requirements)}
-    found: dict[str, None] = {}
-    for row in listed:
-        shared = {canonicalize_name(one.name): one.specifier
-                  for one in planned.parse(as_texts(row["distributions"]))}
-        owners = [name for name, specifier in shared.items()
-                  if name in asked and _overlap(specifier, asked[name])]
-        found.update(dict.fromkeys(owners if len(owners) > 1 else ()))
-    return tuple(found)
-
-
-def _overlap(shared: SpecifierSet, asked: SpecifierSet) -> bool:
-    """Return whether a release that shares files may be taken: one that ends the range, or is named."""
-    if not shared:  # all of them share
-        return True
-    ends = [one.version for one in (*shared, *asked) if not one.version.endswith("*")]
-    return any(shared.contains(version) and asked.contains(version) for version in ends)
 
 
 def _stack_in_image(base: Base | None, ground: Ground) -> Stack | None:

@@ -121,7 +121,12 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
             "it was taken to be meant so"))
     for one in laid.chosen:
         text, place = one.asked.text.strip(), one.asked.place
-        if one.stack is None and place not in found:
+        lacking = [extra for extra in releases.extras_of(one.asked) if extra.startswith("cuda")]
+        if one.framework == "jax" and one.build == "cpu" and one.stack is not None and lacking:
+            yield Note(place=place, said=(
+                f"jax {one.stack.version}, which {one.asked.tool} would take here, has no extra "
+                f"{lacking[0]}: that ends in a warning, and in JAX for the CPU alone"))
+        if one.stack is None and not found & {place, *(bound.place for bound in one.asked.bounds)}:
             yield Note(place=place, matters=one.build != "cpu", is_unknown=True, said=(
                 f"{text} was not judged: these rules know no release that {one.asked.tool} would take for it "
                 "here"))

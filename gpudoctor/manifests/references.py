@@ -6,6 +6,7 @@ https://github.com/distribution/reference/blob/main/regexp.go
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 
 from gpudoctor.manifests.spans import ManifestError, Place
 
@@ -15,6 +16,7 @@ _PART = re.compile(r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*\Z")
 _TAG = re.compile(r"\w[\w.-]{0,127}\Z", re.ASCII)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z|sha512:[0-9a-f]{128}\Z")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_VARIABLE = re.compile(r"\$\{?(\w+)")
 _LONGEST = 255  # characters of a name
 _SHOWN = 80
 
@@ -64,3 +66,9 @@ def fault(reference: str) -> str | None:
 def _is_host(part: str) -> bool:
     """Return whether the first part of a name is a registry, as engines tell it from a folder."""
     return "." in part or ":" in part or part == "localhost" or part != part.lower()
+
+
+def told_by(text: str, declared: AbstractSet[str]) -> str:
+    """Return how a variable in a text gets its value, where it is one that ARG has `declared` or another."""
+    is_given = any(name in declared for name in _VARIABLE.findall(text))
+    return "--build-arg NAME=VALUE gives it one" if is_given else "the shell works it out: an ARG would do"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
@@ -24,6 +25,8 @@ _OF_GPU = re.compile(
     r"(?:cupy-cuda\w+|tensorflow-gpu|onnxruntime-gpu|paddlepaddle-gpu|jax-cuda\d+-\w+|faiss-gpu|pycuda|"
     r"flash-attn|tensorrt|nvidia-dali-cuda\d+|[a-z0-9-]+-cu1\d)\Z")
 _CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu(\d{2,3})(?:/|\Z)")
+_PYTORCHS_OWN = re.compile(r"https?://download\.pytorch\.org/whl/(?:cu\d{2,3}|cpu)/?\Z")
+_DEFAULT_INDEX = re.compile(r"https?://pypi[.](?:python[.])?org/simple/?\Z")
 OPEN_MINORS = 2
 NVIDIA = "nvidia-"  # what its packages are called by
 _NEWER = "3.99"  # stands for a Python that is not known
@@ -40,6 +43,12 @@ def requirement_of(asked: Asked) -> Requirement | None:
     whole = copy(found)
     whole.specifier = found.specifier & SpecifierSet(",".join(bound.specifier for bound in asked.bounds))
     return whole
+
+
+def extras_of(asked: Asked) -> tuple[str, ...]:
+    """Return the extras that are asked for, as written."""
+    requirement = requirement_of(asked)
+    return () if requirement is None else tuple(sorted(requirement.extras))
 
 
 def overridden(needs: Sequence[str], asked: Asked) -> tuple[str, ...]:
@@ -94,6 +103,13 @@ def placeholder_of(name: str, tables: Tables) -> str | None:
     return None if row is None else str(row["version"])
 
 
+def is_placeholder(asked: Asked, tables: Tables) -> bool:
+    """Return whether what is asked for is met by such a release: it holds no file, and its building fails."""
+    requirement = requirement_of(asked)
+    version = placeholder_of(canonicalize_name(requirement.name), tables) if requirement else None
+    return version is not None and requirement is not None and admits(requirement, version)
+
+
 def admits(requirement: Requirement, version: str) -> bool:
     """Return whether pip would take a version: pre-releases only where one is named."""
     bounds = [str(bound).partition("+")[0] for bound in requirement.specifier]
@@ -146,9 +162,33 @@ def frameworks_asked(asked: Sequence[Asked], python: str | None) -> dict[str, li
     for one in asked:
         requirement = requirement_of(one)
         name = requirement.name.lower() if requirement else ""
-        if name in FRAMEWORKS and requirement and applies(requirement, python) and not one.index:
+        if name in FRAMEWORKS and requirement and applies(requirement, python) and _is_listed_at(one.index):
             found.setdefault(name, []).append(one)
     return found
+
+
+def is_listed_everywhere(asked: Asked) -> bool:
+    """Return whether the tables know what every index has that a requirement may come from."""
+    return all(map(_is_listed_at, (asked.index, *asked.extra_indexes)))
+
+
+def _is_listed_at(index: str | None) -> bool:
+    """Return whether an index has no release of a framework that the default one lacks."""
+    return index is None or _PYTORCHS_OWN.match(index) is not None
+
+
+def from_default(asked: Asked) -> Asked:
+    """Return a requirement without the default index, where that is written out.
+
+    To pip the others are beside it then; uv takes what the first one has, and that in its place is the last.
+    """
+    extra = [one for one in asked.extra_indexes if not _DEFAULT_INDEX.match(one)]
+    if asked.index is not None and _DEFAULT_INDEX.match(asked.index):
+        return replace(asked, index=None, extra_indexes=tuple(extra))
+    if asked.index is None or len(extra) == len(asked.extra_indexes):
+        return asked if len(extra) == len(asked.extra_indexes) else replace(asked, extra_indexes=tuple(extra))
+    return replace(asked, index=None, extra_indexes=tuple(
+        extra if asked.tool == "uv" else (asked.index, *extra)))
 
 
 def missing(framework: str, one: Asked, tables: Tables) -> tuple[str, ...] | None:

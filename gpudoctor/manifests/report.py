@@ -19,7 +19,10 @@ _INSTALLS = "pip install "
 
 @frozen
 class LintReport:
-    """The verdict on files; `host` says in words for which machine, `rewrites` what `--fix` would change."""
+    """The verdict on files; `host` says in words for which machine, `rewrites` what `--fix` would change.
+
+    `diff` is None where nobody asked for changes, "" where there are none.
+    """
 
     tool_version: str
     rules_version: str
@@ -33,7 +36,7 @@ class LintReport:
     undecided: tuple[tuple[Place, Undecided], ...]
     notes: tuple[Note, ...]
     rewrites: tuple[Rewrite, ...] = ()
-    diff: str = ""
+    diff: str | None = None
 
 
 def advice(fix: Remedy) -> str:
@@ -57,7 +60,7 @@ def encode(report: LintReport) -> dict[str, Any]:
                       for place, one in report.undecided],
         "notes": [{**_place(one.place), "note": one.said, "matters": one.matters} for one in report.notes],
         "rewrites": [{**_place(one.place), "rule": one.rule, "text": one.text} for one in report.rewrites],
-        "diff": report.diff,
+        "diff": report.diff or "",
     }
 
 

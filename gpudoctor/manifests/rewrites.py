@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
 from gpudoctor.manifests.judging import Located, Verdicts
-from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.otherwise import Offer
+from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import Asked, Environment
 
 _JAX_EXTRA = re.compile(r"jax\[(cuda\d+)\]")
@@ -115,6 +116,10 @@ def _lines(text: str) -> list[str]:
 
 def _rewrites(located: Located, texts: Mapping[str, str]) -> Iterator[Rewrite]:
     """Yield what may be written in place of a statement, the best first."""
+    index = _other_index(located, texts)
+    if index is not None:
+        yield index
+        return
     commands = [command for fix in located.finding.fixes for command in fix.commands]
     extras = [match[1] for command in commands if (match := _JAX_EXTRA.search(command))]
     for extra in extras or ("",):
@@ -136,16 +141,19 @@ def _instead(located: Located, texts: Mapping[str, str], extra: str) -> str | No
                   ) if located.laid is not None else None
     if chosen is None or not chosen.asked.rewritable:
         return None
+    if located.offer is not None:
+        return _other_build(chosen.asked, located.offer, texts)
     if cause == "pip-nvidia-libs-not-installed" and chosen.distribution == "tensorflow" and chosen.stack:
         return _with_extra(chosen.asked, chosen.stack.extra, texts)
     if cause == "jax-cuda-plugin-missing":
-        return _with_extra(chosen.asked, _fitting(extra, environment), texts)
+        return _with_extra(chosen.asked, _fitting(extra, chosen.asked, environment), texts)
     return None
 
 
-def _fitting(extra: str, environment: Environment) -> str:
+def _fitting(extra: str, asked: Asked, environment: Environment) -> str:
     """Return an extra for the CUDA that other requirements name; "" where they name several."""
-    majors = {match[1] for one in environment.asked if (match := _OF_CUDA.search(one.text))}
+    majors = {match[1] for one in environment.asked if one is not asked
+              and (match := _OF_CUDA.search(one.text))}
     return extra if not majors else f"cuda{majors.pop()}" if len(majors) == 1 else ""
 
 
@@ -154,13 +162,41 @@ def _with_extra(asked: Asked, extra: str, texts: Mapping[str, str]) -> str | Non
     requirement, name = releases.requirement_of(asked), _NAME.match(asked.text.strip())
     if requirement is None or name is None or not extra:
         return None
-    extras = ",".join(sorted({*requirement.extras, extra}))
+    kept = {one for one in requirement.extras if not one.startswith("cuda")}  # one that the release lacks
+    extras = ",".join(sorted({*kept, extra}))
     rest = re.sub(r"\A\s*\[[^\]]*\]", "", asked.text.strip()[name.end():])
     new = f"{name[0]}[{extras}]{rest}"
     written = texts[asked.place.file][asked.place.start:asked.place.end]
     if written == asked.text.strip():
         return shlex.quote(new) if asked.in_shell else new
     return f"{written[0]}{new}{written[0]}" if written[:1] in ("'", '"') else None
+
+
+def _other_index(located: Located, texts: Mapping[str, str]) -> Rewrite | None:
+    """Return the address of PyTorch's index for another CUDA, where it has the release that is asked for.
+
+    Only one that stands there once, as nothing else in the file is for its CUDA; a label would name the old.
+    """
+    offer, stack = located.offer, located.offer.stack if located.offer is not None else None
+    chosen = next((one for one in located.laid.chosen if one.asked.place == located.place), None
+                  ) if located.laid is not None else None
+    if offer is None or stack is None or stack.index is None or not offer.is_same or chosen is None:
+        return None
+    text, written = texts.get(located.place.file, ""), (chosen.asked.index or "").rstrip("/")
+    label, other = written.rpartition("/")[2], stack.index.rstrip("/")
+    if not written or text.count(written) != 1 or text.count(label) != 1 or (
+            written.rpartition("/")[0] != other.rpartition("/")[0]):
+        return None
+    at = text.index(written)
+    place = Source(located.place.file, text).place(at, at + len(written))
+    return Rewrite(place=place, rule=located.finding.rule, text=other)
+
+
+def _other_build(asked: Asked, offer: Offer, texts: Mapping[str, str]) -> str | None:
+    """Return a requirement on the same release of JAX for another CUDA; its bounds stay as they were."""
+    is_jax = offer.is_same and offer.stack is not None and offer.stack.framework == "jax"
+    own = [extra for extra in releases.extras_of(asked) if extra.startswith("cuda")]
+    return _with_extra(asked, offer.stack.extra, texts) if is_jax and own and offer.stack else None
 
 
 def _without_driver(located: Located, texts: Mapping[str, str]) -> str | None:

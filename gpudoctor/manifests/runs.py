@@ -12,12 +12,13 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
 from gpudoctor.manifests import (
-    conda, conda_specs, installer_variables, other_commands, placed, projects, requirements,
+    conda, conda_specs, installer_variables, other_commands, placed, projects, releases, requirements,
 )
 from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
 from gpudoctor.manifests.installs import UNINSTALL, Install, install_of
-from gpudoctor.manifests.nested_scripts import places_in, script_of
+from gpudoctor.manifests.nested_scripts import places_about, places_in, script_of
+from gpudoctor.manifests.references import told_by
 from gpudoctor.manifests.shellwords import Command, commands
 from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
@@ -85,9 +86,8 @@ class Runs:
 
     def _nested(self, script: Word, stage: Stage) -> list[Command]:
         """Return the commands of a word that a shell is given as a script."""
-        places = places_in(script, self.source)
-        return commands(Traced(text=script.text, at=places or [script.start] * len(script.text)),
-                        stage.variables)
+        at = places_in(script, self.source) or places_about(script, self.source)
+        return commands(Traced(text=script.text, at=at or [script.start] * len(script.text)), stage.variables)
 
     def _changes(self, command: Command, stage: Stage) -> None:
         """Follow cd and export, and note lists that are no longer what COPY put there."""
@@ -152,10 +152,12 @@ class Runs:
             listed = projects.asked_for(install, place, stage, self.context)
             stage.unread += listed.unread
             own += listed.asked
-        bounds = [one for file in install.constraints for one in self._listed(file, stage)]
+        counts = bool(releases.of_frameworks(own, None))  # what bounds none of them decides nothing here
+        bounds = [one for file in install.constraints for one in self._listed(file, stage, counts=counts)]
         overrides = tuple(one.text for file in install.overrides for one in self._listed(file, stage))
         stage.asked += [replace(one, command=number, overrides=(*one.overrides, *overrides),
-                                is_kept=install.is_kept and not stage.hides_packages)
+                                is_kept=install.is_kept and not stage.hides_packages,
+                                into=install.into and f"{install.into} {stage.hides_packages}")
                         for one in requirements.bounded(own, bounds)]
 
     def _address(self, word: Word) -> str:
@@ -198,19 +200,19 @@ class Runs:
     def _lists_framework(self, file: Word, stage: Stage) -> bool:
         """Return whether a list, or a script with requirements of its own, asks for a framework."""
         script = self._copied(file.text, stage) if file.text.endswith(".py") else None
-        if script is not None:
-            return _names_framework(script)
-        return any(requirements.FRAMEWORK.match(one.text) for one in self._listed(file, stage))
+        return _names_framework(script) if script is not None else any(
+            requirements.FRAMEWORK.match(one.text) for one in self._listed(file, stage))
 
     def _elsewhere(self, word: Word, stage: Stage) -> None:
         """Note a requirement that names no release."""
         text = self.source.text[word.start:word.end].strip("'\"")
         why = (f"{text} is no release of an index, so what it is was not judged" if word.known else
-               f"{text} was not judged: a variable has no value here (--build-arg NAME=VALUE gives it one)")
+               f"{text} was not judged: a variable has no value here ({told_by(text, stage.declared)})")
         stage.unread.append(Unread(why=why, place=self.source.of(word), of_framework=bool(
             requirements.FRAMEWORK.match(posixpath.basename(text)))))
 
-    def _listed(self, file: Word, stage: Stage, groups: Groups | None = None) -> tuple[Asked, ...]:
+    def _listed(self, file: Word, stage: Stage, groups: Groups | None = None, *,
+                counts: bool = True) -> tuple[Asked, ...]:
         """Return what a requirements file that is copied in asks for; one that is not there is left open.
 
         uv and pip also take a project's file there, with these of its groups, and a lock of their own.
@@ -226,7 +228,7 @@ class Runs:
             absence = "is written by a command before" if is_changed else self.context.absence(file.text)
             absent = f"{file.text or 'a file'} {absence}"
             stage.unread.append(Unread(why=f"{absent}, so what it asks for was not judged",
-                                       place=self.source.of(file), of_framework=True))
+                                       place=self.source.of(file), of_framework=counts))
             return ()
         listed = projects.listed_in(found, groups or Groups(), stage) or requirements.read(
             found, self.context.read)
@@ -235,10 +237,8 @@ class Runs:
 
     def _copied(self, path: str, stage: Stage) -> Source | None:
         """Return a file of the image that COPY took from beside the Dockerfile."""
-        for candidate in dict.fromkeys(placed.origins(path, stage)):
-            if not candidate.startswith("/") and (found := self.context.find(candidate)) is not None:
-                return found
-        return None
+        names = (one for one in dict.fromkeys(placed.origins(path, stage)) if not one.startswith("/"))
+        return next((found for name in names if (found := self.context.find(name)) is not None), None)
 
     def _conda(self, install: Install, stage: Stage, number: int) -> None:
         """Add conda's packages, and what its files list."""

@@ -82,11 +82,8 @@ def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
     """Yield the requirements that a release meets which is there only to say that the package has ended."""
     for one in environment.asked:
         requirement = releases.requirement_of(one)
-        if requirement is None:
-            continue
-        version = releases.placeholder_of(canonicalize_name(requirement.name), tables)
-        if version and releases.applies(requirement, environment.python) and (
-                releases.admits(requirement, version)):
+        if requirement is not None and releases.applies(requirement, environment.python) and (
+                releases.is_placeholder(one, tables)):
             yield Said(place=one.place, facts={"file.placeholder_requirement": one.text.strip()})
 
 
@@ -112,7 +109,9 @@ def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[
         requirement = releases.requirement_of(one)
         if nearest is not None and requirement is not None:
             written = f"{requirement.name}{requirement.specifier}" if one.bounds else one.text.strip()
-            yield Said(place=one.place, facts={
+            pin = next((bound.place for bound in one.bounds
+                        if "==" in bound.specifier and "==" not in one.text), one.place)
+            yield Said(place=pin, facts={
                 "file.release_missing": written, "file.release_nearest": nearest})
 
 
@@ -216,7 +215,7 @@ def wanted(environment: Environment, tables: Tables) -> Iterator[tuple[Asked, st
     for framework, some in asked.items():
         for one in some:
             requirement = releases.requirement_of(one)
-            is_published = framework in FRAMEWORKS and framework in tables
-            if requirement is not None and is_published and not one.index and not one.extra_indexes:
+            is_published = framework in FRAMEWORKS and (framework in tables or framework == "jax")
+            if requirement is not None and is_published and releases.is_listed_everywhere(one):
                 bound = ",".join(str(part).partition("+")[0] for part in requirement.specifier)
                 yield one, f"{framework}{bound}"

@@ -61,6 +61,7 @@ class Stage:
         self.changed: set[str] = set(parent.changed) if parent else set()  # lists that commands wrote
         self.copied: list[Placed] = list(parent.copied) if parent else []
         self.started: dict[str, Started] = dict(parent.started) if parent else {}  # CMD and ENTRYPOINT
+        self.declared: set[str] = set(parent.declared) if parent else set()  # by ARG
         self.mounted: list[Placed] = []  # for the RUN that is read
         self.lost: list[Lost] = []
         self.broken: list[Broken] = []

@@ -20,6 +20,10 @@ from gpudoctor.manifests.system_packages import SHELLS
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
 _PACKAGES = re.compile(
     r"(?:site|dist)-packages|venv|virtualenv|(?:conda|mamba)\d?(?:/|\Z)|/\.local(?:/|\Z)|(?:/usr/local|/install)/?\Z")
+_OPTION = re.compile(r"(?:-|[-+][abefhkmnopstuvxEBCHPT]+|--\w+|pipefail)\Z")  # none that names a script
+# what BuildKit gives them where a file is built for the platform that it is judged for
+_PLATFORM = {f"{of}{what}": value for of in ("TARGET", "BUILD") for what, value in (
+    ("PLATFORM", "linux/amd64"), ("OS", "linux"), ("ARCH", "amd64"), ("VARIANT", ""))}
 _THIS_FOLDER, _DOCUMENT = ".", "<<"
 _TARGETS = ("target", "dst", "destination")  # three names of one option of a mount
 
@@ -41,7 +45,7 @@ class _Stages:
 
     def __init__(self, file: Dockerfile, source: Source, reader: requirements.Reader, build: Build) -> None:
         self.escape, self.source, self.build = file.escape, source, build
-        self.globals: dict[str, str | None] = {}
+        self.globals: dict[str, str | None] = dict(_PLATFORM)
         self.stages: list[Stage] = []
         self.images: list[Image] = []
         self.broken: list[Broken] = []
@@ -113,6 +117,8 @@ class _Stages:
                 variables[name] = value if word.known else None
             elif name in self.globals:
                 variables[name] = self.globals[name]
+            if self.stages:
+                self.stages[-1].declared.add(name)
 
     def _variables(self) -> Variables:
         return self.stages[-1].variables if self.stages else self.globals
@@ -214,7 +220,7 @@ class _Stages:
             return []
         found = []
         program = [*marker_free(instruction.arguments)]
-        is_script = bool(instruction.documents) and len(program) < 2 and not set(program) - SHELLS
+        is_script = bool(instruction.documents) and (not program or _is_shell(*program))
         if not is_script:
             found += self._of_shell(instruction.arguments, stage)
         for document in instruction.documents if is_script else ():
@@ -237,6 +243,12 @@ class _Stages:
         if fault is not None:
             self.broken.append(Broken(why=fault.said, place=self.source.place(fault.start, fault.end)))
         return commands(text, stage.variables, self.escape)
+
+
+def _is_shell(program: str, *options: str) -> bool:
+    """Say whether a command is a shell that reads its script from the document behind it."""
+    return posixpath.basename(program) in SHELLS and all(
+        _OPTION.match(one) is not None for one in options)
 
 
 def _placed(origin: str, target: str, stage: Stage, other: Stage | None, *, is_elsewhere: bool) -> Placed:

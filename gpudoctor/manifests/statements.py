@@ -47,7 +47,8 @@ class Asked:
     in place of whatever is asked for of these packages. `links` are pages of wheels beside
     the indexes. `build` is what conda is told of the build, `cuda` its CUDA. `locked`: a lock has it so, as
     its program settled what excludes one another. `is_brought`: only another package asks for it. `is_kept`:
-    a release that the image has is left there, if it meets what is asked for.
+    a release that the image has is left there, if it meets what is asked for; so is one that another
+    command put into the same environment, `into`.
     """
 
     text: str
@@ -68,6 +69,7 @@ class Asked:
     locked: bool = False
     is_brought: bool = False
     is_kept: bool = False
+    into: str | None = None
 
 
 @frozen

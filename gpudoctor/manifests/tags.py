@@ -22,7 +22,7 @@ _HOLES = {"version": r"\d+\.\d+\.\d+(?:rc\d+)?", "month": r"\d\d\.\d\d", "cuda":
           "cudnn": r"\d+"}
 _HOLE = re.compile(r"\{([a-z]+)\}")
 _MONTHS = 12
-_PLATFORM = "linux_x86_64"
+PLATFORM = "linux_x86_64"
 
 
 @frozen
@@ -104,12 +104,20 @@ def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables
 
 
 def _cudas(framework: str, version: str, tables: Tables) -> set[str]:
-    return {versions.minor_of(stack.cuda) for stack in stacks_of(framework, _PLATFORM, tables)
+    return {versions.minor_of(stack.cuda) for stack in stacks_of(framework, PLATFORM, tables)
             if stack.version == version and stack.cuda is not None}
 
 
 def _forms(base: Base, tables: Tables) -> list[Row]:
     return [row for row in rows_of(tables, "image_tags") if row["image"] == base.name]
+
+
+def forms_of(base: Base, tables: Tables) -> Iterator[tuple[Row, dict[str, str]]]:
+    """Yield the forms that a tag has, with what stands in their holes."""
+    for row in _forms(base, tables):
+        match = _pattern(str(row["form"])).match(base.tag)
+        if match is not None:
+            yield row, match.groupdict()
 
 
 def _pattern(form: str) -> re.Pattern[str]:
@@ -138,8 +146,8 @@ def _of_cuda(base: Base, tables: Tables) -> Verdict:
     whole = [row for row in rows if not row.get("partial")]
     if base.tag in ("", "latest"):
         wanted = f"{whole[-1]['cuda']}-runtime-ubuntu"
-        return _near(wanted, [*_tags(whole[-1])])
-    known = [tag for row in rows for tag in _tags(row)]
+        return _near(wanted, [*listed(whole[-1])])
+    known = [tag for row in rows for tag in listed(row)]
     match = images.CUDA_TAG.match(base.tag)
     if base.tag in known:
         return Verdict()
@@ -168,7 +176,8 @@ def _has_left(base: Base, match: re.Match[str], known: Sequence[str], tables: Ta
         for tag in known)
 
 
-def _tags(row: Row) -> Iterator[str]:
+def listed(row: Row) -> Iterator[str]:
+    """Yield the tags of the images of one CUDA."""
     for line in as_texts(row["distributions"]):
         systems, _, flavours = line.partition(": ")
         for system in systems.split(","):

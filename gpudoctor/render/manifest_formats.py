@@ -76,8 +76,9 @@ def _markdown(report: LintReport, *, written: bool) -> Iterator[str]:
         yield f"{words(one.message)}\n"
         for label, said in one.items:
             yield f"**{label}** {markup.code(said) if label == 'more' else words(said)}\n"
+    if report.diff is not None:
+        yield f"{words(manifests.of_diff(report, written=written))}\n"
     if report.diff:
-        yield f"{words(manifests.of_diff(written=written))}\n"
         yield markup.block(tuple(printable(line, 4000) for line in report.diff.splitlines()), "diff")
     yield f"gpudoctor {words(report.tool_version)}, rules {words(report.rules_version)}\n"
 
@@ -98,9 +99,11 @@ def _page(report: LintReport, *, written: bool) -> Iterator[str]:
         yield f"<p>{escape(one.message)}</p>"
         yield html.table(one.items)
         yield "</article>"
+    if report.diff is not None:
+        yield f"<h2>{escape(manifests.of_diff(report, written=written))}</h2>"
     if report.diff:
         shown = "\n".join(printable(line, 4000) for line in report.diff.splitlines())
-        yield f"<h2>{escape(manifests.of_diff(written=written))}</h2><pre>{escape(shown)}</pre>"
+        yield f"<pre>{escape(shown)}</pre>"
 
 
 def tests(report: LintReport, fail_on: Severity, *, strict: bool) -> str:

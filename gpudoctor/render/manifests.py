@@ -37,9 +37,10 @@ def render(report: LintReport, *, width: int, colour: bool, written: bool) -> st
         page.paragraph(printable(note.said, _MOST_WORDS), 4)
     page.line()
     page.paragraph(closing(report), 0)
-    if report.diff:
+    if report.diff is not None:
         page.line()
-        page.paragraph(of_diff(written=written), 0)
+        page.paragraph(of_diff(report, written=written), 0)
+    if report.diff:
         page.line()
         for line in report.diff.splitlines():
             page.line((printable(line, 4000), _style(line)))
@@ -72,9 +73,14 @@ def _titles(finding: Finding) -> list[str]:
     return [advice(fix) for fix in finding.fixes]
 
 
-def of_diff(*, written: bool) -> str:
-    """Return what stands above the changes."""
-    return "Changed:" if written else "What can be put right safely (--fix --write does it):"
+def of_diff(report: LintReport, *, written: bool) -> str:
+    """Return what stands above the changes, or that there are none."""
+    if report.diff:
+        return "Changed:" if written else "What can be put right safely (--fix --write does it):"
+    elsewhere = sorted({one.place.file for one in report.findings} - set(report.files))
+    named = f" (it changes only files that are named, not {', '.join(elsewhere)})" if elsewhere else ""
+    what = "Nothing of it can be put right safely" if report.findings else "There is nothing to put right"
+    return printable(f"{what}: --fix changes nothing{named}.", _MOST_WORDS)
 
 
 def closing(report: LintReport) -> str:
@@ -82,7 +88,10 @@ def closing(report: LintReport) -> str:
     counts = [(severity.value, sum(one.finding.severity is severity for one in report.findings))
               for severity in Severity]
     said = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts if count)
-    files = f"{len(report.files)} file{'s' if len(report.files) > 1 else ''}"
+    places = [*(one.place for one in report.findings), *(one.place for one in report.notes),
+              *(place for place, _ in report.undecided)]
+    read = {*report.files, *(place.file for place in places)}  # with the lists that they name
+    files = f"{len(read)} file{'s' if len(read) > 1 else ''}"
     undecided = len(report.undecided) + sum(note.matters for note in report.notes)
     left = f", {undecided} not judged" if undecided else ""
     allowed = " (--allow-undecided takes that for fine)" if report.exit_code == EXIT_UNDECIDED else ""

@@ -157,6 +157,28 @@ def test_what_is_put_right(tmp_path: Path) -> None:
     assert "nothing found" in again.stdout
 
 
+def test_that_nothing_is_put_right_is_said(tmp_path: Path) -> None:
+    """Regression: `--fix` said nothing where it changes nothing."""
+    written(tmp_path, Dockerfile=SOUND, Dockerfile__old="FROM python:3.8-slim\n")
+    run = lint(tmp_path, "Dockerfile", *ANY, "--fix")
+    assert run.stdout.endswith("\n\nThere is nothing to put right: --fix changes nothing.\n")
+    run = lint(tmp_path, "Dockerfile.old", *ANY, "--fix")
+    assert run.stdout.endswith("\n\nNothing of it can be put right safely: --fix changes nothing.\n")
+    assert "--fix" not in lint(tmp_path, "Dockerfile.old", *ANY).stdout
+
+
+def test_files_are_counted_with_the_lists_in_them(tmp_path: Path) -> None:
+    """Regression: it said "1 file" below a finding in each of two, and nothing of what --fix leaves alone."""
+    written(tmp_path, Dockerfile=f"{BROKEN}COPY r.txt .\nRUN pip install -r r.txt\n", r__txt="torch==2.4.9\n")
+    run = lint(tmp_path, "Dockerfile", *ANY, "--fix", "--gpu")
+    assert "2 errors found in 2 files." in run.stdout
+    assert "(it changes only files that are named" not in run.stdout  # the Dockerfile is changed
+    written(tmp_path, Dockerfile="FROM python:3.12-slim\nCOPY r.txt .\nRUN pip install -r r.txt\n",
+            r__txt="tensorflow==2.20.0\n")
+    run = lint(tmp_path, "Dockerfile", *ANY, "--fix", "--gpu")
+    assert "it changes only files that are named, not" in " ".join(run.stdout.split())
+
+
 def test_the_diff_is_one_that_patch_takes(tmp_path: Path) -> None:
     written(tmp_path, Dockerfile=BROKEN.rstrip("\n"))
     said = document(lint(tmp_path, "Dockerfile", *ANY, "--fix", "--format", "json"))

@@ -99,3 +99,11 @@ def test_constraints_that_a_list_names_are_judged_themselves(tmp_path: Path) -> 
     faults = [line for line in done.stdout.splitlines() if ": ERROR " in line]
     assert [(line.split("/")[-1].split(":")[0], line.split()[2]) for line in faults] == [
         ("constraints.txt", "release-not-published"), ("r.txt", "requirements-contradict")], done.stdout
+
+
+@pytest.mark.parametrize(("asked", "matters"), [("six nemo", []), ("six torch", [True]), ("jax", [True])])
+def test_a_missing_constraint_counts_where_it_may_bound_a_framework(asked: str, matters: list[bool]) -> None:
+    """Regression: each command under a PIP_CONSTRAINT that only the image has ended with exit code 3."""
+    found = judged(docker("FROM nvcr.io/nvidia/pytorch:24.01-py3", "ENV PIP_CONSTRAINT=/c.txt",
+                          f"RUN pip install {asked}"))
+    assert [note.matters for note in found.notes if "/c.txt" in note.said and note.matters] == matters

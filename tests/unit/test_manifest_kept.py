@@ -44,3 +44,25 @@ def test_jax_that_is_asked_for_by_its_extra_for_the_cpu_is_meant_so() -> None:
     found = judged(files, *HOST, gpu=True)
     assert causes(found) == []
     assert ["jax[cpu] is a build for the CPU" in note.said for note in found.notes] == [True]
+
+
+CU118 = ("FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04", "COPY r.txt pyproject.toml ./",
+         "RUN pip install torch==2.3.1 --index-url https://download.pytorch.org/whl/cu118")
+PROJECT = "[project]\nname = 'a'\nversion = '0'\ndependencies = ['torch>=2.1']\n"
+
+
+@pytest.mark.parametrize("line", [
+    "RUN pip install -r r.txt", "RUN pip install .", "RUN pip install 'torch>=2,<3' numpy",
+    "RUN python3 -m pip install -e .", "RUN pip install accelerate && pip install torch"])
+def test_what_a_command_installed_is_left_there_by_the_next(line: str) -> None:
+    """Regression: a list with torch behind a torch for CUDA 11.8 was said to bring CUDA 13 beside it."""
+    files = {**docker(*CU118, line), "r.txt": "numpy\ntorch\n", "pyproject.toml": PROJECT}
+    assert causes(judged(files)) == []
+
+
+@pytest.mark.parametrize("line", [
+    "RUN pip install -U -r r.txt", "RUN pip install 'torch>=2.4'", "RUN /v/bin/pip install torch",
+    "RUN pip uninstall -y torch && pip install torch", "RUN python3 -m venv /v && pip install torch"])
+def test_what_the_next_command_replaces_is_judged(line: str) -> None:
+    files = {**docker(*CU118, line), "r.txt": "numpy\ntorch\n", "pyproject.toml": PROJECT}
+    assert causes(judged(files)) == ["cuda-versions-differ"]

@@ -75,3 +75,31 @@ def test_a_project_has_constraints_of_its_own() -> None:
     found = judged({"pyproject.toml": text.replace(', "nvidia-cudnn-cu12==9.10.2.21"', "")}, gpu=True)
     assert [(one.finding.cause, str(one.place)) for one in found.findings] == [
         ("requirements-contradict", "pyproject.toml:5:18")]
+
+
+def test_the_platform_of_a_build_is_the_one_that_is_judged() -> None:
+    """Regression: what `ARG TARGETARCH` decides was not judged, though builders give it its value."""
+    branch = "pip install jax==0.5.3; else pip install 'jax[cuda12]==0.5.3'; fi"
+    for test, expected in ((f'if [ "$TARGETARCH" = "amd64" ]; then {branch}', ["jax-cuda-plugin-missing"]),
+                           (f"if [ ${{TARGETPLATFORM}} = linux/arm64 ]; then {branch}", [])):
+        lines = ("FROM --platform=$BUILDPLATFORM python:3.12-slim", "ARG TARGETARCH TARGETPLATFORM")
+        found = judged(docker(*lines, f"RUN {test}"), gpu=True)
+        assert (causes(found), [note.said for note in found.notes if note.matters]) == (expected, [])
+    line = f'RUN if [ "$TARGETARCH" = "amd64" ]; then {branch}'
+    found = judged(docker("FROM python:3.12-slim", line), gpu=True)
+    assert causes(found) == []  # without ARG it has none
+
+
+@pytest.mark.parametrize(("lines", "said"), [
+    (("ARG V", "RUN pip install torch==$V"), "--build-arg NAME=VALUE gives it one"),
+    (("RUN V=$(cat v) && pip install torch==${V}",), "the shell works it out"),
+    (("RUN pip install torch==$(cat v)",), "the shell works it out")])
+def test_how_a_variable_gets_a_value_is_told(lines: tuple[str, ...], said: str) -> None:
+    """Regression: an option of the build was named for what a command works out."""
+    found = judged(docker(SLIM_11, *lines), gpu=True)
+    assert [said in note.said for note in found.notes if note.matters] == [True]
+
+
+def test_the_default_of_a_variable_without_value_counts() -> None:
+    found = judged(docker("ARG TAG", "FROM nvidia/cuda:${TAG:-12.4.1-cudnn9-runtime-ubuntu22.04}"))
+    assert causes(found) == ["image-not-published"]

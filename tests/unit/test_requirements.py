@@ -168,3 +168,18 @@ def test_what_nothing_can_meet_is_refused_with_the_fewest_that_clash(
 ])
 def test_what_something_can_meet_is_not(texts: list[str]) -> None:
     assert [one.text for one in parse_all(texts)] == texts
+
+
+@pytest.mark.parametrize(("python", "wanted", "without"), [
+    ("3.10.12", "jax>=0.7", ("jax>=0.7",)), ("3.10.12", "jax>=0.6", ()), ("3.12.1", "jax>=0.7", ()),
+    ("3.8.10", "jax==0.4.30", ("jax==0.4.30",))])
+def test_jax_has_the_pythons_of_its_jaxlib(python: str, wanted: str, without: tuple[str, ...]) -> None:
+    """Regression: jax itself has one wheel for any Python, so none was said to lack it."""
+    database = ruledb.load()
+    facts = assumed([("cc", "9.0"), ("driver", "580.95.05"), ("python", python)])
+    facts["require.wanted"] = Known(value=(wanted,), source="a test")
+    host = derive.complete(lay(database.base, facts, database.tables, source="a test"), database).host
+    found, instead = host["require.without_wheel"], host["require.wheel_requirement"]
+    assert isinstance(found, Known)
+    assert found.value == without
+    assert not without or (isinstance(instead, Known) and str(instead.value).startswith("jax[cuda12]=="))

@@ -1,0 +1,266 @@
+"""What a file could ask for in place of what does not fit the host: another build, release or image, tried.
+
+A rule says that another release would do; which one the file's own bounds, indexes and image decide. Each is
+judged in place of what is written, as the file would be, and the first that only takes findings away is told.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from packaging.utils import canonicalize_name
+
+from gpudoctor import versions
+from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of
+from gpudoctor.derive import planned
+from gpudoctor.derive.stacks import Stack, stacks_of
+from gpudoctor.derive.view import as_texts
+from gpudoctor.frozen import frozen
+from gpudoctor.manifests import alike_images, images, pythons, releases
+from gpudoctor.manifests.choices import Chosen
+from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.pointing import EACH
+from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.model import Finding, Remedy, Rule, Severity, rows_of
+
+Key = tuple[str, str]  # a rule, and what it speaks of
+_MOST_TRIED = 25
+_RELEASE, _IMAGE, _DRIVER = "release", "image", "driver"
+_OF_JAX = re.compile(r"jax-cuda\d+-")
+_OF_RELEASE = frozenset({"torchvision", "torchaudio", "jaxlib", "tensorflow-text", "tf-keras", "keras"})
+
+
+@frozen
+class Tried:
+    """An environment with something else in it: what is wrong there, and what pip would take."""
+
+    findings: tuple[Finding, ...]
+    chosen: tuple[Chosen, ...] = ()
+
+
+@frozen
+class Offer:
+    """What can be asked for instead, and how that is said; `stack` is None for an image.
+
+    `is_same`: it is the release that was asked for, in another build. `image` is "" for a release.
+    """
+
+    remedy: Remedy
+    image: str = ""
+    stack: Stack | None = None
+    is_same: bool = False
+
+
+@frozen
+class Asking:
+    """A finding of a rule in an environment, and what else was found there `before`.
+
+    `python` is that of the environment, which its image may have brought; `chosen` is what pip takes.
+    """
+
+    rule: Rule
+    finding: Finding
+    environment: Environment
+    before: Sequence[Finding]
+    python: str | None
+    chosen: Sequence[Chosen]
+
+    @property
+    def key(self) -> object:
+        """Return what it has in common with those that have the same answer."""
+        of = self.environment
+        return (self.rule.id, self.finding.subject, self.python, of.in_container, of.alters_libraries,
+                of.image and of.image.reference, tuple(_key(one) for one in self.before),
+                tuple((name, setting.value) for name, setting in of.settings.items()),
+                tuple((one.text, one.index, one.extra_indexes, one.links, one.tool, one.command)
+                      for one in of.asked), tuple(one.text for one in of.packages))
+
+    def is_better(self, tried: Tried) -> bool:
+        """Return whether the finding is gone, and no other error has come: what followed from it counts."""
+        others = [one for one in self.before if one is not self.finding]
+        had = {_key(each) for one in others for each in (one, *one.consequences)}
+        return all(_key(one) != _key(self.finding)
+                   and (one.severity is not Severity.ERROR or _key(one) in had) for one in tried.findings)
+
+    def is_refused_again(self, tried: Tried) -> bool:
+        """Return whether the finding is of no card, and is there again: what it reads is the CUDA."""
+        return EACH not in self.finding.subject and _key(self.finding) in map(_key, tried.findings)
+
+    def left(self, tried: Tried) -> str:
+        """Return in words what comes in its place, though it is no error."""
+        had = set(map(_key, self.before))
+        new = dict.fromkeys(one.cause for one in tried.findings if _key(one) not in had)
+        return f" (leaves a warning: {', '.join(new)})" if new else ""
+
+
+def _key(finding: Finding) -> Key:
+    return finding.rule, finding.subject
+
+
+Trial = Callable[[Environment], Tried | None]
+
+
+def offered(asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
+    """Return what would do in place of what a finding is about; None where nothing is known to."""
+    first = next((fix for fix in asking.rule.fix if fix.kind != _DRIVER), None)
+    if first is None or (first.kind != _IMAGE and all(one.fact != _RELEASE for one in first.effect)):
+        return None  # something smaller cures it
+    own = [one for one in asking.chosen if one.framework == asking.finding.subject.rpartition(EACH)[2]]
+    if own and first.kind != _IMAGE:
+        return _of_release(own[-1], asking, ground, trial)
+    return _of_image(asking, ground, trial)
+
+
+def with_offer(finding: Finding, offer: Offer) -> Finding:
+    """Return a finding with what can be asked for first, in place of what its rule said of releases."""
+    kept = [fix for fix in finding.fixes if fix.kind != offer.remedy.kind and _RELEASE not in fix.effect]
+    return replace(finding, fixes=(offer.remedy, *kept))
+
+
+def _remedy(kind: str, title: str, command: str, effect: str) -> Remedy:
+    return Remedy(kind="pip" if kind == _RELEASE else "image", title=title, commands=(command,), env={},
+                  image=effect if kind == _IMAGE else None, effect={kind: effect}, risk="reinstall",
+                  undo=None, proven="model", by_hand=True)
+
+
+# -- releases ----------------------------------------------------------------------------------------------
+
+
+def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
+    if one.stack is None or one.by_conda or one.asked.is_brought:
+        return None
+    environment = replace(asking.environment, python=asking.python)
+    refused: set[str | None] = set()
+    tried = 0
+    for stack in _in_order(one, one.stack, environment, ground):
+        if stack.cuda in refused:
+            continue
+        text = _written(one, stack)
+        instead = replace(one.asked, text=text, index=stack.index, extra_indexes=(), links=())
+        found = trial(replace(environment, asked=tuple(
+            instead if asked is one.asked else asked for asked in environment.asked)))
+        tried += 1
+        if found is None or tried > _MOST_TRIED:
+            return None
+        if asking.is_refused_again(found):
+            refused.add(stack.cuda)
+        is_taken = any(each.stack is not None and each.stack.release == stack.release
+                       for each in found.chosen)
+        if is_taken and asking.is_better(found):
+            title = f"{_title(text, stack, one, environment)}{asking.left(found)}"
+            return Offer(stack=stack, is_same=stack.version == one.stack.version, remedy=_remedy(
+                _RELEASE, title, _command(text, stack), stack.release))
+    return None
+
+
+def _in_order(one: Chosen, own: Stack, environment: Environment, ground: Ground) -> Iterator[Stack]:
+    """Yield other builds: of the same release, of those that are asked for, of any; the newest first."""
+    tables, cards = ground.database.tables, usable_capabilities(ground)
+    admitted = {environment.python} if environment.python else set(
+        pythons.admitted(environment.python_bounds, ground.platform, tables)
+        if environment.python_bounds else ())
+    broken = {(row["framework"], row["version"], row["extra"]) for row in rows_of(tables, "broken_extras")
+              if environment.python is None or environment.python in as_texts(row["python"])}
+    listed = [stack for stack in stacks_of(one.framework, ground.platform, tables)
+              if not stack.is_prerelease and stack.is_told and stack.release != own.release
+              and (stack.framework, stack.version, stack.extra) not in broken
+              and (not admitted or admitted & {*stack.pythons})
+              and (not cards or stack.serves(cards, tables))]
+    asked = [stack for stack in listed if releases.admits(one.requirement, stack.version)]
+    is_indexed = bool(one.asked.index or one.asked.extra_indexes)  # then another of its kind comes first
+    same = sorted((stack for stack in listed if stack.version == own.version),
+                  key=lambda stack: (stack.index is not None) != is_indexed)
+    once = {stack.release: stack for stack in (*same, *asked, *listed)}
+    yield from once.values()
+
+
+def _written(one: Chosen, stack: Stack) -> str:
+    """Return the requirement on a build, with the extras that were asked for, as far as it has them."""
+    own = next(planned.parse((stack.labelled,)))
+    kept = {extra for extra in one.requirement.extras if not extra.startswith(("cuda", "and-cuda"))}
+    has_cuda = stack.extra and (one.framework == "jax" or stack.extra in one.requirement.extras)
+    extras = ",".join(sorted({*kept, *((stack.extra,) if has_cuda else ())}))
+    return f"{own.name}{f'[{extras}]' if extras else ''}{own.specifier}"
+
+
+def _command(text: str, stack: Stack) -> str:
+    return f"pip install {shlex.join((text, *(('--index-url', stack.index) if stack.index else ())))}"
+
+
+def _title(text: str, stack: Stack, one: Chosen, environment: Environment) -> str:
+    cuda = f", built for CUDA {stack.cuda}" if stack.cuda else ""
+    was_indexed = one.asked.index or one.asked.extra_indexes
+    cuda += ", of the default index" if was_indexed and not stack.index else ""
+    cuda += ", which it needs from the machine" if _needs_more(one, stack, environment) else ""
+    if one.stack is not None and stack.version == one.stack.version:
+        parts = sorted({name for asked in environment.asked if _OF_JAX.match(name := _name(asked))})
+        instead = f" in place of {' and '.join(parts)}" if parts and one.framework == "jax" else ""
+        return f"Ask for {text}{instead}: the same release{cuda}"
+    is_within = releases.admits(one.requirement, stack.version)
+    which = "the newest of those that are asked for that fits here" if is_within and (
+        one.requirement.specifier) else "the newest release that fits here"
+    ends = sorted(stack.pythons, key=versions.parse)
+    wheels = f"; it has wheels for Python {ends[0]} to {ends[-1]}" if ends and not environment.python else ""
+    others = sorted({name for asked in environment.asked if (name := _name(asked)) in _OF_RELEASE})
+    along = f", and for {' and '.join(others)} of the same time" if others else ""
+    return f"Ask for {text}{along}: {which}{cuda}{wheels}"
+
+
+def _needs_more(one: Chosen, stack: Stack, environment: Environment) -> bool:
+    """Say whether a release brings no CUDA, in place of one that does or for a machine that has its own."""
+    return one.framework == "tensorflow" and not stack.extra and (
+        bool(one.requirement.extras) or not environment.in_container)
+
+
+def _name(asked: Asked) -> str:
+    requirement = releases.requirement_of(asked)
+    return "" if requirement is None else str(canonicalize_name(requirement.name))
+
+
+# -- images ------------------------------------------------------------------------------------------------
+
+
+def _of_image(asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
+    image, tables = asking.environment.image, ground.database.tables
+    if image is None or image.reference is None:
+        return None
+    refused: set[str | None] = set()
+    served = (one for one in alike_images.others(image.reference, tables)
+              if one.cuda not in refused and _is_served(one, ground))
+    for other in itertools.islice(served, _MOST_TRIED):
+        found = trial(with_image(asking.environment, other.reference))
+        if found is not None and other.release is not None and asking.is_refused_again(found):
+            refused.add(other.cuda)
+        elif found is not None and asking.is_better(found):
+            row = images.ended(other, tables)
+            ended = f" (though {row['system']} {row['version']} has ended)" if row is not None else ""
+            title = f"Take {other.reference}, the newest like it that this driver runs{ended}"
+            return Offer(image=other.reference, remedy=_remedy(
+                _IMAGE, f"{title}{asking.left(found)}", f"docker pull {other.reference}", other.reference))
+    return None
+
+
+def with_image(environment: Environment, reference: str) -> Environment:
+    """Return an environment on another image."""
+    image = environment.image
+    other = replace(image, reference=reference) if image is not None else None
+    if image is None or other is None:
+        return environment
+    return replace(environment, image=other,
+                   images=tuple(other if one == image else one for one in environment.images),
+                   feeding=tuple(other if one == image else one for one in environment.feeding))
+
+
+def _is_served(base: Base, ground: Ground) -> bool:
+    """Return whether a driver runs the CUDA of an image, not only starts it: by its number, for any card."""
+    ceiling, driver = version_of(ground.fact("driver.cuda_ceiling")), ground.driver
+    cuda = base.cuda or base.least_cuda
+    return not (
+        (cuda is not None and ceiling is not None and base.release is None
+         and versions.parse(versions.minor_of(cuda)) > versions.parse(ceiling))
+        or (base.least_driver is not None and driver is not None
+            and versions.parse(base.least_driver) > versions.parse(driver)))

@@ -1,0 +1,49 @@
+"""Where a requirement comes from: the default index may be written out, PyTorch's have no other releases."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.manifests.releases import from_default
+from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.statements import Asked
+from tests.unit.test_manifest_troubles import causes, docker, judged
+
+DEFAULT = "https://py" + "pi.org/simple"
+PYTORCHS = "https://download.pytorch.org/whl/cu124"
+NO_WHEEL = "python-version-unsupported"
+
+
+@pytest.mark.parametrize("options", [
+    f"--index-url {DEFAULT}", f"-i {DEFAULT}/", f"--extra-index-url {PYTORCHS}",
+    f"--index-url {PYTORCHS} --extra-index-url {DEFAULT}"])
+def test_a_python_without_wheel_is_told_whatever_is_written_of_these_indexes(options: str) -> None:
+    """Regression: with the default index written out, or PyTorch's beside it, it was not judged."""
+    found = judged(docker("FROM python:3.13-slim", f"RUN pip install {options} tensorflow==2.17.0"))
+    assert causes(found) == [NO_WHEEL]
+
+
+def test_pytorchs_index_has_no_wheel_for_a_python_that_the_release_has_none_for() -> None:
+    line = f"RUN pip install torch==2.4.1 --index-url {PYTORCHS}"
+    assert causes(judged(docker("FROM python:3.13-slim", line))) == [NO_WHEEL]
+    assert causes(judged(docker("FROM python:3.12-slim", line))) == []
+    other = f"RUN pip install torch==2.4.1 --index-url {PYTORCHS.replace('whl', 'whl/nightly')}"
+    assert causes(judged(docker("FROM python:3.13-slim", other))) == []
+
+
+@pytest.mark.parametrize(("tool", "index", "extra", "expected"), [
+    ("pip", DEFAULT, (), (None, ())), ("pip", DEFAULT, (PYTORCHS,), (None, (PYTORCHS,))),
+    ("pip", PYTORCHS, (DEFAULT,), (None, (PYTORCHS,))), ("uv", PYTORCHS, (DEFAULT,), (None, ())),
+    ("pip", PYTORCHS, (), (PYTORCHS, ())), ("pip", None, (DEFAULT, PYTORCHS), (None, (PYTORCHS,)))])
+def test_the_default_index_is_none(tool: str, index: str | None, extra: tuple[str, ...],
+                                   expected: tuple[str | None, tuple[str, ...]]) -> None:
+    place = Place(file="r.txt", line=1, column=1, start=0, end=5)
+    found = from_default(Asked(text="torch", place=place, tool=tool, index=index, extra_indexes=extra))
+    assert (found.index, found.extra_indexes) == expected
+
+
+def test_a_label_for_the_cpu_is_one_whatever_indexes_are_beside() -> None:
+    """Regression: `torch==2.6.0+cpu` with PyTorch's index beside the default one was not judged."""
+    lines = ("FROM python:3.12-slim", f"ENV PIP_EXTRA_INDEX_URL={PYTORCHS.replace('cu124', 'cpu')}")
+    found = judged(docker(*lines, "RUN pip install torch==2.6.0+cpu"), gpu=True)
+    assert causes(found) == ["cpu-only-build"]

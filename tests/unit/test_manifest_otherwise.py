@@ -1,0 +1,102 @@
+"""What a file could ask for instead where the driver is too old for it, and what of it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from gpudoctor.manifests import rewrites
+from gpudoctor.manifests.judging import Verdicts
+from tests.unit.test_manifest_troubles import causes, docker, judged
+
+OLD, OLDER = ("driver=535.104.05", "cc=8.0"), ("driver=470.82.01", "cc=8.0")
+SLIM = "FROM python:3.12-slim"
+INDEX = "--index-url https://download.pytorch.org/whl/"
+
+
+def first_fix(files: Mapping[str, str], *host: str) -> str:
+    """Return the first fix of the first finding."""
+    return judged(files, *host, gpu=True).findings[0].finding.fixes[0].title
+
+
+@pytest.mark.parametrize(("line", "host", "instead"), [
+    ("torch==2.9.1+cu130", OLD, "torch==2.9.1: the same release"),
+    (f"{INDEX}cu130\ntorch==2.9.1", OLD, "torch==2.9.1+cu126: the same release"),
+    ("torch", OLD, "torch==2.14.1+cu126: the newest release that fits"),
+    ("torch>=2.10", OLDER, "torch==2.0.1: the newest release that fits"),
+    ("torch<2.2", OLDER, "torch==2.0.1: the newest of those that are asked for"),
+    ("torch==2.4.1\ntorchvision==0.19.1", OLDER, "torch==2.0.1, and for torchvision of the same time"),
+    ("jax[cuda13]==0.12.0", OLD, "jax[cuda12]==0.12.0: the same release"),
+    ("jax\njax-cuda13-plugin[with-cuda]", OLD, "jax[cuda12]==0.12.0.1 in place of jax-cuda13-plugin"),
+    ("tensorflow[and-cuda]==2.20.0", OLDER, "tensorflow==2.13.1: the newest release that fits"),
+])
+def test_a_list_for_a_newer_driver_is_told_what_this_one_runs(line: str, host: tuple[str, ...], instead: str
+                                                              ) -> None:
+    """Regression: where no Python was named, a newer driver was the only way out."""
+    assert first_fix({"requirements.txt": f"six\n{line}\n"}, *host).startswith(f"Ask for {instead}")
+
+
+@pytest.mark.parametrize(("image", "instead"), [
+    ("nvidia/cuda:12.8.1-cudnn-devel-ubuntu22.04", "nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04"),
+    ("nvidia/cuda:13.0.0-runtime-ubuntu24.04", "nvidia/cuda:12.2.2-runtime-ubuntu22.04"),
+    ("nvidia/cuda:12.8.1-base-rockylinux9", "nvidia/cuda:12.2.2-base-rockylinux9"),
+    ("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime", "pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime"),
+    ("nvcr.io/nvidia/pytorch:25.10-py3", "nvcr.io/nvidia/pytorch:23.10-py3"),
+])
+def test_an_image_for_a_newer_driver_is_told_another(image: str, instead: str) -> None:
+    """Regression: "take an image for a CUDA that this driver runs", and none was named."""
+    files = docker(f"FROM {image}")
+    assert first_fix(files, "driver=535.104.05", "card=GeForce RTX 3090").startswith(f"Take {instead}, ")
+    assert not judged(docker(f"FROM {instead}"), "driver=535.104.05", "card=GeForce RTX 3090").findings
+
+
+def test_the_newest_image_of_an_older_cuda_is_found_behind_many() -> None:
+    files = docker("FROM pytorch/pytorch:2.3.0-cuda12.1-cudnn8-runtime")
+    assert first_fix(files, *OLDER).startswith("Take pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime, ")
+
+
+def test_what_is_offered_is_sound_where_it_is_asked_for() -> None:
+    """Of torch in an image of another CUDA, both are told, and fit one another."""
+    host = ("driver=535.104.05", "card=GeForce RTX 3090")
+    files = docker("FROM nvidia/cuda:13.0.0-runtime-ubuntu24.04", f"RUN pip install torch {INDEX}cu130")
+    image, torch = (one.finding.fixes[0] for one in judged(files, *host).findings)
+    said = torch.commands[0].removeprefix("pip install ")
+    assert causes(judged(docker(f"FROM {image.image}", f"RUN pip install {said}"), *host)) == []
+
+
+def rewritten(files: Mapping[str, str], *host: str) -> str:
+    """Return the first file with what `--fix` would change; a second time nothing changes."""
+    def judge_again(texts: Mapping[str, str]) -> Verdicts:
+        return judged(texts, *host, gpu=True)
+
+    name = next(iter(files))
+    after = rewrites.applied(files, rewrites.proven(judge_again(files).findings, files, judge_again))
+    assert rewrites.proven(judge_again(after).findings, after, judge_again) == ()
+    return after[name]
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("jax[cuda13]", "jax[cuda12]"), ("jax[cuda13,k8s]>=0.10  # here", "jax[cuda12,k8s]>=0.10  # here"),
+    (f"{INDEX}cu130\ntorch==2.9.1\n", f"{INDEX}cu126\ntorch==2.9.1\n")])
+def test_another_build_of_the_same_release_is_written(before: str, after: str) -> None:
+    assert rewritten({"requirements.txt": f"six\n{before}\n"}, *OLD) == f"six\n{after}\n"
+
+
+@pytest.mark.parametrize("line", [
+    "torch", "torch==2.14.1", "torch==2.9.1+cu130", f"{INDEX}cu130\ntorch==2.9.1+cu130",
+    f"{INDEX}cu130\ntorch==2.9.1\ntorchvision==0.24.1+cu130", "jax[cuda13]\ncupy-cuda13x"])
+def test_another_release_is_never_written(line: str) -> None:
+    """Nor what stands beside something else that is for the CUDA of now."""
+    assert rewritten({"requirements.txt": f"six\n{line}\n"}, *OLD) == f"six\n{line}\n"
+
+
+def test_alike_environments_are_tried_once() -> None:
+    """Forty services of one image have one answer, and a long list is not tried without end."""
+    services = "".join(f"  s{n}:\n    image: pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime\n    gpus: all\n"
+                       for n in range(40))
+    found = judged({"compose.yaml": f"services:\n{services}"}, *OLD).findings
+    assert len({id(one.offer) for one in found}) == 1
+    assert len(found) == 40
+    many = "".join(f"package{n}==1.{n}\n" for n in range(13_000))
+    assert judged({"requirements.txt": f"{many}torch\n"}, *OLD, gpu=True).findings[0].offer is None
