@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 from gpudoctor import derive, planning
+from gpudoctor.as_root import without_sudo
 from gpudoctor.cli import installed_packages, packages, relay
 from gpudoctor.cli.installed_packages import Manager
 from gpudoctor.cli.step_log import Log
@@ -17,7 +18,6 @@ from gpudoctor.derive import published
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Facts, Known, RuleDatabase, Scope
 from gpudoctor.model.plan import Outcome, Plan, Step, StepEnd
-from gpudoctor.planning.steps import without_sudo
 from gpudoctor.render.plain import printable
 
 SHELL = ("/bin/sh", "-c")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import derive
+from gpudoctor.as_root import ELSEWHERE, without_sudo
 from gpudoctor.assume import seen_by_running
 from gpudoctor.derive import driver_packages, planned, published
 from gpudoctor.derive.view import View
@@ -28,9 +28,6 @@ _ELSEWHERE: Mapping[FixKind, str] = {
 _RESTART = "reboot"
 _ANSWERS = ("cuda.", "nvml.", "gpu.in_")
 _STANDS_FOR = {"driver": "driver.version", "python": "python.version", "glibc": "system.glibc"}
-# where a shell expects a command: at the beginning, behind an operator, behind a word of the shell's own
-_SUDO = re.compile(r"(?:(?<=[|&;(])|(?<=[|&;(] )|(?<=then )|(?<=else )|(?<=do ))sudo (?=[a-z])")
-_QUOTED = re.compile(r"""('[^']*'|"(?:\\.|[^"\\])*")""", re.DOTALL)
 _LONGEST_SHOWN = 4000  # characters of a command; what is longer would not be shown whole
 
 
@@ -95,11 +92,12 @@ def _renumbered(steps: Sequence[Step]) -> tuple[Step, ...]:
 def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
     fix, unset = choice.remedy, unset_by(choice.remedy)
     commands = tuple(command for command in fix.commands if not command.startswith("unset "))
-    if host.is_root:
+    is_typed_by_root = host.is_root and fix.kind not in ELSEWHERE
+    if is_typed_by_root:
         commands = tuple(map(without_sudo, commands))
     because = _by_hand(fix, commands, unset, host)
     back = undoing.undo(choice.before, fix, unset, host)
-    if host.is_root:
+    if is_typed_by_root:
         back = undoing.WayBack(commands=tuple(map(without_sudo, back.commands)),
                                note=back.note.replace("sudo ", ""), rest=back.rest.replace("sudo ", ""))
     done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"
@@ -125,12 +123,6 @@ def _by_hand(fix: Remedy, commands: Sequence[str], unset: Sequence[str], host: H
         return ("pip refuses to install into the system's own Python (PEP 668): make an environment "
                 "(python3 -m venv DIR), and examine that one")
     return ""
-
-
-def without_sudo(command: str) -> str:
-    """Return a command for root, who may have no sudo; what stands in quotes stays as it is."""
-    pieces = _QUOTED.split(command.removeprefix("sudo "))
-    return "".join(piece if number % 2 else _SUDO.sub("", piece) for number, piece in enumerate(pieces))
 
 
 # -- restarts --------------------------------------------------------------------------------------

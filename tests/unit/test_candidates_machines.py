@@ -120,3 +120,15 @@ def test_an_environment_without_pip_gets_one_before_it_is_used(database: RuleDat
     assert "ensurepip" not in uv
     usual = asked(host(database, "cc=8.9", python__pip_version="24.0", **empty), database, "torch")
     assert "ensurepip" not in "".join(usual.candidates[0].commands)
+
+
+def test_without_a_card_the_next_commands_ask_for_the_same(database: RuleDatabase) -> None:
+    """The version, the Python and --pre were lost, and the machine was said not to go with the release."""
+    bare = host(database, "cc=none", "driver=none")
+    said = asked(bare, database, "torch==2.10.*", "jax", python="3.12", pre=True)
+    assert said.conflict == ()
+    elsewhere, on_cpu = (hint.command for hint in said.hints)
+    assert elsewhere == ("gpudoctor recommend --framework 'torch==2.10.*' --framework jax --python 3.12 "
+                         '--pre --assume card="RTX 5090" --assume driver=620.70.06')
+    assert on_cpu == "pip install 'torch==2.10.*' jax"
+    assert "--image" in asked(bare, database, "torch", image=True).hints[0].command

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpudoctor import planning, ruledb
+from gpudoctor.as_root import without_sudo
 from gpudoctor.assume import lay
 from gpudoctor.examine import Policy, examine, with_wishes
 from gpudoctor.model import (
@@ -16,7 +17,6 @@ from gpudoctor.model import (
 )
 from gpudoctor.model.plan import Plan
 from gpudoctor.planning.exports import variables
-from gpudoctor.planning.steps import without_sudo
 
 A, B, C = "environment.CUDA_CACHE_PATH", "environment.CUDA_HOME", "environment.CUDA_PATH"
 
