@@ -131,8 +131,9 @@ def plan_schema() -> dict[str, Any]:
         "image": text_or_null,
         "changes": {"type": "array", "items": _object({"fact": TEXT, "before": text_or_null,
                                                        "after": text_or_null})},
-        "undo": _object({"commands": TEXTS, "note": TEXT}), "cures": {**faults, "minItems": 1},
-        "proven": {"enum": ["model", "tried"]}})
+        "undo": _object({"commands": TEXTS, "note": TEXT}),
+        "lasts": {**TEXT, "description": "what takes the step back by itself"},
+        "cures": {**faults, "minItems": 1}, "proven": {"enum": ["model", "tried"]}})
     end = _object({"number": number, "outcome": {"enum": list(get_args(StepOutcome))}, "detail": TEXT})
     verdict = {"enum": [v.value for v in Verdict]}
     after = _object({"verdict": verdict, "exit_code": {"enum": [0, 1, 3]}, "steps": steps, "left": faults})

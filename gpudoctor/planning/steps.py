@@ -25,6 +25,17 @@ _ELSEWHERE: Mapping[FixKind, str] = {
     "image": "it is done where the image is made or chosen",
     "hardware": "no command does it here: it is about the machine itself, or which one is used",
 }
+# By the tool that keeps the environment: pip changes it, and the tool knows nothing of that.
+_LOCKED = ("until the next `{tool} sync`, which brings what the lock has: `{tool} {add}` of the same packages puts "
+           "them there")
+_LASTS: Mapping[str, str] = {
+    "pipx": "until `pipx reinstall`: `pipx inject` of the same packages is kept by pipx",
+    "uv tool": "until uv makes the tool anew: `uv tool install --with` of the same packages is kept by uv",
+    "uv": _LOCKED.format(tool="uv", add="add"),
+    "poetry": _LOCKED.format(tool="poetry", add="add"),
+    "pdm": _LOCKED.format(tool="pdm", add="add"),
+    "pipenv": _LOCKED.format(tool="pipenv", add="install"),
+}
 _RESTART = "reboot"
 _ANSWERS = ("cuda.", "nvml.", "gpu.in_")
 _STANDS_FOR = {"driver": "driver.version", "python": "python.version", "glibc": "system.glibc"}
@@ -76,6 +87,7 @@ def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase)
         refuses_pip=machine.value("python.externally_managed") is True
         and machine.value("python.environment") == "system",
         pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)),
+        kept_by=str(machine.value("python.kept_by") or ""),
         conda_command=str(machine.value("python.conda_command")),
         indexes=published.labels(database.tables),
         driver=str(machine.value("driver.version") or ""),
@@ -104,6 +116,7 @@ def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
     return Step(
         number=0, title=fix.first_title, kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,
         unset=unset, image=fix.image, changes=tuple(_changes(choice, database)),
+        lasts=_LASTS.get(host.kept_by, "") if fix.kind == "pip" else "",
         undo=back.commands, undo_note=back.note, undo_rest=back.rest, cures=choice.cures, done_by=done_by,
         because=because,
         proven="tried" if fix.proven == "tried" else "model", effect=fix.effect)

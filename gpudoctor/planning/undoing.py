@@ -50,12 +50,14 @@ _NOTES = {
 class Host:
     """What steps need to know of a machine; `indexes` has the index of each local label of a version.
 
+    `kept_by` is the tool that keeps the environment, "" where none does.
     `driver` is the one that is there, "" where there is none; `driver_command` installs its branch, and
     `installs_driver` says whether a command installs any. `undone` is the table of what takes commands back,
     which an older rule database has not.
     """
 
     is_root: bool
+    kept_by: str
     refuses_pip: bool
     pip_commands: tuple[str, ...]
     conda_command: str

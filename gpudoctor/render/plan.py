@@ -71,6 +71,8 @@ def _step(sheet: Sheet, step: Step) -> None:
     _commands(sheet, "undo", step.undo)
     if step.undo_note:
         _row(sheet, "" if step.undo else "undo", step.undo_note)
+    if step.lasts:
+        _row(sheet, "lasts", step.lasts)
     _row(sheet, "proof", _PROVEN[step.proven])
 
 

@@ -296,3 +296,18 @@ def test_laying_the_same_down_again_needs_no_undoing(database: RuleDatabase) -> 
         Effect(fact="python.planned_distributions", right=Operand(value=("nvidia-cudnn-cu12==9.1",)))))
     assert undone(database, made, {"python.nvidia_distributions": HELD}) == (
         (), "the same versions are laid down again: there is nothing to undo")
+
+
+# -- whose environment it is -----------------------------------------------------------------------
+
+@pytest.mark.parametrize(("tool", "lasts"), [
+    (None, ""), ("pipx", "until `pipx reinstall`: `pipx inject` of the same packages is kept by pipx"),
+    ("poetry", "until the next `poetry sync`, which brings what the lock has: `poetry add` of the same packages "
+               "puts them there")])
+def test_what_a_tool_takes_back_is_said(tool: str | None, lasts: str, database: RuleDatabase) -> None:
+    """pip changes the environment, and the tool that made it knows nothing of that."""
+    facts: dict[str, Value] = {A: "bad", **({} if tool is None else {"python.kept_by": tool})}
+    [step] = plan(database, facts, rule(1, {A: "bad"}, fix("one", {A: "good"}, kind="pip"))).steps
+    assert step.lasts == lasts
+    [other] = plan(database, facts, rule(1, {A: "bad"}, fix("one", {A: "good"}))).steps
+    assert other.lasts == ""
