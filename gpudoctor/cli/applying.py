@@ -205,7 +205,14 @@ def _way_back(step: Step, plan: Plan, database: RuleDatabase, log: Log) -> Calla
     if step.kind == "pip":
         facts = derive.subjects(plan.machine, database)[Scope.HOST][0].facts
         had, labels = packages.installed(facts), published.labels(database.tables)
-        return lambda: _undo(step, packages.undo(had, packages.installed(facts), _pip(facts), labels))
+
+        def since() -> Sequence[str]:
+            here = packages.installed(facts)
+            if here == had:
+                return (f"# step {step.number}: pip left every version as it was",)
+            return _undo(step, packages.undo(had, here, _pip(facts), labels))
+
+        return since
     manager = installed_packages.manager_of(step.commands)
     before = installed_packages.installed(manager) if manager is not None else None
     if manager is None or before is None:

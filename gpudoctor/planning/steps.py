@@ -26,8 +26,8 @@ _ELSEWHERE: Mapping[FixKind, str] = {
     "hardware": "no command does it here: it is about the machine itself, or which one is used",
 }
 # By the tool that keeps the environment: pip changes it, and the tool knows nothing of that.
-_LOCKED = ("until the next `{tool} sync`, which brings what the lock has: `{tool} {add}` of the same packages puts "
-           "them there")
+_LOCKED = ("until the next `{tool} sync`, which brings what the lock has: `{tool} {add}` of the same "
+           "packages puts them there")
 _LASTS: Mapping[str, str] = {
     "pipx": "until `pipx reinstall`: `pipx inject` of the same packages is kept by pipx",
     "uv tool": "until uv makes the tool anew: `uv tool install --with` of the same packages is kept by uv",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpudoctor.exported import exported
+from gpudoctor.exported import as_shown
 from gpudoctor.model import FixKind, Severity, Verdict
 from gpudoctor.model.plan import Change, Fault, Plan, Step
 from gpudoctor.render.plain import REDACTED, counted_words, printable
@@ -78,7 +78,7 @@ def _step(sheet: Sheet, step: Step) -> None:
 
 def lines_of_shell(step: Step) -> list[str]:
     """Return what a POSIX shell is told for the variables of a step."""
-    return [*(exported(name, value) for name, value in step.env.items()),
+    return [*(as_shown(name, value) for name, value in step.env.items()),
             *(f"unset {name}" for name in step.unset)]
 
 
