@@ -111,6 +111,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
         assumptions=(*snapshot.assumed, *asked.assumptions),
         wishes=tuple(wish.text for wish in wishes), ground=_in_words(judge.base),
         candidates=tuple(sorted(_with_reasons(listed, explained, judge), key=lambda one: not one.offered)),
+        may_change=asked.may_change,
         changes=_changes(snapshot, database, asked, judge, _refused(explained) if is_of_reasons else alone,
                          {} if is_of_reasons else images, is_set=is_set, is_lost=not offered),
         conflict=() if offered or not wishes or asked.image else _conflict(
@@ -186,9 +187,9 @@ def _conflict(wishes: Sequence[Wish], fitting: Mapping[str, Sequence[Stack]],
         return tuple(wish.text for wish in some)
     python = judge.base.place.python
     faults = {fault.rule for fault in told.faults(judge.base)}
-    if all(one.objections[0].rule in faults or one.objections[0].is_open
-           for one in alone[some[0].framework]):
-        return ()  # nothing speaks against it but the machine's own fault, or what nobody knows
+    if any(one.objections[0].rule in faults or one.objections[0].is_open
+           for one in alone[some[0].framework] if one.objections):
+        return ()  # nothing speaks against one but the machine's own fault, or what nobody knows
     mine = [one.stacks[0].pythons for one in alone[some[0].framework]]
     without_wheel = mine and all(python not in pythons for pythons in mine)
     here = "such a machine" if is_assumed else "this machine"

@@ -34,6 +34,7 @@ def hints(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[H
     if not base.takes_server_wheels:
         yield Hint(words="Where NVIDIA has them, and what does not work there:",
                    command=f"gpudoctor explain {_OF_BOARD}")
+        return
     if base.snapshot.gpus != ():
         return
     is_of_all = set(names) == set(FRAMEWORKS) and not any(wish.bounds for wish in wishes)

@@ -87,7 +87,8 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
         rejected.append(Candidate(framework=stack.framework, version=stack.version, cuda=stack.cuda,
                                   kind="pip", verdict=Fit.REJECTED, rejected_by=tuple(reason)))
     refused = tuple(rejected) or tuple(one for one in said.candidates if not one.offered)
-    return None, replace(said, candidates=refused, exit_code=exit_code(refused))
+    # what a change would buy, and what conflicts, was asked of another base
+    return None, replace(said, candidates=refused, exit_code=exit_code(refused), changes=(), conflict=())
 
 
 def _does_without(stack: Stack) -> bool:

@@ -169,6 +169,7 @@ class Recommendation:
     wishes: tuple[str, ...] = ()
     ground: Ground
     candidates: tuple[Candidate, ...]
+    may_change: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     conflict: tuple[str, ...] = ()
     last: tuple[LastStack, ...] = ()

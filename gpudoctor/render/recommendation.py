@@ -243,6 +243,11 @@ def _changes(page: Sheet, said: Recommendation) -> None:
     if said.changes:
         page.line()
         page.line(("A CHANGE WOULD HELP", "bold"))
+    elif said.may_change:
+        page.line()
+        newer = "anything newer" if said.exit_code == 0 else "anything"
+        other = " or ".join(said.may_change).replace("python", "Python")
+        _said(page, f"No other {other} makes {newer} possible, as far as these rules know.", indent=0)
     for change in said.changes:
         _said(page, f"{change.change} makes {_joined(change.gains)} possible", indent=4)
 

@@ -303,3 +303,13 @@ def test_where_nothing_fits_the_environment_is_the_image_s(database: RuleDatabas
     assert isinstance(nothing, Nothing)
     assert nothing.said is not None
     assert nothing.said.ground.environment == "/opt/venv, an environment in the image"
+
+
+def test_a_change_for_another_base_is_no_advice_for_cuda(database: RuleDatabase) -> None:
+    """Another Python was said to help, which an image of nvidia/cuda does not take."""
+    nothing = choose(host(database, "cc=3.7", "driver=470.256.02"), database,
+                     Wanted(frameworks=("tensorflow",), base="cuda"))
+    assert isinstance(nothing, Nothing)
+    assert (nothing.other_base, nothing.exit_code) == ("python-slim", 1)
+    assert nothing.said is not None
+    assert (nothing.said.changes, nothing.said.conflict) == ((), ())
