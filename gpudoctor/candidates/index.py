@@ -41,7 +41,8 @@ def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, s
         if versions.parse(base.place.python) < versions.parse(str(row["python"])):
             continue
         for stack in stacks:
-            asked = [r for r in planned.parse(as_texts(stack.row.get("requires")))
+            asked = [r for column in ("requires", "requires_nvidia")
+                     for r in planned.parse(as_texts(stack.row.get(column)))
                      if r.name == row["distribution"]]
             older = str(stack.row.get("uploaded", "9999")) < str(row["released"])
             if older and any(r.specifier.contains(str(row["version"])) for r in asked):

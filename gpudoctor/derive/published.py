@@ -97,6 +97,23 @@ def jax_part(part: str, version: str, platform: str, tables: Tables) -> Row | No
                  and _is_same(str(row["version"]), version)), None)
 
 
+def jax_whole(major: str, version: str, platform: str, tables: Tables) -> Row | None:
+    """Return what JAX's parts for a CUDA are together; None without the extra that brings them.
+
+    The code is in one part; which CUDA libraries are asked for stands in the other, and up to 0.4.29 at the
+    extra of jax itself.
+    """
+    jax = jax_part("jax", version, "any", tables)
+    extras = dict(text.partition(": ")[::2] for text in as_texts(jax.get("extras"))) if jax else {}
+    plugin, pjrt = (jax_part(f"jax-cuda{major}-{part}", version, platform, tables)
+                    for part in ("plugin", "pjrt"))
+    if plugin is None or pjrt is None or f"cuda{major}" not in extras:
+        return None
+    asked = as_texts(plugin.get("requires_nvidia")) or tuple(
+        word for word in extras[f"cuda{major}"].split() if word.startswith("nvidia-"))
+    return {**pjrt, "python": plugin.get("python", ()), **({"requires_nvidia": asked} if asked else {})}
+
+
 def jax_rows(platform: str, tables: Tables) -> Sequence[Row]:
     """Return the rows of the device code of every JAX plugin."""
     return _plugins(tables[_JAX], platform) if _JAX in tables else ()
