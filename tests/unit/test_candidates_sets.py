@@ -97,7 +97,7 @@ def test_a_change_of_a_set_makes_none_of_it_older(database: RuleDatabase) -> Non
 
 
 def test_jax_of_old_asks_for_cuda_by_its_own_extra(database: RuleDatabase) -> None:
-    """Up to 0.4.29 it stands at jax, not at the plugin: a set was offered that pip refuses, as uv says too."""
+    """Up to 0.4.29 it stands at jax, not at the plugin: a set was offered that pip, and uv, refuse."""
     machine = host(database, "cc=8.9", "driver=580.95.05")
     apart = asked(machine, database, "jax==0.4.29", "tensorflow==2.17.1", python="3.11")
     assert (apart.exit_code, apart.conflict) == (1, ("jax==0.4.29", "tensorflow==2.17.1"))
