@@ -237,7 +237,7 @@ def _jax(platform: str, tables: Tables) -> Iterator[Stack]:
     for row in published.jax_rows(platform, tables):
         match, version = _PLUGIN.match(str(row["distribution"])), str(row["version"])
         whole = published.jax_whole(match[1], version, platform, tables) if match else None
-        if match is not None and whole is not None:
+        if match and whole and published.jax_extra(match[1], version, tables) is not None:
             name = f"jax[cuda{match[1]}]=={version}"
             yield Stack(framework="jax", version=version, release=name, requirement=name,
                         extra=f"cuda{match[1]}",
