@@ -147,6 +147,8 @@ python.conda_tool | text | python | | which of conda, mamba and micromamba chang
 python.conda_revision | integer | python | | the number that this tool gives the environment's present state
 python.chosen_because | text | python | private | why this interpreter is the patient
 python.pip_version | package_version | python | | version of pip in the patient; absent without pip
+python.uv | path | python | private | where uv lies; absent where it is not on PATH
+python.kept_by | text | python | | the tool that keeps the environment as it knows it: pipx, poetry, uv, ...
 python.numpy | package_version | python | | version of NumPy in the patient; absent without it
 python.protobuf | package_version | python | | version of protobuf in the patient; absent without it
 python.externally_managed | flag | python | | whether pip refuses to install there (PEP 668)

@@ -8,11 +8,12 @@ from collections.abc import Iterable
 _MOST = 3
 _LONGEST = 80  # of a name; the comparison takes the square of its length
 _ALIKE = 0.7
+_WORD = re.compile(r"[-_.]")
 _ID = re.compile(r"(GPDX?)(\d{1,5})\Z", re.IGNORECASE)
 
 
 def did_you_mean(named: str, known: Iterable[str]) -> str:
-    """Return "; did you mean A or B?" for the names that resemble it most, nothing where none does.
+    """Return "; did you mean A or B?" for the names that resemble it most, else those that have it as a word.
 
     Nothing, too, of a name that is there: then something else is wrong. Of ids those with the nearest
     numbers: pages of one family stand together.
@@ -30,6 +31,7 @@ def did_you_mean(named: str, known: Iterable[str]) -> str:
     else:
         wanted = named[:_LONGEST].lower()
         near = [spelt[name] for name in difflib.get_close_matches(wanted, spelt, n=_MOST, cutoff=_ALIKE)]
+        near = near or [spelt[name] for name in sorted(spelt) if wanted in _WORD.split(name)][:_MOST]
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -131,8 +131,9 @@ def plan_schema() -> dict[str, Any]:
         "image": text_or_null,
         "changes": {"type": "array", "items": _object({"fact": TEXT, "before": text_or_null,
                                                        "after": text_or_null})},
-        "undo": _object({"commands": TEXTS, "note": TEXT}), "cures": {**faults, "minItems": 1},
-        "proven": {"enum": ["model", "tried"]}})
+        "undo": _object({"commands": TEXTS, "note": TEXT}),
+        "lasts": {**TEXT, "description": "what takes the step back by itself"},
+        "cures": {**faults, "minItems": 1}, "proven": {"enum": ["model", "tried"]}})
     end = _object({"number": number, "outcome": {"enum": list(get_args(StepOutcome))}, "detail": TEXT})
     verdict = {"enum": [v.value for v in Verdict]}
     after = _object({"verdict": verdict, "exit_code": {"enum": [0, 1, 3]}, "steps": steps, "left": faults})
@@ -148,7 +149,9 @@ def plan_schema() -> dict[str, Any]:
 def recommendation_schema() -> dict[str, Any]:
     """Return the schema of `gpudoctor.recommendation/1`."""
     text_or_null = {"type": ["string", "null"]}
-    rejections = {"type": "array", "items": _object({"rule": TEXT, "message": TEXT})}
+    rejections = {"type": "array", "items": _object({
+        "rule": TEXT, "message": TEXT,
+        "is_open": {"type": "boolean", "description": "nothing is said against it, it could not be judged"}})}
     member = _object({"framework": TEXT, "version": TEXT})
     card = _object({"subject": TEXT, "name": TEXT, "compute_capability": TEXT, "data_types": TEXTS})
     public = {"type": "string", "pattern": "^[^+]*$", "description": "without a local label"}
@@ -167,7 +170,7 @@ def recommendation_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, "title": RECOMMENDATION_SCHEMA, **_object({
         "schema": {"const": RECOMMENDATION_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
         "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
-        "exit_code": {"enum": [0, 1]}, "assumed": TEXTS, "asked": TEXTS,
+        "exit_code": {"enum": [0, 1, 3]}, "assumed": TEXTS, "asked": TEXTS,
         "host": _object({
             "platform": TEXT, "driver": TEXT, "python": TEXT, "glibc": TEXT, "environment": TEXT,
             "board": text_or_null, "faults": rejections, "cards": {"type": "array", "items": card}}),

@@ -29,6 +29,9 @@ def capability_of(text: str, tables: Tables) -> str:
         shown = ", ".join(f"{name} (cc={capability})" for name, capability in found[:_MOST_SHOWN])
         raise AssumptionError(f"card={text}: several cards are called so: {shown}; write --assume cc=...")
     names = sorted({form for forms in known.values() for form in forms})
+    if text.isdigit():
+        raise AssumptionError(f"{text}: a card is named, not counted: --assume card=\"RTX 5090\" or --assume "
+                              "cc=9.0, twice for two")
     near = difflib.get_close_matches(_plain(text)[:80], names, n=3)
     hint = f" (did you mean {' or '.join(near)}?)" if near else ""
     raise AssumptionError(f"card={text[:80]}: the rules know no such card{hint}; of one of NVIDIA's its "

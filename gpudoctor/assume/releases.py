@@ -57,7 +57,7 @@ def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
     """Return a release's framework and the row that says what it is."""
     jax = _JAX.fullmatch(value)
     if jax is not None:
-        row = _jax_row(jax[1], jax[2], platform, tables)
+        row = published.jax_whole(jax[1], jax[2], platform, tables)
         return "jax", _there(row, value, platform, published.jax_rows(platform, tables))
     name, equals, version = value.partition("==")
     if not equals or not published.is_listed(name, tables):
@@ -75,16 +75,6 @@ def _there(row: Row | None, value: str, platform: str, known: Sequence[Row]) -> 
         raise AssumptionError(f"release={value}: the rule database has no such release for {platform}; its "
                               f"newest is {newest} (newer rules: pip install --upgrade gpudoctor-rules)")
     return row
-
-
-def _jax_row(major: str, version: str, platform: str, tables: Tables) -> Row | None:
-    """Return what JAX's two parts for a CUDA are together; the plugin knows what it asks for."""
-    plugin, pjrt = (published.jax_part(f"jax-cuda{major}-{part}", version, platform, tables)
-                    for part in ("plugin", "pjrt"))
-    if plugin is None or pjrt is None:
-        return None
-    own = {column: plugin[column] for column in ("python", "requires_nvidia") if column in plugin}
-    return {**pjrt, **own}
 
 
 @functools.cache

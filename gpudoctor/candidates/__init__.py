@@ -22,9 +22,10 @@ from gpudoctor.model import (
 )
 from gpudoctor.versions import parse as parse_version
 
-__all__ = ["EXIT_NOTHING", "EXIT_SOMETHING", "Asked", "WishError", "recommend", "refuse"]
+__all__ = ["EXIT_OPEN", "Asked", "WishError", "exit_code", "recommend", "refuse"]
 
-EXIT_SOMETHING, EXIT_NOTHING = 0, 1
+EXIT_OPEN = 3
+_SOMETHING, _NOTHING = 0, 1
 
 
 @frozen
@@ -58,6 +59,14 @@ def refuse(asked: Asked, database: RuleDatabase) -> tuple[Wish, ...]:
                         f"{named[1].framework} are two; ask for each alone, or without --image for an "
                         "environment that holds both")
     return named or _each_once(reasons)
+
+
+def exit_code(candidates: Sequence[Candidate]) -> int:
+    """Return 0 where one is offered, 3 where every one is open, for then nobody knows; 1 where nothing fits.
+    """
+    if any(one.offered for one in candidates):
+        return _SOMETHING
+    return EXIT_OPEN if candidates and all(one.is_open for one in candidates) else _NOTHING
 
 
 def _asked_why(asked: Asked, database: RuleDatabase) -> list[Wish]:
@@ -98,13 +107,15 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     unserved = tuple(_unserved(helpless, judge.base))
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
-        exit_code=EXIT_SOMETHING if offered else EXIT_NOTHING,
+        exit_code=exit_code(listed),
         assumptions=(*snapshot.assumed, *asked.assumptions),
         wishes=tuple(wish.text for wish in wishes), ground=_in_words(judge.base),
         candidates=tuple(sorted(_with_reasons(listed, explained, judge), key=lambda one: not one.offered)),
+        may_change=asked.may_change,
         changes=_changes(snapshot, database, asked, judge, _refused(explained) if is_of_reasons else alone,
                          {} if is_of_reasons else images, is_set=is_set, is_lost=not offered),
-        conflict=() if offered or not wishes or asked.image else _conflict(wishes, fitting, alone, judge),
+        conflict=() if offered or not wishes or asked.image else _conflict(
+            wishes, fitting, alone, judge, is_assumed=bool(snapshot.assumed or asked.assumptions)),
         last=tuple(_last(helpless, judge.base)) if judge.base.takes_server_wheels else (),
         unserved=unserved,
         hints=() if offered else tuple(_hints(
@@ -116,7 +127,8 @@ def _hints(wanted: Sequence[Wish], unserved: Mapping[str, Sequence[Judged]], ask
     """Yield the next steps where nothing is offered; `unserved` is what has no code for all cards here."""
     if asked.image:
         yield from elsewhere.without_image(wanted, base)
-    yield from elsewhere.hints([wish.framework for wish in wanted], base)
+    options = " --image" if asked.image else f" --python {asked.python}" if asked.python else ""
+    yield from elsewhere.hints(wanted, base, options + (" --pre" if asked.pre else ""))
     if unserved and not asked.image:
         stacks = {name: [one.stacks[0] for one in some] for name, some in unserved.items()}
         yield from elsewhere.for_one_card(wanted, stacks, base)
@@ -168,15 +180,20 @@ def _refused(explained: Sequence[Judged]) -> dict[str, list[Judged]]:
 
 
 def _conflict(wishes: Sequence[Wish], fitting: Mapping[str, Sequence[Stack]],
-              alone: Mapping[str, Sequence[Judged]], judge: Judge) -> tuple[str, ...]:
+              alone: Mapping[str, Sequence[Judged]], judge: Judge, *, is_assumed: bool) -> tuple[str, ...]:
     """Return the smallest set of what was asked for that nothing fits, with what it does not fit."""
     some = smallest_conflict(wishes, fitting, judge)
     if len(some) > 1:
         return tuple(wish.text for wish in some)
     python = judge.base.place.python
+    faults = {fault.rule for fault in told.faults(judge.base)}
+    if any(one.objections[0].rule in faults or one.objections[0].is_open
+           for one in alone[some[0].framework] if one.objections):
+        return ()  # nothing speaks against one but the machine's own fault, or what nobody knows
     mine = [one.stacks[0].pythons for one in alone[some[0].framework]]
     without_wheel = mine and all(python not in pythons for pythons in mine)
-    return some[0].text, f"Python {python}" if without_wheel else f"this machine ({judge.base.platform})"
+    here = "such a machine" if is_assumed else "this machine"
+    return some[0].text, f"Python {python}" if without_wheel else f"{here} ({judge.base.platform})"
 
 
 def _changes(snapshot: Snapshot, database: RuleDatabase, asked: Asked, judge: Judge,

@@ -54,5 +54,5 @@ def _candidate(one: Candidate) -> dict[str, Any]:
     }
 
 
-def _rejections(listed: Sequence[Rejection]) -> list[dict[str, str]]:
-    return [{"rule": one.rule, "message": one.message} for one in listed]
+def _rejections(listed: Sequence[Rejection]) -> list[dict[str, Any]]:
+    return [{"rule": one.rule, "message": one.message, "is_open": one.is_open} for one in listed]

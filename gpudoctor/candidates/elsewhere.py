@@ -25,21 +25,28 @@ _SHOWN_ALONE = "CUDA_VISIBLE_DEVICES with the UUID that nvidia-smi -L lists show
 _CARD = "RTX 5090"  # as `check --help` writes it
 
 
-def hints(names: Sequence[str], base: Ground) -> Iterator[Hint]:
-    """Yield the next steps for these frameworks; nothing where cards are there, or could not be listed."""
+def hints(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[Hint]:
+    """Yield the next steps for what is wished for; nothing where cards are there, or could not be listed.
+
+    `options` are those with which was asked, and belong to whatever is asked next.
+    """
+    names = [wish.framework for wish in wishes]
     if not base.takes_server_wheels:
         yield Hint(words="Where NVIDIA has them, and what does not work there:",
                    command=f"gpudoctor explain {_OF_BOARD}")
+        return
     if base.snapshot.gpus != ():
         return
-    wanted = "".join(f" --framework {name}" for name in names) if len(names) < len(FRAMEWORKS) else ""
+    is_of_all = set(names) == set(FRAMEWORKS) and not any(wish.bounds for wish in wishes)
+    wanted = "" if is_of_all else "".join(f" --framework {shlex.quote(wish.text)}" for wish in wishes)
     driver = _newest_driver(base.database.tables)
     yield Hint(words="What fits a machine that has a card:",
-               command=f'gpudoctor recommend{wanted} --assume card="{_CARD}"'
+               command=f'gpudoctor recommend{wanted}{options} --assume card="{_CARD}"'
                        f"{f' --assume driver={driver}' if driver else ''}")
-    on_cpu = [_ON_CPU.get(name, name) for name in names]
+    on_cpu = [_ON_CPU.get(wish.framework, wish.framework) + ",".join(wish.bounds) for wish in wishes]
     yield Hint(words=f"On the CPU {', '.join(on_cpu)} {'run' if len(names) > 1 else 'runs'} as pip brings "
-                     f"{'them' if len(names) > 1 else 'it'}:", command=f"pip install {on_cpu[0]}")
+                     f"{'them' if len(names) > 1 else 'it'}:",
+               command=f"pip install {shlex.join(on_cpu[:1] if is_of_all else on_cpu)}")
     yield from _of_amd(names, base)
 
 

@@ -263,4 +263,4 @@ def _unknown(what: str, cause: str, base: Ground) -> Rejection:
 
 def _not_judged(why: str, cause: str, base: Ground) -> Rejection:
     """Return that it was not judged, by the rule that would have judged it."""
-    return Rejection(rule=together.rule_of(cause, base.database), message=f"could not be judged: {why}")
+    return together.left_open(together.rule_of(cause, base.database), why)

@@ -17,26 +17,22 @@ NO_WHEEL = "python-version-unsupported"
 
 def unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
     """Yield why pip cannot install it with this Python: there is no wheel, or its extra asks in vain."""
-    yield from (Rejection(rule=together.rule_of(NO_WHEEL, base.database), message=said)
-                for said in _refused(stack, base))
-
-
-def _refused(stack: Stack, base: Ground) -> Iterator[str]:
-    """Yield the same in words."""
+    rule = together.rule_of(NO_WHEEL, base.database)
     python, name = base.place.python, f"{stack.framework} {stack.version}"
     abi = base.fact("python.abi")
     if isinstance(abi, Known) and str(abi.value).endswith("t"):
-        yield (f"could not be judged: the tables do not say which wheels of {name} are for a free-threaded "
-               f"Python ({abi.value})")
+        yield together.left_open(rule, f"the tables do not say which wheels of {name} are for a "
+                                       f"free-threaded Python ({abi.value})")
     elif not stack.pythons:
-        yield f"could not be judged: the tables do not say which Python {name} has wheels for"
+        yield together.left_open(rule, f"the tables do not say which Python {name} has wheels for")
     elif python not in stack.pythons:
         ends = sorted(stack.pythons, key=versions.parse)
-        yield f"no wheel of {name} for Python {python}: there are some for {ends[0]} to {ends[-1]}"
+        said = f"no wheel of {name} for Python {python}: there are some for {ends[0]} to {ends[-1]}"
+        yield Rejection(rule=rule, message=said)
     for row in rows_of(base.database.tables, "broken_extras"):
         mine = (row["framework"], row["version"]) == (stack.framework, stack.version) and stack.extra
         if mine and python in as_texts(row["python"]):
-            yield f"pip refuses {stack.requirement}: {row['reason']}"
+            yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {row['reason']}")
 
 
 def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:
@@ -45,7 +41,8 @@ def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, s
         if versions.parse(base.place.python) < versions.parse(str(row["python"])):
             continue
         for stack in stacks:
-            asked = [r for r in planned.parse(as_texts(stack.row.get("requires")))
+            asked = [r for column in ("requires", "requires_nvidia")
+                     for r in planned.parse(as_texts(stack.row.get(column)))
                      if r.name == row["distribution"]]
             older = str(stack.row.get("uploaded", "9999")) < str(row["released"])
             if older and any(r.specifier.contains(str(row["version"])) for r in asked):

@@ -177,8 +177,7 @@ def _judged(stacks: Sequence[Stack], base: Ground, known: Course | None, *,
     try:
         snapshot = installed(stacks, base)
     except AssumptionError as error:
-        rule = together.rule_of(NO_WHEEL, base.database)
-        refused = Rejection(rule=rule, message=f"could not be judged: {error}")
+        refused = together.left_open(together.rule_of(NO_WHEEL, base.database), str(error))
         return Judged(stacks=tuple(stacks), objections=(refused,)), Course(rules=())
     while True:
         subjects = derive.subjects(snapshot, database)
@@ -257,12 +256,12 @@ def _code_unknown(subjects: Subjects, base: Ground) -> Iterator[Rejection]:
         ready, code = pair.fact("pair.ready"), pair.fact("pair.code")
         if isinstance(ready, Known) and ready.value is True and not isinstance(code, Known):
             why = code.reason if isinstance(code, Unknown) else code.source
-            yield Rejection(rule=together.rule_of("gpu-too-old-for-build", base.database),
-                            message=f"could not be judged: which code it has for {pair.name}: {why}")
+            yield together.left_open(together.rule_of("gpu-too-old-for-build", base.database),
+                                     f"which code it has for {pair.name}: {why}")
 
 
 def _not_judged(undecided: Sequence[Undecided]) -> Iterator[Rejection]:
     for one in undecided:
         if one.asked and one.severity is Severity.ERROR:
             why = "; ".join(dict.fromkeys(reason.source for reason in one.reasons))
-            yield Rejection(rule=one.rule, message=f"could not be judged ({one.cause}): {why}")
+            yield together.left_open(one.rule, why, one.cause)

@@ -30,6 +30,12 @@ def rule_of(cause: str, database: RuleDatabase) -> str:
     return next((rule.id for rule in database.rules if rule.cause == cause), cause)
 
 
+def left_open(rule: str, why: str, about: str = "") -> Rejection:
+    """Return that a candidate could not be judged, by the rule that would have judged it."""
+    said = f" ({about})" if about else ""
+    return Rejection(rule=rule, message=f"could not be judged{said}: {why}", is_open=True)
+
+
 class Together:
     """Says of releases whether pip can install them together; what was worked out is kept."""
 

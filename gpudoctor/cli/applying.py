@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 from gpudoctor import derive, planning
+from gpudoctor.as_root import without_sudo
 from gpudoctor.cli import installed_packages, packages, relay
 from gpudoctor.cli.installed_packages import Manager
 from gpudoctor.cli.step_log import Log
@@ -17,7 +18,6 @@ from gpudoctor.derive import published
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Facts, Known, RuleDatabase, Scope
 from gpudoctor.model.plan import Outcome, Plan, Step, StepEnd
-from gpudoctor.planning.steps import without_sudo
 from gpudoctor.render.plain import printable
 
 SHELL = ("/bin/sh", "-c")
@@ -205,7 +205,14 @@ def _way_back(step: Step, plan: Plan, database: RuleDatabase, log: Log) -> Calla
     if step.kind == "pip":
         facts = derive.subjects(plan.machine, database)[Scope.HOST][0].facts
         had, labels = packages.installed(facts), published.labels(database.tables)
-        return lambda: _undo(step, packages.undo(had, packages.installed(facts), _pip(facts), labels))
+
+        def since() -> Sequence[str]:
+            here = packages.installed(facts)
+            if here == had:
+                return (f"# step {step.number}: pip left every version as it was",)
+            return _undo(step, packages.undo(had, here, _pip(facts), labels))
+
+        return since
     manager = installed_packages.manager_of(step.commands)
     before = installed_packages.installed(manager) if manager is not None else None
     if manager is None or before is None:

@@ -35,8 +35,7 @@ def dockerfile(
     pre: Annotated[bool, typer.Option("--pre", help="Consider pre-releases, too.")] = False,
     from_: Annotated[str | None, typer.Option(
         "--from", metavar="SNAPSHOT", help="For a recorded machine (- for stdin).")] = None,
-    assume: Annotated[list[str] | None, typer.Option(
-        metavar="FACT=VALUE", help="As if: driver=570.86.15, cc=9.0 or any fact (repeatable).")] = None,
+    assume: parameters.AssumedHost = None,
     output: Annotated[str | None, typer.Option(
         "--output", "-o", metavar="FILE", help="Write it there instead of standard output.")] = None,
     compose: Annotated[bool, typer.Option(
@@ -65,7 +64,8 @@ def dockerfile(
 ) -> None:
     """Write the Dockerfile that will run on this machine.
 
-    Exit code 0 if it is written, 1 if nothing fits; with --verify that of the check.
+    Exit code 0 if it is written, 1 if nothing fits, 3 if nothing could be judged; with --verify that of the
+    check.
 
     Example: gpudoctor dockerfile --framework tensorflow -o Dockerfile
     """

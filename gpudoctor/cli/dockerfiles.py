@@ -6,9 +6,8 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 
-from gpudoctor.candidates import EXIT_NOTHING, EXIT_SOMETHING
+from gpudoctor.candidates import EXIT_OPEN
 from gpudoctor.cli import again, showing, sources
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.builds import Build
@@ -69,14 +68,14 @@ def dockerfile(wish: Wish) -> int:
     chosen = choose(machine.seen(interpreter, database), database, wanted)
     if isinstance(chosen, Nothing):
         _say_nothing_fits(chosen, wish, interpreter)
-        return EXIT_NOTHING
+        return chosen.exit_code
     _write(_texts(chosen, wanted, wish, options, database), wish)
     if not wanted.wishes:
         sys.stderr.write(f"gpudoctor: for {_frameworks(chosen)}, as no --framework was named\n")
     if wish.wheel is None and has_preflight(chosen):
         sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
                          "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
-    return _verified(chosen, wanted, wish, options, database) if wish.verify else EXIT_SOMETHING
+    return _verified(chosen, wanted, wish, options, database) if wish.verify else 0
 
 
 def _verified(chosen: Chosen, wanted: Wanted, wish: Wish, options: Options, database: RuleDatabase) -> int:
@@ -192,17 +191,18 @@ def _frameworks(chosen: Chosen) -> str:
 
 def _say_nothing_fits(nothing: Nothing, wish: Wish, interpreter: str | None) -> None:
     """Say on standard error why there is nothing to write, and what would help."""
-    sys.stderr.write("gpudoctor: no Dockerfile is written: nothing that these rules know fits"
-                     f"{f' --base {wish.base}' if nothing.other_base else ''}\n")
+    why = ("what was asked for could not be judged" if nothing.exit_code == EXIT_OPEN else
+           "nothing that these rules know fits")
+    base = f" --base {wish.base}" if nothing.other_base else ""
+    sys.stderr.write(f"gpudoctor: no Dockerfile is written: {why}{base}\n")
     if nothing.other_base:
         sys.stderr.write(f"gpudoctor: it fits --base {nothing.other_base}: "
                          f"{printable(_on_other_base(nothing.other_base, wish), 4000)}\n")
     for unmet in nothing.unmet:
         sys.stderr.write(f"gpudoctor: {unmet.rule} {printable(unmet.message, 2000)}\n")
     if nothing.said is not None:
-        page = replace(nothing.said, exit_code=EXIT_NOTHING)
         sys.stderr.write(recommendation.render(
-            page, width=showing.width(terminal=False), colour=False,
+            nothing.said, width=showing.width(terminal=False), colour=False,
             check=again.of_host("check", interpreter, wish.recorded, wish.assume, wish.rules)))
 
 

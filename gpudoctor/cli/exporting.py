@@ -37,7 +37,10 @@ def env(asked: Asked, shell: str) -> int:
         _say("these are for the kernel, not for this shell: --shell kernelspec is for its kernel.json")
     elif written.text and asked.pid is not None:
         _say("these are for that process, not for this shell: set them where it gets its environment from")
-    sources.write(written.text, asked.output)
+    if written.text or asked.output in (None, "-"):
+        sources.write(written.text, asked.output)
+    else:
+        _say(f"there is nothing to set, so {asked.output} is not written")
     return _exit_code(plan, asked, all_written=not written.refused)
 
 

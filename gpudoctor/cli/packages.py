@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
-from gpudoctor.host import Host, Names
+from gpudoctor.host import Entry, Host, Names
 from gpudoctor.model import Facts, value_of
 from gpudoctor.planning.undoing import exactly
 
@@ -17,13 +17,16 @@ Installed = Mapping[str, str]
 
 
 def installed(facts: Facts) -> dict[str, str]:
-    """Return name -> version of the distributions in the patient's package folders."""
+    """Return name -> version of the distributions in the patient's package folders.
+
+    A folder in which pip left something behind that it did not lay down is none.
+    """
     found: dict[str, str] = {}
     for folder in as_texts(value_of(facts, "python.site_packages")):
         listed = Host().list_folder(folder)
         for name in listed.names if isinstance(listed, Names) else ():
             match = _FOLDER.match(name)
-            if match is not None:
+            if match is not None and isinstance(Host().entry(f"{folder}/{name}/METADATA"), Entry):
                 found.setdefault(versions.distribution_name(match[1]), match[2])
     return found
 

@@ -98,8 +98,12 @@ Require = Annotated[list[str] | None, typer.Option(
     "--require", metavar="WHAT", help="Require gpu>=2, gpu.memory>=40GiB or tensorflow>=2.15 (repeatable).")]
 Assume = Annotated[list[str] | None, typer.Option(
     "--assume", metavar="FACT=VALUE",
-    help="Judge as if: driver=570.86.15, card=\"RTX 5090\" or cc=9.0 (twice: two cards), python=3.12, "
-         "glibc=2.31 or any fact (repeatable).")]
+    help="Judge as if: driver=570.86.15, card=\"RTX 5090\" or cc=9.0 (twice: two cards), "
+         "release=torch==2.10.0, python=3.12, glibc=2.31 or any fact (repeatable).")]
+AssumedHost = Annotated[list[str] | None, typer.Option(
+    "--assume", metavar="FACT=VALUE",
+    help="As if: driver=570.86.15, card=\"RTX 5090\" or cc=9.0 (twice: two cards), glibc=2.31 or any fact "
+         "(repeatable).")]
 Rules = Annotated[str | None, typer.Option(
     metavar="DIR", help="Use the rule pages in this folder instead of the shipped ones. "
     "GPUDOCTOR_RULES_EXTRA names one folder of pages to add.")]

@@ -24,8 +24,7 @@ def recommend(
     pre: Annotated[bool, typer.Option("--pre", help="Consider pre-releases, too.")] = False,
     from_: Annotated[str | None, typer.Option(
         "--from", metavar="SNAPSHOT", help="For a recorded machine (- for stdin).")] = None,
-    assume: Annotated[list[str] | None, typer.Option(
-        metavar="FACT=VALUE", help="As if: driver=570.86.15, cc=9.0 or any fact (repeatable).")] = None,
+    assume: parameters.AssumedHost = None,
     format_: Annotated[parameters.Format, typer.Option(
         "--format", help="How to print it.")] = parameters.Format.TEXT,
     output: Annotated[str | None, typer.Option(
@@ -38,7 +37,7 @@ def recommend(
     """Say what to install here, and why nothing newer.
 
     The newest releases that no rule objects to, as commands to copy. Exit code 0 if something fits, 1 if
-    nothing does.
+    nothing does, 3 if nothing could be judged.
 
     Example: gpudoctor recommend --framework tensorflow
     """

@@ -23,7 +23,7 @@ from gpudoctor.fleet.machine import Machine
 from gpudoctor.fleet.summary import FOREIGN, Summary
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Severity, Snapshot
-from gpudoctor.render.plain import counted_words
+from gpudoctor.render.plain import counted_words, printable
 from gpudoctor.ruledb import RuleDatabaseError
 
 _OURS = ("gpudoctor.report/", "gpudoctor.snapshot/", "gpudoctor.raw/")
@@ -93,7 +93,7 @@ def report(asked: Asked) -> int:
     if progress is not None:
         progress.end()
     if not summary.machines.number:
-        raise InputError(_nothing(summary))
+        raise InputError(_nothing(summary, asked.names))
     judged_by = reader.database() if summary.kinds["judged"] else None
     rules = (judged_by.version, judged_by.sha256) if judged_by else None
     judging = Judging(fail_on=reader.policy.fail_on, allow_undecided=asked.allow_undecided, rules=rules)
@@ -157,14 +157,15 @@ class _Whole:
         self._is_noted = True
 
 
-def _nothing(summary: Summary) -> str:
+def _nothing(summary: Summary, names: Sequence[str]) -> str:
     refused = sorted(summary.refused.counts)
     if refused:
         more = summary.refused.total - 1
         return refused[0][1] + (f" (and {more} more that cannot be used)" if more else "")
     left = sum(count.number for count in summary.skipped.counts.values())
     looked = f" among {counted_words(left, 'file')}" if left else ""
-    return f"no report and no snapshot{looked}; write one: gpudoctor check --format json -o FILE"
+    where = printable(names[0], 200) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+    return f"{where}: no report and no snapshot{looked}; write one: gpudoctor check --format json -o FILE"
 
 
 def _rendered(summary: Summary, judging: Judging, asked: Asked) -> str:

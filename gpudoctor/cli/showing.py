@@ -22,6 +22,9 @@ def rendered(report: Report, format_: str, output: str | None, *, verbose: bool,
 
     `policy` is what the caller calls a failure, which some formats tell apart.
     """
+    from gpudoctor.as_root import as_typed
+
+    report = as_typed(report)
     match format_:
         case "json":
             from gpudoctor.render import json

@@ -61,6 +61,9 @@ def snapshot(
     if share_:
         seen = share.share(seen)
     sources.write(json.dumps(codec.encode_snapshot(seen), indent=2) + "\n", output)
+    if share_:
+        typer.echo("redacted: folders and names of one's own, ids of cards and values of variables have "
+                   "stand-ins; look it through before it is shown to others", err=True)
 
 
 def _record(raw: object, folder: str) -> None:

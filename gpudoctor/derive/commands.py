@@ -13,19 +13,27 @@ _REQUESTS = {"cdi": "--device nvidia.com/gpu=all", "runtime": "--runtime=nvidia"
 
 
 def pip_command(view: View) -> Fact:
-    """Return how to run pip for the patient: its own pip, or uv for an environment without one."""
-    python = shlex.quote(view.need_text("python.executable"))
-    if isinstance(view.fact("python.pip_version"), Absent):
-        return Known(value=f"uv pip install --python {python}", source="the patient has no pip")
-    return Known(value=f"{python} -m pip install", source="the patient's pip")
+    """Return how to run pip for the patient: its own, or uv for an environment without one.
+
+    Without uv, too, Python brings a pip along.
+    """
+    return _pip(view, "install", "install")
 
 
 def pip_uninstall_command(view: View) -> Fact:
-    """Return how to remove packages from the patient: its own pip, or uv where it has none."""
+    """Return how to remove packages from the patient, by the same pip."""
+    return _pip(view, "uninstall", "uninstall --yes")
+
+
+def _pip(view: View, of_uv: str, of_pip: str) -> Fact:
     python = shlex.quote(view.need_text("python.executable"))
-    if isinstance(view.fact("python.pip_version"), Absent):
-        return Known(value=f"uv pip uninstall --python {python}", source="the patient has no pip")
-    return Known(value=f"{python} -m pip uninstall --yes", source="the patient's pip")
+    pip = f"{python} -m pip {of_pip}"
+    if not isinstance(view.fact("python.pip_version"), Absent):
+        return Known(value=pip, source="the patient's pip")
+    if isinstance(view.fact("python.uv"), Absent):
+        source = "the patient has no pip, and no uv is on PATH"
+        return Known(value=f"{python} -m ensurepip && {pip}", source=source)
+    return Known(value=f"uv pip {of_uv} --python {python}", source="the patient has no pip")
 
 
 def conda_command(view: View) -> Fact:

@@ -124,6 +124,29 @@ def _number(row: Row) -> Version:
     return versions.parse(str(row["version"]))
 
 
+def jax_whole(major: str, version: str, platform: str, tables: Tables) -> Row | None:
+    """Return what JAX's parts for a CUDA are together; None where one of the two is not known.
+
+    The code is in one part; which CUDA libraries are asked for stands in the other, and up to 0.4.29 at the
+    extra of jax itself.
+    """
+    plugin, pjrt = (jax_part(f"jax-cuda{major}-{part}", version, platform, tables)
+                    for part in ("plugin", "pjrt"))
+    if plugin is None or pjrt is None:
+        return None
+    asked = as_texts(plugin.get("requires_nvidia")) or tuple(
+        word for word in (jax_extra(major, version, tables) or "").split() if word.startswith("nvidia-"))
+    own = {"python": plugin["python"]} if "python" in plugin else {}
+    return {**pjrt, **own, **({"requires_nvidia": asked} if asked else {})}
+
+
+def jax_extra(major: str, version: str, tables: Tables) -> str | None:
+    """Return what the extra of jax for a CUDA asks for; None where that release has no such extra."""
+    jax = jax_part("jax", version, "any", tables)
+    extras = dict(text.partition(": ")[::2] for text in as_texts(jax.get("extras"))) if jax else {}
+    return extras.get(f"cuda{major}")
+
+
 def jax_rows(platform: str, tables: Tables) -> Sequence[Row]:
     """Return the rows of the device code of every JAX plugin."""
     return _plugins(tables[_JAX], platform) if _JAX in tables else ()

@@ -234,20 +234,14 @@ def _of_paddle(framework: str, tables: Tables) -> Sequence[Row]:
 
 def _jax(platform: str, tables: Tables) -> Iterator[Stack]:
     """Yield JAX with the plugin of each CUDA, where JAX of that version has the extra that brings it."""
-    extras = {str(row["version"]): {text.partition(":")[0] for text in as_texts(row.get("extras"))}
-              for row in rows_of(tables, "jax_distributions") if row["distribution"] == "jax"}
     for row in published.jax_rows(platform, tables):
         match, version = _PLUGIN.match(str(row["distribution"])), str(row["version"])
-        extra = f"cuda{match[1]}" if match else ""
-        if match is None or extra not in extras.get(version, ()):
-            continue
-        plugin = published.jax_part(f"jax-cuda{match[1]}-plugin", version, platform, tables)
-        if plugin is not None:
-            own = {name: plugin[name] for name in ("python", "requires_nvidia") if name in plugin}
-            own["requires"] = _asked_by_jax(version, platform, tables)
-            whole = f"jax[{extra}]=={version}"
-            yield Stack(framework="jax", version=version, release=whole, requirement=whole, extra=extra,
-                        row={**row, **own})
+        whole = published.jax_whole(match[1], version, platform, tables) if match else None
+        if match and whole and published.jax_extra(match[1], version, tables) is not None:
+            name = f"jax[cuda{match[1]}]=={version}"
+            yield Stack(framework="jax", version=version, release=name, requirement=name,
+                        extra=f"cuda{match[1]}",
+                        row={**whole, "requires": _asked_by_jax(version, platform, tables)})
 
 
 def _asked_by_jax(version: str, platform: str, tables: Tables) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Literal
 
 from gpudoctor import derive, versions
-from gpudoctor.candidates import EXIT_NOTHING, Asked, WishError, recommend, refuse, told
+from gpudoctor.candidates import EXIT_OPEN, Asked, WishError, exit_code, recommend, refuse, told
 from gpudoctor.candidates.images import is_in_an_image
-from gpudoctor.candidates.together import rule_of
+from gpudoctor.candidates.together import left_open, rule_of
 from gpudoctor.derive.requirements import Requirement
 from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
 from gpudoctor.dockerfiles.bases import PythonImage, end_of_python, python_images
@@ -74,6 +74,13 @@ class Nothing:
     unmet: tuple[Rejection, ...] = ()
     other_base: BaseName | None = None
 
+    @property
+    def exit_code(self) -> int:
+        """Return 3 where it could not be judged whether anything fits, else 1."""
+        if self.unmet or self.said is None:
+            return EXIT_OPEN if self.unmet and all(one.is_open for one in self.unmet) else 1
+        return self.said.exit_code
+
 
 def checked(wanted: Wanted, database: RuleDatabase) -> None:
     """Raise `WishError` for what nothing known can fulfil, on whatever machine."""
@@ -101,7 +108,9 @@ def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen
     choice = _OF_WHEELS.get(wanted.base, _published)
     found = choice(snapshot, database, wanted)
     if isinstance(found, Nothing):
-        return replace(found, other_base=_other_base(snapshot, database, wanted))
+        return replace(found, other_base=_other_base(snapshot, database, wanted),
+                       said=None if found.said is None else replace(found.said, ground=replace(
+                           found.said.ground, environment=f"{ENVIRONMENT}, an environment in the image")))
     return found
 
 
@@ -138,8 +147,7 @@ def _unmet(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> tuple[
     rules = tuple(rule for rule in database.rules if rule.cause == _REQUIREMENT)
     found = evaluate(derive.subjects(asked, database), rules, database.tables)
     unmet = [Rejection(rule=one.rule, message=one.message) for one in found.findings]
-    unknown = [Rejection(rule=one.rule, message="could not be judged: "
-                         + "; ".join(dict.fromkeys(reason.source for reason in one.reasons)))
+    unknown = [left_open(one.rule, "; ".join(dict.fromkeys(reason.source for reason in one.reasons)))
                for one in found.undecided if one.asked]
     return tuple(unmet or unknown)
 
@@ -206,7 +214,7 @@ def _without_offers(snapshot: Snapshot, system: System, database: RuleDatabase,
     why = "it brings no CUDA libraries, and this base has none: --base cuda has"
     refused = Rejection(rule=rule_of("docker-image-without-cuda", database), message=why)
     candidates = tuple(_rejected(one, refused) if one.offered else one for one in said.candidates)
-    return replace(said, candidates=candidates, exit_code=EXIT_NOTHING)
+    return replace(said, candidates=candidates, exit_code=exit_code(candidates))
 
 
 def _rejected(one: Candidate, why: Rejection) -> Candidate:
@@ -233,7 +241,7 @@ def brings_libraries(one: Candidate, platform: str, tables: Tables) -> bool:
 def _on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen | Nothing:
     image, said = on_cuda(snapshot, database, _asked(wanted), wanted.python)
     if image is None:
-        return Nothing(said=replace(said, exit_code=EXIT_NOTHING))
+        return Nothing(said=said)
     return Chosen(base="cuda", image=image.reference, python=image.system.python,
                   candidate=_complete(said.candidates[0], image.system, said, database), said=said)
 

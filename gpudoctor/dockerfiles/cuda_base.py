@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.candidates import Asked, WishError, recommend, refuse
+from gpudoctor.candidates import Asked, WishError, exit_code, recommend, refuse
 from gpudoctor.candidates.commands import install
 from gpudoctor.candidates.ground import Ground, ground_of, version_of
 from gpudoctor.candidates.images import laid
 from gpudoctor.candidates.index import later_breaks, unpublished
-from gpudoctor.candidates.together import rule_of
+from gpudoctor.candidates.together import left_open, rule_of
 from gpudoctor.candidates.told import at_first_start
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
@@ -89,7 +89,8 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
         rejected.append(Candidate(framework=stack.framework, version=stack.version, cuda=stack.cuda,
                                   kind="pip", verdict=Fit.REJECTED, rejected_by=tuple(reason)))
     refused = tuple(rejected) or tuple(one for one in said.candidates if not one.offered)
-    return None, replace(said, candidates=refused)
+    # what a change would buy, and what conflicts, was asked of another base
+    return None, replace(said, candidates=refused, exit_code=exit_code(refused), changes=(), conflict=())
 
 
 def _does_without(stack: Stack) -> bool:
@@ -124,7 +125,7 @@ def _refused_by_toolkit(image: CudaImage, ground: Ground, database: RuleDatabase
     ceiling, least = version_of(ground.fact("driver.cuda_ceiling")), str(row.get("least_cuda", image.cuda))
     rule = rule_of("docker-require-cuda-unsatisfied", database)
     if ceiling is None:
-        yield Rejection(rule=rule, message="could not be judged: which CUDA the driver runs is not known")
+        yield left_open(rule, "which CUDA the driver runs is not known")
     elif versions.parse(ceiling) < versions.parse(least):
         yield Rejection(rule=rule, message=f"{image.reference} asks for a driver that runs CUDA {least}, "
                                            f"this one runs {ceiling}")

@@ -19,12 +19,16 @@ _NAMED = re.compile(r"nvidia-[a-z0-9-]+(?:[<>=!~].*)?\Z")
 
 
 def pinned(one: Candidate, platform: str, database: RuleDatabase) -> Candidate:
-    """Return the candidate with a release in place of each bound; where no table has one, the bound stays."""
-    if platform != _MEASURED:
-        return one
+    """Return the candidate with a release in place of each bound; where no table has one, it says so."""
     for word in dict.fromkeys(shlex.split(" ".join(one.commands))):
-        exact = _exact(word, database) if _NAMED.match(word) else None
-        if exact is not None:
+        if not _NAMED.match(word) or not _is_open(word):
+            continue
+        exact = _exact(word, database) if platform == _MEASURED else None
+        if exact is None:
+            note = (f"{word}: the bound stays, and pip takes the newest release within it; which exist for "
+                    f"{platform} is in no table")
+            one = replace(one, notes=(*one.notes, note))
+        else:
             one = replace(
                 one, commands=tuple(_in_place(command, word, exact) for command in one.commands),
                 pins=tuple(exact if pin == word else pin for pin in one.pins),
@@ -37,10 +41,16 @@ def _in_place(command: str, word: str, exact: str) -> str:
     return re.sub(whole, exact, command)
 
 
+def _is_open(word: str) -> bool:
+    """Say whether pip may choose among releases for a requirement."""
+    return not any(bound.operator in ("==", "===") for one in planned.parse((word,))
+                   for bound in one.specifier)
+
+
 def _exact(word: str, database: RuleDatabase) -> str | None:
-    """Return the newest release that the tables have and a requirement admits; None for one that is exact."""
+    """Return the newest release that the tables have and a requirement admits."""
     requirement = next(iter(planned.parse((word,))), None)
-    if requirement is None or any(bound.operator in ("==", "===") for bound in requirement.specifier):
+    if requirement is None:
         return None
     listed = [str(row["version"]) for table in _TABLES for row in rows_of(database.tables, table)
               if row["distribution"] == requirement.name]

@@ -42,7 +42,7 @@ class Step:
     `done_by`: "gpudoctor" can run the commands; a "shell" has to set the variables itself, because no program
     changes the environment of what started it; the rest is done by "hand", `because` says why. Variables are
     set and unset after the commands. `undo_rest` is what is to be said of the way back even where every
-    package comes back as it was.
+    package comes back as it was. `lasts` says what takes the step back by itself, "" where nothing does.
     """
 
     number: int
@@ -57,6 +57,7 @@ class Step:
     undo: tuple[str, ...]
     undo_note: str
     undo_rest: str = ""
+    lasts: str = ""
     cures: tuple[Fault, ...]
     done_by: DoneBy
     because: str = ""

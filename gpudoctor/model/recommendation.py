@@ -20,10 +20,14 @@ class Fit(Enum):
 
 @frozen
 class Rejection:
-    """The rule that speaks against a candidate, and in one line what it says."""
+    """The rule that speaks against a candidate, and in one line what it says.
+
+    `is_open` where it says nothing against it, but could not be judged: nobody knows whether it fits.
+    """
 
     rule: str
     message: str
+    is_open: bool = False
 
 
 @frozen
@@ -65,6 +69,11 @@ class Candidate:
     def offered(self) -> bool:
         """Return whether no rule objects to it."""
         return self.verdict is not Fit.REJECTED
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it is not offered for the sole reason that it could not be judged."""
+        return bool(self.rejected_by) and all(one.is_open for one in self.rejected_by)
 
     @property
     def name(self) -> str:
@@ -160,6 +169,7 @@ class Recommendation:
     wishes: tuple[str, ...] = ()
     ground: Ground
     candidates: tuple[Candidate, ...]
+    may_change: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     conflict: tuple[str, ...] = ()
     last: tuple[LastStack, ...] = ()

@@ -9,9 +9,11 @@ from . import conda_history, files, kernel
 
 TYPE_CHECKING = False  # importing typing takes longer than most collectors
 if TYPE_CHECKING:
-    from typing import Any, Dict, List
+    from typing import Any, Dict, List, Optional
 
 CONDA_PACKAGES_LIMIT = 1000000
+KEPT_IN = ("pipx_metadata.json", "uv-receipt.toml", ".project")
+KEPT_BESIDE = ("poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock")
 PATH_LIMIT = 100000  # beyond it nothing is said of any folder
 
 
@@ -40,7 +42,29 @@ def describe() -> "Dict[str, Any]":
         "user_site": getattr(site, "USER_SITE", None),
         "path": folders(),
         "markers": markers(),
+        "uv": on_path("uv"),
+        "keepers": keepers(prefix),
     }
+
+
+def on_path(program: str) -> "Optional[str]":
+    """Return where a program lies that a shell would find here, None where it would not."""
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        found = os.path.join(folder, program)
+        if folder and os.path.isfile(found) and os.access(found, os.X_OK):
+            return found
+    return None
+
+
+def keepers(prefix: str) -> "List[str]":
+    """Return the files in and beside an environment by which the tool is known that made it."""
+    beside = os.path.dirname(prefix)
+    places = [os.path.join(prefix, name) for name in KEPT_IN]
+    if os.path.basename(prefix) == ".venv":
+        places += [os.path.join(beside, name) for name in KEPT_BESIDE]
+    if os.path.basename(beside) == "virtualenvs" and "pypoetry" in beside:
+        places.append(beside)
+    return [place for place in places if os.path.exists(place)]
 
 
 def folders() -> "List[str]":

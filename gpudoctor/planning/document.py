@@ -34,6 +34,7 @@ def _step(step: Step) -> dict[str, Any]:
         "changes": [{"fact": change.fact, "before": change.before, "after": change.after}
                     for change in step.changes],
         "undo": {"commands": list(step.undo), "note": step.undo_note},
+        "lasts": step.lasts,
         "cures": [_fault(fault) for fault in step.cures], "proven": step.proven,
     }
 

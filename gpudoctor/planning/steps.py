@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import derive
+from gpudoctor.as_root import ELSEWHERE, without_sudo
 from gpudoctor.assume import seen_by_running
 from gpudoctor.derive import driver_packages, planned, published
 from gpudoctor.derive.view import View
@@ -25,12 +25,20 @@ _ELSEWHERE: Mapping[FixKind, str] = {
     "image": "it is done where the image is made or chosen",
     "hardware": "no command does it here: it is about the machine itself, or which one is used",
 }
+# By the tool that keeps the environment: pip changes it, and the tool knows nothing of that.
+_LOCKED = ("until the next `{tool} sync`, which brings what the lock has: `{tool} {add}` of the same "
+           "packages puts them there")
+_LASTS: Mapping[str, str] = {
+    "pipx": "until `pipx reinstall`: `pipx inject` of the same packages is kept by pipx",
+    "uv tool": "until uv makes the tool anew: `uv tool install --with` of the same packages is kept by uv",
+    "uv": _LOCKED.format(tool="uv", add="add"),
+    "poetry": _LOCKED.format(tool="poetry", add="add"),
+    "pdm": _LOCKED.format(tool="pdm", add="add"),
+    "pipenv": _LOCKED.format(tool="pipenv", add="install"),
+}
 _RESTART = "reboot"
 _ANSWERS = ("cuda.", "nvml.", "gpu.in_")
 _STANDS_FOR = {"driver": "driver.version", "python": "python.version", "glibc": "system.glibc"}
-# where a shell expects a command: at the beginning, behind an operator, behind a word of the shell's own
-_SUDO = re.compile(r"(?:(?<=[|&;(])|(?<=[|&;(] )|(?<=then )|(?<=else )|(?<=do ))sudo (?=[a-z])")
-_QUOTED = re.compile(r"""('[^']*'|"(?:\\.|[^"\\])*")""", re.DOTALL)
 _LONGEST_SHOWN = 4000  # characters of a command; what is longer would not be shown whole
 
 
@@ -79,6 +87,7 @@ def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase)
         refuses_pip=machine.value("python.externally_managed") is True
         and machine.value("python.environment") == "system",
         pip_commands=tuple(str(fact.value) for fact in commands if isinstance(fact, Known)),
+        kept_by=str(machine.value("python.kept_by") or ""),
         conda_command=str(machine.value("python.conda_command")),
         indexes=published.labels(database.tables),
         driver=str(machine.value("driver.version") or ""),
@@ -95,17 +104,19 @@ def _renumbered(steps: Sequence[Step]) -> tuple[Step, ...]:
 def _step(choice: Choice, host: Host, database: RuleDatabase) -> Step:
     fix, unset = choice.remedy, unset_by(choice.remedy)
     commands = tuple(command for command in fix.commands if not command.startswith("unset "))
-    if host.is_root:
+    is_typed_by_root = host.is_root and fix.kind not in ELSEWHERE
+    if is_typed_by_root:
         commands = tuple(map(without_sudo, commands))
     because = _by_hand(fix, commands, unset, host)
     back = undoing.undo(choice.before, fix, unset, host)
-    if host.is_root:
+    if is_typed_by_root:
         back = undoing.WayBack(commands=tuple(map(without_sudo, back.commands)),
                                note=back.note.replace("sudo ", ""), rest=back.rest.replace("sudo ", ""))
     done_by: DoneBy = "hand" if because else "gpudoctor" if commands else "shell"
     return Step(
         number=0, title=fix.first_title, kind=fix.kind, risk=fix.risk, commands=commands, env=fix.env,
         unset=unset, image=fix.image, changes=tuple(_changes(choice, database)),
+        lasts=_LASTS.get(host.kept_by, "") if fix.kind == "pip" else "",
         undo=back.commands, undo_note=back.note, undo_rest=back.rest, cures=choice.cures, done_by=done_by,
         because=because,
         proven="tried" if fix.proven == "tried" else "model", effect=fix.effect)
@@ -125,12 +136,6 @@ def _by_hand(fix: Remedy, commands: Sequence[str], unset: Sequence[str], host: H
         return ("pip refuses to install into the system's own Python (PEP 668): make an environment "
                 "(python3 -m venv DIR), and examine that one")
     return ""
-
-
-def without_sudo(command: str) -> str:
-    """Return a command for root, who may have no sudo; what stands in quotes stays as it is."""
-    pieces = _QUOTED.split(command.removeprefix("sudo "))
-    return "".join(piece if number % 2 else _SUDO.sub("", piece) for number, piece in enumerate(pieces))
 
 
 # -- restarts --------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from gpudoctor.derive.branches import major
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.exported import exported
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Known, Remedy, Snapshot, Table, Unknown, value_of
+from gpudoctor.model import Absent, Known, Remedy, Snapshot, Table, Unknown, Value, value_of
 from gpudoctor.planning.taken_back import TakenBack, take_back
 from gpudoctor.versions import distribution_name
 
-PLANNED = "python.planned_distributions"
+PLANNED, PLUGINS = "python.planned_distributions", "framework.plugins"
 RESTART = "a restart has nothing to undo"
 _NEW_SHELL = "or open a new shell: variables are set in one shell alone"
 _PIP = ("what pip takes along is not known beforehand: `gpudoctor fix --apply` notes every version before "
@@ -50,12 +50,14 @@ _NOTES = {
 class Host:
     """What steps need to know of a machine; `indexes` has the index of each local label of a version.
 
+    `kept_by` is the tool that keeps the environment, "" where none does.
     `driver` is the one that is there, "" where there is none; `driver_command` installs its branch, and
     `installs_driver` says whether a command installs any. `undone` is the table of what takes commands back,
     which an older rule database has not.
     """
 
     is_root: bool
+    kept_by: str
     refuses_pip: bool
     pip_commands: tuple[str, ...]
     conda_command: str
@@ -152,11 +154,12 @@ def _packages(before: Snapshot, fix: Remedy, host: Host) -> Iterator[str]:
     had = installed(before)
     removed = [name for command in fix.commands if command.startswith(f"{uninstall} ")
                for name in shlex.split(command[len(uninstall):])]
-    wanted = [*newly_planned(before, fix), *removed,
+    plugins = [name for name, version in _plugins(fix.effect.get(PLUGINS)) if had.get(name) != version]
+    wanted = [*newly_planned(before, fix), *removed, *plugins,
               *(text for text in (fix.effect.get("release"),) if isinstance(text, str))]
     again = {name: had[name] for name in planned.names(wanted) if name in had}
     gone = [name for name in planned.names(wanted)
-            if name not in had and name not in removed and _would_be_seen(name, before)]
+            if name not in had and name not in removed and (name in plugins or _would_be_seen(name, before))]
     if gone:
         yield f"{uninstall} {' '.join(map(shlex.quote, gone))}"
     if again:
@@ -185,6 +188,12 @@ def lays_down_again(before: Snapshot, fix: Remedy) -> bool:
         text == f"{name}=={had.get(name)}" for text in wanted for name in planned.names((text,)))
 
 
+def _plugins(value: Value | None) -> Iterator[tuple[str, str]]:
+    """Yield name and version of JAX's plugins and its jaxlib."""
+    for record in as_records(value):
+        yield distribution_name(text_in(record, "name")), text_in(record, "version")
+
+
 def _would_be_seen(name: str, before: Snapshot) -> bool:
     """Say whether a distribution that were installed would be among those that are known."""
     return name.startswith("nvidia-") and isinstance(before.host.get("python.nvidia_distributions"), Known)
@@ -199,6 +208,7 @@ def installed(before: Snapshot) -> dict[str, str]:
         if isinstance(version, Known):
             found[distribution_name(name)] = str(version.value)
     for facts in () if isinstance(before.frameworks, Unknown) else before.frameworks:
+        found.update(_plugins(value_of(facts, PLUGINS)))
         provided, version = facts.get("framework.distribution"), facts.get("framework.version")
         if isinstance(provided, Known) and isinstance(version, Known):
             found[distribution_name(str(provided.value))] = str(version.value)

@@ -15,6 +15,9 @@ from gpudoctor.probes.raw import Answer, known
 from gpudoctor.probes.shapes import Data, Reader, printable, read_all, some, texts
 
 _EXTENSION = re.compile(r"\.(cpython|pypy)-?(\w+?)(?:-|$)")
+_KEEPERS = {"pipx_metadata.json": "pipx", "uv-receipt.toml": "uv tool", "poetry.lock": "poetry",
+            "virtualenvs": "poetry", "uv.lock": "uv", "pdm.lock": "pdm", "Pipfile.lock": "pipenv",
+            ".project": "pipenv"}
 _SYSTEM_PREFIXES = ("/usr", "/")
 
 
@@ -99,6 +102,16 @@ def _environment(python: Data) -> Fact:
         return Known(value="conda", source=f"{prefix}/conda-meta")
     is_system = prefix in _SYSTEM_PREFIXES or python.get("externally_managed") is True
     return Known(value="system" if is_system else "base", source=f"prefix {prefix}")
+
+
+def _kept_by(python: Data) -> Fact:
+    """Return whose environment it is: of a tool that lays it down again as it knows it."""
+    listed = texts(python.get("keepers"))
+    for place in listed:
+        tool = _KEEPERS.get(place.rpartition("/")[2])
+        if tool is not None:
+            return Known(value=tool, source=place)
+    return Absent(source="no file of a tool that keeps environments lies in or beside it")
 
 
 def _externally_managed(python: Data) -> Fact:
@@ -223,6 +236,8 @@ _READERS: Mapping[str, Reader] = {
     "python.environment": _of_python("prefix", _environment),
     "python.conda_tool": _of_python("conda_history", conda.tool),
     "python.conda_revision": _of_python("conda_history", conda.revision),
+    "python.kept_by": _of_python("keepers", _kept_by),
+    "python.uv": _of_python("uv", lambda told: known(text(told.get("uv")), "PATH")),
     "python.chosen_because": _because,
     "python.pip_version": _version_of("pip"),
     "python.numpy": _version_of("numpy"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor.examine import counts
-from gpudoctor.exported import exported
+from gpudoctor.exported import as_shown
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Certainty, Finding, Remedy, Report, Severity, Snapshot, Undecided
 from gpudoctor.render import areas, told
@@ -129,7 +129,7 @@ def _items(finding: Finding, quoted: set[str]) -> Iterator[Item]:
 
 
 def _fix(fix: Remedy) -> Item:
-    commands = [*fix.commands, *(exported(name, value) for name, value in fix.env.items())]
+    commands = [*fix.commands, *(as_shown(name, value) for name, value in fix.env.items())]
     commands += [fix.image] if fix.image else []
     return Item(label="fix", undo=printable(fix.undo or "", LONGEST),
                 said=printable(f"{printable(fix.title)} ({fix.risk}; {_PROVEN[fix.proven]})", LONGEST),

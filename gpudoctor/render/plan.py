@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpudoctor.exported import exported
+from gpudoctor.exported import as_shown
 from gpudoctor.model import FixKind, Severity, Verdict
 from gpudoctor.model.plan import Change, Fault, Plan, Step
 from gpudoctor.render.plain import REDACTED, counted_words, printable
@@ -71,12 +71,14 @@ def _step(sheet: Sheet, step: Step) -> None:
     _commands(sheet, "undo", step.undo)
     if step.undo_note:
         _row(sheet, "" if step.undo else "undo", step.undo_note)
+    if step.lasts:
+        _row(sheet, "lasts", step.lasts)
     _row(sheet, "proof", _PROVEN[step.proven])
 
 
 def lines_of_shell(step: Step) -> list[str]:
     """Return what a POSIX shell is told for the variables of a step."""
-    return [*(exported(name, value) for name, value in step.env.items()),
+    return [*(as_shown(name, value) for name, value in step.env.items()),
             *(f"unset {name}" for name in step.unset)]
 
 

@@ -19,7 +19,11 @@ _ELSEWHERE = {
     "older": "; the last that had, if one did, is older than {oldest}, where these rules begin.",
     "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
     "nowhere": "; each of them alone has some."}
+_EXIT_OPEN = 3
 _MOST_WORDS = 700  # characters of one thing said
+
+# By framework, rule and wording: what is not offered, with what the rule says of each.
+Groups = dict[tuple[str, str, str], list[tuple[Candidate, str]]]
 
 
 def render(said: Recommendation, *, width: int, colour: bool, check: str = "gpudoctor check") -> str:
@@ -145,25 +149,35 @@ def _rejected(page: Sheet, said: Recommendation) -> None:
 
     Those of which a rule says the same but for numbers share a line, which is true of each.
     """
-    groups: dict[tuple[str, str, str], list[tuple[Candidate, str]]] = {}
+    groups: Groups = {}
     faulty: dict[str, list[Candidate]] = {}
     faults = {fault.rule for fault in said.ground.faults}
     for name, candidates in _by_framework(said.candidates).items():
         newer = _newer(candidates)
         widest = _widest(newer)
         for one in newer:
-            reason = min(one.rejected_by, key=lambda each: each.rule != widest)
+            reason = min(one.rejected_by, key=lambda each: (each.is_open, each.rule != widest))
             if one.rejected_by[0].rule in faults:
                 faulty.setdefault(name, []).append(one)
             else:
                 key = (name, reason.rule, alike.form(reason.message))
                 groups.setdefault(key, []).append((one, reason.message))
-    if groups or faulty:
+    if faulty and said.exit_code != 0:  # nothing else matters before that is cured
+        groups = {key: some for key, some in groups.items() if key[0] not in faulty}
+    refused = {key: some for key, some in groups.items() if not all(one.is_open for one, _ in some)}
+    if refused or faulty:
         page.line()
         page.line(("NOT OFFERED", "bold"))
     _faulty(page, faulty)
-    if faulty and said.exit_code != 0:  # nothing else matters before that is cured
-        groups = {key: some for key, some in groups.items() if key[0] not in faulty}
+    _grouped(page, refused)
+    if len(groups) > len(refused):
+        page.line()
+        page.line(("NOT JUDGED, so not offered: each of these may fit or not", "bold"))
+        _grouped(page, {key: some for key, some in groups.items() if key not in refused})
+
+
+def _grouped(page: Sheet, groups: Groups) -> None:
+    """Write of which candidates a rule says the same."""
     for (name, rule, _), some in groups.items():
         shown = list(dict.fromkeys(one.name if one.kind == "pip" else str(one.image) for one, _ in some))
         _said(page, ("" if _JOINT in name else f"{name} ") + _list(shown, name), indent=2)
@@ -229,6 +243,11 @@ def _changes(page: Sheet, said: Recommendation) -> None:
     if said.changes:
         page.line()
         page.line(("A CHANGE WOULD HELP", "bold"))
+    elif said.may_change:
+        page.line()
+        newer = "anything newer" if said.exit_code == 0 else "anything"
+        other = " or ".join(said.may_change).replace("python", "Python")
+        _said(page, f"No other {other} makes {newer} possible, as far as these rules know.", indent=0)
     for change in said.changes:
         _said(page, f"{change.change} makes {_joined(change.gains)} possible", indent=4)
 
@@ -242,10 +261,15 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
     if said.exit_code == 0:
         return
     page.line()
-    if said.conflict:
+    if said.exit_code == _EXIT_OPEN:
+        _said(page, "Nothing is offered: what was asked for could not be judged here.", indent=0)
+    elif said.conflict:
         _said(page, f"Nothing fits: {' and '.join(said.conflict)} do not go together.", indent=0)
     else:
-        _said(page, "Nothing that these rules know fits this machine.", indent=0)
+        where = "such a machine" if said.assumptions else "this machine"
+        is_open = not said.ground.faults and any(one.is_open for one in said.candidates)
+        fits = "is known to fit" if is_open else "that these rules know fits"
+        _said(page, f"Nothing {fits} {where}.", indent=0)
     for one in () if said.changes else said.last:
         cuda = f"CUDA {one.cuda}, " if one.cuda else ""
         code = "code for the cards here, PTX alone" if one.is_ptx else "code for the cards here"

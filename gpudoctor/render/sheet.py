@@ -13,6 +13,7 @@ from typing import TypeAlias
 Piece: TypeAlias = tuple[str, str]  # a text and its style in rich's words ("bold red"), "" for none
 
 _WORD = re.compile(r"\s*\S+\s*")
+_ADDRESS = "://"
 LABEL_WIDTH = 12
 _LEAST_ROOM = 20  # columns of text beside a label, however narrow the terminal
 
@@ -69,12 +70,15 @@ def _words(line: Sequence[Piece]) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Return the text in lines of at most `width` cells; only a word that is longer is broken."""
+    """Return the text in lines of at most `width` cells; only a word that is longer is broken.
+
+    An address is not: in pieces it could neither be clicked nor copied.
+    """
     lines = [""]
     for word in _WORD.findall(text):
         if _cells(lines[-1]) + _cells(word.rstrip()) <= width:
             lines[-1] += word
-        elif _cells(word.rstrip()) <= width:
+        elif _cells(word.rstrip()) <= width or _ADDRESS in word:
             lines.append(word)
         else:
             lines.extend(_chopped(word, width))

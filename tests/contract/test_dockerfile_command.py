@@ -15,7 +15,7 @@ from tests.contract.checkout import UNREADABLE_SNAPSHOTS, run_gpudoctor
 from tests.harness.dockerfile import directives, instructions
 
 Run = subprocess.CompletedProcess[str]
-SOMETHING, NOTHING, USAGE, INPUT = 0, 1, 2, 4
+SOMETHING, NOTHING, USAGE, OPEN, INPUT = range(5)
 L4 = ("--assume", "cc=8.9", "--assume", "driver=535.104.05")
 WHEEL = "gpudoctor_cli-0.1.0-py3-none-any.whl"
 ABOUT_THE_INDEX = "takes gpudoctor-cli from pip's index"
@@ -128,7 +128,6 @@ def test_a_folder_in_the_way_keeps_all_from_being_written(options: tuple[str, ..
     (("--assume", "driver=none"), ("GPD2001", "none that works")),
     ((*L4, "--require", "gpu>=2"), ("GPD9010", "gpu>=2")),
     ((*L4, "--base", "cuda", "--framework", "torch"), ("GPD3047", "a second CUDA")),
-    ((*L4, "--base", "ngc", "--framework", "jax"), ("could not be judged",)),
     (("--assume", "cc=8.0", "--assume", "driver=450.80.02", "--framework", "torch==2.10.0"),
      ("GPD2010", "A CHANGE WOULD HELP", "driver 450.80.02 ->")),
     ((*L4, "--framework", "tensorflow==2.20.0", "--framework", "torch==2.15.0"), ("do not go together",)),
@@ -144,14 +143,22 @@ def test_nothing_fits(options: tuple[str, ...], words: tuple[str, ...], healthy:
         assert word in said
 
 
-@pytest.mark.parametrize(("framework", "base", "other"), [
-    ("paddle", "python-slim", "cuda"), ("torch", "cuda", "python-slim"), ("jax", "ngc", "python-slim"),
+def test_that_nothing_can_be_judged_is_another_exit_code(healthy: Path, tmp_path: Path) -> None:
+    """Of no image with JAX do the tables say enough: that is no "nothing fits"."""
+    run = asked(healthy, *L4, "--base", "ngc", "--framework", "jax", "-o", str(tmp_path / "Dockerfile"))
+    assert (run.returncode, run.stdout, list(tmp_path.iterdir())) == (OPEN, "", [])
+    assert "no Dockerfile is written: what was asked for could not be judged" in run.stderr
+
+
+@pytest.mark.parametrize(("framework", "base", "other", "code"), [
+    ("paddle", "python-slim", "cuda", NOTHING), ("torch", "cuda", "python-slim", NOTHING),
+    ("jax", "ngc", "python-slim", OPEN),
 ])
 def test_another_base_on_which_it_fits_is_named_by_the_command_for_it(
-        framework: str, base: str, other: str, healthy: Path) -> None:
+        framework: str, base: str, other: str, code: int, healthy: Path) -> None:
     """It was hidden in the reason of a rejection or not said at all, and the command lost its options."""
     run = asked(healthy, *L4, "--framework", framework, "--base", base, "--tag", "a/b:1", "--allow-undecided")
-    assert (run.returncode, run.stdout) == (NOTHING, "")
+    assert (run.returncode, run.stdout) == (code, "")
     command = run.stderr.splitlines()[1].partition(f"it fits --base {other}: ")[2]
     words = shlex.split(command)
     assert words[:2] == ["gpudoctor", "dockerfile"]

@@ -106,6 +106,25 @@ def test_lines_go_to_a_file_whole(machine: tuple[str, str], tmp_path: Path) -> N
     assert (run.returncode, run.stdout, target.read_text()) == (HEALTHY, "", "unset CUDA_VISIBLE_DEVICES\n")
 
 
+@pytest.mark.parametrize("shell", ["sh", "conda", "systemd"])
+def test_no_file_without_lines(shell: str, machine: tuple[str, str], tmp_path: Path) -> None:
+    """An empty file was written, over the lines of the shell in which they are set by now."""
+    target = tmp_path / "lines"
+    target.write_text("unset CUDA_VISIBLE_DEVICES\n")
+    run = run_gpudoctor("env", *machine, "--shell", shell, "-o", str(target))
+    assert (run.returncode, run.stdout, target.read_text()) == (HEALTHY, "", "unset CUDA_VISIBLE_DEVICES\n")
+    assert run.stderr == f"gpudoctor: there is nothing to set, so {target} is not written\n"
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+def test_root_is_told_no_sudo_and_others_are(command: str, machine: tuple[str, str]) -> None:
+    """`check` named sudo to root, who has none in many a container, and `fix` did not."""
+    for number in (0, 1000):
+        run = run_gpudoctor(command, *machine, *NO_DRIVER, "--assume", f"system.user_id={number}")
+        assert "apt-get install nvidia-driver" in run.stdout
+        assert ("sudo " in run.stdout) == (number != 0)
+
+
 @pytest.mark.parametrize("command", ["fix", "env"])
 def test_what_cannot_be_used_is_one_line(command: str, tmp_path: Path) -> None:
     """Wrong usage is 2, a snapshot that is none 4; nothing is printed."""

@@ -19,8 +19,8 @@ PURE = (
     {"assume", "codec", "compiled", "derive", "engine", "image_needs", "image_notes", "meaning", "pages",
      "pattern_forms", "require", "share", "stand_ins", "symptom_meaning", "symptoms", "table_meaning",
      "unfamiliar"},
-    {"candidates", "compare", "consequences", "courses", "editions", "examine", "explanation", "fleet",
-     "lint", "manifests", "planning", "proven", "remedy"},
+    {"as_root", "candidates", "compare", "consequences", "courses", "editions", "examine", "explanation",
+     "fleet", "lint", "manifests", "planning", "proven", "remedy"},
     {"dockerfiles", "render"},
 )
 IMPURE = (

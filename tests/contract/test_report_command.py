@@ -140,6 +140,7 @@ def test_nothing_that_can_be_read_is_4(tmp_path: Path, content: str | None) -> N
         (tmp_path / "a.json").write_text(content)
     done = run_gpudoctor("report", str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (4, "", 1)
+    assert str(tmp_path) in done.stderr
 
 
 def test_usage() -> None:

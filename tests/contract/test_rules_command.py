@@ -149,6 +149,7 @@ def test_a_page_that_is_not_there_has_neighbours(name: str, said: str, rules: Pa
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["boards"], "there is no table boards; did you mean cards?; there are: builds, cards"),
+    (["build"], "there is no table build; did you mean builds?; there are"),
     (["cards", "--where", "colour=red"], "there are: name, compute_capability, driver, forms, sold, memory"),
     (["cards", "--where", "name"], "write COLUMN=VALUE"),
     (["cards", "--where", "=A"], "write COLUMN=VALUE"),

@@ -8,7 +8,9 @@ loader trace has the same to work on as on a user's machine.
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -161,6 +163,10 @@ RECIPES: Mapping[str, Recipe] = {
     "tensorflow 2.20 and torch 2.15": Recipe(make=colliding),
     "tensorflow 2.20 without its cuDNN files": Recipe(make=robbed),
 }
+
+
+# Patients have no pip, as environments that uv made: it is on the PATH of whoever has such a one.
+WITH_UV = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 class Patients:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -168,3 +169,29 @@ def test_pip_that_fails_is_told(robbed: tuple[Patients, Patient, Path], tmp_path
     [found] = plan["applied"]["after"]["steps"]
     assert [fault["cause"] for fault in found["cures"]] == ["wheel-file-collision"]
     assert "No matching distribution" in log_of(done)
+    assert plan["applied"]["undo"] == ["# step 1: pip left every version as it was"]
+
+
+def test_a_failure_in_the_middle_of_a_real_step_leaves_the_way_back(tmp_path: Path) -> None:
+    """The first command really removes a package, the second finds none; what is printed brings it back.
+
+    A folder with the record gone was taken for the package, and the step itself pointed at `fix --apply`.
+    """
+    name = "tensorflow-cpu"
+    patients = Patients(tmp_path)
+    patient = patients(SCENARIOS[name].patient)
+    subprocess.run([str(patient.python), "-m", "ensurepip"], check=True, capture_output=True)
+    [information] = patient.site_packages.glob("tensorflow_cpu-*.dist-info")
+    version = information.name.split("-")[1].removesuffix(".dist")
+    local_wheels.build(tmp_path / "wheels", "tensorflow-cpu", version, {}, texts={"tensorflow/back.py": ""})
+    argv = [*DOCTOR, "fix", *STATIC, "--apply", "--log", LOG, "--python", str(patient.python)]
+    at_terminal = shlex.join([sys.executable, "-c", f"import pty; pty.spawn({argv!r})"])
+    undo = f"{patient.python} -m pip install --no-deps tensorflow-cpu=={version}"
+    metadata = shlex.quote(str(information / "METADATA"))
+    done = run(name, patients, "sh", "-c", f"echo y | {at_terminal}; ls {metadata}; {undo} && ls {metadata}",
+               environment={**OFFLINE, "PIP_FIND_LINKS": str(tmp_path / "wheels")}, collect=(LOG,))
+    assert "step 1   FAILED:" in done.stdout, done.stdout + done.stderr
+    assert f"TO UNDO WHAT WAS DONE, in this order\n    {undo}\n\n" in done.stdout
+    assert undo in log_of(done)
+    assert (done.returncode, done.stderr.count("No such file")) == (0, 1)
+    assert done.stdout.splitlines()[-1] == str(information / "METADATA")

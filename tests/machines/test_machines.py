@@ -199,7 +199,7 @@ def test_tensorflow_on_blackwell_has_a_way_out(diagnose: Diagnose) -> None:
 def test_two_frameworks_with_the_same_files_are_parted(diagnose: Diagnose) -> None:
     """The one of the older CUDA gets an environment of its own; what stays is laid down again."""
     commands = diagnose("two distributions own cuDNN").fix["commands"]
-    assert "uv venv" in commands[0]
+    assert commands[0].endswith("/bin/python -m venv separate-environment")
     assert "tensorflow[and-cuda]==2.20.0" in commands[1]
     assert "nvidia-cudnn-cu13==" in commands[3]
 

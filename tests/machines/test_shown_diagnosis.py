@@ -11,7 +11,7 @@ from tests.harness import namespace
 from tests.harness.interpreters import need_python
 from tests.harness.pages import ROOT, assert_shows
 from tests.machines.catalogue import SCENARIOS
-from tests.machines.patients import Patients
+from tests.machines.patients import WITH_UV, Patients
 
 MACHINE = "10 plain tensorflow"
 VENV = "/home/ana/venv"
@@ -24,7 +24,7 @@ def printed(patients: Patients) -> str:
     machine = scenario.build(patient).adding(links={VENV: str(patient.prefix)})
     run = machine.run([sys.executable, "-m", "gpudoctor", "check", "--depth", "static",
                        "--python", f"{VENV}/bin/python"],
-                      timeout=120, cwd=str(ROOT), environment={"COLUMNS": "80"})
+                      timeout=120, cwd=str(ROOT), environment={"COLUMNS": "80", **WITH_UV})
     assert run.returncode == 1, run.stderr
     kernel = re.sub(r"kernel \d\S*,", "kernel 6.1.0-28-amd64,", run.stdout)
     return re.sub(r"(python +3\.12)\.\d+", r"\1.1", kernel)

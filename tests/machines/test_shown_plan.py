@@ -10,7 +10,7 @@ from tests.harness import namespace
 from tests.harness.interpreters import need_python
 from tests.harness.pages import ROOT, assert_shows
 from tests.machines.catalogue import SCENARIOS
-from tests.machines.patients import Patients
+from tests.machines.patients import WITH_UV, Patients
 
 MACHINE = "V100 and a fresh TensorFlow"
 VENV = "/home/ana/venv"
@@ -23,7 +23,7 @@ def printed(patients: Patients) -> str:
     machine = scenario.build(patient).adding(links={VENV: str(patient.prefix)})
     run = machine.run(
         [sys.executable, "-m", "gpudoctor", "fix", "--depth", "static", "--python", f"{VENV}/bin/python"],
-        timeout=120, cwd=str(ROOT), environment={"COLUMNS": "100", "CUDA_VISIBLE_DEVICES": ""})
+        timeout=120, cwd=str(ROOT), environment={"COLUMNS": "100", "CUDA_VISIBLE_DEVICES": "", **WITH_UV})
     assert run.returncode == 1, run.stderr
     return run.stdout
 

@@ -115,6 +115,12 @@ def test_names_that_stand_for_nothing(text: str) -> None:
         assuming(text)
 
 
+def test_how_many_cards_is_said_by_naming_them() -> None:
+    """`--assume gpu=2` was asked whether a Tesla K2 was meant."""
+    with pytest.raises(AssumptionError, match="a card is named, not counted: --assume card="):
+        assuming("gpu=2")
+
+
 def test_driver_stands_for_all_of_a_working_driver() -> None:
     """Module, libraries and their answers tell one story, whatever stood there before."""
     machine = assuming("cc=9.0", "driver=570.86.15")

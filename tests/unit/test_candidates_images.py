@@ -121,3 +121,18 @@ def test_reasons_name_the_build_and_what_is_noted(database: RuleDatabase) -> Non
     assert unread.why[0].startswith("which Python paddle 3.3.0 has wheels for on linux_x86_64 is in no table")
     plain = asked(machine, database, why=("tensorflow==2.20.0",)).candidates[0]
     assert plain.why[-1] == "so no rule objects to it"
+
+
+def test_what_could_not_be_judged_is_no_rejection(database: RuleDatabase) -> None:
+    """It stood under NOT OFFERED, and the exit code said that nothing fits: for ARM nobody knows."""
+    arm = host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64")
+    said = asked(arm, database, "torch", image=True)
+    assert (said.exit_code, {one.is_open for one in said.candidates}) == (3, {True})
+    page = recommendation.render(said, width=100, colour=False)
+    assert "NOT OFFERED" not in page
+    assert "NOT JUDGED, so not offered: each of these may fit or not\n  torch nvcr.io/nvidia/pytorch:" in page
+    assert page.endswith("Nothing is offered: what was asked for could not be judged here.\n")
+    both = asked(host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64"), database,
+                 "tensorflow")  # pip has no build: that is known, so that this outranks the images
+    assert both.exit_code == 1
+    assert {one.is_open for one in both.candidates} == {False, True}

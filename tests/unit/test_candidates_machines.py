@@ -8,7 +8,7 @@ import pytest
 
 from gpudoctor import derive
 from gpudoctor.engine import evaluate
-from gpudoctor.model import RuleDatabase, Scope, Value
+from gpudoctor.model import Recommendation, RuleDatabase, Scope, Value
 from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
@@ -120,3 +120,43 @@ def test_an_environment_without_pip_gets_one_before_it_is_used(database: RuleDat
     assert "ensurepip" not in uv
     usual = asked(host(database, "cc=8.9", python__pip_version="24.0", **empty), database, "torch")
     assert "ensurepip" not in "".join(usual.candidates[0].commands)
+
+
+def test_without_a_card_the_next_commands_ask_for_the_same(database: RuleDatabase) -> None:
+    """The version, the Python and --pre were lost, and the machine was said not to go with the release."""
+    bare = host(database, "cc=none", "driver=none")
+    said = asked(bare, database, "torch==2.10.*", "jax", python="3.12", pre=True)
+    assert said.conflict == ()
+    elsewhere, on_cpu = (hint.command for hint in said.hints)
+    assert elsewhere == ("gpudoctor recommend --framework 'torch==2.10.*' --framework jax --python 3.12 "
+                         '--pre --assume card="RTX 5090" --assume driver=620.70.06')
+    assert on_cpu == "pip install 'torch==2.10.*' jax"
+    assert "--image" in asked(bare, database, "torch", image=True).hints[0].command
+
+
+def test_that_no_change_helps_is_said(database: RuleDatabase) -> None:
+    """Who asked what a change would buy got no answer."""
+    newest = host(database, "cc=8.9", "driver=620.70.06")
+    said = asked(newest, database, "torch", may_change=("driver",))
+    assert render(said).endswith("\nNo other driver makes anything newer possible, as far as these rules "
+                                 "know.\n")
+    assert "No other" not in render(asked(newest, database, "torch"))
+    lost = render(asked(newest, database, "tensorflow==2.15.0", may_change=("driver", "python"),
+                        python="3.13"))
+    assert "\nNo other driver or Python makes anything possible, as far as these rules know.\n" in lost
+
+
+def test_a_release_and_a_machine_go_together_where_only_a_driver_is_missing(database: RuleDatabase) -> None:
+    """Of jax some releases have no wheel for this Python, and the others wanted a driver alone."""
+    assert asked(host(database, "cc=8.9", "driver=none"), database, "jax", python="3.11").conflict == ()
+
+
+def test_a_board_of_nvidia_s_is_not_sent_to_another_card(database: RuleDatabase) -> None:
+    """A Jetson without its driver was told what fits a machine that has a card."""
+    board = host(database, "cc=none", "driver=none", system__jetson="36.4.0", system__architecture="aarch64")
+    assert [hint.command for hint in asked(board, database, "torch").hints] == [
+        "gpudoctor explain jetson-wrong-wheel"]
+
+
+def render(said: Recommendation) -> str:
+    return recommendation.render(said, width=200, colour=False)

@@ -94,3 +94,22 @@ def test_a_change_of_a_set_makes_none_of_it_older(database: RuleDatabase) -> Non
             would_be = [parse(part.split()[1]) for part in gain.split(" with ")]
             assert would_be > now
             assert all(new >= old for new, old in zip(would_be, now, strict=True)), change
+
+
+def test_jax_of_old_asks_for_cuda_by_its_own_extra(database: RuleDatabase) -> None:
+    """Up to 0.4.29 it stands at jax, not at the plugin: a set was offered that pip, and uv, refuse."""
+    machine = host(database, "cc=8.9", "driver=580.95.05")
+    apart = asked(machine, database, "jax==0.4.29", "tensorflow==2.17.1", python="3.11")
+    assert (apart.exit_code, apart.conflict) == (1, ("jax==0.4.29", "tensorflow==2.17.1"))
+    assert "nvidia-cudnn-cu12==8.9.7.29" in apart.candidates[0].rejected_by[0].message
+    alone = asked(machine, database, "jax==0.4.29", python="3.11").candidates[0]
+    assert [note for note in alone.notes if "brings no CUDA libraries" in note] == []
+
+
+@pytest.mark.parametrize(("version", "pins"), [
+    ("0.4.25", ("numpy<2", "nvidia-cudnn-cu12<9")), ("0.4.26", ("numpy<2",)), ("0.4.30", ())])
+def test_a_cudnn_with_another_name_is_kept_away(version: str, pins: tuple[str, ...],
+                                                database: RuleDatabase) -> None:
+    """jax 0.4.25 asks for cuDNN 8.9.7 or newer, and pip takes cuDNN 9, of which it opens nothing."""
+    machine = host(database, "cc=8.9", "driver=580.95.05")
+    assert asked(machine, database, f"jax=={version}", python="3.11").candidates[0].pins == pins

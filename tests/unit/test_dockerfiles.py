@@ -284,3 +284,32 @@ def test_it_says_by_which_rule_no_newer_release_is_taken(
 def test_of_the_newest_release_nothing_is_to_be_said(database: RuleDatabase) -> None:
     chosen = found(host(database, "cc=8.9", "driver=580.95.05"), database, frameworks=("tensorflow",))
     assert "# not " not in dockerfile(chosen, (), Options(), database)
+
+
+def test_a_bound_that_stays_says_so(database: RuleDatabase) -> None:
+    """For ARM no table lists what NVIDIA's packages are published as."""
+    arm = found(host(database, "cc=7.0", "driver=580.95.05", system__architecture="aarch64"), database,
+                frameworks=("jax",))
+    [bound] = [word for word in arm.candidate.commands[0].split("'") if word.startswith("nvidia-cudnn-")]
+    text = dockerfile(arm, (), Options(), database)
+    assert f"# note: {bound}: the bound stays, and pip takes the newest release within it" in text
+    here = found(host(database, "cc=7.0", "driver=580.95.05"), database, frameworks=("jax",))
+    assert "the bound stays" not in dockerfile(here, (), Options(), database)
+
+
+def test_where_nothing_fits_the_environment_is_the_image_s(database: RuleDatabase) -> None:
+    """It spoke of an environment of /opt/venv/bin/python, which is on no machine."""
+    nothing = choose(host(database, "cc=3.0", "driver=470.256.02"), database, Wanted())
+    assert isinstance(nothing, Nothing)
+    assert nothing.said is not None
+    assert nothing.said.ground.environment == "/opt/venv, an environment in the image"
+
+
+def test_a_change_for_another_base_is_no_advice_for_cuda(database: RuleDatabase) -> None:
+    """Another Python was said to help, which an image of nvidia/cuda does not take."""
+    nothing = choose(host(database, "cc=3.7", "driver=470.256.02"), database,
+                     Wanted(frameworks=("tensorflow",), base="cuda"))
+    assert isinstance(nothing, Nothing)
+    assert (nothing.other_base, nothing.exit_code) == ("python-slim", 1)
+    assert nothing.said is not None
+    assert (nothing.said.changes, nothing.said.conflict) == ((), ())

@@ -8,15 +8,16 @@ from dataclasses import replace
 import pytest
 
 from gpudoctor import planning, ruledb
-from gpudoctor.assume import lay
+from gpudoctor.as_root import without_sudo
+from gpudoctor.assume import lay, parse_assumption, supposed
 from gpudoctor.examine import Policy, examine, with_wishes
+from gpudoctor.exported import as_shown
 from gpudoctor.model import (
     Absent, Condition, Detect, Effect, Fact, Fix, FixKind, Known, Operand, Risk, Rule, RuleDatabase, Scope,
     Severity, Value,
 )
 from gpudoctor.model.plan import Plan
 from gpudoctor.planning.exports import variables
-from gpudoctor.planning.steps import without_sudo
 
 A, B, C = "environment.CUDA_CACHE_PATH", "environment.CUDA_HOME", "environment.CUDA_PATH"
 
@@ -296,3 +297,41 @@ def test_laying_the_same_down_again_needs_no_undoing(database: RuleDatabase) -> 
         Effect(fact="python.planned_distributions", right=Operand(value=("nvidia-cudnn-cu12==9.1",)))))
     assert undone(database, made, {"python.nvidia_distributions": HELD}) == (
         (), "the same versions are laid down again: there is nothing to undo")
+
+
+# -- whose environment it is -----------------------------------------------------------------------
+
+@pytest.mark.parametrize(("tool", "lasts"), [
+    (None, ""), ("pipx", "until `pipx reinstall`: `pipx inject` of the same packages is kept by pipx"),
+    ("poetry", ("until the next `poetry sync`, which brings what the lock has: `poetry add` of the same "
+                "packages puts them there"))])
+def test_what_a_tool_takes_back_is_said(tool: str | None, lasts: str, database: RuleDatabase) -> None:
+    """pip changes the environment, and the tool that made it knows nothing of that."""
+    facts: dict[str, Value] = {A: "bad", **({} if tool is None else {"python.kept_by": tool})}
+    [step] = plan(database, facts, rule(1, {A: "bad"}, fix("one", {A: "good"}, kind="pip"))).steps
+    assert step.lasts == lasts
+    [other] = plan(database, facts, rule(1, {A: "bad"}, fix("one", {A: "good"}))).steps
+    assert other.lasts == ""
+
+
+# -- the way back of JAX's plugins, and what no line can show ---------------------------------------
+
+def test_plugins_that_are_exchanged_come_back(database: RuleDatabase) -> None:
+    """Nothing was named beforehand: the plugins of JAX were not among what is known to be installed."""
+    machine = supposed(database.base, [parse_assumption(text) for text in (
+        "driver=580.65.06", "cc=6.1", "release=jax[cuda13]==0.10.2")], database.tables)
+    machine = lay(machine, {"python.executable": Known(value="/v/bin/python", source="a test"),
+                            "python.pip_version": Known(value="26.3", source="a test")}, database.tables,
+                  source="a test")
+    report = examine(machine, database, Policy())
+    made = planning.make(report, with_wishes(machine, database, Policy()), database)
+    [undo] = [step.undo for step in made.steps if step.kind == "pip"]
+    assert undo == ("/v/bin/python -m pip uninstall --yes jax-cuda12-pjrt jax-cuda12-plugin",
+                    "/v/bin/python -m pip install jax-cuda13-pjrt==0.10.2 jax-cuda13-plugin==0.10.2")
+
+
+def test_a_value_that_no_line_can_show_is_not_shown_as_another() -> None:
+    """A line break in the name of a folder stood there as a backslash and an n, and was copied so."""
+    assert as_shown("A", "/a b") == "export A='/a b'"
+    assert as_shown("A", "/a\nb") == (
+        "# A gets a value with a character that no line can show: `gpudoctor env` prints it as it is")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,27 @@ def test_a_virtual_environment(tmp_path: Path) -> None:
     assert isinstance(facts["python.pip_version"], Absent)
     patient.install("pip", "24.0", libraries="none")
     assert value(read(str(patient.python))["python.pip_version"]) == "24.0"
+
+
+@pytest.mark.parametrize(("left", "tool"), [
+    (".venv/pipx_metadata.json", "pipx"), ("poetry.lock", "poetry"), ("uv.lock", "uv"), ("pdm.lock", "pdm"),
+    ("Pipfile.lock", "pipenv"), (".venv/.project", "pipenv"), (".venv/uv-receipt.toml", "uv tool"),
+    ("other.lock", None)])
+def test_whose_environment_it_is(left: str, tool: str | None, tmp_path: Path) -> None:
+    """As pipx 1.18, Poetry 2.5 and uv 0.13 leave their files in an environment and beside it."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / ".venv")], check=True)
+    (tmp_path / left).write_text("")
+    facts = read(str(tmp_path / ".venv" / "bin" / "python"))
+    assert (value(facts["python.kept_by"]) if tool else facts["python.kept_by"]) == (tool or Absent(
+        source="no file of a tool that keeps environments lies in or beside it"))
+
+
+def test_uv_is_named_where_a_shell_would_find_it(tmp_path: Path) -> None:
+    """`uv pip install` was the way out of an environment without pip also where there is no uv."""
+    folder = str(tmp_path)
+    assert read(sys.executable, {"PATH": folder})["python.uv"] == Absent(source="PATH")
+    (tmp_path / "uv").touch(mode=0o755)
+    assert value(read(sys.executable, {"PATH": folder})["python.uv"]) == f"{folder}/uv"
 
 
 @pytest.mark.skipif(not Path(SYSTEM).exists(), reason="no system Python")
