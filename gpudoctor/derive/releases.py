@@ -140,7 +140,7 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
     return Known(value=found.release, source=str(found.row["source"]))
 
 
-def gpu_release(view: View, cards: Sequence[str], unseen: Unknown | None) -> Fact:
+def gpu_release(view: View, cards: Sequence[str]) -> Fact:
     """Return the CUDA build of the release that is installed if it fits, else the fitting release."""
     name, version = view.need_text("framework.name"), view.value("framework.version")
     if version is not None and published.is_listed(name, view.tables):
@@ -148,7 +148,19 @@ def gpu_release(view: View, cards: Sequence[str], unseen: Unknown | None) -> Fac
         for stack in _stacks(view):
             if stack.version == public and _fits(stack, view, cards):
                 return Known(value=stack.release, source=str(stack.row["source"]))
-    return unseen or fitting_release(view, cards)
+    return fitting_release(view, cards)
+
+
+def gpu_card(view: View, unseen: Unknown | None) -> Fact:
+    """Return the oldest card that the CUDA build serves, where nobody could list the cards to hold it to."""
+    if unseen is None:
+        return Absent(source="the release is one that serves the cards here")
+    code = as_records(stack_of("framework.gpu_release", view).row["code"])
+    built = [card.rstrip("af") for record in code for card in as_texts(record["sass"])]
+    oldest = min(built, key=versions.parse, default=None)
+    if oldest is None:
+        return Absent(source="the build has PTX alone")
+    return Known(value=oldest, source="device code of the build")
 
 
 def requirement_for(release_fact: str, view: View) -> Fact:

@@ -141,7 +141,8 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None, *,
                     *(replace(other, asks=()) for other in others)]
     told = (*faults, *(_folded(harmless) if faults else harmless))
     outweighed = {name for candidate in choice.instead for name in candidate.suspicions}
-    together = told if machine is None else here.merged(told, machine)
+    opposed = {cause for line in reading.said if line.likeness == 1.0 for cause in symptoms[line.id].against}
+    together = told if machine is None else here.merged(told, machine, opposed)
     open_question = unexplained(reading, together, symptoms, outweighed, candidates,
                                 only_informs=_only_informs(candidates, rules))
     if machine is None:

@@ -86,8 +86,10 @@ def head(report: Report) -> Iterator[tuple[str, str]]:
 def seen(report: Report) -> Iterator[tuple[str, str]]:
     """Yield (area, what is there) of the text, the machine or both."""
     if told.is_of_text(report.snapshot):
-        yield from ((printable(label), printable(said, LONGEST))
-                    for label, said in told.lines(report.snapshot))
+        stated = list(told.lines(report.snapshot))
+        if told.is_of_machine(report.snapshot):  # which has cards and versions of its own
+            stated = [("text", "; ".join(f"{label} {said}" for label, said in stated))] if stated else []
+        yield from ((printable(label), printable(said, LONGEST)) for label, said in stated)
     if told.is_of_machine(report.snapshot):
         yield from ((printable(label), printable(said, LONGEST))
                     for label, said in areas.lines(report.snapshot))

@@ -104,9 +104,10 @@ def last_words(report: Report) -> str:
         return f"This machine has {first.cause}; whether the text comes of that, it does not say"
     if first.certainty is Certainty.CERTAIN:
         return f"The cause is {first.cause}"
-    if len(faults) == 1:
+    likely = [fault for fault in faults if fault.certainty is not Certainty.CERTAIN]
+    if len(likely) == 1:
         return f"The cause is probably {first.cause}; its question decides"
-    return f"Not certain: {len(faults)} candidates, the most probable first; their questions decide"
+    return f"Not certain: {len(likely)} candidates, the most probable first; their questions decide"
 
 
 def _faults(report: Report) -> list[Finding]:
