@@ -242,7 +242,7 @@ def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mappin
         "framework.fitting_release": lambda view: unseen or releases.fitting_release(
             view, _usable(view, cards)),
         "framework.gpu_release": lambda view: releases.gpu_release(view, _usable(view, cards)),
-        "framework.gpu_card": lambda view: releases.gpu_card(view, unseen),
+        "framework.gpu_card": lambda view: drivers_needed.gpu_card(view, unseen),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(
             view, _usable(view, cards)),
         "framework.cuda_requirement": packages.cuda_requirement,

@@ -151,18 +151,6 @@ def gpu_release(view: View, cards: Sequence[str]) -> Fact:
     return fitting_release(view, cards)
 
 
-def gpu_card(view: View, unseen: Unknown | None) -> Fact:
-    """Return the oldest card that the CUDA build serves, where nobody could list the cards to hold it to."""
-    if unseen is None:
-        return Absent(source="the release is one that serves the cards here")
-    code = as_records(stack_of("framework.gpu_release", view).row["code"])
-    built = [card.rstrip("af") for record in code for card in as_texts(record["sass"])]
-    oldest = min(built, key=versions.parse, default=None)
-    if oldest is None:
-        return Absent(source="the build has PTX alone")
-    return Known(value=oldest, source="device code of the build")
-
-
 def requirement_for(release_fact: str, view: View) -> Fact:
     """Return what pip is to install for a release, with its CUDA extra where it has one."""
     return Known(value=stack_of(release_fact, view).labelled, source="rule database")

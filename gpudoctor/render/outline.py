@@ -161,7 +161,7 @@ def _unknown(verdict: Undecided) -> Open:
     lines = tuple(Item(label="line", said=printable(told.quoted(reason, set()) or reason.saw, LONGEST))
                   for reason in verdict.reasons)
     return Open(said=told.OPEN[verdict.cause], severity=verdict.severity,
-                items=(*lines, Item(label="helps", said=told.WHAT_HELPS)))
+                items=(*lines, Item(label="helps", said=told.what_helps(verdict.cause))))
 
 
 _CHAIN = re.compile(r"(?:[a-z_]+(?:\.[A-Za-z0-9_]+)+: )+")

@@ -149,6 +149,8 @@ def _sayer(found: Found, text: Text, fact: str, rank: Rank) -> Callable[[re.Matc
         line = text.lines[index]
         if fact == "python.version" and "not a supported wheel" in line:
             return  # for another Python than this
+        if fact == "python.version" and "conda_location" in line:
+            return  # conda's own, whichever environment is active
         if fact == "text.cuda" and "(driver" in line:
             return  # "11.0 (driver)" is what the driver runs
         found.say(fact, ".".join(part for part in match.groups() if part), text.source(index), rank)
