@@ -24,9 +24,10 @@ def causes_elsewhere(subject: Subject, tables: Tables) -> frozenset[str]:
 
 def as_there(found: Mapping[str, Mapping[str, Suspect]], subject: Subject, tables: Tables
              ) -> dict[str, dict[str, Suspect]]:
-    """Return suspicions (by cause, by symptom) as they are in the stated place, which may have its own causes."""
+    """Return suspicions, by cause and symptom, as they are in the stated place, which may have its own."""
     places = as_texts(subject.value(_PLACES))
-    rows = [row for row in rows_of(tables, _BY_PLACE) if row["place"] in places and row["cause"] in found]
+    rows = [row for row in rows_of(tables, _BY_PLACE)
+            if row["place"] in places and row.get("unless") not in places and row["cause"] in found]
     there = {cause: dict(suspects) for cause, suspects in found.items()}
     for row in rows:
         own = there.setdefault(str(row["instead"]), {})

@@ -17,9 +17,10 @@ OWN_FAULT = "fault-of-the-program"
 QUESTIONS = (UNKNOWN_MESSAGE, NO_FAULT, OWN_FAULT)
 # What Python raises for the program's own text and values. A library raises the others, too.
 _OF_PYTHON = re.compile(
-    r"(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError|KeyError|IndexError|ZeroDivisionError"
-    r"|TypeError|UnicodeDecodeError|UnicodeEncodeError|FileNotFoundError|json\.decoder\.JSONDecodeError)\b")
-_OF_A_GPU = re.compile(r"gpu|cuda|cudnn|nvidia|torch|tensor|keras|jax|xla|paddle|onnx|device|driver|\bdll\b|\.so\b")
+    r"(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError|KeyError|IndexError"
+    r"|ZeroDivisionError|TypeError|UnicodeDecodeError|UnicodeEncodeError|FileNotFoundError|json\.decoder\.JSONDecodeError)\b")
+_OF_A_GPU = re.compile(
+    r"gpu|cuda|cudnn|nvidia|torch|tensor|keras|jax|xla|paddle|onnx|device|driver|\bdll\b|\.so\b")
 _MOST_QUOTED = 6
 _MOST_NEUTRAL = 3
 
@@ -55,7 +56,7 @@ def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[st
 
 
 def _is_of_the_program(reading: Reading) -> bool:
-    """Say whether Python's own errors are all that a text speaks of: no word of a GPU, or of its libraries."""
+    """Say whether Python's own errors are all that a text speaks of: no word of a GPU or its libraries."""
     return not any(_OF_A_GPU.search(line.text.lower()) for line in reading.lines) and all(
         _OF_PYTHON.match(line.text) for line in reading.suspicious)
 

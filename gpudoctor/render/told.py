@@ -17,8 +17,8 @@ OPEN = {
     "no-fault-spoken-of": "Nothing in this text speaks of a fault, and it is no proof of health:",
 }
 _NO_FAULT, _OWN_FAULT = "no-fault-spoken-of", "fault-of-the-program"
-_HELPS_PROGRAM = ("look at the line of the program that Python names; of programs gpudoctor knows nothing, only of "
-                  "GPUs, their drivers, libraries and frameworks")
+_HELPS_PROGRAM = ("look at the line of the program that Python names; of programs gpudoctor knows nothing, "
+                  "only of GPUs, their drivers, libraries and frameworks")
 _HELPS = ("on the machine where it happened, `gpudoctor check` looks for the cause without the message; "
               "`gpudoctor explain LOG --here` does both")
 

@@ -86,7 +86,8 @@ _IMPORTS = {"import tensorflow": "tensorflow", "import torch": "pytorch", "impor
 _CARD = re.compile(
     r"(?:nvidia )?(?:geforce )?(?:quadro |tesla )?"
     r"(?:(?:rtx|gtx) ?(?:a|pro |titan )?[0-9x]{1,4}(?: ?ti| ?super)?m?(?: ada)?\b|"
-    r"titan (?:xp?|v|rtx)\b|(?:tesla|quadro|grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
+    r"gt ?[0-9]{3,4}m?\b|mx ?[1-5][0-9]0\b|titan (?:xp?|v|rtx)\b|"
+    r"(?:tesla|quadro|grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
 _DISTRIBUTIONS = ("ubuntu", "debian", "centos", "fedora", "linux mint", "rhel", "pop!_os", "manjaro",
                   "almalinux", "rocky")
 _DISTRIBUTION = re.compile(
@@ -170,7 +171,7 @@ def _framework(found: Found, text: Text, name: str) -> Callable[[re.Match[str]],
 
 def _cards(text: Text, found: Found) -> None:
     """Note the first card that a sentence names; output of programs is read by its own importer."""
-    for literal in ("rtx", "gtx", "tesla ", "quadro ", "titan ", "geforce "):
+    for literal in ("rtx", "gtx", "tesla ", "quadro ", "titan ", "geforce ", "gt ", "mx"):
         for position in text.places(literal, folded=True):
             index = text.index_at(position)
             line = text.lines[index]

@@ -11,7 +11,9 @@ from gpudoctor.examine import Policy, examine
 from gpudoctor.explanation import Told, explain, findings, here
 from gpudoctor.explanation import report as explained
 from gpudoctor.explanation.ranking import Candidate
-from gpudoctor.model import Absent, Certainty, Known, ProbeRun, Report, RuleDatabase, Severity, Undecided, Value
+from gpudoctor.model import (
+    Absent, Certainty, Known, ProbeRun, Report, RuleDatabase, Severity, Undecided, Value,
+)
 from gpudoctor.render import outline
 
 NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"

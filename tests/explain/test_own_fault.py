@@ -17,7 +17,7 @@ def told(text: str) -> Told:
 
 @pytest.mark.parametrize("text", [
     '  File "train.py", line 14\n    print "epoch", i\nSyntaxError: Missing parentheses in call to print\n',
-    'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    x = c["lr"]\nKeyError: "lr"\n',
+    'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    c["lr"]\nKeyError: "lr"\n',
 ])
 def test_a_fault_of_the_program_is_not_sent_to_the_machine(text: str) -> None:
     """Of a SyntaxError it was said that `gpudoctor check` finds the cause."""

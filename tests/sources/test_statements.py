@@ -111,6 +111,8 @@ def test_line(line: str, name: str, expected: object) -> None:
         ("FROM tensorflow/tensorflow:2.3.0-gpu", "framework_version", "2.3.0"),
         ("| NVIDIA-SMI 460.56   Driver Version: 460.56   CUDA Version: 11.2 |", "cuda", None),
         ("My card is an RTX 3080 Ti.", "capabilities", ("8.6",)),
+        ("a notebook with an MX150 in it", "capabilities", ("6.1",)),
+        ("I have a GeForce GT 1030", "capabilities", ("6.1",)),
     ],
 )
 def test_sentence_or_path(sentence: str, name: str, expected: object) -> None:
