@@ -32,16 +32,17 @@ def as_there(found: Mapping[str, Mapping[str, Suspect]], subject: Subject, table
     for row in rows:
         own = there.setdefault(str(row["instead"]), {})
         for symptom, suspect in found[str(row["cause"])].items():
-            other = _weighing(suspect, row["share"], cause=str(row["instead"]), because=str(row["because"]))
+            other = replace(_weighing(suspect, row["share"]), cause=str(row["instead"]),
+                            because=str(row["because"]))
             if symptom not in own or own[symptom].weight < other.weight:
                 own[symptom] = other
             there[str(row["cause"])][symptom] = _weighing(suspect, row["left"])
     return there
 
 
-def _weighing(suspect: Suspect, percent: Value, **changes: str) -> Suspect:
+def _weighing(suspect: Suspect, percent: Value) -> Suspect:
     share = percent if isinstance(percent, int) else 100
-    return replace(suspect, weight=round(suspect.weight * share / 100), **changes)
+    return replace(suspect, weight=round(suspect.weight * share / 100))
 
 
 def foreign_words(subject: Subject, tables: Tables) -> tuple[str, ...]:
