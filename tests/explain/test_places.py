@@ -80,7 +80,7 @@ def test_a_build_for_a_mac_has_no_cuda() -> None:
      ("jetson-wrong-wheel", "jetson-jetpack-mismatch"), "pip-nvidia-libs-not-installed"),
     ("Jetson Nano, JetPack 4.6\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: no such file\n",
      ("jetson-jetpack-mismatch", "jetson-wrong-wheel"), "benign-no-gpu-machine"),
-    ("  NAME          STATE        VERSION\n* Ubuntu-20.04  Running      1\nnvidia-smi: command not found\n",
+    ("  NAME    STATE           VERSION\n* Ubuntu  Running         1\nnvidia-smi: command not found\n",
      ("wsl1-not-wsl2",), "driver-not-installed"),
     ("My laptop has an AMD Radeon Vega 8\nAssertionError: Torch not compiled with CUDA enabled\n",
      ("no-nvidia-gpu",), "cpu-only-build"),
