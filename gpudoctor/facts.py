@@ -388,7 +388,8 @@ framework.toolkits_other | texts | derive | | CUDA toolkits on disk of another m
 framework.glibc_floor | glibc_version | derive | | oldest glibc that the wheels of this release run on
 framework.python_versions | texts | derive | | Python versions its release has GPU wheels for
 framework.fitting_release | text | derive | | newest release with code for every card here that this driver, Python and glibc run (torch==2.10.0)
-framework.gpu_release | text | derive | | the CUDA build of the installed release if it fits here, else the fitting release
+framework.gpu_release | text | derive | | the CUDA build of the installed release if it fits here, else the fitting release; where the cards are not known, as if it served them
+framework.gpu_card | compute_capability | derive | | oldest card that this build has code for, where the cards are not known
 framework.gpu_requirement | text | derive | | what pip is to install for it
 framework.gpu_arguments | command | derive | | what pip is told for it: the requirement, and the index where it is another
 framework.fitting_driver | driver_version | derive | | oldest driver for that release and the cards here, where no driver is known
@@ -396,6 +397,7 @@ framework.gpu_driver | driver_version | derive | | the same for the CUDA build
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
 framework.fitting_arguments | command | derive | | what pip is told for it (torch==2.14.1+cu126 --index-url URL)
 framework.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, enough for the framework and the cards
+framework.least_driver | driver_version | derive | | oldest driver that would do, where that is not the one to name
 framework.driver_command | command | derive | | how to install that driver on this distribution
 framework.stages_passed | texts | derive | | smoke stages that ran on a GPU, proven, with the right result
 framework.stages_on_cpu | texts | derive | | smoke stages that ran, but on the CPU

@@ -23,6 +23,7 @@ from gpudoctor.explanation.numbered import may_be, named
 from gpudoctor.explanation.own_folder import own_frameworks
 from gpudoctor.explanation.scripts import unused_devices
 from gpudoctor.explanation.shadowed import hidden_modules, taken_imports
+from gpudoctor.explanation.silent import silent
 from gpudoctor.explanation.traced import nowhere
 from gpudoctor.explanation.unreached import unreached
 from gpudoctor.explanation.waiting import slow_starts
@@ -38,7 +39,7 @@ QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
 _READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports,
             listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks,
-            nowhere)
+            nowhere, silent)
 Progress = Callable[[str, int], None]
 
 

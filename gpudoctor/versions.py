@@ -85,6 +85,13 @@ def of_cudnn_number(number: int) -> str:
     return f"{number // thousand}.{number % thousand // 100}.{number % 100}"
 
 
+def of_cuda_number(number: int) -> str | None:
+    """Return 11.4 of 11040, which is how CUDA counts its own version; None of what cannot be one."""
+    if not 1000 <= number < 1000000:
+        return None
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 @lru_cache(maxsize=4096)  # of hundreds of candidates most ask for the same
 def distribution_name(name: str) -> str:
     """Return a distribution's name as indexes compare it."""

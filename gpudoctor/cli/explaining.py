@@ -13,6 +13,7 @@ from gpudoctor.cli.errors import InputError, UsageError
 from gpudoctor.cli.progress import Progress
 from gpudoctor.examine import EXIT_HEALTHY, Policy, examine
 from gpudoctor.explanation import Reading
+from gpudoctor.explanation.here import NAMES
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Report, RuleDatabase, Severity
 from gpudoctor.render.plain import printable
@@ -72,7 +73,7 @@ def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: P
     machine = _machine(wish) if wish.here else _recorded(reading, database, wish)
     found = explanation.explain(reading, database, machine)
     notes = reading.notes if reading.has_text or wish.here else ()  # a command may say nothing at all
-    for said in (*notes, *(f"the text and this machine differ: {other.fact} is {other.saw}"
+    for said in (*notes, *(f"the text and this machine differ: {NAMES[other.fact]} {other.saw}"
                                    for other in (found.contradictions if wish.here else ()))):
         sys.stderr.write(f"gpudoctor: {printable(said, 600)}\n")
     return explanation.report(found, database, wish.policy, interrupted=reading.interrupted)

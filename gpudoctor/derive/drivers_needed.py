@@ -1,4 +1,4 @@
-"""Which driver a release needs that a fix names, where nobody knows which driver is there."""
+"""What a release needs that a fix names, where nobody knows what is there: which driver, which cards."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from gpudoctor import versions
 from gpudoctor.derive import branches, releases
-from gpudoctor.derive.view import View
-from gpudoctor.model import Absent, Fact, Known
+from gpudoctor.derive.view import View, as_records, as_texts
+from gpudoctor.model import Absent, Fact, Known, Unknown
 
 Derivation = Callable[[View], Fact]
 
@@ -34,3 +34,15 @@ def _oldest_for(cuda: str, view: View) -> Fact:
     first = branches.served(view).first_branch
     needed = str(row[column])
     return Known(value=str(first) if first > branches.major(needed) else needed, source=str(row["source"]))
+
+
+def gpu_card(view: View, unseen: Unknown | None) -> Fact:
+    """Return the oldest card that the CUDA build serves, where nobody could list the cards to hold it to."""
+    if unseen is None:
+        return Absent(source="the release is one that serves the cards here")
+    code = as_records(releases.stack_of("framework.gpu_release", view).row["code"])
+    built = [card.rstrip("af") for record in code for card in as_texts(record["sass"])]
+    oldest = min(built, key=versions.parse, default=None)
+    if oldest is None:
+        return Absent(source="the build has PTX alone")
+    return Known(value=oldest, source="device code of the build")

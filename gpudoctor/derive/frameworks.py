@@ -97,6 +97,14 @@ def sufficient_driver(view: View, cards: Sequence[str]) -> Fact:
     return Known(value=max(needed, key=versions.parse), source="rules/tables/cuda_toolkits.toml")
 
 
+def least_driver(view: View) -> Fact:
+    """Return the oldest driver that would do, where the one to name is of a newer branch."""
+    needed, named = view.need("framework.sufficient_driver"), view.need("framework.maintained_driver")
+    if needed == named:
+        return Absent(source="the driver to name is the oldest that will do")
+    return view.fact("framework.sufficient_driver")
+
+
 def code_span(end: int) -> Callable[[View], Fact]:
     """Return a derivation of the oldest (0) or newest (1) card that the build has code for."""
 
@@ -220,19 +228,21 @@ def _usable(view: View, cards: Sequence[Facts]) -> list[str]:
 def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mapping[str, Derivation]:
     """Return every derivation of a framework on a machine with these cards, in order.
 
-    `unseen` is why nobody could list them: then no release can be said to fit them.
+    `unseen` is why nobody could list them: then no release can be said to fit them. For who has a build
+    without CUDA any with it is nearer, and `framework.gpu_card` says which cards it is for.
     """
     return {
         **_BEFORE_CARDS,
         "framework.sufficient_driver": lambda view: sufficient_driver(view, _usable(view, cards)),
         "framework.maintained_driver": driver_packages.for_fact(
             driver_packages.maintained_driver, "framework.sufficient_driver"),
+        "framework.least_driver": least_driver,
         "framework.driver_command": driver_packages.for_fact(
             driver_packages.branch_command, "framework.sufficient_driver"),
         "framework.fitting_release": lambda view: unseen or releases.fitting_release(
             view, _usable(view, cards)),
-        "framework.gpu_release": lambda view: releases.gpu_release(
-            view, _usable(view, cards), unseen),
+        "framework.gpu_release": lambda view: releases.gpu_release(view, _usable(view, cards)),
+        "framework.gpu_card": lambda view: drivers_needed.gpu_card(view, unseen),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(
             view, _usable(view, cards)),
         "framework.cuda_requirement": packages.cuda_requirement,

@@ -163,6 +163,7 @@ def indexed_rows(name: str, platform: str, tables: Tables) -> Sequence[Row]:
 
     Python, glibc and what it asks for besides are those of the same version on the default index; its CUDA
     libraries those that a release of the default index asks for with the same CUDA, without their versions.
+    Where the wheels of the default index ask for none, as on Windows, its own lie inside it.
     """
     if name != "torch" or _INDEXES not in tables:
         return ()
@@ -195,7 +196,7 @@ def _indexed(row: Row, build: Row, brought: Sequence[str]) -> Row:
             if column in row}
     stated = {column: build[column] for column in ("cuda", "cudnn", "code", "index", "source")}
     return {**kept, **stated, "build": "cuda", "version": f"{row['version']}+{_label(build)}",
-            "requires_nvidia": tuple(brought)}
+            "requires_nvidia": tuple(brought) if row.get("requires_nvidia") else ()}
 
 
 def _with_cudnn(requirement: str, cudnn: str) -> str:

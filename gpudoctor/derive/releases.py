@@ -140,7 +140,7 @@ def fitting_release(view: View, cards: Sequence[str]) -> Fact:
     return Known(value=found.release, source=str(found.row["source"]))
 
 
-def gpu_release(view: View, cards: Sequence[str], unseen: Unknown | None) -> Fact:
+def gpu_release(view: View, cards: Sequence[str]) -> Fact:
     """Return the CUDA build of the release that is installed if it fits, else the fitting release."""
     name, version = view.need_text("framework.name"), view.value("framework.version")
     if version is not None and published.is_listed(name, view.tables):
@@ -148,7 +148,7 @@ def gpu_release(view: View, cards: Sequence[str], unseen: Unknown | None) -> Fac
         for stack in _stacks(view):
             if stack.version == public and _fits(stack, view, cards):
                 return Known(value=stack.release, source=str(stack.row["source"]))
-    return unseen or fitting_release(view, cards)
+    return fitting_release(view, cards)
 
 
 def requirement_for(release_fact: str, view: View) -> Fact:

@@ -13,7 +13,7 @@ from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.ranking import Candidate, ranked, without_words
 from gpudoctor.explanation.reading import Quoted, Reading, Said
 from gpudoctor.explanation.stated_findings import STATED, completed, joined, stated_findings
-from gpudoctor.explanation.undecided import NO_FAULT, UNKNOWN_MESSAGE, unexplained
+from gpudoctor.explanation.undecided import QUESTIONS, unexplained
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Certainty, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern,
@@ -47,7 +47,7 @@ class Told:
     @property
     def is_unexplained(self) -> bool:
         """Return whether the text leaves open what its fault is."""
-        return any(question.cause in (UNKNOWN_MESSAGE, NO_FAULT) for question in self.undecided)
+        return any(question.cause in QUESTIONS for question in self.undecided)
 
 
 def explain(reading: Reading, database: RuleDatabase, machine: Report | None = None) -> Told:
@@ -141,7 +141,8 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None, *,
                     *(replace(other, asks=()) for other in others)]
     told = (*faults, *(_folded(harmless) if faults else harmless))
     outweighed = {name for candidate in choice.instead for name in candidate.suspicions}
-    together = told if machine is None else here.merged(told, machine)
+    opposed = {cause for line in reading.said if line.likeness == 1.0 for cause in symptoms[line.id].against}
+    together = told if machine is None else here.merged(told, machine, opposed)
     open_question = unexplained(reading, together, symptoms, outweighed, candidates,
                                 only_informs=_only_informs(candidates, rules))
     if machine is None:

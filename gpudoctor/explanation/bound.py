@@ -1,25 +1,48 @@
 """What the place that a text states cannot have: causes of other systems, and commands that do not run there.
 
 The table `bound_to_places` says which causes and which words belong to which places. A text that names no
-system leaves all of them open.
+system leaves all of them open. `causes_by_place` says what a cause mostly is in a place that has its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject
-from gpudoctor.model import Ask, Fix, Row, Tables, rows_of
+from gpudoctor.model import Ask, Fix, Row, Suspect, Tables, Value, rows_of
 
-_TABLE, _PLACES = "bound_to_places", "text.places"
+_TABLE, _BY_PLACE, _PLACES = "bound_to_places", "causes_by_place", "text.places"
 _SYSTEMS = frozenset({"linux", "windows", "macos"})
 
 
 def causes_elsewhere(subject: Subject, tables: Tables) -> frozenset[str]:
     """Return the causes that can be found only in places other than the stated ones."""
     return frozenset(cause for row in _of_other_places(subject, tables) for cause in as_texts(row["causes"]))
+
+
+def as_there(found: Mapping[str, Mapping[str, Suspect]], subject: Subject, tables: Tables
+             ) -> dict[str, dict[str, Suspect]]:
+    """Return suspicions, by cause and symptom, as they are in the stated place, which may have its own."""
+    places = as_texts(subject.value(_PLACES))
+    rows = [row for row in rows_of(tables, _BY_PLACE)
+            if row["place"] in places and row.get("unless") not in places and row["cause"] in found]
+    there = {cause: dict(suspects) for cause, suspects in found.items()}
+    for row in rows:
+        own = there.setdefault(str(row["instead"]), {})
+        for symptom, suspect in found[str(row["cause"])].items():
+            other = replace(_weighing(suspect, row["share"]), cause=str(row["instead"]),
+                            because=str(row["because"]))
+            if symptom not in own or own[symptom].weight < other.weight:
+                own[symptom] = other
+            there[str(row["cause"])][symptom] = _weighing(suspect, row["left"])
+    return there
+
+
+def _weighing(suspect: Suspect, percent: Value) -> Suspect:
+    share = percent if isinstance(percent, int) else 100
+    return replace(suspect, weight=round(suspect.weight * share / 100))
 
 
 def foreign_words(subject: Subject, tables: Tables) -> tuple[str, ...]:

@@ -66,7 +66,8 @@ class Teller:
         foreign = bound.foreign_words(self.supposed, self.tables)
         questions = [ask for ask in rule.ask if bound.fits(ask, foreign)]
         some = _of_place(rule.fix, foreign, self.supposed)
-        fixes = tuple(_remedies(some, self.supposed, self.tables)) or _as_the_page_says(
+        fixes = tuple(_remedies(some, self.supposed, self.tables))
+        fixes = (*_left_open(some, fixes, self.supposed, self.tables), *fixes) or _as_the_page_says(
             rule, some, self.supposed, self.tables)
         return asked(questions, self.supposed, self.tables) or (LAST_RESORT,), fixes
 
@@ -141,6 +142,24 @@ def _remedies(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Iterato
             yield remedy
 
 
+def _left_open(fixes: Sequence[Fix], given: Sequence[Remedy], subject: Subject, tables: Tables
+               ) -> Iterator[Remedy]:
+    """Yield a page's main fix in bare words where it is a driver, and only others could be filled in.
+
+    How a driver is installed few texts say; what else one can do does not stand in its place.
+    """
+    main = next((fix for fix in fixes[:1] if fix.kind == "driver"), None)
+    if main is None or not given or any(other.kind == main.kind for other in given):
+        return
+    bare = concretise(_bare(main), subject)
+    if bare is not None and _truth(main, subject, tables) is Truth.UNKNOWN:
+        yield replace(bare, proven="unproven")
+
+
+def _bare(fix: Fix) -> Fix:
+    return replace(fix, commands=(), env={}, image=None, undo=None)
+
+
 def _as_the_page_says(rule: Rule, fixes: Sequence[Fix], subject: Subject, tables: Tables
                       ) -> tuple[Remedy, ...]:
     """Return what to do in the words of the page, whose commands need what the text does not say.
@@ -152,8 +171,7 @@ def _as_the_page_says(rule: Rule, fixes: Sequence[Fix], subject: Subject, tables
     truths = [(fix, _truth(fix, subject, tables)) for fix in fixes]
     fitting = [fix for fix, truth in truths if truth is Truth.TRUE]
     first = [fix for fix, truth in truths[:1] if truth is not Truth.FALSE]
-    bare = (replace(fix, commands=(), env={}, image=None, undo=None) for fix in fitting or first)
-    filled = (remedy for fix in bare if (remedy := concretise(fix, subject)) is not None)
+    filled = (remedy for fix in fitting or first if (remedy := concretise(_bare(fix), subject)) is not None)
     title = next((remedy.title for remedy in filled), rule.title)
     return (Remedy(
         kind=rule.fix[0].kind, title=title, risk=rule.fix[0].risk, proven="unproven",

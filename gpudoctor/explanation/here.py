@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
@@ -15,6 +15,9 @@ from gpudoctor.model import (
 )
 
 REFUTED = 0.05  # what is left of the score of a cause that is not found on the machine
+# as people call what both state
+NAMES = {"text.driver": "driver", "text.python": "Python", "text.driver_ceiling": "newest CUDA of the driver",
+         "text.framework_version": "release of the framework", "text.nvidia_card": "NVIDIA card"}
 # what a text states -> the same of a machine
 _SAME = {"text.driver": "driver.version", "text.python": "python.version",
          "text.driver_ceiling": "driver.cuda_ceiling"}
@@ -48,10 +51,11 @@ def _has_subjects(rule: Rule | None, machine: Snapshot) -> bool:
                 or (rule.scope in (Scope.GPU, Scope.PAIR) and machine.gpus == ()))
 
 
-def merged(told: Sequence[Finding], machine: Report) -> tuple[Finding, ...]:
+def merged(told: Sequence[Finding], machine: Report, opposed: Collection[str] = ()) -> tuple[Finding, ...]:
     """Return the findings of the text, those that the machine confirms with its evidence and proven fixes.
 
-    What is wrong with the machine besides stands behind them.
+    What is wrong with the machine besides stands behind them. Last stands what a message of the text speaks
+    against, as one of a card's memory does against "no card": it happened on another machine, or before.
     """
     top = {finding.cause: finding for finding in reversed(machine.findings)}
     folded = {one.cause: finding for finding in machine.findings
@@ -66,9 +70,11 @@ def merged(told: Sequence[Finding], machine: Report) -> tuple[Finding, ...]:
             confirmed.append((cause, finding))
     first = [replace(cause, evidence=(*finding.evidence, *cause.evidence)) for cause, finding in confirmed]
     others = [finding for finding in machine.findings if all(finding is not cause for cause, _ in confirmed)]
+    strange = [finding for finding in others if finding.cause in opposed] if rest else []
+    others = [finding for finding in others if finding not in strange]
     if first or any(finding.severity is Severity.ERROR for finding in others):
-        return (*first, *others, *rest)
-    return (*rest, *others)
+        return (*first, *others, *rest, *strange)
+    return (*rest, *others, *strange)
 
 
 def with_machine(stated: Facts, machine: Snapshot) -> dict[str, Fact]:

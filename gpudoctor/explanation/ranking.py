@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.engine import Subject, Truth, holds
-from gpudoctor.explanation.bound import causes_elsewhere
+from gpudoctor.explanation.bound import as_there, causes_elsewhere
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rule, Scope, Suspect, SymptomPattern, Tables
@@ -44,7 +44,7 @@ def _suspicions(symptoms: Iterable[SymptomPattern], subject: Subject, tables: Ta
                 continue
             if all(holds(condition, subject, tables).truth is Truth.TRUE for condition in suspect.when):
                 found.setdefault(suspect.cause, {})[symptom.id] = suspect
-    return found
+    return as_there(found, subject, tables)
 
 
 def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject, tables: Tables,

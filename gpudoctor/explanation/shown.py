@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.reading import Said
-from gpudoctor.facts import CATALOGUE, LISTS
+from gpudoctor.facts import CATALOGUE, LISTS, FactType
 from gpudoctor.model import Absent, Fact, Facts, Known, SymptomPattern, Tables, rows_of, value_of
 
 LISTED = tuple(spec.name for spec in CATALOGUE.values() if spec.probe == "text" and spec.type in LISTS)
@@ -67,7 +68,13 @@ def _given(line: Said, symptom: SymptomPattern) -> Iterator[tuple[str, str]]:
     for name, what in symptom.gives.items():
         value = what[1:-1] if what.startswith("'") else line.captures.get(what, "")
         if value:
-            yield name, value
+            yield name, _counted(name, value)
+
+
+def _counted(name: str, value: str) -> str:
+    """Return a version of CUDA as people write it: PyTorch tells the 11040 of CUDA's own function."""
+    is_number = CATALOGUE[name].type is FactType.CUDA_VERSION and value.isdecimal()
+    return (versions.of_cuda_number(int(value)) if is_number else None) or value
 
 
 def family(library: str, tables: Tables) -> str | None:

@@ -7,6 +7,7 @@ that machine) stays unknown, and a fix whose words need it is not printed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
@@ -20,8 +21,10 @@ _PACKAGES = {"pytorch": "torch"}
 _ELSEWHERE = {"windows", "macos", "jetson"}  # there a wheel for Linux on x86-64 is none
 _IN_WSL = {"wsl1", "wsl2"}
 CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
+_NOT_WINDOWS = {"linux", "macos", *_IN_WSL, *CONTAINERS}
 _OTHER_PROCESSORS = ("arm", "aarch64", "ppc64le")
 _SUPPOSED = "supposed: the text does not say otherwise"
+_PLACE = "the text states the place"
 _STATED = "the text states a card, or a generation"
 _HOST = {"python.version": "text.python", "nvml.driver_version": "text.driver",
          "nvml.cuda_version": "text.driver_ceiling"}
@@ -41,10 +44,11 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
     if _is_ordinary(said):
         host |= {"system.os": Known(value="Linux", source=_SUPPOSED),
                  "system.architecture": Known(value="x86_64", source=_SUPPOSED),
-                 "system.distribution": Absent(source=_SUPPOSED)}
-        host |= {name: Absent(source=_SUPPOSED)
-                 for name, places in (("system.wsl", _IN_WSL), ("container.runtime", CONTAINERS))
-                 if places.isdisjoint(as_texts(value_of(said, "text.places")))}
+                 "system.distribution": Absent(source=_SUPPOSED), "system.jetson": Absent(source=_SUPPOSED)}
+        host |= _place(as_texts(value_of(said, "text.places")))
+    elif _is_windows(said):
+        host |= {"system.os": Known(value="Windows", source=_SUPPOSED),
+                 "system.architecture": Known(value="x86_64", source=_SUPPOSED)}
     host |= {name: fact for name, fact in said.items() if name not in host or isinstance(fact, Known)}
     return replace(
         snapshot, host=host,
@@ -56,6 +60,22 @@ def _is_ordinary(said: Facts) -> bool:
     system = said.get("text.os")
     named = str(system.value).lower() if isinstance(system, Known) else ""
     return _ELSEWHERE.isdisjoint(as_texts(value_of(said, "text.places"))) and not any(
+        processor in named for processor in _OTHER_PROCESSORS)
+
+
+def _place(places: Sequence[str]) -> dict[str, Fact]:
+    """Return whether it is WSL or a container: what no text says of is neither."""
+    wsl = next((int(place[-1]) for place in places if place in _IN_WSL), None)
+    container = next((place for place in places if place in CONTAINERS), None)
+    return {name: Absent(source=_SUPPOSED) if value is None else Known(value=value, source=_PLACE)
+            for name, value in (("system.wsl", wsl), ("container.runtime", container))}
+
+
+def _is_windows(said: Facts) -> bool:
+    """Say whether all of it happens on Windows for PCs: not in WSL, a container, or on an ARM processor."""
+    places = as_texts(value_of(said, "text.places"))
+    named = str(value_of(said, "text.os")).lower()
+    return "windows" in places and _NOT_WINDOWS.isdisjoint(places) and not any(
         processor in named for processor in _OTHER_PROCESSORS)
 
 

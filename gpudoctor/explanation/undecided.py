@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from gpudoctor.explanation import entries
@@ -12,6 +13,14 @@ from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecid
 
 UNKNOWN_MESSAGE = "unknown-message"
 NO_FAULT = "no-fault-spoken-of"
+OWN_FAULT = "fault-of-the-program"
+QUESTIONS = (UNKNOWN_MESSAGE, NO_FAULT, OWN_FAULT)
+# What Python raises for the program's own text and values. A library raises the others, too.
+_OF_PYTHON = re.compile(
+    r"(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError|KeyError|IndexError"
+    r"|ZeroDivisionError|TypeError|UnicodeDecodeError|UnicodeEncodeError|FileNotFoundError|json\.decoder\.JSONDecodeError)\b")
+_OF_A_GPU = re.compile(
+    r"gpu|cuda|cudnn|nvidia|torch|tensor|keras|jax|xla|paddle|onnx|device|driver|\bdll\b|\.so\b")
 _MOST_QUOTED = 6
 _MOST_NEUTRAL = 3
 
@@ -39,10 +48,17 @@ def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[st
     if found and not reasons and not only_informs:
         return ()
     if reasons:
-        return (_open(UNKNOWN_MESSAGE, reasons[:_MOST_QUOTED]),)
+        own = not known and _is_of_the_program(reading)
+        return (_open(OWN_FAULT if own else UNKNOWN_MESSAGE, reasons[:_MOST_QUOTED]),)
     neutral = _known_lines(_first_of_each(reading.said), found)
     return (_open(NO_FAULT, neutral[:_MOST_NEUTRAL]
                   or [Evidence(fact="text.symptoms", saw="no line that is known", source="the whole text")]),)
+
+
+def _is_of_the_program(reading: Reading) -> bool:
+    """Say whether Python's own errors are all that a text speaks of: no word of a GPU or its libraries."""
+    return not any(_OF_A_GPU.search(line.text.lower()) for line in reading.lines) and all(
+        _OF_PYTHON.match(line.text) for line in reading.suspicious)
 
 
 def _open(cause: str, reasons: Sequence[Evidence]) -> Undecided:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from gpudoctor import versions
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown, Value
 from gpudoctor.probes.raw import Answer
@@ -159,9 +160,7 @@ def release(value: Any) -> str | None:
 def cuda_version(value: Any) -> str | None:
     """Return 12040 as "12.4"."""
     number = integer(value)
-    if number is None or not 1000 <= number < 1000000:
-        return None
-    return f"{number // 1000}.{number % 1000 // 10}"
+    return None if number is None else versions.of_cuda_number(number)
 
 
 def compute_mode(value: Any) -> str | None:

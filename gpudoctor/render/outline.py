@@ -86,8 +86,10 @@ def head(report: Report) -> Iterator[tuple[str, str]]:
 def seen(report: Report) -> Iterator[tuple[str, str]]:
     """Yield (area, what is there) of the text, the machine or both."""
     if told.is_of_text(report.snapshot):
-        yield from ((printable(label), printable(said, LONGEST))
-                    for label, said in told.lines(report.snapshot))
+        stated = list(told.lines(report.snapshot))
+        if told.is_of_machine(report.snapshot):  # which has cards and versions of its own
+            stated = [("text", "; ".join(f"{label} {said}" for label, said in stated))] if stated else []
+        yield from ((printable(label), printable(said, LONGEST)) for label, said in stated)
     if told.is_of_machine(report.snapshot):
         yield from ((printable(label), printable(said, LONGEST))
                     for label, said in areas.lines(report.snapshot))
@@ -159,7 +161,7 @@ def _unknown(verdict: Undecided) -> Open:
     lines = tuple(Item(label="line", said=printable(told.quoted(reason, set()) or reason.saw, LONGEST))
                   for reason in verdict.reasons)
     return Open(said=told.OPEN[verdict.cause], severity=verdict.severity,
-                items=(*lines, Item(label="helps", said=told.WHAT_HELPS)))
+                items=(*lines, Item(label="helps", said=told.what_helps(verdict.cause))))
 
 
 _CHAIN = re.compile(r"(?:[a-z_]+(?:\.[A-Za-z0-9_]+)+: )+")

@@ -13,11 +13,19 @@ from gpudoctor.model import (
 # What is said of a text that is not judged, by the name of the open question.
 OPEN = {
     "unknown-message": "I do not know what these lines come from:",
+    "fault-of-the-program": "Python says this of the program itself, and nothing here speaks of a GPU:",
     "no-fault-spoken-of": "Nothing in this text speaks of a fault, and it is no proof of health:",
 }
-_NO_FAULT = "no-fault-spoken-of"
-WHAT_HELPS = ("on the machine where it happened, `gpudoctor check` finds the cause without the message; "
+_NO_FAULT, _OWN_FAULT = "no-fault-spoken-of", "fault-of-the-program"
+_HELPS_PROGRAM = ("look at the line of the program that Python names; of programs gpudoctor knows nothing, "
+                  "only of GPUs, their drivers, libraries and frameworks")
+_HELPS = ("on the machine where it happened, `gpudoctor check` looks for the cause without the message; "
               "`gpudoctor explain LOG --here` does both")
+
+
+def what_helps(cause: str) -> str:
+    """Return what to do about an open question."""
+    return _HELPS_PROGRAM if cause == _OWN_FAULT else _HELPS
 
 
 def is_of_text(snapshot: Snapshot) -> bool:
@@ -94,6 +102,8 @@ def last_words(report: Report) -> str:
     if report.verdict is Verdict.UNDECIDED:
         if any(question.cause == _NO_FAULT for question in report.undecided):
             return "Undecided: nothing in this text speaks of a fault"
+        if any(question.cause == _OWN_FAULT for question in report.undecided):
+            return "Undecided: a fault of the program, not of the GPU, as far as this text goes"
         if not report.undecided:
             return "Undecided: the text was not read to its end"
         return "Undecided: I do not know what this text says"
@@ -104,9 +114,10 @@ def last_words(report: Report) -> str:
         return f"This machine has {first.cause}; whether the text comes of that, it does not say"
     if first.certainty is Certainty.CERTAIN:
         return f"The cause is {first.cause}"
-    if len(faults) == 1:
+    likely = [fault for fault in faults if fault.certainty is not Certainty.CERTAIN]
+    if len(likely) == 1:
         return f"The cause is probably {first.cause}; its question decides"
-    return f"Not certain: {len(faults)} candidates, the most probable first; their questions decide"
+    return f"Not certain: {len(likely)} candidates, the most probable first; their questions decide"
 
 
 def _faults(report: Report) -> list[Finding]:

@@ -29,10 +29,20 @@ _OF_GENERATION = (
     r"(?: (?:architecture|lovelace|ultra|nvidia|tesla|quadro|geforce|desktop|laptop|graphics)){0,3}"
     r"[ -](?:gpu|card|graphics ?card|karte)\b"
     r"(?! (?:support|architecture|famil|generation|is not supported))")
+# Somebody's own graphics are another maker's; a laptop has those beside NVIDIA's card as well.
+_OTHERS = Pattern(
+    r"\b(?:my|i have|i've got|i own|it has|has|only|just)\b[^.\n]{0,30}?"
+    r"\b(?:(?:amd )?radeon|amd (?:rx|vega|gpu|graphics)"
+    r"|intel (?:uhd|hd|iris|arc|integrated|graphics)|integrated graphics|apple (?:m[1-9]|silicon))\b")
+_NVIDIAS = Pattern(
+    r"geforce|\b[rg]tx|quadro|tesla|titan|nvidia[- ](?:smi|card|gpu|driver|graphics)|dedicated|discrete")
 
 
 def read(text: Text, found: Found) -> None:
     """Read what no other importer found."""
+    others = None if found.cards or found.no_cards else _OTHERS.search(text.folded)
+    if others is not None and _NVIDIAS.search(text.folded) is None:
+        found.no_cards = text.source(text.index_at(others.start()))
     if not found.cards:
         _generation(text, found)
     if not any(one.fact == "text.framework" for one in found.statements):

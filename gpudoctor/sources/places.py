@@ -21,7 +21,8 @@ windows     c:\ | d:\ | e:\ | windows 10 | windows 11 | windows 8 | windows 7 | 
             cudart64_ | nvcuda.dll | cudnn64_ | error loading " | powershell | winerror | windows server
             | appdata\
 windows?    on windows | in windows | (windows) | windows pc | windows machine | windows laptop
-macos       macos | mac os x | darwin | .dylib | apple m1 | apple m2 | apple silicon
+macos       macos | mac os x | darwin | .dylib | apple m1 | apple m2 | apple silicon | m1 macbook |
+            m2 macbook | m3 macbook | on a macbook | macbook pro m | macbook air m
 wsl2        wsl2 | wsl 2 | /usr/lib/wsl | microsoft-standard | /dev/dxg | dxcore
 wsl1        wsl1 | wsl 1 | -microsoft␣
 wsl         in wsl | inside wsl | on wsl | with wsl | wsl ubuntu | wsl distro | wsl -- | microsoft/wsl |

@@ -25,6 +25,14 @@ _WANTED = re.compile(
     r"tested with|until|since|before|after|at least|instead of|looking for|or|than|for|minimum|not|with no|"
     r"without|update to|from|switch(?:ed|ing)? to|tried|try)"
     r"[ :>=~]{0,4}(?:the |an? |either |both |nvidia |gpu |your |my )?$")
+# And these that it has come: "I pip install", "since upgrading to", "we have moved to".
+_COME = r"(?:(?:pip3?|conda|mamba) )?(?:(?:re)?install|upgrad|updat|downgrad|switch|mov)"
+_DONE = re.compile(
+    rf"\b(?:(?:after|since|when|before that,? i was)(?: i| we)? {_COME}(?:ing|e?d)"
+    rf"|(?:i|we|just|have|had|'ve|then|recently|already|did) {_COME}(?:e?d|e)?"
+    r"|(?<!should )(?<!please )(?<!must )(?<!could )(?<!can )(?<!to )"
+    r"(?:pip3?|conda|mamba) install(?: -[-a-z]{1,20}){0,3})"
+    r"(?: to| it to| myself)?[ \"']{1,2}(?:the |nvidia |my )?$")
 
 _AT_LEAST = re.compile(r"\+| ?(?:or|and) (?:newer|later|higher|above|greater|up)\b| ?[<>]")
 
@@ -46,7 +54,10 @@ _PATHS: tuple[tuple[str, str, str], ...] = (
     ("libnvidia-ml.so.", rf"libnvidia-ml\.so\.({_DRIVER})\b", "driver.version"),
 )
 _NUMBER = (r"[ \t]{0,2}(?:version|ver\.?|toolkit|sdk|v|release|is|==|=|:|-|_)?"
-           r"[ \t]{0,2}(?:version|is|v|=|:)?[ \t]{0,2}v?")
+           r"[ \t]{0,2}(?:version|is|v|=|:)?[ \t]{0,2}\(?v?")
+# A framework's own word for it, or an extra of its package, may stand between.
+_ASKED = (r"(?:\.__version__(?: is| gives| returns| prints| shows| says|:|=| ->| =>){0,2}[ '\"]{0,2}"
+          r"|\[[a-z0-9,_-]{1,30}\])?")
 _MORE = r"[0-9a-z./-]{0,12}[0-9]"  # the number goes on: a build, a date
 _SAID: tuple[tuple[str, str, str], ...] = (
     ("cuda", rf"cuda{_NUMBER}([0-9]{{1,2}}\.[0-9](?:\.[0-9]{{1,3}})?)(?!{_MORE})", "text.cuda"),
@@ -75,12 +86,13 @@ _IMPORTS = {"import tensorflow": "tensorflow", "import torch": "pytorch", "impor
 _CARD = re.compile(
     r"(?:nvidia )?(?:geforce )?(?:quadro |tesla )?"
     r"(?:(?:rtx|gtx) ?(?:a|pro |titan )?[0-9x]{1,4}(?: ?ti| ?super)?m?(?: ada)?\b|"
-    r"titan (?:xp?|v|rtx)\b|(?:tesla|quadro|grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
+    r"gt ?[0-9]{3,4}m?\b|mx ?[1-5][0-9]0\b|titan (?:xp?|v|rtx)\b|"
+    r"(?:tesla|quadro|grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
 _DISTRIBUTIONS = ("ubuntu", "debian", "centos", "fedora", "linux mint", "rhel", "pop!_os", "manjaro",
                   "almalinux", "rocky")
 _DISTRIBUTION = re.compile(
     r"(ubuntu|debian|centos|fedora|linux mint|rhel|pop!_os|manjaro|almalinux|rocky linux)"
-    r"[ -]?(?:linux |stream )?([0-9]{1,2}(?:\.[0-9]{1,2}){0,2})(?![0-9~.-])")
+    r"[ -]?(?:linux |stream )?([0-9]{1,2}(?:\.[0-9]{1,2}){0,2})(?![0-9~-]|\.[0-9])")
 _WINDOWS = re.compile(r"windows (10|11|8\.1|8|7|server 20[0-9]{2})\b")
 
 
@@ -91,7 +103,7 @@ def read(text: Text, found: Found) -> None:
     for literal, pattern, fact in _SAID:
         _each(text, literal, pattern, _sayer(found, text, fact, Rank.SAID), alone=True)
     for literal, name in _FRAMEWORKS.items():
-        pattern = f"{literal}(?:-gpu|_gpu|-cpu)?{_NUMBER}{_RELEASE}"
+        pattern = f"{literal}(?:-gpu|_gpu|-cpu)?{_ASKED}{_NUMBER}{_RELEASE}"
         _each(text, literal, pattern, _framework(found, text, name), alone=True)
     for words, name in _IMPORTS.items():
         position = text.folded.find(words)
@@ -128,7 +140,8 @@ def stated_there(text: Text, start: int, end: int) -> bool:
     if any(mark in line for mark in _NOT_SENTENCES) or _AT_LEAST.match(folded, end):
         return False
     is_pinned = "==" in folded[start:end]  # pip install tensorflow==2.4: that is the one it is about
-    return len(line) <= _SENTENCE and (is_pinned or not _WANTED.search(before))
+    return len(line) <= _SENTENCE and (
+        is_pinned or not _WANTED.search(before) or _DONE.search(before) is not None)
 
 
 def _sayer(found: Found, text: Text, fact: str, rank: Rank) -> Callable[[re.Match[str]], None]:
@@ -137,6 +150,8 @@ def _sayer(found: Found, text: Text, fact: str, rank: Rank) -> Callable[[re.Matc
         line = text.lines[index]
         if fact == "python.version" and "not a supported wheel" in line:
             return  # for another Python than this
+        if fact == "python.version" and "conda_location" in line:
+            return  # conda's own, whichever environment is active
         if fact == "text.cuda" and "(driver" in line:
             return  # "11.0 (driver)" is what the driver runs
         found.say(fact, ".".join(part for part in match.groups() if part), text.source(index), rank)
@@ -156,7 +171,7 @@ def _framework(found: Found, text: Text, name: str) -> Callable[[re.Match[str]],
 
 def _cards(text: Text, found: Found) -> None:
     """Note the first card that a sentence names; output of programs is read by its own importer."""
-    for literal in ("rtx", "gtx", "tesla ", "quadro ", "titan ", "geforce "):
+    for literal in ("rtx", "gtx", "tesla ", "quadro ", "titan ", "geforce ", "gt ", "mx"):
         for position in text.places(literal, folded=True):
             index = text.index_at(position)
             line = text.lines[index]

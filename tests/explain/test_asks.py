@@ -122,10 +122,20 @@ def test_a_log_of_windows_is_asked_what_windows_can_answer() -> None:
 
 
 def test_a_driver_that_is_too_old_has_a_cure_in_a_text_too() -> None:
-    """The page's own title, a diagnosis, stood where the fix belongs."""
+    """The page's own title, a diagnosis, stood where the fix belongs; 11040 is its CUDA, 11.4."""
     log = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n"
     (finding, *_) = explain(texts.read_text(log, database()), database()).findings
-    assert [fix.title for fix in finding.fixes] == ["Update the NVIDIA driver, then reboot"]
+    first, *_, last = finding.fixes
+    assert first.title.startswith("Update the NVIDIA driver")
+    assert last.commands == ("python -m pip install torch==2.0.1",)
+
+
+def test_a_driver_to_name_leaves_open_that_an_older_one_will_do() -> None:
+    """It named driver 580 alone, for a build of CUDA 12."""
+    log = ("torch 2.3.1+cu121 on ubuntu 20.04\nRuntimeError: The NVIDIA driver on your system is too old "
+           "(found version 11040).\n")
+    (finding, *_) = explain(texts.read_text(log, database()), database()).findings
+    assert "(the oldest that will do is 525.60.13)" in finding.fixes[0].title
 
 
 @pytest.mark.parametrize(("asks", "says"), [

@@ -9,8 +9,12 @@ from gpudoctor import ruledb, texts
 from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
 from gpudoctor.explanation import Told, explain, findings, here
+from gpudoctor.explanation import report as explained
 from gpudoctor.explanation.ranking import Candidate
-from gpudoctor.model import Absent, Certainty, Known, Report, RuleDatabase, Severity, Undecided, Value
+from gpudoctor.model import (
+    Absent, Certainty, Known, ProbeRun, Report, RuleDatabase, Severity, Undecided, Value,
+)
+from gpudoctor.render import outline
 
 NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
 
@@ -100,3 +104,32 @@ def test_what_the_text_states_and_the_machine_has_none_of_is_shown() -> None:
     host["system.pci_nvidia"] = Known(value=("0000:01:00.0",), source="a test")
     unlisted = replace(without, snapshot=replace(without.snapshot, host=host))
     assert [other.fact for other in told(text, unlisted).contradictions] == ["text.driver"]
+
+
+OUT_OF_MEMORY = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+
+
+def test_what_the_text_speaks_against_stands_behind_it() -> None:
+    """A machine without a card stood first, as if an allocation on a card could come of that."""
+    pairs = assumed([("cc", "none"), ("driver", "none"), ("release", "torch==2.9.1")])
+    bare = examine(lay(database().base, pairs, database().tables, source="a test"), database(), Policy())
+    assert "no-nvidia-gpu" in [finding.cause for finding in bare.findings]
+    causes = [finding.cause for finding in told(OUT_OF_MEMORY, bare).findings]
+    assert causes.index("out-of-memory-model") < causes.index("no-nvidia-gpu")
+    assert told(NO_DEVICE, bare).findings[0].cause == "no-nvidia-gpu"
+
+
+def test_the_text_and_the_machine_have_a_row_each() -> None:
+    """There were two rows `cards`, and nothing said which of them was whose."""
+    found = explained(told(OUT_OF_MEMORY + "gpu: RTX 2070\n", machine()), database(), Policy())
+    looked_at = replace(found.snapshot, probes=(ProbeRun(probe="nvml", outcome="ok", seconds=0.1),))
+    labels = [label for label, _ in outline.seen(replace(found, snapshot=looked_at))]
+    assert len(labels) == len(set(labels))
+    assert labels[0] == "text"
+
+
+def test_every_contradiction_has_a_name_that_people_know() -> None:
+    """`text.driver is ...` was said of it."""
+    found = told(NO_DEVICE + "driver: 470.57.02\n", machine())
+    assert {other.fact for other in found.contradictions} <= set(here.NAMES)
+    assert set(here.NAMES) == {*here._SAME, "text.framework_version", "text.nvidia_card"}

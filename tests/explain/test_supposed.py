@@ -38,11 +38,44 @@ def test_what_is_stated_stands_where_a_machine_has_it() -> None:
     assert {name: getattr(seen[name], "value", None) for name in expected} == expected
 
 
-@pytest.mark.parametrize("text", ["platform: windows\n", "platform: jetson\n", "os: Ubuntu 22.04 aarch64\n"])
+@pytest.mark.parametrize("text", ["platform: jetson\n", "os: Ubuntu 22.04 aarch64\n",
+                                  "os: Windows 11 on ARM\n"])
 def test_no_ordinary_processor_is_supposed_where_another_is_stated(text: str) -> None:
     """A wheel for Linux on x86-64 is none there."""
     found = supposed(told(text), database().tables).host.get("system.architecture")
     assert not isinstance(found, Known) or found.value != "x86_64"
+
+
+def test_windows_is_supposed_to_be_that_of_a_pc() -> None:
+    """A wheel for Linux is none there, and "Install a build with CUDA" had no command."""
+    found = supposed(told("platform: windows\n"), database().tables).host
+    assert (found["system.os"], found["system.architecture"]) == (
+        Known(value="Windows", source=found["system.os"].source),
+        Known(value="x86_64", source=found["system.architecture"].source))
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("Windows 11\n" + CPU_BUILD, "--index-url https://download.pytorch.org/whl/cu132"),
+    ("Windows 11, GTX 1080\n" + CPU_BUILD, "torch==2.14.1+cu126"),
+    ("Windows 11, driver 531.41\n" + CPU_BUILD, "torch==2.14.1+cu126"),
+    ("Ubuntu 22.04\n" + CPU_BUILD, "python -m pip install torch=="),
+])
+def test_a_build_with_cuda_is_named_where_no_card_is_and_on_windows(text: str, said: str) -> None:
+    """PyTorch's wheels for Windows lie on its own index; which cards they are for stands in the title."""
+    found = explain(texts.read_text(text, database()), database()).findings[0]
+    assert found.cause == "cpu-only-build"
+    assert any(said in command for fix in found.fixes for command in fix.commands)
+    assert ("for cards of compute capability" in found.fixes[0].title) is ("GTX" not in text)
+
+
+def test_a_wsl_stated_is_supposed_so_that_no_linux_driver_is_advised() -> None:
+    """The driver is Windows' there: "install the Linux driver" stood beside "never install one"."""
+    text = ("WSL2, driver 451.67\ntorch 2.3.1+cu121\n"
+            "The NVIDIA driver on your system is too old (found version 11000)\n")
+    found = explain(texts.read_text(text, database()), database()).findings
+    titles = [fix.title for finding in found if finding.cause == "driver-too-old" for fix in finding.fixes]
+    assert any("in Windows" in title for title in titles)
+    assert not any("driver-installation-guide" in title for title in titles)
 
 
 def test_what_is_not_stated_stays_unknown() -> None:

@@ -94,3 +94,19 @@ def test_what_poetry_marks_is_not_installed() -> None:
 def test_what_is_not_installed_is_no_package(line: str) -> None:
     """Each has the form of a row, and lacks what would make it one."""
     assert value(stated(line + "\n").text, "text.packages") is None
+
+
+def test_conda_info_in_json_tells_of_the_active_environment() -> None:
+    """The prefix and the Python of conda itself stood for those of the environment in use."""
+    document = ('{\n  "active_prefix": "/opt/conda/envs/tf",\n'
+                '  "conda_location": "/opt/conda/lib/python3.11/site-packages/conda",\n'
+                '  "conda_prefix": "/opt/conda",\n  "conda_version": "23.7.4",\n'
+                '  "env_vars": {"LD_LIBRARY_PATH": "/usr/local/cuda-11.2/lib64"},\n'
+                '  "platform": "linux-64",\n'
+                '  "python_version": "3.11.5.final.0",\n  "root_prefix": "/opt/conda",\n'
+                '  "virtual_pkgs": [["__cuda", "12.2", "0"]]\n}\n')
+    names = ("environment.CONDA_PREFIX", "environment.LD_LIBRARY_PATH", "python.version")
+    assert [host(document, name) for name in names] == [
+        "/opt/conda/envs/tf", "/usr/local/cuda-11.2/lib64", None]
+    base = document.replace("/opt/conda/envs/tf", "/opt/conda")
+    assert host(base, "python.version") == "3.11.5"

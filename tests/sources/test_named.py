@@ -26,9 +26,14 @@ def test_the_one_framework_that_a_sentence_names(text: str, framework: str | Non
     ("* CPU only machine", False),
     ("No GPU", None),  # a program may have printed that
     ("- no GPU is found by it", None),
+    ("My laptop has only Intel graphics. Is this bad?", False),
+    ("I have an AMD Radeon RX 6600 here", False),
+    ("it has Intel UHD 630 and an RTX 3050", True),
+    ("my notebook has Intel graphics and a dedicated card", None),
+    ("Radeon cards are not supported", None),
 ])
 def test_an_item_of_a_list_says_that_there_is_no_card(text: str, has_card: bool | None) -> None:
-    """Only where it is the whole item."""
+    """Only where it is the whole item, or where somebody names graphics of another maker as theirs alone."""
     assert of_text(text).get("nvidia_card") == has_card
 
 

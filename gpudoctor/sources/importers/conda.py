@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.sources.found import Found
+from gpudoctor.sources.keys import VARIABLES
 from gpudoctor.sources.lines import Text
 
 _VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win|archspec)[=/]([0-9A-Za-z.]{1,20})")
@@ -56,6 +57,15 @@ def from_document(document: Mapping[str, Any], source: str, found: Found) -> boo
         match package:
             case [str(name), str(version), *_]:
                 _virtual(found, name.lstrip("_"), version, source)
+    active, own = document.get("active_prefix"), str(document.get("python_version")).partition(".final")
+    if isinstance(active, str):
+        found.say("environment.CONDA_PREFIX", active[:400], source)
+        if active == document.get("root_prefix") and own[1]:  # else it is that of conda itself
+            found.say("python.version", own[0], source)
+    variables = document.get("env_vars")
+    for name, value in variables.items() if isinstance(variables, dict) else ():
+        if name in VARIABLES.values() and name != "CONDA_PREFIX" and isinstance(value, str) and value:
+            found.say(f"environment.{name}", value[:4000], source)
     platform = str(document.get("platform", "")).partition("-")
     if platform[0] in _PLATFORM_OS:
         _platform(found, platform[0], platform[2], source)
