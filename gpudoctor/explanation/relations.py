@@ -15,6 +15,7 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows
 
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
+_OF_NVIDIA = "nv"  # how it begins in NVIDIA's own builds: 1.15.5+nv23.3
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 
 
@@ -37,7 +38,9 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     framework, version = (facts.get(name) for name in ("text.framework", "text.framework_version"))
     if not isinstance(framework, Known) or not isinstance(version, Known):
         return
-    public = str(version.value).partition("+")[0]
+    public, _, local = str(version.value).partition("+")
+    if local.startswith(_OF_NVIDIA):
+        return  # another CUDA, and other cards, than the release of this number has on the index
     minor = versions.minor_of(public)
     listed = rows_of(tables, FRAMEWORK_TABLES.get(str(framework.value), ""))
     rows = [row for row in listed if _same(str(row["version"]), public)]

@@ -18,14 +18,12 @@ OS_CHARACTERS = 100
 _PLACES = {  # what `platform:` may say
     "linux": "linux", "windows": "windows", "macos": "macos", "mac": "macos", "darwin": "macos",
     "wsl": "wsl2", "wsl1": "wsl1", "wsl2": "wsl2", "docker": "docker", "podman": "podman", "lxc": "lxc",
-    "singularity": "singularity",
-    "apptainer": "singularity", "kubernetes": "kubernetes", "k8s": "kubernetes", "slurm": "slurm",
-    "hpc": "hpc",
-    "conda": "conda", "colab": "colab", "google colab": "colab", "kaggle": "kaggle", "jetson": "jetson",
-    "cloud-vm": "cloud-vm", "cloud vm": "cloud-vm", "datacenter": "datacenter", "hyper-v": "hyper-v",
-    "jupyter": "jupyter",
-    "nixos": "nixos",
+    "singularity": "singularity", "apptainer": "singularity", "kubernetes": "kubernetes", "k8s": "kubernetes",
+    "slurm": "slurm", "hpc": "hpc", "conda": "conda", "colab": "colab", "google colab": "colab",
+    "kaggle": "kaggle", "jetson": "jetson", "cloud-vm": "cloud-vm", "cloud vm": "cloud-vm",
+    "datacenter": "datacenter", "hyper-v": "hyper-v", "jupyter": "jupyter", "nixos": "nixos",
 }
+_OF_NVIDIA = "nvidia-tensorflow"
 _DRIVER = Pattern(r"(?<![0-9.])([0-9]{3})(\.[0-9]{1,3}){0,2}(?![0-9.]*[0-9])")
 OFFERS = (" - distro ", " - third-party ")  # ubuntu-drivers, of packages that could be installed
 _WINDOWS_DRIVER = Pattern(r"\b[0-9]{2}\.[0-9]{1,2}\.([0-9]{1,2})\.([0-9]{4})\b")
@@ -37,6 +35,7 @@ _TUPLE = str.maketrans("(),'", "    ")
 _GLIBC = Pattern(r"(?:glibc|libc)[ -]?([0-9]\.[0-9]{1,2})")
 _PYTHON_OWN_GLIBC = 12
 _FOLDERS = Pattern(r"[A-Za-z]:\\|/(?:usr|opt|home)/")
+_FLAVOUR = Pattern(r"\b(?:open|proprietary)\b")  # of the driver's kernel modules
 _LIBRARY = Pattern(
     r"libcudnn[a-z_]{0,30}\.so\.([0-9]{1,2}(?:\.[0-9]{1,3}){0,3})|cudnn[a-z_]{0,30}64_([0-9]{1,2})\.dll")
 
@@ -52,6 +51,9 @@ def framework(found: Found, value: str, source: str, rank: Rank) -> None:
             found.say("text.framework_version", version_of(value), source, Rank.REPORTED)
         return
     name, rest = named
+    version = version_of(rest)
+    if value.lower().startswith(_OF_NVIDIA) and version is not None and "+" not in version:
+        rest = f"{version}+nv"  # its own label: it is not TensorFlow's release of that number
     found.say("text.framework", name, source, Rank.REPORTED)
     _version(found, name, rest, source, rank)
 
@@ -142,8 +144,9 @@ def driver(found: Found, value: str, source: str, rank: Rank) -> None:
             if word in folded[version.end():end]:
                 found.say(fact, version[0], source, rank)
     found.say("driver.version", versions[0][0], source, rank)
-    if re.search(r"\bopen\b", folded):
-        found.say("driver.kernel_flavour", "open", source, rank)
+    flavours = set(_FLAVOUR.findall(folded))
+    if len(flavours) == 1:
+        found.say("driver.kernel_flavour", flavours.pop(), source, rank)
 
 
 def python(found: Found, value: str, source: str, rank: Rank) -> None:

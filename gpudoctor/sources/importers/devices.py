@@ -8,8 +8,8 @@ from gpudoctor.model import Facts
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 
-_TENSORFLOW = re.compile(r"name: ([A-Za-z0-9][^,:]{1,100}), pci bus id: ([0-9A-Fa-f:.]{4,20}), "
-                         r"compute capability: ([0-9]{1,2}\.[0-9])")
+_TENSORFLOW = re.compile(r"name: ([A-Za-z0-9][^,:]{1,100}), pci bus id: ([0-9A-Fa-f:.]{4,20})"
+                         r"(?:, compute capability: ([0-9]{1,2}\.[0-9]))?")  # builds for ROCm say none
 _TENSORFLOW_1 = re.compile(r"name: ([A-Za-z0-9][^,:]{1,100}?) "
                            r"(?:major: ([0-9]{1,2}) minor: ([0-9])|computeCapability: ([0-9]{1,2}\.[0-9]))")
 _BUS = re.compile(r"pciBusID: ([0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9])")
@@ -54,12 +54,13 @@ def _split_in_two(text: Text, index: int) -> re.Match[str] | None:
 
 
 def _note(text: Text, found: Found, cards: dict[str, Facts], index: int, key: str, name: str,
-          capability: str) -> None:
+          capability: str | None) -> None:
     source = text.source(index)
     bus = key if re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", key) else None
     cards[key] = found.card(
         {"gpu.name": name.strip(), "gpu.compute_capability": capability, "gpu.bus_id": bus}, source)
-    found.mention("text.capabilities", capability, source)
+    if capability is not None:
+        found.mention("text.capabilities", capability, source)
 
 
 def _device_query(text: Text, found: Found, cards: dict[str, Facts]) -> None:
