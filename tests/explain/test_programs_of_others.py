@@ -28,8 +28,8 @@ from gpudoctor import ruledb, texts
      "information)"), "out-of-memory-model"),
     ("[W] [TRT] CUDA initialization failure with error: 803. Please check your CUDA installation",
      "driver-kernel-userspace-mismatch"),
-    (("W0907 17:13:12.624284 88 pinned_memory_manager.cc:236] Unable to allocate pinned system memory, pinned "
-     "memory pool will not be available: no CUDA-capable device is detected"), "docker-no-gpu-flag"),
+    (("W0907 17:13:12.624284 88 pinned_memory_manager.cc:236] Unable to allocate pinned system memory, "
+     "pinned memory pool will not be available: no CUDA-capable device is detected"), "docker-no-gpu-flag"),
     (("Thread [0] had error: Failed to increase the shared memory pool size for key 'triton_python_backend_"
      "shm_region_2' to 671088640 bytes. Error: No space left on device"), "shm-too-small"),
     (("WARNING: Detected NVIDIA RTX PRO 6000 GPU, which may not yet be supported in this version of the "
@@ -52,9 +52,9 @@ def test_a_program_that_was_read_is_understood(text: str, cause: str) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    ("timing.py:42: UserWarning: Failed to launch Triton kernels, likely due to missing CUDA toolkit; falling "
+    ("timing.py:42: UserWarning: Failed to launch Triton kernels, likely due to missing CUDA toolkit; "
     "back to a slower DTW implementation..."),
-    ("devicearray.py:888: NumbaPerformanceWarning: Host array used in CUDA kernel will incur copy overhead to/"
+    ("devicearray.py:888: NumbaPerformanceWarning: Host array used in CUDA kernel will incur copy overhead "
     "from device."),
     "level=info msg=\"GPUDirect RDMA is disabled, skipping MOFED driver validation...\"",
     "Could not find permutation search CUDA kernels, falling back to CPU path",
