@@ -53,9 +53,9 @@ def test_a_program_that_was_read_is_understood(text: str, cause: str) -> None:
 
 @pytest.mark.parametrize("line", [
     ("timing.py:42: UserWarning: Failed to launch Triton kernels, likely due to missing CUDA toolkit; "
-    "back to a slower DTW implementation..."),
+    "falling back to a slower DTW implementation..."),
     ("devicearray.py:888: NumbaPerformanceWarning: Host array used in CUDA kernel will incur copy overhead "
-    "from device."),
+    "to/from device."),
     "level=info msg=\"GPUDirect RDMA is disabled, skipping MOFED driver validation...\"",
     "Could not find permutation search CUDA kernels, falling back to CPU path",
     ("GPUMemoryArena: GPU 1 does not support virtual memory. Falling back to regular allocations, which will "
