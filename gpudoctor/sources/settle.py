@@ -259,8 +259,11 @@ def _card_lists(found: Found, text: dict[str, Fact], gpus: tuple[Facts, ...] | N
         if isinstance(capability, Known):
             capabilities.setdefault(str(capability.value), capability.source)
     if not capabilities and len(names) == 1 and True in makers:
+        name, source = str(names[0].value), names[0].source
         mentions["text.possible_capabilities"] = dict.fromkeys(
-            sorted(capabilities_of(str(names[0].value), found.known)), names[0].source)
+            sorted(capabilities_of(name, found.known)), source)
+        if name.lower() in found.generations:
+            text["text.generation"] = Known(value=name.lower(), source=source)
 
 
 def _with_snapshot(stated: Stated, snapshot: Snapshot) -> Stated:

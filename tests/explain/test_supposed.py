@@ -49,9 +49,9 @@ def test_no_ordinary_processor_is_supposed_where_another_is_stated(text: str) ->
 def test_windows_is_supposed_to_be_that_of_a_pc() -> None:
     """A wheel for Linux is none there, and "Install a build with CUDA" had no command."""
     found = supposed(told("platform: windows\n"), database().tables).host
-    assert (found["system.os"], found["system.architecture"]) == (
-        Known(value="Windows", source=found["system.os"].source),
-        Known(value="x86_64", source=found["system.architecture"].source))
+    values = [fact.value for name in ("system.os", "system.architecture")
+              if isinstance(fact := found[name], Known)]
+    assert values == ["Windows", "x86_64"]
 
 
 @pytest.mark.parametrize(("text", "said"), [

@@ -77,6 +77,7 @@ def first(text: str) -> str | None:
     (OF_PTXAS, "ptxas-missing-or-old"),
     (NO_KERNEL + "framework: pytorch\ngpu: GeForce GT 710\n", "gpu-too-old-for-build"),
     (NO_KERNEL + "framework: pytorch\ngpu: RTX 5090\n", "gpu-too-new-for-build"),
+    ("DNN library initialization failed\nframework: jax 0.4\ngpu: Kepler\n", "gpu-too-old-for-build"),
     (OF_PADDLE.format(capability="21"), "gpu-too-old-for-build"),
     (OF_PADDLE.format(capability="86"), "benign-other"),
     (NO_PADDLE_CUDNN + "framework: paddlepaddle-gpu 1.8.1\ncudnn: 7.6.5\n", "ld-library-path-not-set"),
