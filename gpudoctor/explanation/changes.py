@@ -16,24 +16,20 @@ from gpudoctor.lazily import Pattern
 
 OLDER, NEWER = "an older {} is said to work", "a newer {} is said to work"
 _DRIVER, _KERNEL, _RELEASE = "driver", "kernel", "release"
-_BACK = Pattern(r"\b(?:down-?grad\w*|roll(?:ed|ing|s)? ?back|revert\w*|go(?:es|ing)? back|went back|"
-                r"back to|"
+_BACK = Pattern(r"\b(?:down-?grad\w*|roll(?:ed|ing|s)? ?back|revert\w*|go(?:es|ing)? back|went back|back to|"
                 r"older|previous|earlier)\b")
 _ON = Pattern(r"\b(?:up-?grad\w*|updat\w*|newer|newest|latest)\b")
 _WORKS = Pattern(
     r"\b(?:fix(?:es|ed)|cure[sd]?|re?solve[sd]?|help(?:s|ed)|(?:go(?:es)?|gone|went) away|disappear\w*|"
-    r"stable|fine|"
-    r"ok(?:ay)?|correct(?:ly)?|work(?:s|ed|ing)?|used again|uses? (?:the )?gpu|(?:find|found|detect|"
-    r"see)s? (?:the )?gpu"
-    r"|problem is gone)\b")
+    r"stable|fine|ok(?:ay)?|correct(?:ly)?|work(?:s|ed|ing)?|used again|uses? (?:the )?gpu|(?:find|found|"
+    r"detect|see)s? (?:the )?gpu|problem is gone)\b")
 _FAILS = Pattern(
-    r"\b(?:broken?|breaks?|fail\w*|crash\w*|segfault\w*|hangs?|hung|freez\w*|garbage|wrong|die[sd]?|"
-    r"errors?|raises?|"
-    r"no longer|stopped|black screen|cpu only|only (?:the )?cpu|nan|regression|page fault|xid \d+|unable|tdr|"
-    r"(?:does|do|is|did|has|can)(?:n't| not)|cannot|not)\b")
+    r"\b(?:broken?|breaks?|fail\w*|crash\w*|segfault\w*|hangs?|hung|freez\w*|garbage|wrong|die[sd]?|errors?|"
+    r"raises?|no longer|stopped|black screen|cpu only|only (?:the )?cpu|nan|regression|page fault|xid \d+|"
+    r"unable|tdr|(?:does|do|is|did|has|can)(?:n't| not)|cannot|not)\b")
 _DENIED = Pattern(r"(?:\bnot|n't|\bno longer|\bnever|\bnothing)\b[^.,;]{0,24}$")
-_NUMBER = Pattern(r"(?<![\w.:/])(?<![rg]t[x ] )(?:[a-z-]{1,40}-)?v?"
-                  r"(\d{1,4}(?:\.\d{1,5}){1,3}|[3-6]\d{2})(?![\w/%]|:\d)")
+_NUMBER = Pattern(r"(?<![\w.:/])(?<![rg]t[x ] )(?:[a-z-]{1,40}-)?v?(\d{1,4}(?:\.\d{1,5}){1,3}|"
+                  r"[3-6]\d{2})(?![\w/%]|:\d)")
 _CLAUSES = Pattern(r"[.;,!](?:\s+|$)| but | and | while | whereas | - ")
 _OF_DRIVER = Pattern(r"\bdrivers?\b|\bnvidia-\d{3}")
 _OF_KERNEL = Pattern(r"\bkernels?\b(?! launch)|\blinux \d")
@@ -42,8 +38,7 @@ _OF_GPUS = Pattern(r"cuda|gpu|nvidia|torch|tensorflow|\bjax|paddle|onnxruntime|o
                    r"llama", re.IGNORECASE)
 # Of these another version cures something else.
 _OTHERS = Pattern(r"\b(?:numpy|protobuf|scipy|pandas|pip|setuptools|python|gcc|bazel|cmake|keras|"
-                  r"transformers|"
-                  r"docker|pydantic|cuda \d|cudnn|cuda toolkit|conda|glibc|bios)\b")
+                  r"transformers|docker|pydantic|cuda \d|cudnn|cuda toolkit|conda|glibc|bios)\b")
 _LONGEST = 400
 
 

@@ -22,9 +22,8 @@ _CURED = Pattern(rf"\b{_WORKS}", re.IGNORECASE)
 _WAYS: tuple[tuple[str, str, Pattern], ...] = (
     (WITHOUT_PATH, "ld_library_path", Pattern(
         r"\b(?:unset(?:ting)?|empty(?:ing)?|emptied|clear(?:ing|ed)?|remov(?:e|ing|ed)|delet(?:e|ing|ed)|"
-        r"without|drop(?:ping|ped))"
-        r"\W(?:\w+\W+){0,3}?(?:-u )?LD_LIBRARY_PATH|env -u LD_LIBRARY_PATH|LD_LIBRARY_PATH=(?:''|\"\"|"
-        r") +python", re.IGNORECASE)),
+        r"without|drop(?:ping|ped))\W(?:\w+\W+){0,3}?(?:-u )?LD_LIBRARY_PATH|env -u LD_LIBRARY_PATH|"
+        r"LD_LIBRARY_PATH=(?:''|\"\"|) +python", re.IGNORECASE)),
     (ZLIB, "zlib", Pattern(r"\bzlib(?:wapi|1)?(?:\.dll|1g)?\b", re.IGNORECASE)),
     (CUDA_FOLDER, "xla_gpu_cuda_data_dir", Pattern(r"--xla_gpu_cuda_data_dir", re.IGNORECASE)),
     (PTXAS, "_ptxas", Pattern(r"\bTRITON_PTXAS(?:_BLACKWELL)?_PATH\b", re.IGNORECASE)),

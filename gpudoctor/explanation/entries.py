@@ -31,8 +31,8 @@ _ELEMENT = re.compile(r"<(?:process_name|[a-z_]{1,60}_mode)>[^<]*(?:</\w+>)?")
 # What strace shows of a file that was looked for and did not lie there, and the loader's own trace: a program
 # tries many places, and goes on.
 _TRIED = re.compile(
-    r".*\) += -1 ENOENT \(No such file or directory\)"
-    r"|\d{1,10}:\s{1,8}(?:trying file=|find library=|search (?:path|cache)=|calling (?:init|fini): ).*")
+    r".*\) += -1 ENOENT \(No such file or directory\)|\d{1,10}:\s{1,8}(?:trying file=|find library=|"
+    r"search (?:path|cache)=|calling (?:init|fini): ).*")
 # What is deprecated works as yet.
 _DEPRECATED = re.compile(
     r"\b(?:is|are|was|were|been|being) deprecated\b|\b(?:Pending)?DeprecationWarning:|\bFutureWarning:")

@@ -14,8 +14,8 @@ HIDDEN = "CUDA_VISIBLE_DEVICES hides every card"
 _NAME = "CUDA_VISIBLE_DEVICES"
 # NAME=value of shells, Dockerfiles and -e; NAME: value of YAML; environ["NAME"] = "value"; "NAME", "value".
 _GIVEN = re.compile(
-    r"CUDA_VISIBLE_DEVICES(?:['\"]?\]?) ?(?P<mark>[=:,]) ?"
-    r"(?P<value>\"[^\"]{0,60}\"|'[^']{0,60}'|[^\s\"'`;)]{0,60})")
+    r"CUDA_VISIBLE_DEVICES(?:['\"]?\]?) ?(?P<mark>[=:,]) ?(?P<value>\"[^\"]{0,60}\"|'[^']{0,60}'|"
+    r"[^\s\"'`;)]{0,60})")
 _NO_CARD = re.compile(r"-\d{1,3}|all|void|none|cpu|(?:gpu|cuda):?\d{0,3}", re.IGNORECASE)
 _PRINTED = frozenset({"none", "cpu"})  # unquoted behind a colon a program says so of what is not set
 _MOST = 20

@@ -27,13 +27,11 @@ _FILE = Pattern(  # its family, the rest of its name, its version
     rf"(?:\.so\.(?P<so>\d+(?:\.\d+)*)|64_(?P<dll>\d{{1,3}})(?:\.dll)?))", re.IGNORECASE)
 _FOLDER_BEFORE = Pattern(r"[^\s'\"`=:(,;]{0,200}[/\\]$")
 # cuDNN as a version in words, a package of Debian, one of pip, and a part of an image's name.
-_CUDNN = Pattern(r"\blibcudnn(?P<deb>\d{1,2})\b|"
-                 r"\bnvidia-cudnn-cu\d\d\b[ =:/\t-]{0,40}v?(?P<wheel>\d+)\.\d|"
+_CUDNN = Pattern(r"\blibcudnn(?P<deb>\d{1,2})\b|\bnvidia-cudnn-cu\d\d\b[ =:/\t-]{0,40}v?(?P<wheel>\d+)\.\d|"
                  r"(?<!lib)(?<![\w-])cudnn(?:[ -]?(?:version|v)?[ .:=]?)(?P<words>\d)(?:\.\d+)*(?![\w-])|"
                  r"cuda:\S{0,40}-cudnn(?P<image>\d)", re.IGNORECASE)
 _WHEEL = Pattern(r"\bnvidia-(?P<wheel>cuda-runtime|cublas|cufft|curand|cusolver|cusparse|cudnn|nccl|"
-                 r"cuda-nvrtc)"
-                 r"-cu(?P<cuda>\d\d)\b", re.IGNORECASE)
+                 r"cuda-nvrtc)-cu(?P<cuda>\d\d)\b", re.IGNORECASE)
 _BARE = Pattern(r"\b(?:v|version |newest |latest )(?P<number>\d)\.\d+\b", re.IGNORECASE)
 _ASKED = Pattern(r"\b(?:asks? for|asking for|needs?|requires?|wants?|expects?|looks? for|looking for)"
                  r" (?:cudnn )?(?:version )?v?(?P<number>\d)(?:\.\d+){0,3}(?![\w.])", re.IGNORECASE)
@@ -41,21 +39,16 @@ _CLAUSES = Pattern(r"[;,]\s|\.\s+|[()\u2192]|\s(?:but|although|though|while|wher
                    r" (?:--|\u2014|-) ", re.IGNORECASE)
 _ABSENT = Pattern(
     r"cannot open|can'?t open|(?:not|n't) (?:be )?(?:found|load|open|find|dlopen|locate)|not found|"
-    r"no such file|"
-    r"\bmissing\b|(?:cannot|can'?t|unable to|failed to|fails? to|could ?n[o']t) (?:be )?(?:load|open|find|"
-    r"dlopen|locate)|"
-    r"error loading", re.IGNORECASE)
+    r"no such file|\bmissing\b|(?:cannot|can'?t|unable to|failed to|fails? to|could ?n[o']t) (?:be )?(?:load|"
+    r"open|find|dlopen|locate)|error loading", re.IGNORECASE)
 _BARE_ERROR = Pattern(r"\b(?:ImportError|OSError|import error)\b\W{1,3}$", re.IGNORECASE)
 _WANTED = Pattern(r"\b(?:needs?|requires?|required|wants?|asks? for|expects?|looks? for|looking for|"
-                  r"requested|"
-                  r"depends on|tries to|make sure|compiled (?:with|against)|built (?:with|"
+                  r"requested|depends on|tries to|make sure|compiled (?:with|against)|built (?:with|"
                   r"against))\b", re.IGNORECASE)
 _THERE = Pattern(
     r"\b(?:have|has|had|got|contains?|holds?|is in|are in|exists?|there'?s|there (?:is|are)|installed|"
-    r"present|"
-    r"in place|lies|sits|located|shows?|downloaded|copied|from apt|brings|ships|opened|is at|file in|put|"
-    r"is found|my|host|only)\b|'ve\b|"
-    r"^\s*ii\s|=> ?/|\(0x|-> ?\S|\d\d:\d\d ", re.IGNORECASE)
+    r"present|in place|lies|sits|located|shows?|downloaded|copied|from apt|brings|ships|opened|is at|file in|"
+    r"put|is found|my|host|only)\b|'ve\b|^\s*ii\s|=> ?/|\(0x|-> ?\S|\d\d:\d\d ", re.IGNORECASE)
 _DENIED = Pattern(r"\b(?:no|not|never|without|nothing|none|isn'?t|doesn'?t|don'?t|didn'?t)\b|"
                   r"n't\b", re.IGNORECASE)
 _OF_PIP = Pattern(r"(?:site|dist)-packages|nvidia[/\\](?:\*|cu\w+|nccl)[/\\](?:lib|bin)", re.IGNORECASE)

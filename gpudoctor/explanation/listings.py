@@ -18,16 +18,14 @@ _CONTROLLER = Pattern(r"(?:VGA compatible|3D|Display) controller")
 _ASKED = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
                  r"lspci\b[^|]{0,40}\| ?e?grep\b.{0,40}nvidia[\"' ]{0,2}$",
                  re.IGNORECASE)
-_PROMPT = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|"
-                  r"\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
-_TENSORFLOW = Pattern(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|"
-                      r"tf-nightly|tf-nightly-gpu|intel-tensorflow)"
-                      r"(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
-_ONNXRUNTIME = Pattern(r"(?<![\w/.-])(onnxruntime|onnxruntime-gpu)"
-                       r"(?:==|\s{1,40}\(?|\", ?\"version\": ?\")\d+\.\d+")
+_PROMPT = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
+_TENSORFLOW = Pattern(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|tf-nightly-gpu|"
+                      r"intel-tensorflow)(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
+_ONNXRUNTIME = Pattern(r"(?<![\w/.-])(onnxruntime|onnxruntime-gpu)(?:==|\s{1,40}\(?|"
+                       r"\", ?\"version\": ?\")\d+\.\d+")
 _MODULE = Pattern(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
-_LIBRARY = Pattern(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|nvidia-libopencl1)[\w:-]*\s+"
-                   r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|"
+_LIBRARY = Pattern(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|"
+                   r"nvidia-libopencl1)[\w:-]*\s+(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|"
                    r"nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 OTHER_PROCESSOR = "the processor is no x86"
 _PROCESSOR = Pattern(r"\buname -(?:m|a|p|i)\b.{0,200}\b(?:aarch64|arm64|ppc64le)\b|"

@@ -13,10 +13,9 @@ from gpudoctor.model import Tables, rows_of
 
 _CUDA = "cuda"
 _NUMBER = re.compile(
-    r"(?<!exit )(?<!return )\b(?:error|err|code|failure|failed|return(?:s|ed)|status|result)\b"
-    r"[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}"
-    r"(?P<number>\d{2,3}|(?:(?<=\bcuda error )|(?<=\bcuda error: )|(?<=\bcuda error code ))[1-3])"
-    r"(?![\d.%/]|,\d| ?[KMGT]i?B| of\b)", re.IGNORECASE)
+    r"(?<!exit )(?<!return )\b(?:error|err|code|failure|failed|return(?:s|ed)|status|"
+    r"result)\b[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}(?P<number>\d{2,3}|(?:(?<=\bcuda error )|"
+    r"(?<=\bcuda error: )|(?<=\bcuda error code ))[1-3])(?![\d.%/]|,\d| ?[KMGT]i?B| of\b)", re.IGNORECASE)
 # Of one digit only 1 to 3 count: 4 to 8 are also numbers of an older runtime, "cuda runtime error (8)".
 _ONE_DIGIT = re.compile(
     r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/\d])",
@@ -27,10 +26,10 @@ _OWNER = re.compile(
     rf"(?i:(?<![a-z])(?P<library>{'|'.join(_LIBRARIES)})(?![\w.]*\.(?:dll|so))|(?P<other>cudnn|nvml|nccl)|cuda)"
     r"|\bcu[A-Z]\w{3,40}\b")
 _OF_LIBRARY = re.compile(
-    r"(?<!exit )(?<!return )"
-    r"\b(?P<word>error|err|code|status|failed|failure|returned|result|plan(?=:)|\w{2,20}_SUCCESS)\b"
-    r"(?: at \S{1,200}:\d{1,6})?[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}"
-    r"(?P<number>[1-9]\d{0,2})(?![\w%/]|\.\d|,\d| ?[KMGT]i?B| of\b| errors?\b)(?: vs\. 0\))?", re.IGNORECASE)
+    r"(?<!exit )(?<!return )\b(?P<word>error|err|code|status|failed|failure|returned|result|plan(?=:)|"
+    r"\w{2,20}_SUCCESS)\b(?: at \S{1,200}:\d{1,6})?[\s:=(\[#]{1,3}(?:code|number|"
+    r"no)?[\s:=(\[#.]{0,3}(?P<number>[1-9]\d{0,2})(?![\w%/]|\.\d|,\d| ?[KMGT]i?B| of\b|"
+    r" errors?\b)(?: vs\. 0\))?", re.IGNORECASE)
 _OF_ANY_PROGRAM = frozenset({"failed", "failure", "returned", "result"})  # any program says them with a 1
 _OF_MAKE = "***"
 _LISTS = {"cuda_errors": "the driver", "cuda_runtime_errors": "the runtime"}

@@ -11,9 +11,8 @@ from gpudoctor.explanation.answers import Answered
 from gpudoctor.lazily import Pattern
 
 NOWHERE = "{library}: cannot open shared object file: No such file or directory"  # as the loader says it
-_OPENED = Pattern(r"\b(?:openat|open)\(.{0,40}?\"[^\"]{0,300}?/"
-                  r"(?P<library>lib(?:cuda|nv|cu)[\w-]{0,40}\.so[\w.]{0,30})\""
-                  r"[^)]{0,100}\) += (?P<result>-1 ENOENT|-?\d{1,6})")
+_OPENED = Pattern(r"\b(?:openat|open)\(.{0,40}?\"[^\"]{0,300}?/(?P<library>lib(?:cuda|nv|"
+                  r"cu)[\w-]{0,40}\.so[\w.]{0,30})\"[^)]{0,100}\) += (?P<result>-1 ENOENT|-?\d{1,6})")
 _LONGEST = 600
 
 

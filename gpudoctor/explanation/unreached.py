@@ -18,20 +18,17 @@ OF_PIP = "NVIDIA's packages of pip are said to be there"
 CURED = "a path to NVIDIA's packages of pip is said to cure it"
 ELSEWHERE = "it is said to work in another kind of process"
 _MISSED = Pattern(
-    r"(?:lib)?(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|"
-    r"nvvm)\S{0,40}(?=.{0,200}?(?:cannot|can'?t|not |"
-    r"no such|missing|couldn'?t|only in))|(?:cannot|can'?t|could not|couldn'?t|unable to|"
-    r"failed to) (?:load|open|find|"
-    r"dlopen).{0,60}?(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvvm|gpu libraries)|"
-    r"importerror: lib(?:cu|nv)",
+    r"(?:lib)?(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvvm)\S{0,40}(?=.{0,200}?(?:cannot|"
+    r"can'?t|not |no such|missing|couldn'?t|only in))|(?:cannot|can'?t|could not|couldn'?t|unable to|"
+    r"failed to) (?:load|open|find|dlopen).{0,60}?(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|"
+    r"nvrtc|nvvm|gpu libraries)|importerror: lib(?:cu|nv)",
     re.IGNORECASE)
-_END = (r"(?=\s*(?:[.,;)\u2014]|$|anywhere|here\b|there\b|at all|on (?:the|this|my|that|it)|"
-        r"installed|and\b|or\b|either|"
-       r"yet))")
+_END = (r"(?=\s*(?:[.,;)\u2014]|$|anywhere|here\b|there\b|at all|on (?:the|this|my|that|it)|installed|and\b|"
+        r"or\b|either|yet))")
 _NO_TOOLKIT = (
     Pattern(r"\b(?:no|without|never install(?:ed|ing)|(?:have|has|had|did|do)(?:n'?t|"
-            r" not)(?: \w+){0,2} install(?:ed)?)"
-            r" (?:the |any |a )?(?:nvidia )?(?:(?:cuda )?toolkit|cuda)" + _END, re.IGNORECASE),
+            r" not)(?: \w+){0,2} install(?:ed)?) (?:the |any |"
+            r"a )?(?:nvidia )?(?:(?:cuda )?toolkit|cuda)" + _END, re.IGNORECASE),
     Pattern(r"\b(?:only|just|nothing\b.{0,50}?\bbut) (?:the |a )?(?:nvidia )?driver\b|\bdriver only\b|"
             r"\bshows? only libcuda1\b", re.IGNORECASE),
     Pattern(r"\bno /usr/local/cuda|/usr/local/cuda\S{0,6}'?(?:: no such file| (?:does not|doesn'?t) exist|"
@@ -40,35 +37,28 @@ _NO_TOOLKIT = (
 _LOOKED = Pattern(r"[$#] ?ls (?:-\w+ )?/usr/local(?:/cuda\S*| ?\| ?grep -?i? ?cuda)\s*$")
 _PACKAGES = Pattern(
     r"\bnvidia[- ](?:\w+[- ])?(?:wheels?|packages?|libs|libraries)\b(?=.{0,60}?\b(?:in|installed|unpacked|"
-    r"collected|"
-    r"present|there|under|are)\b)|\bnvidia-(?:cudnn|cublas|cuda-runtime|cuda-nvcc|cuda-nvrtc|cufft|"
-    r"cusparse|cusolver)"
-    r"-cu\d\d\S{0,3}\s{0,40}(?:==)?\s{0,40}v?\d+\.\d+|(?:site|dist)-packages/nvidia/\w+/(?:lib|bin)|"
-    r"\br(?:un)?path\b.{0,40}\bnvidia\b", re.IGNORECASE)
+    r"collected|present|there|under|are)\b)|\bnvidia-(?:cudnn|cublas|cuda-runtime|cuda-nvcc|cuda-nvrtc|cufft|"
+    r"cusparse|cusolver)-cu\d\d\S{0,3}\s{0,40}(?:==)?\s{0,40}v?\d+\.\d+|(?:site|"
+    r"dist)-packages/nvidia/\w+/(?:lib|bin)|\br(?:un)?path\b.{0,40}\bnvidia\b", re.IGNORECASE)
 _WAY = Pattern(
     r"LD_LIBRARY_PATH|\bln -s|\bsym-?link|\bCUDNN_PATH\b|\bCUDA_HOME\b|\bPATH\b|preload_dlls|"
-    r"\badd_dll_directory|"
-    r"\bimport(?:ing)? torch (?:before|first)", re.IGNORECASE)
-_TO_PIP = Pattern(r"(?:site|dist)-packages|nvidia[./](?:\*|\w+)[./](?:lib|bin|__)|\bnvidia\.(?:cudnn|"
-                  r"cublas)|"
+    r"\badd_dll_directory|\bimport(?:ing)? torch (?:before|first)", re.IGNORECASE)
+_TO_PIP = Pattern(r"(?:site|dist)-packages|nvidia[./](?:\*|\w+)[./](?:lib|bin|__)|\bnvidia\.(?:cudnn|cublas)|"
                   r"\bnvidia (?:wheels?|packages?)|CUDNN_PATH|preload_dlls|"
                   r"import(?:ing)? torch", re.IGNORECASE)
-_CURES = Pattern(r"\b(?:fix(?:es|ed)|helps?|helped|cure[sd]?|solve[sd]?|resolve[sd]?|works?|worked|"
-                 r"finds?|is fine|"
-                 r"gone)\b", re.IGNORECASE)
+_CURES = Pattern(r"\b(?:fix(?:es|ed)|helps?|helped|cure[sd]?|solve[sd]?|resolve[sd]?|works?|worked|finds?|"
+                 r"is fine|gone)\b", re.IGNORECASE)
 _DENIED = Pattern(r"(?:\bnot|n't|\bno|\bnever|\bnothing|\bstill)\b[^.,;]{0,24}$", re.IGNORECASE)
 # Kinds of process that do not read what a shell reads at its start.
 _OTHER_PROCESS = Pattern(
-    r"\b(?:jupyter\w*|notebook|systemd|\w+\.service|service|cron\w*|vs ?code|pycharm|spyder|rstudio|"
-    r"eclipse|debugger|"
-    r"sudo|ssh|ide|supervisor\w*|gunicorn|uwsgi|daemon|launchd|airflow|jenkins|"
+    r"\b(?:jupyter\w*|notebook|systemd|\w+\.service|service|cron\w*|vs ?code|pycharm|spyder|rstudio|eclipse|"
+    r"debugger|sudo|ssh|ide|supervisor\w*|gunicorn|uwsgi|daemon|launchd|airflow|jenkins|"
     r"task scheduler)\b", re.IGNORECASE)
-_SHELL = Pattern(r"\b(?:shell|terminal|console|by hand|interactive\w*|command line|manually|bash|cmd|"
-                 r"prompt|"
+_SHELL = Pattern(r"\b(?:shell|terminal|console|by hand|interactive\w*|command line|manually|bash|cmd|prompt|"
                  r"without sudo|locally|logged in)\b", re.IGNORECASE)
 _GOES_WELL = Pattern(r"\b(?:works?|worked|fine|finds?|found|sees?|ok(?:ay)?|imports|= ?gpu|there'?s gpu|"
-                     r"has gpu|"
-                     r"uses? the gpu|gpu is (?:used|found|seen)|succeeds|no problem)\b", re.IGNORECASE)
+                     r"has gpu|uses? the gpu|gpu is (?:used|found|seen)|succeeds|"
+                     r"no problem)\b", re.IGNORECASE)
 _LONGEST = 500
 
 

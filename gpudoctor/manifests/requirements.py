@@ -30,8 +30,7 @@ _MOST_FILES = 50
 # a text that asks for a framework, whatever stands behind its name
 FRAMEWORK = re.compile(
     r"(?:[\w.-]{0,200}::)?(?:torch|pytorch(?:-gpu)?|tensorflow(?:[-_][cg]pu)?|tf-nightly|jax|jaxlib|"
-    r"paddlepaddle(?:[-_]gpu)?)"
-    r"(?=\Z|[^\w.-]|-\d)", re.IGNORECASE)
+    r"paddlepaddle(?:[-_]gpu)?)(?=\Z|[^\w.-]|-\d)", re.IGNORECASE)
 _INDEX = ("-i", "--index-url")
 _LINKS = ("-f", "--find-links")
 _FILES = ("-r", "--requirement")

@@ -25,8 +25,8 @@ _LAYERED = frozenset({
 })
 _HANDED_IN = frozenset({"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"})
 _DRIVER_MOUNT = Pattern(
-    r"^/dev/(nvidia|dxg)|^/proc/driver/nvidia|/bin/nvidia-"
-    r"|/lib(cuda|cudadebugger|nvidia-|nvcuvid|nvoptix|GLX_nvidia|EGL_nvidia|dxcore)[^/]*\.so(\.[0-9.]+)?$")
+    r"^/dev/(nvidia|dxg)|^/proc/driver/nvidia|/bin/nvidia-|/lib(cuda|cudadebugger|nvidia-|nvcuvid|nvoptix|"
+    r"GLX_nvidia|EGL_nvidia|dxcore)[^/]*\.so(\.[0-9.]+)?$")
 _CGROUP_RUNTIMES = (
     ("kubernetes", re.compile(r"kubepods")),
     ("podman", re.compile(r"libpod-[0-9a-f]{12}")),

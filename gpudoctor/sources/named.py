@@ -25,15 +25,14 @@ _MARKS = ("no gpu", "no nvidia", "no dedicated", "no discrete", "no graphics", "
           "without")
 # One card is meant: "Kepler GPUs" is what programs write of a kind, "my two Kepler GPUs" what a person has.
 _OF_GENERATION = (
-    r"(?:[- ]?based|[- ]generation|[- ]class|[- ]era)?"
-    r"(?: (?:architecture|lovelace|ultra|nvidia|tesla|quadro|geforce|desktop|laptop|graphics)){0,3}"
-    r"[ -](?:gpu|card|graphics ?card|karte)\b"
-    r"(?! (?:support|architecture|famil|generation|is not supported))")
+    r"(?:[- ]?based|[- ]generation|[- ]class|[- ]era)?(?: (?:architecture|lovelace|ultra|nvidia|tesla|quadro|"
+    r"geforce|desktop|laptop|graphics)){0,3}[ -](?:gpu|card|graphics ?card|karte)\b(?! (?:support|"
+    r"architecture|famil|generation|is not supported))")
 # Somebody's own graphics are another maker's; a laptop has those beside NVIDIA's card as well.
 _OTHERS = Pattern(
-    r"\b(?:my|i have|i've got|i own|it has|has|only|just)\b[^.\n]{0,30}?"
-    r"\b(?:(?:amd )?radeon|amd (?:rx|vega|gpu|graphics)"
-    r"|intel (?:uhd|hd|iris|arc|integrated|graphics)|integrated graphics|apple (?:m[1-9]|silicon))\b")
+    r"\b(?:my|i have|i've got|i own|it has|has|only|just)\b[^.\n]{0,30}?\b(?:(?:amd )?radeon|amd (?:rx|vega|"
+    r"gpu|graphics)|intel (?:uhd|hd|iris|arc|integrated|graphics)|integrated graphics|apple (?:m[1-9]|"
+    r"silicon))\b")
 _NVIDIAS = Pattern(
     r"geforce|\b[rg]tx|quadro|tesla|titan|nvidia[- ](?:smi|card|gpu|driver|graphics)|dedicated|discrete")
 

@@ -125,19 +125,22 @@ def _scalars(chosen: Mapping[str, Statement], frameworks: tuple[Facts, ...] | No
             main = text["text.framework"] = Known(value=STATED_NAME[str(name.value)], source=name.source)
     if isinstance(main, Known):
         version = chosen.get(f"{_VERSION_OF}{main.value}")
-        installed = _installed_version(frameworks, str(main.value))
+        installed = _installed(frameworks, str(main.value), "framework.version")
         if version is not None and (installed is None or version.rank >= Rank.STATED):
             text["text.framework_version"] = _known(version)
         elif installed is not None:
             text["text.framework_version"] = installed
+        if cuda := _installed(frameworks, str(main.value), "framework.cuda"):
+            text["text.build_cuda"] = cuda
     return host, text
 
 
-def _installed_version(frameworks: tuple[Facts, ...] | None, name: str) -> Known | None:
+def _installed(frameworks: tuple[Facts, ...] | None, name: str, fact: str) -> Known | None:
+    """Return what is known of the installed framework that `text.framework` calls so."""
     for facts in frameworks or ():
-        own, version = facts["framework.name"], facts.get("framework.version")
-        if isinstance(own, Known) and own.value == CATALOGUED.get(name) and isinstance(version, Known):
-            return version
+        own, found = facts["framework.name"], facts.get(fact)
+        if isinstance(own, Known) and own.value == CATALOGUED.get(name) and isinstance(found, Known):
+            return found
     return None
 
 

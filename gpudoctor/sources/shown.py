@@ -19,12 +19,11 @@ _DPKG_ROW = re.compile(r"[uirph][ncHUFWti][R ] ")  # read by its own importer, w
 _EXAMPLE = 16  # "(e.g., Linux Ubuntu 16.04)" of an issue template
 # Before a version these words say that it is wanted, not that it is there.
 _WANTED = re.compile(
-    r"\b(?:requires?|required|needs?|needed|wants?|expects?|expected|supports?|supported|"
-    r"upgrad(?:e|ed|ing) to|install(?:ing)?|"
-    r"to build|compiled (?:with|for|against)|built (?:with|for|against)|downgrad(?:e|ed|ing) to|"
-    r"tested with|until|since|before|after|at least|instead of|looking for|or|than|for|minimum|not|with no|"
-    r"without|update to|from|switch(?:ed|ing)? to|tried|try)"
-    r"[ :>=~]{0,4}(?:the |an? |either |both |nvidia |gpu |your |my )?$")
+    r"\b(?:requires?|required|needs?|needed|wants?|expects?|expected|supports?|supported|upgrad(?:e|ed|"
+    r"ing) to|install(?:ing)?|to build|compiled (?:with|for|against)|built (?:with|for|against)|downgrad(?:e|"
+    r"ed|ing) to|tested with|until|since|before|after|at least|instead of|looking for|or|than|for|minimum|"
+    r"not|with no|without|update to|from|switch(?:ed|ing)? to|tried|try)[ :>=~]{0,4}(?:the |an? |either |"
+    r"both |nvidia |gpu |your |my )?$")
 # And these that it has come: "I pip install", "since upgrading to", "we have moved to".
 _COME = r"(?:(?:pip3?|conda|mamba) )?(?:(?:re)?install|upgrad|updat|downgrad|switch|mov)"
 _DONE = re.compile(
@@ -84,10 +83,9 @@ _IMPORTS = {"import tensorflow": "tensorflow", "import torch": "pytorch", "impor
             "jaxlib.xla_extension": "jax", "jax.errors.jaxruntimeerror": "jax",
             "import ctranslate2": "ctranslate2", "from faster_whisper": "ctranslate2", "import vllm": "vllm"}
 _CARD = re.compile(
-    r"(?:nvidia )?(?:geforce )?(?:quadro |tesla )?"
-    r"(?:(?:rtx|gtx) ?(?:a|pro |titan )?[0-9x]{1,4}(?: ?ti| ?super)?m?(?: ada)?\b|"
-    r"gt ?[0-9]{3,4}m?\b|mx ?[1-5][0-9]0\b|titan (?:xp?|v|rtx)\b|"
-    r"(?:tesla|quadro|grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
+    r"(?:nvidia )?(?:geforce )?(?:quadro |tesla )?(?:(?:rtx|gtx) ?(?:a|pro |titan )?[0-9x]{1,4}(?: ?ti|"
+    r" ?super)?m?(?: ada)?\b|gt ?[0-9]{3,4}m?\b|mx ?[1-5][0-9]0\b|titan (?:xp?|v|rtx)\b|(?:tesla|quadro|"
+    r"grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
 _DISTRIBUTIONS = ("ubuntu", "debian", "centos", "fedora", "linux mint", "rhel", "pop!_os", "manjaro",
                   "almalinux", "rocky")
 _DISTRIBUTION = re.compile(

@@ -39,6 +39,14 @@ NO_PADDLE_CUDNN = ("W0529 dynamic_loader.cc:179] Failed to find dynamic library:
                    "cannot open shared object file: No such file or directory )\n")
 NO_CUDART = ("W dso_loader.cc:64] Could not load dynamic library 'libcudart.so.11.0'; dlerror: "
              "libcudart.so.11.0: cannot open shared object file: No such file or directory\n")
+LISTED = ("W gpu_resources.cc:96] The GPU architecture in your current machine is {name}, which is not "
+          "compatible with Paddle installation with arch: 70 75 80 86 ,\nframework: paddle\n")
+OF_COLLECT_ENV = ("PyTorch version: 1.3.0\nCUDA used to build PyTorch: 10.1.243\nIs CUDA available: No\n"
+                  "CUDA runtime version: 10.0.130\nGPU models and configuration: GPU 0: Tesla T4\n"
+                  "Nvidia driver version: {driver}\n")
+OF_ONEDNN = ("oneDNN custom operations are on.\n You may see slightly different numerical results due to "
+             "floating-point round-off errors from\ndifferent computation orders.\n"
+             "framework: tensorflow 2.16.1\ngpu: GTX 1650\nos: Windows 11\n")
 NO_EXTRA = ("WARNING: jax 0.4.6 does not provide the extra 'cuda12_pip'\n"
             "No GPU/TPU found, falling back to CPU\n")
 NOT_RUNNING = ("E cuda_driver.cc:318] failed call to cuInit: UNKNOWN ERROR (303)\n"
@@ -78,6 +86,12 @@ def first(text: str) -> str | None:
     (NO_KERNEL + "framework: pytorch\ngpu: GeForce GT 710\n", "gpu-too-old-for-build"),
     (NO_KERNEL + "framework: pytorch\ngpu: RTX 5090\n", "gpu-too-new-for-build"),
     ("DNN library initialization failed\nframework: jax 0.4\ngpu: Kepler\n", "gpu-too-old-for-build"),
+    (LISTED.format(name="Pascal"), "gpu-too-old-for-build"),
+    (LISTED.format(name="Blackwell"), "gpu-too-new-for-build"),
+    (OF_COLLECT_ENV.format(driver="410.104"), "driver-too-old"),
+    (OF_ONEDNN, "benign-onednn-cpu-feature"),
+    ("Failed to parse provider option \"device_id\"\nplatform: kubernetes\n", "k8s-device-plugin"),
+    (NO_CUDART + "framework: tensorflow 2.8.4\nplatform: colab\n", "colab-runtime"),
     (OF_PADDLE.format(capability="21"), "gpu-too-old-for-build"),
     (OF_PADDLE.format(capability="86"), "benign-other"),
     (NO_PADDLE_CUDNN + "framework: paddlepaddle-gpu 1.8.1\ncudnn: 7.6.5\n", "ld-library-path-not-set"),

@@ -10,8 +10,8 @@ from gpudoctor.sources.lines import Text
 
 _TENSORFLOW = re.compile(r"name: ([A-Za-z0-9][^,:]{1,100}), pci bus id: ([0-9A-Fa-f:.]{4,20})"
                          r"(?:, compute capability: ([0-9]{1,2}\.[0-9]))?")  # builds for ROCm say none
-_TENSORFLOW_1 = re.compile(r"name: ([A-Za-z0-9][^,:]{1,100}?) "
-                           r"(?:major: ([0-9]{1,2}) minor: ([0-9])|computeCapability: ([0-9]{1,2}\.[0-9]))")
+_TENSORFLOW_1 = re.compile(r"name: ([A-Za-z0-9][^,:]{1,100}?) (?:major: ([0-9]{1,2}) minor: ([0-9])|"
+                           r"computeCapability: ([0-9]{1,2}\.[0-9]))")
 _BUS = re.compile(r"pciBusID: ([0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9])")
 _TORCH = re.compile(
     r"([A-Za-z][A-Za-z0-9 ()./-]{2,80}?) with CUDA capability sm_([0-9]{2,3})[a-z]? is not compatible")
