@@ -1,7 +1,8 @@
-"""Lines that mention a message and report none: titles of commits, and entries of a list of changes.
+"""Lines that mention a message and report none: titles of commits, lists of changes, quoted source lines.
 
 "Fix CUDA error: out of memory in trainer" in a `git log` tells what somebody mended once, in a program, and
-nothing of the machine where the log was printed.
+nothing of the machine where the log was printed. Nor does the line of a program that a traceback quotes: what
+was raised there stands below it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ _CHANGES = re.compile(
 _IS_HEADING = ("#", "=", "[", "c", "C", "r", "R", "W", "w")
 _ENTRY = re.compile(r"\s{0,8}[-*+] \S")
 _PULLED = re.compile(r"\s{0,8}[-*+] .{1,300} by @[\w-]{1,60} in https?://\S{1,200}/pull/\d{1,8}")
+# Where a traceback is in a program's own file; a framework's source line has the words that it raises.
+_FRAME = re.compile(r"\s{0,8}File \"(?![^\"\n]{0,300}(?:site|dist)-packages)[^\"\n]{1,300}\", line \d{1,7}\b")
+_ARROW = re.compile(r"\s{0,4}-{2,8}> ?\d{1,6} \s*\S")  # IPython's
 
 
 def mentioned(lines: Sequence[str]) -> frozenset[int]:
     """Return the numbers, from 1, of the lines of a text that only mention what they say."""
-    return frozenset([*_of_commits(lines), *_of_titles(lines), *_of_changes(lines)])
+    return frozenset([*_of_commits(lines), *_of_titles(lines), *_of_changes(lines), *_of_source(lines)])
 
 
 def _of_commits(lines: Sequence[str]) -> Iterator[int]:
@@ -60,3 +64,12 @@ def _of_changes(lines: Sequence[str]) -> Iterator[int]:
             yield number
         elif said:
             is_within = is_within and line[:1].isspace()
+
+
+def _of_source(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines of programs that a traceback quotes."""
+    is_below = False
+    for number, line in enumerate(lines, start=1):
+        if (is_below and line[:1].isspace() and 'File "' not in line) or _ARROW.match(line):
+            yield number
+        is_below = 'File "' in line and _FRAME.match(line) is not None
