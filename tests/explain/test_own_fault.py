@@ -37,14 +37,14 @@ def test_a_word_of_a_gpu_or_another_error_leaves_it_unknown(text: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "error"), [
-    ('device = torch.device("cuda" if torch.cuda.is_available() else "cpu"', "SyntaxError: '(' was never closed"),
+    ('use = ("cuda" if torch.cuda.is_available() else "cpu"', "SyntaxError: '(' was never closed"),
     ('print "cuda", torch.cuda.is_available()', "SyntaxError: Missing parentheses in call to 'print'"),
     ("if torch.cuda.is_available():", "IndentationError: unexpected indent"),
     ("d = names[torch.cuda.is_available()]", "KeyError: False"),
     ("use = torch.cuda.is_available()", "NameError: name 'torch' is not defined"),
 ])
 @pytest.mark.parametrize("frame", ['  File "/home/joe/train.py", line 7\n    ', "----> 7 "])
-def test_the_line_of_a_program_that_a_traceback_quotes_is_no_sign(frame: str, source: str, error: str) -> None:
+def test_the_line_of_a_program_that_a_traceback_quotes_is_none(frame: str, source: str, error: str) -> None:
     """`torch.cuda.is_available()` in it became a build for the CPU."""
     found = told(f"{frame}{source}\n{error}\n")
     assert [question.cause for question in found.undecided] == ["fault-of-the-program"]
