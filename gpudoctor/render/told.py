@@ -57,7 +57,8 @@ def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield "versions", stated
     named = str(value_of(said, "text.os") or "")
     kind = next((kind for kind in ("windows", "macos") if named.lower().startswith(kind)), "linux")
-    system = [named, *(place for place in as_texts(value_of(said, "text.places")) if not named or place != kind)]
+    places = as_texts(value_of(said, "text.places"))
+    system = [named, *(place for place in places if not named or place != kind)]
     if any(system):
         yield "where", ", ".join(dict.fromkeys(part for part in system if part))
     cards = as_texts(value_of(said, "text.cards"))

@@ -157,7 +157,7 @@ def test_what_was_understood_decides(text: str, cause: str) -> None:
 
 def test_a_symbol_that_mkl_left_out_is_mended_by_an_older_mkl() -> None:
     """A NumPy was advised; the page is the one that `check` has for these words."""
-    text = ("ImportError: /home/joe/miniconda3/envs/x/lib/python3.10/site-packages/torch/lib/libtorch_cpu.so: "
+    text = ("ImportError: /opt/conda/lib/python3.10/site-packages/torch/lib/libtorch_cpu.so: "
             "undefined symbol: iJIT_NotifyEvent\n")
     found = explain(texts.read_text(text, database()), database()).findings
     assert [(one.rule, fix.commands) for one in found for fix in one.fixes] == [
