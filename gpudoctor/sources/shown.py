@@ -189,16 +189,17 @@ def _cards(text: Text, found: Found) -> None:
 
 def _bare_card(text: Text, found: Found) -> None:
     """Note the one card of a computing centre that sentences call by its bare name: "Kaggle P100"."""
-    named: dict[str, str] = {}
+    named: dict[str, str] = {}  # "" where it is only wished for, or part of another name
     for name in _BARE_CARDS:
         for position in text.places(name, folded=True):
             end = position + len(name)
             index = text.index_at(position)
-            is_word = not text.folded[end:end + 1].isalnum() and stated_there(text, position, end)
-            if is_word and "|" not in text.lines[index]:
-                named.setdefault(name, text.source(index))
-    if len(named) == 1:
-        name, source = next(iter(named.items()))
+            is_whole = not (text.folded[end:end + 1].isalnum() or text.folded[position - 1:position].isalnum())
+            is_here = stated_there(text, position, end) and "|" not in text.lines[index]
+            if is_whole:
+                named[name] = named.get(name) or (text.source(index) if is_here else "")
+    name, source = next(iter(named.items()), ("", ""))
+    if len(named) == 1 and source:
         fields.cards(found, name.upper(), source, Rank.SAID)
 
 
