@@ -194,7 +194,8 @@ def _bare_card(text: Text, found: Found) -> None:
         for position in text.places(name, folded=True):
             end = position + len(name)
             index = text.index_at(position)
-            is_whole = not (text.folded[end:end + 1].isalnum() or text.folded[position - 1:position].isalnum())
+            beside = text.folded[position - 1:position], text.folded[end:end + 1]
+            is_whole = not any(letter.isalnum() for letter in beside)
             is_here = stated_there(text, position, end) and "|" not in text.lines[index]
             if is_whole:
                 named[name] = named.get(name) or (text.source(index) if is_here else "")
