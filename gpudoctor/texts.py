@@ -17,7 +17,7 @@ from gpudoctor.explanation.hidden import hidden
 from gpudoctor.explanation.libraries import libraries
 from gpudoctor.explanation.listings import listed
 from gpudoctor.explanation.locales import in_english
-from gpudoctor.explanation.mentions import mentioned
+from gpudoctor.explanation.mentions import mentioned, without_denied
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import may_be, named
 from gpudoctor.explanation.own_folder import own_frameworks
@@ -70,6 +70,7 @@ class _Reported:
             found = mentioned(kept.lines)
             self._mentions |= {f"{kept.file}:{kept.numbers[number - 1]}" for number in found}
             others += [line for number, line in enumerate(kept.lines, start=1) if number not in found]
+            others += [rest for _, rest in without_denied(kept.lines)]
         # of lines with the same words only the first was noted, and that one may be the mention
         self._reported = scan_text("\n".join(others), database.symptoms).shown if self._mentions else {}
 

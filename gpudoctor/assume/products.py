@@ -38,6 +38,11 @@ def capability_of(text: str, tables: Tables) -> str:
                           "compute capability will do as well: --assume cc=9.0; others are not judged")
 
 
+def capabilities_of(text: str, tables: Tables) -> tuple[str, ...]:
+    """Return the compute capabilities of the products that are called so, () where none is."""
+    return tuple(sorted({capability for _, capability in _called(text, _known(tables))}))
+
+
 def names_of(text: str, tables: Tables) -> tuple[str, ...]:
     """Return the products that are called so, by their whole names."""
     return tuple(dict.fromkeys(name for name, _ in _called(text, _known(tables))))

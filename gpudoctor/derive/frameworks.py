@@ -217,12 +217,24 @@ _AFTER_CARDS: Mapping[str, Derivation] = {
 
 
 def _usable(view: View, cards: Sequence[Facts]) -> list[str]:
-    """Return the compute capabilities of the cards that programs use: the driver may leave out some."""
-    left = cards
-    if any(branches.is_unlisted(card) for card in cards) and view.value("driver.ready") is True:
-        left = [card for card in cards if not branches.is_left_out(card)]
-    return [str(fact.value) for card in left
+    """Return the compute capabilities of the cards that programs use."""
+    return [str(fact.value) for card in _left(view, cards)
             if isinstance(fact := card.get("gpu.compute_capability"), Known)]
+
+
+def _left(view: View, cards: Sequence[Facts]) -> Sequence[Facts]:
+    """Return the cards that programs use: the driver may leave out some."""
+    if any(branches.is_unlisted(card) for card in cards) and view.value("driver.ready") is True:
+        return [card for card in cards if not branches.is_left_out(card)]
+    return cards
+
+
+def _fitting_release(view: View, cards: Sequence[Facts]) -> Fact:
+    """Return the release for every card here: of a card without a compute capability nobody can say it."""
+    used = _left(view, cards)
+    if not all(isinstance(card.get("gpu.compute_capability"), Known) for card in used):
+        return Unknown(reason="which compute capability a card has is not known")
+    return releases.fitting_release(view, _usable(view, cards))
 
 
 def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mapping[str, Derivation]:
@@ -239,8 +251,7 @@ def derivations(cards: Sequence[Facts], unseen: Unknown | None = None) -> Mappin
         "framework.least_driver": least_driver,
         "framework.driver_command": driver_packages.for_fact(
             driver_packages.branch_command, "framework.sufficient_driver"),
-        "framework.fitting_release": lambda view: unseen or releases.fitting_release(
-            view, _usable(view, cards)),
+        "framework.fitting_release": lambda view: unseen or _fitting_release(view, cards),
         "framework.gpu_release": lambda view: releases.gpu_release(view, _usable(view, cards)),
         "framework.gpu_card": lambda view: drivers_needed.gpu_card(view, unseen),
         "framework.cuda_distributions": lambda view: packages.cuda_distributions(

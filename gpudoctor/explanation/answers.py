@@ -1,15 +1,17 @@
 """Calls and their answers in a transcript: `>>> tf.test.is_gpu_available()`, and `False` in a line below it.
 
 A symptom is found in one line. The bare answer says nothing without its call, so both are put into one line
-as `tf.test.is_gpu_available(): False`, which symptoms may name.
+as `tf.test.is_gpu_available(): False`, which symptoms may name. So is each of several that one line asks for.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from gpudoctor.frozen import frozen
+from gpudoctor.transcripts import pairs
 
 _ANSWERS = frozenset({
     "False", "True", "None", "[]", "()", "''", '""', "0", "cpu", "'cpu'", '"cpu"', "CPU",
@@ -39,9 +41,15 @@ class Answered:
 
 def answered(lines: Sequence[str]) -> Iterator[Answered]:
     """Yield the calls of a text that a bare answer follows."""
+    of_several = list(islice(pairs(lines), _MOST))
+    for pair in of_several:
+        if (call := _last_call(pair.asked)) is not None:
+            yield Answered(text=f"{call}: {pair.value}", line=pair.place + 1)
+    given = {pair.place + 1 for pair in of_several}
     asked: tuple[int, str] | None = None
     found = 0
     for number, line in enumerate(lines, start=1):
+        asked = None if number in given else asked
         if len(line) > _LONGEST:
             continue
         said = line.strip(" \t\r>*`")

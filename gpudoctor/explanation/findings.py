@@ -74,12 +74,14 @@ class Teller:
     def _page(self, candidate: Candidate) -> Rule:
         """Return the page of a cause that asks of a machine what a reason of the candidate asks of the text.
 
-        `text.driver_fit` is of a text what `gpu.driver_fit` is of a card. Where none does, the cause's own.
+        `text.driver_fit` is of a text what `gpu.driver_fit` is of a card. So are its symptoms those of a
+        framework, where a page is written for texts. Where none does, the cause's own.
         """
+        shown = {("symptoms", "contains", Operand(value=name)) for name in candidate.suspicions}
         reasons = {_asked_of(condition) for suspect in candidate.suspicions.values()
                    for condition in suspect.when if condition.fact not in _NOT_QUOTED}
         nearer = (rule for rule in self.pages.get(candidate.cause, ()) for block in rule.detect
-                  if not reasons.isdisjoint(map(_asked_of, block.when)))
+                  if not (reasons | shown if rule.told else reasons).isdisjoint(map(_asked_of, block.when)))
         return next(nearer, self.rules[candidate.cause])
 
     def _of_another_maker(self, candidate: Candidate) -> Rule | None:

@@ -1,7 +1,8 @@
-"""Lines that mention a message and report none: titles of commits, and entries of a list of changes.
+"""Lines that mention a message and report none: titles of commits, lists of changes, quoted source lines.
 
 "Fix CUDA error: out of memory in trainer" in a `git log` tells what somebody mended once, in a program, and
-nothing of the machine where the log was printed.
+nothing of the machine where the log was printed. Nor does the line of a program that a traceback quotes: what
+was raised there stands below it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ _MESSAGE = re.compile(r" {4}|\t")  # how git indents what somebody wrote
 # A row of `git log --oneline`, with its graph. Twelve digits are those of a container or an image.
 _TITLE = re.compile(rf"[*|\\/ ]{{0,20}}{_HEX}{{7,11}} (?:\([^()]{{1,200}}\) )?(?P<said>\S.*)")
 _FEWEST_TITLES = 2
+_LONGEST = 1000  # characters of a line that a person wrote
 # A heading of a list of changes, and its entries; the last form is the one that GitHub writes for a release.
 _CHANGES = re.compile(
     r"(?:#{1,6} |=+ )?(?:change ?log|change history|release notes?|bug ?fixes|fixed|fixes|what's changed"
@@ -23,11 +25,31 @@ _CHANGES = re.compile(
 _IS_HEADING = ("#", "=", "[", "c", "C", "r", "R", "W", "w")
 _ENTRY = re.compile(r"\s{0,8}[-*+] \S")
 _PULLED = re.compile(r"\s{0,8}[-*+] .{1,300} by @[\w-]{1,60} in https?://\S{1,200}/pull/\d{1,8}")
+# Where a traceback is in a program's own file; a framework's source line has the words that it raises.
+_FRAME = re.compile(r"\s{0,8}File \"(?![^\"\n]{0,300}(?:site|dist)-packages)[^\"\n]{1,300}\", line \d{1,7}\b")
+_ARROW = re.compile(r"\s{0,4}-{2,8}> ?\d{1,6} \s*\S")  # IPython's
+# "I do not get "...", but": what somebody is asked about mostly, and does not have.
+_SAYS_ERROR = r"(?:error|message|warning|line)s?\b[: ]{0,2}"
+_DENIED = re.compile(
+    r"(?:\b(?:do|does|did|am|is|are)(?: not|n'?t)|\bnever|\bno longer) "
+    rf"(?:(?:get(?:ting)?|got|receiv(?:e|ing)) (?:(?:the|any|this|that|an?) )?(?:{_SAYS_ERROR})?"
+    rf"|see(?:ing)? (?:(?:the|any|this|that|an?) )?{_SAYS_ERROR})"
+    r"(?P<mark>[\"'`])(?P<said>[^\n]{8,300}?)(?P=mark)", re.IGNORECASE)
 
 
 def mentioned(lines: Sequence[str]) -> frozenset[int]:
     """Return the numbers, from 1, of the lines of a text that only mention what they say."""
-    return frozenset([*_of_commits(lines), *_of_titles(lines), *_of_changes(lines)])
+    denied = (number for number, _ in without_denied(lines))
+    return frozenset([*_of_commits(lines), *_of_titles(lines), *_of_changes(lines), *_of_source(lines),
+                      *denied])
+
+
+def without_denied(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines that quote a message to say that it does not come, each without the quotation."""
+    for number, line in enumerate(lines, start=1):
+        rest = _DENIED.sub("", line) if len(line) <= _LONGEST else line
+        if rest != line:
+            yield number, rest
 
 
 def _of_commits(lines: Sequence[str]) -> Iterator[int]:
@@ -60,3 +82,12 @@ def _of_changes(lines: Sequence[str]) -> Iterator[int]:
             yield number
         elif said:
             is_within = is_within and line[:1].isspace()
+
+
+def _of_source(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines of programs that a traceback quotes."""
+    is_below = False
+    for number, line in enumerate(lines, start=1):
+        if (is_below and line[:1].isspace() and 'File "' not in line) or _ARROW.match(line):
+            yield number
+        is_below = 'File "' in line and _FRAME.match(line) is not None

@@ -7,10 +7,11 @@ that machine) stays unknown, and a fix whose words need it is not printed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
+from gpudoctor.assume.products import capabilities_of
 from gpudoctor.assume.releases import facts_of_row
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.card_fit import possible_capabilities
@@ -52,7 +53,7 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
     host |= {name: fact for name, fact in said.items() if name not in host or isinstance(fact, Known)}
     return replace(
         snapshot, host=host,
-        gpus=_cards(said, tables) if isinstance(snapshot.gpus, Unknown) else snapshot.gpus,
+        gpus=_cards(snapshot.gpus, said, tables),
         frameworks=frameworks)
 
 
@@ -79,8 +80,13 @@ def _is_windows(said: Facts) -> bool:
         processor in named for processor in _OTHER_PROCESSORS)
 
 
-def _cards(said: Facts, tables: Tables) -> tuple[Facts, ...] | Unknown:
-    """Return a card of each stated compute capability, or of each of a generation: a fix fits all."""
+def _cards(listed: tuple[Facts, ...] | Unknown, said: Facts, tables: Tables) -> tuple[Facts, ...] | Unknown:
+    """Return the listed cards, or one of each stated compute capability, or of each of a generation.
+
+    A listed card whose name stands for several products becomes one of each: a fix fits all.
+    """
+    if not isinstance(listed, Unknown):
+        return tuple(one for card in listed for one in _each_product(card, tables))
     stated = Stated(facts=said, tables=tables, rows=())
     capabilities = stated.texts("text.capabilities") or possible_capabilities(stated)
     if not capabilities:
@@ -88,6 +94,15 @@ def _cards(said: Facts, tables: Tables) -> tuple[Facts, ...] | Unknown:
     return tuple({"gpu.index": Known(value=index, source=_STATED),
                   "gpu.compute_capability": Known(value=capability, source=_STATED)}
                  for index, capability in enumerate(capabilities))
+
+
+def _each_product(card: Facts, tables: Tables) -> Iterator[Facts]:
+    name, is_known = card.get("gpu.name"), isinstance(card.get("gpu.compute_capability"), Known)
+    possible = capabilities_of(str(name.value), tables) if isinstance(name, Known) and not is_known else ()
+    for one in possible:
+        yield {**card, "gpu.compute_capability": Known(value=one, source=_STATED)}
+    if not possible:
+        yield card
 
 
 def _framework(said: Facts) -> tuple[Facts, ...] | Unknown:

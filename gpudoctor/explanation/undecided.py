@@ -19,6 +19,8 @@ QUESTIONS = (UNKNOWN_MESSAGE, NO_FAULT, OWN_FAULT)
 _OF_PYTHON = re.compile(
     r"(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError|KeyError|IndexError"
     r"|ZeroDivisionError|TypeError|UnicodeDecodeError|UnicodeEncodeError|FileNotFoundError|json\.decoder\.JSONDecodeError)\b")
+# Of these whatever word they name is the program's.
+_OF_ITS_TEXT = re.compile(r"(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError)\b")
 _OF_A_GPU = re.compile(
     r"gpu|cuda|cudnn|nvidia|torch|tensor|keras|jax|xla|paddle|onnx|device|driver|\bdll\b|\.so\b")
 _MOST_QUOTED = 6
@@ -57,7 +59,8 @@ def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[st
 
 def _is_of_the_program(reading: Reading) -> bool:
     """Say whether Python's own errors are all that a text speaks of: no word of a GPU or its libraries."""
-    return not any(_OF_A_GPU.search(line.text.lower()) for line in reading.lines) and all(
+    return not any(_OF_A_GPU.search(line.text.lower()) for line in reading.lines
+                   if not _OF_ITS_TEXT.match(line.text)) and all(
         _OF_PYTHON.match(line.text) for line in reading.suspicious)
 
 

@@ -49,14 +49,18 @@ def lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     build = _joined(said, " built for ", "text.build_cuda", "text.build_cudnn", labels=("CUDA", "cuDNN"))
     if framework:
         yield "framework", f"{framework.replace(', ', ' ')}{',' if build else ''}{build}"
+    ceiling = "which runs CUDA up to" if isinstance(said.get("text.driver"), Known) else \
+        "a driver that runs CUDA up to"
     stated = _joined(said, "", "text.cuda", "text.cudnn", "text.driver", "text.driver_ceiling", "text.python",
-                     labels=("CUDA", "cuDNN", "driver", "which runs CUDA up to", "Python"))
+                     labels=("CUDA", "cuDNN", "driver", ceiling, "Python"))
     if stated:
         yield "versions", stated
+    named = str(value_of(said, "text.os") or "")
+    kind = next((kind for kind in ("windows", "macos") if named.lower().startswith(kind)), "linux")
     places = as_texts(value_of(said, "text.places"))
-    system = [str(part) for part in (value_of(said, "text.os"), *places) if part]
-    if system:
-        yield "where", ", ".join(dict.fromkeys(system))
+    system = [named, *(place for place in places if not named or place != kind)]
+    if any(system):
+        yield "where", ", ".join(dict.fromkeys(part for part in system if part))
     cards = as_texts(value_of(said, "text.cards"))
     if cards:
         capabilities = as_texts(value_of(said, "text.capabilities"))

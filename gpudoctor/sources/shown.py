@@ -86,6 +86,8 @@ _CARD = re.compile(
     r"(?:nvidia )?(?:geforce )?(?:quadro |tesla )?(?:(?:rtx|gtx) ?(?:a|pro |titan )?[0-9x]{1,4}(?: ?ti|"
     r" ?super)?m?(?: ada)?\b|gt ?[0-9]{3,4}m?\b|mx ?[1-5][0-9]0\b|titan (?:xp?|v|rtx)\b|(?:tesla|quadro|"
     r"grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
+# Cards of computing centres that people call by their bare name; of several nobody knows which is here.
+_BARE_CARDS = ("p100", "v100", "a100", "h100", "h200", "b200", "k80", "t4")
 _DISTRIBUTIONS = ("ubuntu", "debian", "centos", "fedora", "linux mint", "rhel", "pop!_os", "manjaro",
                   "almalinux", "rocky")
 _DISTRIBUTION = re.compile(
@@ -182,6 +184,22 @@ def _cards(text: Text, found: Found) -> None:
                 if named:
                     fields.cards(found, named[0].name, text.source(index), Rank.SAID)
                     return
+    _bare_card(text, found)
+
+
+def _bare_card(text: Text, found: Found) -> None:
+    """Note the one card of a computing centre that sentences call by its bare name: "Kaggle P100"."""
+    named: dict[str, str] = {}
+    for name in _BARE_CARDS:
+        for position in text.places(name, folded=True):
+            end = position + len(name)
+            index = text.index_at(position)
+            is_word = not text.folded[end:end + 1].isalnum() and stated_there(text, position, end)
+            if is_word and "|" not in text.lines[index]:
+                named.setdefault(name, text.source(index))
+    if len(named) == 1:
+        name, source = next(iter(named.items()))
+        fields.cards(found, name.upper(), source, Rank.SAID)
 
 
 def _systems(text: Text, found: Found) -> None:

@@ -11,6 +11,7 @@ from gpudoctor.sources.keys import KEYS, REPORTED, VARIABLES, VERSION_KEYS
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
 from gpudoctor.sources.values import says_nothing
+from gpudoctor.transcripts import pairs
 
 _KEY_CHARACTERS = 90
 _DECORATION = " \t-*#>|_`'\"[]\u2022\u00b7+.\\"
@@ -50,6 +51,10 @@ def _answers(text: Text) -> Iterator[tuple[int, str, str]]:
             below = text.lines[index + 1].strip("> '\"") if index + 1 < len(text.lines) else ""
             if (asked in VERSION_KEYS or asked in REPORTED) and below[:1].isdigit() and " " not in below:
                 yield index + 1, asked, below
+    for pair in pairs(text.lines):
+        asked = pair.asked.lower()
+        if (asked in VERSION_KEYS or asked in REPORTED) and pair.value[:1].isdigit():
+            yield pair.place, asked, pair.value
 
 
 def _pairs(text: Text, index: int, line: str) -> Iterator[tuple[str, str]]:

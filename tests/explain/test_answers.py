@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
+from gpudoctor.explanation import explain
 from gpudoctor.explanation.answers import answered
+from gpudoctor.model import value_of
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -40,3 +42,39 @@ def test_the_line_that_is_made_shows_symptoms_and_has_the_number_of_the_answer()
 def test_an_endless_transcript_gives_few_answers() -> None:
     """However often a program asks."""
     assert len(list(answered([">>> torch.cuda.is_available()", "False"] * 1000))) == 50
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    (">>> print(torch.__version__, torch.cuda.is_available())\n2.4.0+cu121 True",
+     ["torch.cuda.is_available(): True"]),
+    (">>> torch.__version__, torch.version.cuda, torch.cuda.is_available()\n('2.4.0', None, False)",
+     ["torch.version.cuda: None", "torch.cuda.is_available(): False"]),
+    ("In [2]: torch.cuda.is_available(), torch.cuda.device_count()\nOut[2]: (True, 2)",
+     ["torch.cuda.is_available(): True", "torch.cuda.device_count(): 2"]),
+    ("print('cuda is', torch.cuda.is_available())\ncuda is False", ["torch.cuda.is_available(): False"]),
+    ("$ python -c \"import torch; print(torch.version.cuda, torch.cuda.is_available())\"\n12.1 True",
+     ["torch.version.cuda: 12.1", "torch.cuda.is_available(): True"]),
+])
+def test_each_of_several_values_of_one_line_is_put_to_its_call(text: str, said: list[str]) -> None:
+    """`2.4.0+cu121 True` was called a build for the CPU, with `pip uninstall torch`."""
+    assert [one.text for one in answered(text.split("\n"))] == said
+
+
+@pytest.mark.parametrize("text", [
+    ">>> print(torch.__version__, torch.cuda.is_available())\n2.4.0+cu121 is True",
+    ">>> print(torch.__version__, torch.cuda.is_available()\n2.4.0+cu121 True",
+    ">>> torch.__version__, torch.cuda.is_available()\n2.4.0+cu121 True",
+])
+def test_a_line_of_another_number_of_values_is_no_answer(text: str) -> None:
+    """Which value belongs to which call nobody knows."""
+    assert list(answered(text.split("\n"))) == []
+
+
+@pytest.mark.parametrize("printed", ["2.4.0+cu121 True", "2.4.0 True"])
+def test_a_healthy_answer_is_no_fault(printed: str) -> None:
+    """The version in the same line is read as well."""
+    database = ruledb.load_shipped("told")
+    asked = ">>> print(torch.__version__, torch.cuda.is_available())\n"
+    told = explain(texts.read_text(asked + printed, database), database)
+    assert not told.findings
+    assert value_of(told.snapshot.host, "text.framework_version") == printed.partition(" ")[0]

@@ -8,6 +8,7 @@ import pytest
 
 from gpudoctor import ruledb, texts
 from gpudoctor.explanation import Told, explain
+from gpudoctor.explanation.mentions import without_denied
 from gpudoctor.model import RuleDatabase
 
 MESSAGE = "RuntimeError: CUDA error: out of memory"
@@ -62,3 +63,21 @@ def test_an_error_beside_an_answer_of_true_is_reported() -> None:
 def test_where_it_is_true_there_and_false_here_a_fault_is_told() -> None:
     """The better answer does not hide the other."""
     assert told("torch.cuda.is_available() prints True in the terminal but False in Jupyter\n").findings
+
+
+DENIED = "I do NOT get {0}Failed to initialize NVML: Driver/library version mismatch{0}"
+
+
+@pytest.mark.parametrize("mark", ['"', "`"])
+def test_a_message_that_somebody_does_not_get_is_none(mark: str) -> None:
+    """It was a certain error; what else the line says counts."""
+    line = DENIED.format(mark)
+    assert told(line).findings == ()
+    causes = [one.cause for one in told(f"{line} but torch.cuda.is_available() is False").findings]
+    assert "driver-kernel-userspace-mismatch" not in causes
+    assert "cpu-only-build" in causes
+
+
+def test_a_thing_that_somebody_does_not_see_is_no_message() -> None:
+    """That it is not there is the very fault."""
+    assert not list(without_denied(['I do not see "libcuda.so.1" in that folder']))

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explanation import collisions, ended, own_folder, shadowed
+from gpudoctor.explanation import collisions, ended, explain, own_folder, shadowed
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.model import RuleDatabase
 from tests.explain.test_relations import related
@@ -153,3 +153,12 @@ def test_what_is_published_for_a_processor_is_in_the_tables(
 def test_what_was_understood_decides(text: str, cause: str) -> None:
     """The same message has another cause beside another processor, pip or package."""
     assert texts.told_causes(text, database())[:1] == (cause,)
+
+
+def test_a_symbol_that_mkl_left_out_is_mended_by_an_older_mkl() -> None:
+    """A NumPy was advised; the page is the one that `check` has for these words."""
+    text = ("ImportError: /opt/conda/lib/python3.10/site-packages/torch/lib/libtorch_cpu.so: "
+            "undefined symbol: iJIT_NotifyEvent\n")
+    found = explain(texts.read_text(text, database()), database()).findings
+    assert [(one.rule, fix.commands) for one in found for fix in one.fixes] == [
+        ("GPD7013", ('conda install "mkl<2024.1"',))]

@@ -9,6 +9,7 @@ import pytest
 from gpudoctor import ruledb, texts
 from gpudoctor.explanation import explain
 from gpudoctor.model import Finding, Known, RuleDatabase
+from gpudoctor.render.told import lines
 
 CUDART = ("platform: {place}\nframework: tensorflow 2.6.0\ngpu: RTX 3060\n"
           "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n")
@@ -97,3 +98,18 @@ def test_what_is_said_of_another_place_stays() -> None:
     text = "W Cannot dlopen some GPU libraries.\nUbuntu 22.04, pip install tensorflow 2.17\n"
     assert not {"jetson-wrong-wheel", "jetson-jetpack-mismatch"} & set(
         texts.told_causes(text, ruledb.load_shipped("told")))
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("Windows 11\nplatform: windows\n", {"where": "Windows 11"}),
+    ("Ubuntu 22.04, linux\n", {"where": "Ubuntu 22.04"}),
+    ("platform: linux\n", {"where": "linux"}),
+    ("UserWarning: The NVIDIA driver on your system is too old (found version 11040).\n",
+     {"versions": "a driver that runs CUDA up to 11.4"}),
+    ("driver: 470.223.02\nThe NVIDIA driver on your system is too old (found version 11040).\n",
+     {"versions": "driver 470.223.02, which runs CUDA up to 11.4"}),
+])
+def test_what_a_text_states_is_said_once_and_in_whole_words(text: str, said: dict[str, str]) -> None:
+    """ "Windows 11, windows", and "which runs CUDA up to" without a driver."""
+    found = explain(texts.read_text(text, database()), database()).snapshot
+    assert {area: words for area, words in lines(found) if area in said} == said

@@ -153,3 +153,29 @@ def test_a_fix_with_an_open_condition_lends_no_words() -> None:
     """Regression: of a card whose capability is not stated, to hide it was said to be the fix."""
     told = fixes("Blackwell GPU, torch 2.4: nothing runs\n", "gpu-too-new-for-build")
     assert told == "Install a build that knows this card"
+
+
+TOO_OLD = ("Found GPU0 {card} which is of cuda capability {capability}.\n"
+           "PyTorch no longer supports this GPU because it is too old.\n")
+NO_IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+
+
+@pytest.mark.parametrize("text", [
+    TOO_OLD.format(card="GeForce GT 710", capability="3.5"), "gpu: GeForce GT 730\ntorch 2.4.1\n" + NO_IMAGE,
+    "My card is a GeForce GT 710 with driver 470.223.02, torch 2.4.1\n" + NO_IMAGE,
+    "gpu: GeForce GT 710, GeForce RTX 3090\ntorch 2.15.0\n" + NO_IMAGE,
+])
+def test_no_release_is_named_that_does_not_serve_all_that_a_card_may_be(text: str) -> None:
+    """A GT 710 has 2.1 or 3.5, and was sent to the newest torch."""
+    findings = explain(texts.read_text(text, database()), database()).findings
+    commands = [step for one in findings if one.cause == "gpu-too-old-for-build"
+                for fix in one.fixes for step in fix.commands]
+    assert findings
+    assert not [command for command in commands if "torch==" in command]
+
+
+def test_a_release_is_named_that_serves_all_that_a_card_may_be() -> None:
+    """A Titan X is of Maxwell or of Pascal: one release with code for both is the answer."""
+    text = "gpu: Titan X\ntorch 2.15.0\n" + NO_IMAGE
+    findings = explain(texts.read_text(text, database()), database()).findings
+    assert "torch==2.14.1+cu126" in " ".join(fix.title for one in findings for fix in one.fixes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.sources.cards import capability_of, forms, index, maker_is_nvidia, stated_cards
-from tests.sources.stating import tables
+from tests.sources.stating import stated, tables, value
 
 KNOWN = index(tables()["gpu_products"])
 
@@ -112,3 +112,13 @@ def test_table_has_the_forms_that_names_are_looked_up_by() -> None:
     rows = tables()["gpu_products"].rows
     assert [row["name"] for row in rows if row["forms"] != tuple(forms(str(row["name"])))] == []
     assert len(rows) > 500
+
+
+@pytest.mark.parametrize(("text", "capabilities"), [
+    ("Kaggle P100. torch 2.14.1. no kernel image", ("6.0",)),
+    ("A T4 of Colab, or a P100 at times", None), ("libA100.so is there", None), ("it needs an A100", None),
+    ("Found GPU0 GeForce GT 710 which is of cuda capability 3.5.", ("3.5",)),
+])
+def test_cards_that_a_sentence_names(text: str, capabilities: tuple[str, ...] | None) -> None:
+    """By a bare name only one, and as PyTorch warns of it: both were not read."""
+    assert value(stated(text + "\n").text, "text.capabilities") == capabilities

@@ -27,7 +27,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "nvidia_smi_lists": ("(UUID: ", "driver_version", "compute_cap", "memory.total", "--query-gpu",
                          "pci.bus_id", "gpu_name"),
     "collect_env": ("CUDA used to build PyTorch", "GPU models and configuration", "cuDNN version: Probably"),
-    "numbered_cards": ("GPU 0", "GPU 1", "CUDA:0 (", "GPU:\n"),
+    "numbered_cards": ("GPU 0", "GPU 1", "CUDA:0 (", "GPU:\n", "Found GPU"),
     "tensorflow_env": ("== check ", "== tensorflow import", "== cuda libs", "== are we in docker"),
     "jax_info": ("device info: ",),
     "memory": ("Tried to allocate ",),

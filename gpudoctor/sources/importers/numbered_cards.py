@@ -1,6 +1,7 @@
 """Lists of cards in the reports of other projects, each of which numbers or indents them in its own way.
 
-mmcv and detectron2 (`GPU 0,1: name`), Ultralytics (`CUDA:0 (name, 8192MiB)`), Lightning (names below `GPU:`).
+mmcv and detectron2 (`GPU 0,1: name`), Ultralytics (`CUDA:0 (name, 8192MiB)`), Lightning (names below `GPU:`),
+PyTorch, of a card that its build leaves out (`Found GPU0 name which is of cuda capability 3.5.`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from gpudoctor.sources.lines import Text
 _SEVERAL = re.compile(r"\s{0,8}GPU ([0-9]{1,2}(?:,[0-9]{1,2}){0,15})(?:: {0,4}| {2,40})"
                       r"([A-Za-z][^(:|]{2,80}?)(?: \(arch=([0-9]{1,2}\.[0-9])\))?\s{0,4}")
 _CUDA = re.compile(r"CUDA:([0-9]{1,2}) \(([A-Za-z][^,()]{2,80}), ([0-9]{3,6})MiB\)")
+_FOUND = re.compile(r"Found GPU([0-9]{1,2}) ([^:|]{2,80}?) which is of (?:cuda|compute) capability "
+                    r"([0-9]{1,2}\.[0-9])\b")
 _NEXT_CARDS = 16
 _HEADING = re.compile(r"\s{0,8}(?:[-*] )?GPU:\s{0,20}")
 _NAME = re.compile(r"\s{1,16}(?:[-*] )?([A-Za-z][^:|]{2,80}?)\s{0,4}")
@@ -24,6 +27,7 @@ def read(text: Text, found: Found) -> None:
     """Read each kind of list."""
     _several(text, found)
     _ultralytics(text, found)
+    _left_out(text, found)
     for index in text.having("GPU:"):
         if _HEADING.fullmatch(text.lines[index]):
             _indented(text, found, index)
@@ -60,6 +64,16 @@ def _ultralytics(text: Text, found: Found) -> None:
                 break
             cards.append(_card(found, len(cards), row[2], text.source(below)))
         found.list_cards(cards)
+
+
+def _left_out(text: Text, found: Found) -> None:
+    """Read the cards that PyTorch warns of; the warning comes again with each process."""
+    cards: dict[int, Facts] = {}
+    for index in text.having("Found GPU"):
+        row = _FOUND.search(text.lines[index][:600])
+        if row is not None:
+            cards[int(row[1])] = _card(found, int(row[1]), row[2], text.source(index), row[3])
+    found.list_cards(list(cards.values()))
 
 
 def _indented(text: Text, found: Found, heading: int) -> None:
