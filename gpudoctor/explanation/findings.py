@@ -67,11 +67,13 @@ class Teller:
         """Return what of a page's questions and fixes the stated place has."""
         foreign = bound.foreign_words(self.supposed, self.tables)
         questions = [ask for ask in rule.ask if bound.fits(ask, foreign)]
-        some = [fix for fix in _of_place(rule.fix, foreign, self.supposed)
+        elsewhere = bound.foreign_to_fixes(self.supposed, self.tables)
+        some = [fix for fix in _of_place(rule.fix, elsewhere, self.supposed)
                 if not _is_in_vain(fix, self.supposed, self.tables)]
         fixes = tuple(_remedies(some, self.supposed, self.tables))
-        fixes = (*_left_open(some, fixes, self.supposed, self.tables), *fixes) or _as_the_page_says(
-            rule, some, self.supposed, self.tables)
+        fixes = (*_left_open(some, fixes, self.supposed, self.tables), *fixes)
+        if not fixes and not bound.speaks_of(rule.title, elsewhere):
+            fixes = _as_the_page_says(rule, some, self.supposed, self.tables)
         return asked(questions, self.supposed, self.tables) or (LAST_RESORT,), fixes
 
     def _page(self, candidate: Candidate) -> Rule:

@@ -105,3 +105,48 @@ def test_elsewhere_nobody_hears_of_the_gpu_of_a_mac(place: str) -> None:
     for finding in told(f"{place}\nRuntimeError: No CUDA GPUs are available\n"):
         assert not [fix.title for fix in finding.fixes if "mps" in fix.title or (
             "in Windows" in fix.title and "Windows" not in place)]
+
+
+def test_what_a_shell_of_unix_runs_is_no_fix_on_windows() -> None:
+    """Regression: grep and xargs, and a folder bin of an environment, for a DLL that was not loaded."""
+    text = ('Windows 11\nOSError: [WinError 126] The specified module could not be found. Error loading '
+            '"C:\\miniconda3\\lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n')
+    said = " ".join(f"{fix.title} {fix.commands}" for finding in told(text) for fix in finding.fixes)
+    assert "winget" in said
+    assert not [word for word in ("LD_LIBRARY_PATH", "xargs", "gpu-env/bin") if word in said]
+
+
+def test_a_linux_driver_that_is_said_to_be_installed_in_wsl_comes_first() -> None:
+    """Regression: it was the second candidate, and a Windows that is too old the last, beside Windows 11."""
+    text = ("WSL2 Ubuntu 22.04 on Windows 11. I ran sudo apt install nvidia-driver-535 inside WSL and now:\n"
+            "Failed to initialize NVML: GPU access blocked by the operating system\n")
+    assert causes(text)[0] == "wsl-linux-driver-inside"
+    assert "wsl-windows-too-old" not in causes(text)
+
+
+def test_on_a_jetson_tensorrt_is_of_the_jetpack() -> None:
+    """Regression: NVIDIA's container for TensorFlow, which nobody had named."""
+    found = told("docker run --runtime nvidia nvcr.io/nvidia/pytorch:24.01-py3 on Jetson Xavier NX JetPack 5.1\n"
+                 "ImportError: libnvinfer.so.8: cannot open shared object file: No such file or directory\n")
+    assert found[0].cause == "jetson-jetpack-mismatch"
+    assert not [fix.title for finding in found for fix in finding.fixes if "TensorFlow" in fix.title]
+
+
+def test_a_wheel_for_a_jetson_has_an_address() -> None:
+    """Regression: neither link nor command, where the text does not state the release of L4T."""
+    fixes = titles("Jetson AGX Orin, JetPack 6.0, pip install torch\n" + ASKED)
+    assert "docs.nvidia.com/deeplearning/frameworks" in fixes[0]
+
+
+@pytest.mark.parametrize(("jetpack", "is_harmless"), [("5.1", True), ("6.1", False)])
+def test_only_an_older_jetpack_has_no_nvidia_smi(jetpack: str, is_harmless: bool) -> None:
+    """Regression: "no nvidia-smi before JetPack 6" was said of 6.1; and it silenced TensorFlow."""
+    found = told(f"Jetson Orin Nano JetPack {jetpack}: nvidia-smi: command not found\n")
+    assert ("benign-other" in [finding.cause for finding in found]) is is_harmless
+    assert not [fix.env for finding in found for fix in finding.fixes if fix.env]
+
+
+def test_a_listed_card_is_nothing_to_be_silenced() -> None:
+    """Regression: "Num GPUs Available: 1" got TF_CPP_MIN_LOG_LEVEL=2."""
+    (found,) = told("Jetson Orin Nano\nNum GPUs Available: 1\n")
+    assert (found.cause, found.fixes) == ("benign-other", ())
