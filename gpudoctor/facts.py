@@ -474,6 +474,7 @@ text.libraries | texts | text | | libraries that could not be loaded or found, a
 text.library_families | texts | text | | families of these: cudart, cublas, cudnn, cufft, curand, cusolver, cusparse, nccl, cupti, nvinfer, cuda, nvml, nvjitlink, nvrtc, zlib, msvc
 text.xids | texts | text | | Xid numbers of the kernel log
 text.build_cuda | cuda_version | text | | CUDA that this release of the framework was built for
+text.without_cuda | text | text | | what rules CUDA out: the build is for "cpu", "rocm" or "xpu", or the only "card" is another maker's
 text.build_cudnn | cudnn_version | text | | cuDNN that this release was built for
 text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the build
 text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build
