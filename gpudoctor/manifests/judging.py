@@ -155,6 +155,7 @@ class Linter:
         is_supposed = bool(self.supposes_gpu and unsaid)
         notes += left_open.of_statements(
             environment, tables, is_wanted=is_wanted or is_supposed)
+        notes += left_open.of_others(environment, tables) if is_wanted or self.supposes_gpu else ()
         if not (is_wanted or is_supposed):
             notes += map(left_open.unsaid, unsaid)
             notes += left_open.of_hiding(environment, wishes[0]) if wishes else ()
