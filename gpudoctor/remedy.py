@@ -48,8 +48,7 @@ def diagnose(snapshot: Snapshot, database: RuleDatabase,
              place_of: Callable[[Finding], object] = lambda _: None) -> Judgement:
     """Return findings, causes first, with proven fixes and folded consequences; and what was undecided.
 
-    `proving` is called when all is judged and the proving of fixes begins, which takes the longest.
-    `place_of` says where a finding is put right, if that is at several places.
+    `proving` is called when the proving of fixes begins; `place_of` says where a finding is put right.
     """
     subjects = derive.subjects(snapshot, database)
     before = tempered(evaluate(subjects, database.rules, database.tables), subjects)

@@ -1,4 +1,4 @@
-"""Packages for GPUs that are no framework: CuPy is judged by its name, of others it is said that they are not."""
+"""Packages for GPUs that are no framework: CuPy is judged by its name, of others that is left open."""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ def test_another_release_is_never_written(line: str) -> None:
 
 
 @pytest.mark.parametrize(("lines", "host", "offered"), [
-    (("torch==2.15.0", "jax[cuda13]"), ("driver=525.60.13",), ("torch==2.14.1+cu126", "jax[cuda12]==0.12.0.1")),
+    (("torch==2.15.0", "jax[cuda13]"), ("driver=525.60.13",),
+     ("torch==2.14.1+cu126", "jax[cuda12]==0.12.0.1")),
     (("torch==2.9.0", "tensorflow[and-cuda]==2.20.0"), ("driver=470.223.02",),
      ("torch==2.0.1", "tensorflow==2.13.1"))])
 def test_each_framework_that_is_too_new_is_a_finding_of_its_own(
@@ -106,7 +107,8 @@ def test_each_framework_that_is_too_new_is_a_finding_of_its_own(
         (1, "driver-too-old"), (2, "driver-too-old")]
     for one, text in zip(found, offered, strict=True):
         title = one.finding.fixes[0].title
-        assert title.startswith(f"Ask for {text}:") and "leaves a warning" not in title
+        assert title.startswith(f"Ask for {text}:")
+        assert "leaves a warning" not in title
 
 
 def test_what_is_written_for_one_framework_may_wait_for_what_is_done_by_hand_for_another() -> None:
