@@ -5,7 +5,7 @@ A finding is the consequence of another one when the overlay that cures that oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -25,12 +25,15 @@ def rank_of(finding: Finding) -> tuple[int, bool, str, str]:
     return (finding.severity.rank, finding.certainty is not Certainty.CERTAIN, finding.rule, finding.subject)
 
 
-def fold(ranked: Sequence[Finding], clears: Mapping[Key, frozenset[Key]]) -> tuple[Finding, ...]:
+def fold(ranked: Sequence[Finding], clears: Mapping[Key, frozenset[Key]],
+         place_of: Callable[[Finding], object] = lambda _: None) -> tuple[Finding, ...]:
     """Return the causes in rank order, under each the findings that its first fix clears as well.
 
-    `clears` has of each finding what that fix clears.
+    `clears` has of each finding what that fix clears. What one rule says of two places (`place_of`) is to be
+    put right in both, so neither follows from the other.
     """
-    parents = {key_of(f): next((key_of(c) for c in ranked if _follows(f, c, clears)), None) for f in ranked}
+    parents = {key_of(f): next((key_of(c) for c in ranked if _follows(f, c, clears)
+                                and (f.rule != c.rule or place_of(f) == place_of(c))), None) for f in ranked}
     under: dict[Key, list[Finding]] = {}
     for finding in ranked:
         root = _root(key_of(finding), parents)

@@ -442,6 +442,9 @@ file.image_least_driver | driver_version | file | | the driver that it asks for,
 file.driver_by | text | file | | what lays a driver into an image: a package, or NVIDIA's installer
 file.driver_laid | driver_version | file | | that driver, or one that it is not older than
 file.driver_instead | text | file | | the package that brings the same CUDA without a driver
+file.package | text | file | | what is asked for of a package that is for one CUDA, and no framework
+file.package_least_cuda | cuda_version | file | | the CUDA of the oldest driver that runs it
+file.package_instead | text | file | | the package of its kind that the driver runs
 file.placeholder_requirement | text | file | | a requirement that is met by a release which only raises an error
 file.misnamed | text | file | | a requirement whose name sounds like that of a framework or a library and is not
 file.misnamed_is | text | file | | what the name is instead, in words
@@ -474,6 +477,7 @@ text.libraries | texts | text | | libraries that could not be loaded or found, a
 text.library_families | texts | text | | families of these: cudart, cublas, cudnn, cufft, curand, cusolver, cusparse, nccl, cupti, nvinfer, cuda, nvml, nvjitlink, nvrtc, zlib, msvc
 text.xids | texts | text | | Xid numbers of the kernel log
 text.build_cuda | cuda_version | text | | CUDA that this release of the framework was built for
+text.without_cuda | text | text | | what rules CUDA out: the build is for "cpu", "rocm" or "xpu", or the only "card" is another maker's
 text.build_cudnn | cudnn_version | text | | cuDNN that this release was built for
 text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the build
 text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build

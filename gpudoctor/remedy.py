@@ -44,10 +44,11 @@ class Proof:
 
 
 def diagnose(snapshot: Snapshot, database: RuleDatabase,
-             proving: Callable[[], None] | None = None) -> Judgement:
+             proving: Callable[[], None] | None = None,
+             place_of: Callable[[Finding], object] = lambda _: None) -> Judgement:
     """Return findings, causes first, with proven fixes and folded consequences; and what was undecided.
 
-    `proving` is called when all is judged and the proving of fixes begins, which takes the longest.
+    `proving` is called when the proving of fixes begins; `place_of` says where a finding is put right.
     """
     subjects = derive.subjects(snapshot, database)
     before = tempered(evaluate(subjects, database.rules, database.tables), subjects)
@@ -65,7 +66,7 @@ def diagnose(snapshot: Snapshot, database: RuleDatabase,
                        asks=tuple(_asked_of_patient(f, rules[f.rule], subjects, database, options)))
                for f in ranked]
     clears = {key: found[0].cleared if found else frozenset() for key, found in proofs.items()}
-    return Judgement(findings=fold(treated, clears), undecided=before.undecided)
+    return Judgement(findings=fold(treated, clears, place_of), undecided=before.undecided)
 
 
 def _patient_options(subjects: Subjects) -> str:

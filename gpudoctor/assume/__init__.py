@@ -167,10 +167,11 @@ def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
     if len(named) > 1:
         raise AssumptionError(f"{named[0]} and {named[1]} both say which cards there are: use one of them")
     # what a driver does depends on the cards and the machine: they come first, whichever was written first
-    ordered = sorted(facts, key=lambda name: (name not in _CARDS, name not in _BEFORE))
+    ordered = sorted(facts, key=lambda name: (name != _BOARD, name not in _CARDS, name not in _BEFORE))
     return {name: facts[name] for name in ordered}
 
 
 _CARDS = ("cc", "card", "gpu")
 _REPEATABLE = (*_CARDS, "release")
-_BEFORE = ("system.jetson", "system.wsl", "system.architecture", "container.runtime", "gpu.pci_driver")
+_BOARD = "system.jetson"  # whether a card may be one of a Jetson hangs on it
+_BEFORE = ("system.wsl", "system.architecture", "container.runtime", "gpu.pci_driver")

@@ -7,16 +7,18 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, require_version, with_host
-from gpudoctor.assume.products import capability_of
+from gpudoctor.assume.products import capability_of, names_of
 from gpudoctor.assume.releases import items
 from gpudoctor.derive import branches, jetson
 from gpudoctor.derive.products import NAMELESS
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.facts import CATALOGUE, promised
 from gpudoctor.model import (
-    Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Table, Tables, Unknown, Value, value_of,
+    Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Table, Tables, Unknown, Value, rows_of,
+    value_of,
 )
 
+_BOARD = "Jetson "  # what the table of products calls them by
 _NOT_ASKED = Unknown(reason="nothing was run", asked=False)
 
 
@@ -146,10 +148,23 @@ def cards(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snap
 def products(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
     """Return the snapshot with one healthy card of each product, in place of its own."""
     names = items(value)
+    for name in names:
+        _require_board(name, capability_of(name, tables), snapshot, tables)
     laid = cards(snapshot, tuple(capability_of(name, tables) for name in names), tables, source)
     assert not isinstance(laid.gpus, Unknown)
     return replace(laid, gpus=tuple({**card, "gpu.name": Known(value=name, source=source)}
                                     for card, name in zip(laid.gpus, names, strict=True)))
+
+
+def _require_board(name: str, capability: str, snapshot: Snapshot, tables: Tables) -> None:
+    """Raise `AssumptionError` for the GPU of a Jetson in a machine that is none: its JetPack decides."""
+    is_board = all(product.startswith(_BOARD) for product in names_of(name, tables))
+    if not is_board or isinstance(snapshot.host.get("system.jetson"), Known):
+        return
+    known = [str(row["l4t"]) for row in rows_of(tables, "jetpack") if capability in as_texts(row["cards"])]
+    newest = max(known, key=versions.parse, default="36.4.0")
+    raise AssumptionError(f"card={name}: this is a Jetson, where the JetPack decides what fits; say which "
+                          f"by the release of its Jetson Linux (L4T): --assume system.jetson={newest}")
 
 
 def _on_bus(snapshot: Snapshot, gpus: tuple[Facts, ...], tables: Tables) -> dict[str, Fact]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpudoctor.assume.laying import AssumptionError, with_host
 from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown, Value, value_of
 
+_ARCHITECTURE = "system.architecture"
 _CARDS = ("cc", "card", "gpu")
 _OF_CUDA = ("gpu.in_cuda", "cuda.init_code", "cuda.device_count")
 
@@ -23,7 +24,11 @@ def require_cards(snapshot: Snapshot, facts: Mapping[str, Fact]) -> None:
 
 
 def with_consequences(snapshot: Snapshot, facts: Mapping[str, Fact], source: str) -> Snapshot:
-    """Return the snapshot in which CUDA lists no card that is in MIG mode without an instance."""
+    """Return the snapshot in which a Jetson has its architecture, and CUDA lists no card that is in MIG mode
+    without an instance.
+    """
+    if isinstance(facts.get("system.jetson"), Known) and _ARCHITECTURE not in facts:
+        snapshot = with_host(snapshot, source, {_ARCHITECTURE: "aarch64"})
     mode = facts.get("gpu.mig_mode")
     is_on = isinstance(mode, Known) and mode.value is True
     if not is_on or isinstance(snapshot.gpus, Unknown) or any(name in facts for name in _OF_CUDA):

@@ -193,7 +193,16 @@ def _conflict(wishes: Sequence[Wish], fitting: Mapping[str, Sequence[Stack]],
     mine = [one.stacks[0].pythons for one in alone[some[0].framework]]
     without_wheel = mine and all(python not in pythons for pythons in mine)
     here = "such a machine" if is_assumed else "this machine"
-    return some[0].text, f"Python {python}" if without_wheel else f"{here} ({judge.base.platform})"
+    return some[0].text, f"Python {python}" if without_wheel else f"{here} ({_parts(judge.base, mine)})"
+
+
+def _parts(base: Ground, builds: Sequence[object]) -> str:
+    """Return what of a machine refuses builds: its platform where there are none for it."""
+    driver, glibc = base.driver, base.fact("system.glibc")
+    cards = ", ".join(dict.fromkeys(usable_capabilities(base)))
+    parts = [f"driver {driver}" if driver else "", f"compute capability {cards}" if cards else "",
+             f"glibc {glibc.value}" if isinstance(glibc, Known) else ""]
+    return ", ".join(filter(None, parts)) if builds and base.takes_server_wheels else base.platform
 
 
 def _changes(snapshot: Snapshot, database: RuleDatabase, asked: Asked, judge: Judge,

@@ -74,6 +74,8 @@ def lint(asked: Asked) -> int:
 
 
 def _read(name: str) -> str:
+    if name == "-":
+        raise InputError("-: lint reads no standard input, for a file's name tells what it is: name files")
     limit = _limit(name)
     match Host().read_bytes(os.path.abspath(name), limit_bytes=limit):
         case host.Data(truncated=True):

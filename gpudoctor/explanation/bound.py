@@ -50,20 +50,27 @@ def foreign_words(subject: Subject, tables: Tables) -> tuple[str, ...]:
     return tuple(word for row in _of_other_places(subject, tables) for word in as_texts(row["words"]))
 
 
+def foreign_to_fixes(subject: Subject, tables: Tables) -> tuple[str, ...]:
+    """Return the words that keep a fix out there, those of a shell among them."""
+    own = (word for row in _of_other_places(subject, tables) for word in as_texts(row.get("in_fixes")))
+    return (*foreign_words(subject, tables), *own)
+
+
 def fits(ask: Ask, foreign: tuple[str, ...]) -> bool:
     """Say whether a question can be answered where its command runs."""
-    return not _has_any(f"{ask.question}\n{ask.command}", foreign)
+    return not speaks_of(f"{ask.question}\n{ask.command}", foreign)
 
 
 def of_place(fix: Fix, foreign: tuple[str, ...]) -> Fix | None:
     """Return a fix without commands that do not run there; None where its very title speaks of them."""
-    if _has_any(fix.title, foreign):
+    if speaks_of(fix.title, foreign):
         return None
     steps = "\n".join((*fix.commands, *fix.env, fix.undo or ""))
-    return replace(fix, commands=(), env={}, undo=None) if _has_any(steps, foreign) else fix
+    return replace(fix, commands=(), env={}, undo=None) if speaks_of(steps, foreign) else fix
 
 
-def _has_any(text: str, words: tuple[str, ...]) -> bool:
+def speaks_of(text: str, words: tuple[str, ...]) -> bool:
+    """Say whether a text has any of the words."""
     return any(word in text for word in words)
 
 

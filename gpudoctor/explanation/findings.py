@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, show_fact
+from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, resolve, show_fact
 from gpudoctor.explanation import bound
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
 from gpudoctor.explanation.supposed import CONTAINERS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Ask, Certainty, Condition, Evidence, Finding, Fix, Known, Operand, Remedy, Rule, Severity, SymptomPattern,
-    Tables,
+    Absent, Ask, Certainty, Condition, Evidence, Finding, Fix, Known, Operand, Remedy, Rule, Severity,
+    SymptomPattern, Tables,
 )
 from gpudoctor.remedy import asked, concretise
 
@@ -26,6 +26,8 @@ LAST_RESORT = Ask(
     answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
 _WHOSE = "framework.name"
 _MAKER = "text.maker"
+_OTHER_BUILDS = ("rocm", "xpu")
+_OF_BUILD = "framework."
 _OF_OTHER_MAKERS = "other-accelerator"  # the page of cards that are not NVIDIA's
 _NOT_QUOTED = ("text.symptoms", "text.places", "text.frameworks")
 
@@ -65,10 +67,13 @@ class Teller:
         """Return what of a page's questions and fixes the stated place has."""
         foreign = bound.foreign_words(self.supposed, self.tables)
         questions = [ask for ask in rule.ask if bound.fits(ask, foreign)]
-        some = _of_place(rule.fix, foreign, self.supposed)
+        elsewhere = bound.foreign_to_fixes(self.supposed, self.tables)
+        some = [fix for fix in _of_place(rule.fix, elsewhere, self.supposed)
+                if not _is_in_vain(fix, self.supposed, self.tables)]
         fixes = tuple(_remedies(some, self.supposed, self.tables))
-        fixes = (*_left_open(some, fixes, self.supposed, self.tables), *fixes) or _as_the_page_says(
-            rule, some, self.supposed, self.tables)
+        fixes = (*_left_open(some, fixes, self.supposed, self.tables), *fixes)
+        if not fixes and not bound.speaks_of(rule.title, elsewhere):
+            fixes = _as_the_page_says(rule, some, self.supposed, self.tables)
         return asked(questions, self.supposed, self.tables) or (LAST_RESORT,), fixes
 
     def _page(self, candidate: Candidate) -> Rule:
@@ -92,7 +97,9 @@ class Teller:
         """
         speaking = max(candidate.suspicions, key=lambda name: candidate.suspicions[name].weight, default="")
         symptom = self.symptoms.get(speaking)
-        return self.rules.get(_OF_OTHER_MAKERS) if symptom is not None and _MAKER in symptom.gives else None
+        gives = symptom.gives if symptom is not None else {}
+        is_theirs = _MAKER in gives or self.subject.value("text.without_cuda") in _OTHER_BUILDS
+        return self.rules.get(_OF_OTHER_MAKERS) if is_theirs else None
 
     def _evidence(self, candidate: Candidate) -> Iterator[Evidence]:
         """Yield the lines that speak for it, the weightiest symptom first, and facts that reasons read."""
@@ -186,6 +193,15 @@ def _of_place(fixes: Sequence[Fix], foreign: tuple[str, ...], subject: Subject) 
     if not CONTAINERS.isdisjoint(as_texts(subject.value("text.places"))):
         return fixes
     return [fix for fix in fixes if fix.kind not in ("container", "image")] or fixes
+
+
+def _is_in_vain(fix: Fix, subject: Subject, tables: Tables) -> bool:
+    """Say whether another driver cannot help: none serves build and card, or the build not the card."""
+    wanted = [effect.right for effect in fix.effect if effect.fact == "driver" and effect.right is not None]
+    if any(isinstance(resolve(right, subject, tables), Absent) for right in wanted):
+        return True
+    is_for_build = any((right.other or "").startswith(_OF_BUILD) for right in wanted)
+    return is_for_build and subject.value("text.card_fit") in ("too-old", "too-new")
 
 
 def _truth(fix: Fix, subject: Subject, tables: Tables) -> Truth:

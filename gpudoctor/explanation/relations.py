@@ -15,6 +15,7 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows
 
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
+_OTHER_CARD = "people-other-graphics"
 _OF_NVIDIA = "nv"  # how it begins in NVIDIA's own builds: 1.15.5+nv23.3
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 
@@ -87,6 +88,18 @@ def _is_without_cuda(stated: Stated) -> bool:
     """Say whether the stated build has no CUDA, whatever other builds of its release have."""
     version = stated.text("text.framework_version") or ""
     return version.partition("+")[2].startswith(_WITHOUT_CUDA)
+
+
+def _without_cuda(stated: Stated) -> Fact | None:
+    """Return what rules CUDA out: for what the build is instead, or that the one card is another maker's."""
+    local = (stated.text("text.framework_version") or "").partition("+")[2]
+    kind = next((kind for kind in _WITHOUT_CUDA if local.startswith(kind)), None)
+    if kind is not None:
+        return _computed(kind, "text.framework_version")
+    is_nvidia = stated.facts.get("text.nvidia_card")
+    if isinstance(is_nvidia, Known):
+        return None if is_nvidia.value else _computed("card", "text.nvidia_card")
+    return _computed("card", "text.symptoms") if _OTHER_CARD in stated.texts("text.symptoms") else None
 
 
 def _named(stated: Stated, column: str) -> Fact | None:
@@ -219,6 +232,7 @@ def _wheel_fit(stated: Stated) -> Fact | None:
 
 
 _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
+    "text.without_cuda": _without_cuda,
     "text.build_cuda": _build_cuda, "text.build_cudnn": _build_cudnn, "text.cuda_fits_build": _cuda_fits,
     "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
     "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,

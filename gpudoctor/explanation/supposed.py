@@ -23,6 +23,8 @@ _ELSEWHERE = {"windows", "macos", "jetson"}  # there a wheel for Linux on x86-64
 _IN_WSL = {"wsl1", "wsl2"}
 CONTAINERS = {"docker", "podman", "lxc", "singularity", "kubernetes"}
 _NOT_WINDOWS = {"linux", "macos", *_IN_WSL, *CONTAINERS}
+_SYSTEMS = (("linux", "Linux"), ("windows", "Windows"), ("macos", "Darwin"))  # of several the first counts
+_NOT_ON_WINDOWS = ("system.wsl", "system.jetson", "container.runtime")
 _OTHER_PROCESSORS = ("arm", "aarch64", "ppc64le")
 _SUPPOSED = "supposed: the text does not say otherwise"
 _PLACE = "the text states the place"
@@ -42,14 +44,18 @@ def supposed(snapshot: Snapshot, tables: Tables) -> Snapshot:
     host: dict[str, Fact] = {
         "python.executable": Known(value="python", source=_SUPPOSED), **_python(frameworks, tables)}
     host |= {name: said[text] for name, text in _HOST.items() if isinstance(said.get(text), Known)}
+    places = as_texts(value_of(said, "text.places"))
     if _is_ordinary(said):
         host |= {"system.os": Known(value="Linux", source=_SUPPOSED),
                  "system.architecture": Known(value="x86_64", source=_SUPPOSED),
                  "system.distribution": Absent(source=_SUPPOSED), "system.jetson": Absent(source=_SUPPOSED)}
-        host |= _place(as_texts(value_of(said, "text.places")))
+        host |= _place(places)
     elif _is_windows(said):
         host |= {"system.os": Known(value="Windows", source=_SUPPOSED),
-                 "system.architecture": Known(value="x86_64", source=_SUPPOSED)}
+                 "system.architecture": Known(value="x86_64", source=_SUPPOSED),
+                 **{name: Absent(source=_SUPPOSED) for name in _NOT_ON_WINDOWS}}
+    elif named := [system for place, system in _SYSTEMS if place in places]:
+        host["system.os"] = Known(value=named[0], source=_PLACE)
     host |= {name: fact for name, fact in said.items() if name not in host or isinstance(fact, Known)}
     return replace(
         snapshot, host=host,

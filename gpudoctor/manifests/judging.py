@@ -12,7 +12,7 @@ from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import (
-    left_open, otherwise, pointing, pythons, releases, said, signs, system_packages,
+    left_open, offers, otherwise, pointing, pythons, releases, said, signs, system_packages,
 )
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid, lay_over
@@ -87,24 +87,12 @@ class Linter:
             environment = replace(written, asked=tuple(map(releases.from_default, written.asked)))
             found: list[Located] = []
             self._judge(environment, found, undecided, notes)
-            findings += self._with_offers(found, environment) if offering else found
+            findings += offers.with_offers(found, environment, self._offer) if offering else found
         once = {(str(one.place), one.finding.rule, one.finding.message): one for one in findings}
         ordered = sorted(once.values(),
                          key=lambda one: (one.place.file, one.place.start, rank_of(one.finding)))
         return Verdicts(findings=tuple(ordered), undecided=tuple(undecided),
                         notes=tuple(dict.fromkeys(notes)))
-
-    def _with_offers(self, found: Sequence[Located], environment: Environment) -> Iterator[Located]:
-        """Yield findings with what the file could ask for instead: of releases, what fits such an image."""
-        offers = [self._offer(one, found, environment) for one in found]
-        image = next((offer.image for offer in offers if offer is not None and offer.image), None)
-        if image is not None:
-            other = otherwise.with_image(environment, image)
-            offers = [offer if offer is not None and offer.image else self._offer(one, found, other) or offer
-                      for one, offer in zip(found, offers, strict=True)]
-        for one, offer in zip(found, offers, strict=True):
-            yield one if offer is None else replace(
-                one, offer=offer, finding=otherwise.with_offer(one.finding, offer))
 
     def _offer(self, one: Located, found: Sequence[Located], environment: Environment) -> Offer | None:
         rule = next((rule for rule in self.database.rules if rule.id == one.finding.rule), None)
@@ -167,6 +155,7 @@ class Linter:
         is_supposed = bool(self.supposes_gpu and unsaid)
         notes += left_open.of_statements(
             environment, tables, is_wanted=is_wanted or is_supposed)
+        notes += left_open.of_others(environment, tables) if is_wanted or self.supposes_gpu else ()
         if not (is_wanted or is_supposed):
             notes += map(left_open.unsaid, unsaid)
             notes += left_open.of_hiding(environment, wishes[0]) if wishes else ()
@@ -195,7 +184,8 @@ class Linter:
     def _diagnosed(self, snapshot: Snapshot, environment: Environment, laid: Laid, ground: Ground
                    ) -> tuple[list[Located], list[tuple[Place, Undecided]]]:
         """Return what the rules say of a machine with the environment on it and do not say of it without."""
-        judged = remedy.diagnose(snapshot, ground.database)
+        judged = remedy.diagnose(snapshot, ground.database,
+                                 place_of=lambda one: pointing.place_of(one, environment, laid))
         new = [one for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
         found = [Located(place=pointing.place_of(one, environment, laid), environment=environment,
                          finding=one, laid=laid) for one in new]

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive.stacks import FRAMEWORKS
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choosing, images, reaching, releases, starting, tags
+from gpudoctor.manifests import choosing, images, other_packages, reaching, releases, starting, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
@@ -85,6 +85,14 @@ def unsaid(asked: Asked) -> Note:
     return Note(place=asked.place, said=(
         f"{asked.text.strip()} was judged without a GPU: nothing here shows that it is to use one; --gpu, or "
         "a driver or a card by --assume, judges it for one"))
+
+
+def of_others(environment: Environment, tables: Tables) -> Iterator[Note]:
+    """Yield what is for GPUs and in no table; nothing of what is to run without."""
+    for asked in () if environment.refuses_gpu else other_packages.unjudged(environment, tables):
+        yield Note(place=asked.place, said=(
+            f"{asked.text.strip()} was not judged: for which CUDA and which cards it is built is in no "
+            "table"))
 
 
 def of_hiding(environment: Environment, wish: Wish) -> Iterator[Note]:

@@ -46,13 +46,19 @@ class Tried:
 class Offer:
     """What can be asked for instead, and how that is said; `stack` is None for an image.
 
-    `is_same`: it is the release that was asked for, in another build. `image` is "" for a release.
+    `is_same`: it is the release that was asked for, in another build. `image` is "" for a release. `asked` is
+    what it replaces, `instead` what it puts there, and `left` the rules that then warn; `meanwhile` are those
+    that do so until other offers are followed as well.
     """
 
     remedy: Remedy
     image: str = ""
     stack: Stack | None = None
     is_same: bool = False
+    asked: Asked | None = None
+    instead: Asked | None = None
+    left: frozenset[str] = frozenset()
+    meanwhile: frozenset[str] = frozenset()
 
 
 @frozen
@@ -92,9 +98,13 @@ class Asking:
 
     def left(self, tried: Tried) -> str:
         """Return in words what comes in its place, though it is no error."""
-        had = set(map(_key, self.before))
-        new = dict.fromkeys(one.cause for one in tried.findings if _key(one) not in had)
+        new = dict.fromkeys(one.cause for one in self.new(tried))
         return f" (leaves a warning: {', '.join(new)})" if new else ""
+
+    def new(self, tried: Tried) -> list[Finding]:
+        """Return what comes in its place."""
+        had = set(map(_key, self.before))
+        return [one for one in tried.findings if _key(one) not in had]
 
 
 def _key(finding: Finding) -> Key:
@@ -121,6 +131,12 @@ def with_offer(finding: Finding, offer: Offer) -> Finding:
     return replace(finding, fixes=(offer.remedy, *kept))
 
 
+def with_asked(environment: Environment, asked: Asked, instead: Asked) -> Environment:
+    """Return an environment in which something else is asked for."""
+    return replace(environment, asked=tuple(
+        instead if one is asked else one for one in environment.asked))
+
+
 def _remedy(kind: str, title: str, command: str, effect: str) -> Remedy:
     return Remedy(kind="pip" if kind == _RELEASE else "image", title=title, commands=(command,), env={},
                   image=effect if kind == _IMAGE else None, effect={kind: effect}, risk="reinstall",
@@ -141,8 +157,7 @@ def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Of
             continue
         text = _written(one, stack)
         instead = replace(one.asked, text=text, index=stack.index, extra_indexes=(), links=())
-        found = trial(replace(environment, asked=tuple(
-            instead if asked is one.asked else asked for asked in environment.asked)))
+        found = trial(with_asked(environment, one.asked, instead))
         tried += 1
         if found is None or tried > _MOST_TRIED:
             return None
@@ -152,8 +167,10 @@ def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Of
                        for each in found.chosen)
         if is_taken and asking.is_better(found):
             title = f"{_title(text, stack, one, environment)}{asking.left(found)}"
-            return Offer(stack=stack, is_same=stack.version == one.stack.version, remedy=_remedy(
-                _RELEASE, title, _command(text, stack), stack.release))
+            return Offer(
+                stack=stack, is_same=stack.version == one.stack.version, asked=one.asked, instead=instead,
+                left=frozenset(each.rule for each in asking.new(found)),
+                remedy=_remedy(_RELEASE, title, _command(text, stack), stack.release))
     return None
 
 

@@ -29,11 +29,15 @@ _ITEM = re.compile(r"[ \t]*-[ \t]+['\"]?\Z")  # what stands before an item on a 
 
 @frozen
 class Rewrite:
-    """A text to put in place of what stands somewhere, and the rule whose finding that cures."""
+    """A text to put in place of what stands somewhere, and the rule whose finding that cures.
+
+    `meanwhile` are rules that then warn until what is to be changed by hand is changed as well.
+    """
 
     place: Place
     rule: str
     text: str
+    meanwhile: frozenset[str] = frozenset()
 
 
 def proven(findings: Sequence[Located], texts: Mapping[str, str],
@@ -45,7 +49,7 @@ def proven(findings: Sequence[Located], texts: Mapping[str, str],
     left = _apart(every)
     wanted = Counter(one.rule for one in left)
     then = _counted(judge_again(applied(texts, left))) if left else now
-    if not _more(then, now) and all(then.get(rule, 0) + count <= now.get(rule, 0)
+    if not _more(then, now, left) and all(then.get(rule, 0) + count <= now.get(rule, 0)
                                     for rule, count in wanted.items()):
         return tuple(left)
     is_changed = True
@@ -55,7 +59,7 @@ def proven(findings: Sequence[Located], texts: Mapping[str, str],
             if any(_touch(rewrite, other) for other in kept):
                 continue
             then = _counted(judge_again(applied(texts, [*kept, rewrite])))
-            if then.get(rewrite.rule, 0) < now.get(rewrite.rule, 0) and not _more(then, now):
+            if then.get(rewrite.rule, 0) < now.get(rewrite.rule, 0) and not _more(then, now, [rewrite]):
                 kept.append(rewrite)
                 now, is_changed = then, True
     return tuple(kept)
@@ -67,8 +71,9 @@ def _counted(verdicts: Verdicts) -> Counter[str]:
                     *(_UNKNOWN for note in verdicts.notes if note.is_unknown)])
 
 
-def _more(then: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    return any(count > now.get(rule, 0) for rule, count in then.items())
+def _more(then: Mapping[str, int], now: Mapping[str, int], rewrites: Sequence[Rewrite]) -> bool:
+    meanwhile = frozenset().union(*(one.meanwhile for one in rewrites))
+    return any(count > now.get(rule, 0) for rule, count in then.items() if rule not in meanwhile)
 
 
 def _apart(rewrites: Sequence[Rewrite]) -> list[Rewrite]:
@@ -125,7 +130,8 @@ def _rewrites(located: Located, texts: Mapping[str, str]) -> Iterator[Rewrite]:
     for extra in extras or ("",):
         text = _instead(located, texts, extra)
         if text is not None:
-            yield Rewrite(place=located.place, rule=located.finding.rule, text=text)
+            yield Rewrite(place=located.place, rule=located.finding.rule, text=text,
+                          meanwhile=located.offer.meanwhile if located.offer else frozenset())
 
 
 def _instead(located: Located, texts: Mapping[str, str], extra: str) -> str | None:
@@ -189,7 +195,7 @@ def _other_index(located: Located, texts: Mapping[str, str]) -> Rewrite | None:
         return None
     at = text.index(written)
     place = Source(located.place.file, text).place(at, at + len(written))
-    return Rewrite(place=place, rule=located.finding.rule, text=other)
+    return Rewrite(place=place, rule=located.finding.rule, text=other, meanwhile=offer.meanwhile)
 
 
 def _other_build(asked: Asked, offer: Offer, texts: Mapping[str, str]) -> str | None:

@@ -13,7 +13,7 @@ from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import drivers, images, names, releases, starting, tags, together
+from gpudoctor.manifests import drivers, images, names, other_packages, releases, starting, tags, together
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
@@ -168,6 +168,10 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, ground: Gr
         if least and starting.is_excused(base, ground) is False:
             yield Said(place=place, facts={"file.image": base.reference, **least})
     yield from _of_driver(environment, tables)
+    for own in other_packages.for_cuda(environment, ground):
+        other: dict[str, Value] = {"file.package_instead": own.instead} if own.instead else {}
+        yield Said(place=own.asked.place, facts={
+            "file.package": own.asked.text.strip(), "file.package_least_cuda": own.least_cuda, **other})
     for where, why in together.contradictions(laid.chosen, laid.pins, environment):
         yield Said(place=where, facts={"file.contradiction": why})
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -15,6 +16,7 @@ _WORDS = {Fit.FITS: "fits", Fit.WITH_NOTES: "fits, with notes", Fit.REJECTED: "n
 _LABEL_WIDTH = 8
 _MOST_VERSIONS, _MOST_SETS = 6, 2
 _JOINT = " with "
+_MONTH = re.compile(r":(\d\d\.\d\d)-")  # nvcr.io/nvidia/pytorch:23.06-py3
 _ELSEWHERE = {
     "older": "; the last that had, if one did, is older than {oldest}, where these rules begin.",
     "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
@@ -225,9 +227,15 @@ def _newer(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _is_newer(one: Candidate, fitting: Candidate) -> bool:
     try:
-        return versions.parse(one.version) > versions.parse(fitting.version)
+        return _newness(one) > _newness(fitting)
     except versions.Incomparable:
         return False
+
+
+def _newness(one: Candidate) -> tuple[bool, object]:
+    """Return what to compare: releases, and behind them NVIDIA's own builds, by their month."""
+    month = _MONTH.search(one.image or "")
+    return month is None, versions.parse(month[1] if month else one.version)
 
 
 def _reasons(page: Sheet, said: Recommendation) -> None:

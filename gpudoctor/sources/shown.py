@@ -54,9 +54,9 @@ _PATHS: tuple[tuple[str, str, str], ...] = (
 )
 _NUMBER = (r"[ \t]{0,2}(?:version|ver\.?|toolkit|sdk|v|release|is|==|=|:|-|_)?"
            r"[ \t]{0,2}(?:version|is|v|=|:)?[ \t]{0,2}\(?v?")
-# A framework's own word for it, or an extra of its package, may stand between.
+# A framework's own word for it, an extra of its package, or the end of a quoted command may stand between.
 _ASKED = (r"(?:\.__version__(?: is| gives| returns| prints| shows| says|:|=| ->| =>){0,2}[ '\"]{0,2}"
-          r"|\[[a-z0-9,_-]{1,30}\])?")
+          r"|\[[a-z0-9,_-]{1,30}\]|[`'\"](?= \())?")
 _MORE = r"[0-9a-z./-]{0,12}[0-9]"  # the number goes on: a build, a date
 _SAID: tuple[tuple[str, str, str], ...] = (
     ("cuda", rf"cuda{_NUMBER}([0-9]{{1,2}}\.[0-9](?:\.[0-9]{{1,3}})?)(?!{_MORE})", "text.cuda"),

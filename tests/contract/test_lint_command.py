@@ -229,6 +229,7 @@ def test_4_a_file_that_cannot_be_read_is_one_line(name: str, content: str, words
 
 @pytest.mark.parametrize(("words", "exit_code", "said"), [
     ((), USAGE, "Missing argument"),
+    (("-",), INPUT, "lint reads no standard input"),
     (("nowhere/Dockerfile",), INPUT, "no such file"),
     (("Dockerfile", "--write"), USAGE, "--fix"),
     (("Dockerfile", "--build-arg", "V"), USAGE, "NAME=VALUE"),

@@ -89,7 +89,7 @@ def test_every_question_of_every_page_is_asked_somewhere() -> None:
         numbered = [replace(ask, question=str(number)) for number, ask in enumerate(rule.ask)]
         seen = [of_image(framework) for framework in (*FRAMEWORKS, None)]
         seen += [of_text(framework, platform) for framework in (*FRAMEWORKS, None)
-                 for platform in ("linux", "windows")]
+                 for platform in ("linux", "windows", "macos")]
         found = {ask.question for subject in seen for ask in asked(numbered, subject, database().tables)}
         assert found == {ask.question for ask in numbered}, rule.id
 

@@ -232,3 +232,10 @@ def test_text_that_says_nothing_states_nothing() -> None:
     """Lists that are not there are left out, and so are cards."""
     answer = stated("Hello, does anybody know?\n")
     assert (answer.host, answer.text, answer.gpus, answer.frameworks) == ({}, {}, None, None)
+
+
+@pytest.mark.parametrize("quote", ["`", "'", ""])
+def test_the_version_behind_a_quoted_command_is_the_package_s(quote: str) -> None:
+    """Regression: the end of the quotation kept the version from being read."""
+    text = f"On Windows I did {quote}pip install tensorflow{quote} (2.16.1, Python 3.11).\n"
+    assert of_text(text)["framework_version"] == "2.16.1"

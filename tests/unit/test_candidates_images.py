@@ -136,3 +136,14 @@ def test_what_could_not_be_judged_is_no_rejection(database: RuleDatabase) -> Non
                  "tensorflow")  # pip has no build: that is known, so that this outranks the images
     assert both.exit_code == 1
     assert {one.is_open for one in both.candidates} == {False, True}
+
+
+def test_newer_images_are_told_with_why_they_are_not_offered(database: RuleDatabase) -> None:
+    """Regression: of NVIDIA's builds a month was compared with a release, so neither list had any."""
+    said = asked(host(database, "card=T4", "driver=525.60.13"), database, "torch", image=True)
+    page = recommendation.render(said, width=400, colour=False)
+    refused, _, unknown = page.partition("NOT JUDGED")
+    assert "nvcr.io/nvidia/pytorch:26.06-py3" in refused.partition("NOT OFFERED")[2]
+    assert "pytorch:21.06-py3" in unknown
+    assert "the tables do not say which cards it is for" in unknown
+    assert "20.02" not in page  # older than the one that is offered

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import derive
+from gpudoctor.assume import AssumptionError, blank, supposed
 from gpudoctor.engine import evaluate
 from gpudoctor.model import Recommendation, RuleDatabase, Scope, Value
 from gpudoctor.render import recommendation
@@ -40,6 +41,29 @@ def test_a_jetson_is_told_by_its_own_reason(database: RuleDatabase) -> None:
     assert newer.ground.board.endswith("--runtime nvidia, not with --gpus")
     unknown = {**board, "system__jetson": "45.1.0"}
     assert "not known" in asked(host(database, "cc=8.7", "driver=540.4.0", **unknown), database).ground.board
+
+
+@pytest.mark.parametrize(("card", "board"), [("Jetson Orin Nano", "39.1.0"), ("Jetson Nano", "32.7.6"),
+                                            ("Orin", "39.1.0")])
+def test_a_card_of_a_jetson_asks_for_its_board(card: str, board: str, database: RuleDatabase) -> None:
+    """Regression: it was taken for a card in a server, and offered images and drivers of servers."""
+    with pytest.raises(AssumptionError, match=f"is a Jetson, .*--assume system.jetson={board}"):
+        supposed(blank(), [("card", card)], database.tables)
+
+
+def test_an_assumed_board_has_its_own_architecture(database: RuleDatabase) -> None:
+    pairs: list[tuple[str, Value]] = [("card", "Jetson Orin Nano"), ("system.jetson", "36.4.0")]
+    said = asked(supposed(host(database, "cc=8.9", "driver=none"), pairs, database.tables), database, "torch")
+    assert (said.ground.platform, said.ground.board[:24]) == ("linux_aarch64", "Jetson board (L4T 36.4.0")
+
+
+def test_what_does_not_fit_names_the_parts_that_refuse(database: RuleDatabase) -> None:
+    """Regression: "torch and such a machine (linux_x86_64)", where a newer driver would do."""
+    old = asked(host(database, "cc=8.9", "driver=535.104.05"), database, "torch==2.15.0")
+    assert old.conflict[1].startswith("this machine (driver 535.104.05, compute capability 8.9, glibc ")
+    none = asked(host(database, "cc=8.9", "driver=535.104.05", system__architecture="riscv64"), database,
+                 "torch==2.15.0")
+    assert none.conflict == ("torch==2.15.0", "this machine (linux_riscv64)")
 
 
 def test_windows_is_told_where_to_ask(database: RuleDatabase) -> None:

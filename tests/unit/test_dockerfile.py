@@ -88,7 +88,7 @@ def test_the_image_that_it_ends_with(text: str, expected: str | None) -> None:
     ("python3 <<EOF\npip install a\nEOF", []),
     ("pip install a && python3 - <<EOF\npip install b\nEOF", ["a"]),
     ("bash <<EOF\npip install a\nEOF", ["a"]),
-    ("bash -ex <<EOF\npip install a\nEOF", []),
+    ("bash -ex <<EOF\npip install a\nEOF", ["a"]),
     ("--mount=type=cache,target=/x pip install a", ["a"]),
     ("conda install -y -c nvidia pytorch=2.1", ["torch==2.1.*"]),
 ])

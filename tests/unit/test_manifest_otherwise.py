@@ -91,6 +91,32 @@ def test_another_release_is_never_written(line: str) -> None:
     assert rewritten({"requirements.txt": f"six\n{line}\n"}, *OLD) == f"six\n{line}\n"
 
 
+@pytest.mark.parametrize(("lines", "host", "offered"), [
+    (("torch==2.15.0", "jax[cuda13]"), ("driver=525.60.13",),
+     ("torch==2.14.1+cu126", "jax[cuda12]==0.12.0.1")),
+    (("torch==2.9.0", "tensorflow[and-cuda]==2.20.0"), ("driver=470.223.02",),
+     ("torch==2.0.1", "tensorflow==2.13.1"))])
+def test_each_framework_that_is_too_new_is_a_finding_of_its_own(
+        lines: tuple[str, ...], host: tuple[str, ...], offered: tuple[str, ...]) -> None:
+    """Regression: one was told, with a newer driver as its only fix, and the other folded under it.
+
+    What is offered fits beside what is offered for the other.
+    """
+    found = judged({"requirements.txt": "\n".join(lines)}, *host, gpu=True).findings
+    assert [(one.place.line, one.finding.cause) for one in found] == [
+        (1, "driver-too-old"), (2, "driver-too-old")]
+    for one, text in zip(found, offered, strict=True):
+        title = one.finding.fixes[0].title
+        assert title.startswith(f"Ask for {text}:")
+        assert "leaves a warning" not in title
+
+
+def test_what_is_written_for_one_framework_may_wait_for_what_is_done_by_hand_for_another() -> None:
+    """Regression: beside a torch for CUDA 13, jax[cuda12] was no change that is safe."""
+    files = {"requirements.txt": "torch==2.15.0\njax[cuda13]\n"}
+    assert rewritten(files, "driver=525.60.13") == "torch==2.15.0\njax[cuda12]\n"
+
+
 def test_alike_environments_are_tried_once() -> None:
     """Forty services of one image have one answer, and a long list is not tried without end."""
     services = "".join(f"  s{n}:\n    image: pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime\n    gpus: all\n"

@@ -55,7 +55,8 @@ def test_two_frameworks_that_need_the_same_files_are_parted() -> None:
     """TensorFlow's cuDNN of CUDA 12 and torch's of CUDA 13: the one of the older CUDA moves."""
     rule, case = next((r, c) for r, c in POSITIVE if r.id == "GPD6065" and "both ask" in c.name)
     fix = positive(rule, case, DATABASE).fixes[0]
-    assert fix.commands[1].endswith("separate-environment/bin/python 'tensorflow[and-cuda]==2.20.0'")
+    assert fix.commands[1].endswith(
+        "separate-environment/bin/python -m pip install 'tensorflow[and-cuda]==2.20.0'")
     assert fix.commands[2].endswith("uninstall --yes tensorflow nvidia-cudnn-cu12")
 
 
