@@ -237,6 +237,9 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
     "an extra that cannot be installed": (
         {"requirements.txt": "six\ntensorflow[and-cuda]==2.15.0\n"}, "extra-not-installable",
         "tensorflow[and-cuda]==2.15.0", {"requirements.txt": "six\ntensorflow[and-cuda]==2.15.1\n"}, ()),
+    "CuPy for a newer driver": (
+        {"requirements.txt": "six\ncupy-cuda13x\n"}, "package-needs-newer-driver", "cupy-cuda13x",
+        {"requirements.txt": "six\ncupy-cuda12x\n"}, L4),
     "a name that is no framework's": (
         docker(SLIM, "RUN pip install six pytorch==1.13"), "distribution-misnamed", "pytorch==1.13",
         docker(SLIM, "RUN pip install six torch==2.6.0"), ()),
