@@ -61,7 +61,10 @@ def run() -> int:
     except SystemExit as ended:  # a reader that has gone, a signal that ends us
         return ended.code if isinstance(ended.code, int) else 0
     except Exception as error:  # the outermost line: whatever it is becomes one line and an exit code
-        if _began_with_an_interrupt(error):
+        behind = _end_behind(error)
+        if isinstance(behind, SystemExit):
+            return behind.code if isinstance(behind.code, int) else 0
+        if behind is not None:
             raise KeyboardInterrupt from None
         _spare_memory.clear()
         message, exit_code = _describe(error)
@@ -73,11 +76,14 @@ def run() -> int:
         return exit_code
 
 
-def _began_with_an_interrupt(error: BaseException | None) -> bool:
-    """Tell whether an error comes of Ctrl-C, which may fall on any line: what tidies up then fails too."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+def _end_behind(error: BaseException | None) -> BaseException | None:
+    """Return the Ctrl-C or the end by a signal that an error comes of, None where it comes of neither.
+
+    Both may fall on any line: what tidies up then fails too, and Python wraps them while it makes a class.
+    """
+    while error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
         error = error.__cause__ or error.__context__
-    return error is not None
+    return error
 
 
 def _plain_command() -> int | None:
