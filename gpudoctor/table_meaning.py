@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date
 
 from gpudoctor.facts import FactType
 from gpudoctor.meaning import Fault, fits
 from gpudoctor.model import Row, Table, Tables
 
-DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+_DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
+
+
+def is_day(text: str) -> bool:
+    """Say whether a text is a day of the calendar, YYYY-MM-DD."""
+    try:
+        return _DATED.match(text) is not None and date.fromisoformat(text) is not None
+    except ValueError:
+        return False
 
 
 def of_table(table: Table) -> Iterator[Fault]:
@@ -56,7 +65,7 @@ def lacking(table: Table, shipped: Tables, *, older: bool) -> Iterator[Fault]:
 def _source(row: Row) -> Iterator[str]:
     for source in str(row.get("source", "")).split():
         if source.startswith("https://"):
-            if not DATED.match(str(row.get("accessed", ""))):
+            if not is_day(str(row.get("accessed", ""))):
                 yield "its https source lacks the day it was read (accessed = \"YYYY-MM-DD\")"
         elif not PINNED.match(source):
             yield f"its source {source[:80]!r} is neither https:// nor pypi:NAME==VERSION"

@@ -158,7 +158,8 @@ def look_into(
                if row.get("build") == "cuda" and "loads" not in row and place not in places]
 
     def look(place: int) -> None:
-        measure(project, index, cache, found[place], rows[place], whole=place in places)
+        anew = arguments.again is not None and place in places
+        measure(project, index, cache, found[place], rows[place], whole=place in places, anew=anew)
 
     with ThreadPoolExecutor(MEASURED_AT_A_TIME) as pool:
         for place, _ in zip([*places, *loaders], pool.map(look, [*places, *loaders]), strict=True):
@@ -167,7 +168,8 @@ def look_into(
 
 
 def measure(
-    project: Project, index: WheelIndex, cache: WheelCache, release: Release, row: Row, *, whole: bool
+    project: Project, index: WheelIndex, cache: WheelCache, release: Release, row: Row, *, whole: bool,
+    anew: bool = False,
 ) -> None:
     """Look into the libraries of a release's wheel, or into TensorFlow's loader alone; keep what was seen."""
     libraries = worth_observing(wheel_contents(index, cache, release.chosen)["libraries"])
@@ -180,6 +182,7 @@ def measure(
             OBSERVED if whole else LOADER_OBSERVED,
             release.chosen.sha256,
             lambda: observe(index, release.chosen, libraries, tensorrt=bool(row.get("tensorrt_build"))),
+            anew=anew,
         )
 
 
@@ -262,7 +265,8 @@ def main() -> int:
     )
     parser.add_argument(
         "--again", type=re.compile, metavar="REGEX",
-        help="measure anew, whole, the wheels whose file name begins like this, and no others"
+        help="measure anew, whole, the wheels whose file name begins like this, and no others (interrupted, "
+             "it begins with them again)"
     )
     parser.add_argument(
         "--cache", type=Path, default=default_cache_folder(), help="where to keep what was read"

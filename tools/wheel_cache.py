@@ -35,10 +35,10 @@ class WheelCache:
         path = self._path(kind, sha256)
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
-    def get(self, kind: str, sha256: str, ask: Callable[[], Any]) -> Any:
-        """Return the stored answer, else ask for it and store it."""
+    def get(self, kind: str, sha256: str, ask: Callable[[], Any], *, anew: bool = False) -> Any:
+        """Return the stored answer, else (or `anew`) ask for it and store it."""
         path = self._path(kind, sha256)
-        if not path.exists():
+        if anew or not path.exists():
             write_atomically(path, json.dumps(ask()))
         return json.loads(path.read_text(encoding="utf-8"))
 

@@ -139,6 +139,9 @@ def library_kind(view: View) -> Fact:
         return Known(value="stub", source=f"cuInit returned {STUB_LIBRARY}")
     if posixpath.dirname(path) in view.texts("container.compat_folders"):
         return Known(value="compat", source=path)
+    told = view.unknown_among(("container.compat_folders", "cuda.library_version", "driver.loaded_version"))
+    if told is not None:
+        return told  # it may be any of them
     version, kernel = view.value("cuda.library_version"), view.value("driver.loaded_version")
     if version is None or kernel is None or version == kernel or version == _system_libcuda(view):
         return Known(value="driver", source=path)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from gpudoctor import meaning
 from gpudoctor.courses import FRAMEWORKS
 from gpudoctor.engine import placeholders
-from gpudoctor.lint.sections import section_problems
+from gpudoctor.lint.sections import section_problems, text_problems
 from gpudoctor.model import Case, Certainty, Rule, RuleDatabase, Scope, Severity
 from gpudoctor.skeleton import UNFINISHED
-from gpudoctor.table_meaning import DATED, PINNED
+from gpudoctor.table_meaning import PINNED, is_day
 
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
 _UNDOCUMENTED = re.compile(r"^No documentation: *\S", re.MULTILINE)
@@ -35,6 +35,7 @@ def form_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
     yield from _leaves(rule)
     yield from (fault.problem for fault in meaning.of_page(rule, database))
     yield from section_problems(rule)
+    yield from text_problems(rule, database)
     yield from _sources(rule)
     if places := meaning.unfinished(rule):
         yield f"places that are still to be filled in: {places}; they say {UNFINISHED!r}"
@@ -167,7 +168,7 @@ def _sources(rule: Rule) -> Iterator[str]:
             continue
         if not source.url.startswith("https://"):
             yield f"source {source.url!r} is neither https:// nor pypi:NAME==VERSION"
-        elif not (source.accessed and DATED.match(source.accessed)):
+        elif not is_day(source.accessed or ""):
             yield f"source {source.url} lacks the day it was read (accessed = \"YYYY-MM-DD\")"
     if all(PINNED.match(one.url) for one in rule.source) and not _UNDOCUMENTED.search(rule.page):
         yield ("wheels are its only sources: name a document, or say why there is none in a line "

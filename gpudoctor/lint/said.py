@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gpudoctor import symptom_meaning, symptoms, versions
 from gpudoctor.model import RuleDatabase, Severity, SymptomPattern
-from gpudoctor.table_meaning import DATED, PINNED
+from gpudoctor.table_meaning import PINNED, is_day
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 # a program of a stated version that was run, the day, and what was done
@@ -63,7 +63,7 @@ def _sources(symptom: SymptomPattern) -> Iterator[str]:
         yield "no source"
     for source in symptom.source:
         if source.startswith("https://"):
-            if not (symptom.accessed and DATED.match(symptom.accessed)):
+            if not is_day(symptom.accessed or ""):
                 yield f"source {source} lacks the day it was read (accessed = \"YYYY-MM-DD\")"
         elif not (PINNED.match(source.partition(" ")[0]) or _RUN.match(source)):
             yield (f"source {source!r} is neither https://, nor \"pypi:NAME==VERSION member\", "

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from gpudoctor.model import Rule
+from gpudoctor.engine import placeholders
+from gpudoctor.model import Rule, RuleDatabase
 from gpudoctor.skeleton import OF_A_SITE  # nothing circulates about what only one place has
 
 SECTIONS = ("What was seen", "Why it breaks", "What to do", "How to check", "Versions it applies to")
+_NAMED = re.compile(r"\bGPDX?\d{4}\b")
 _ADVICE = re.compile(r"^(?:Common wrong advice: *\S|## Wrong advice\n+[^#\s])", re.MULTILINE)
 # By cause: why nothing that circulates can be named. An entry that its page has no need of is a problem.
 WITHOUT_ADVICE: Mapping[str, str] = {
@@ -36,3 +38,12 @@ def section_problems(rule: Rule) -> Iterator[str]:
                "\"## Wrong advice\"; a cause of which none is known stands in WITHOUT_ADVICE with the reason")
     if said and excused is not None:
         yield f"the page names wrong advice, so {rule.cause} has no place in WITHOUT_ADVICE"
+
+
+def text_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
+    """Yield what nobody can follow in the text of a page: pages that there are not, facts in braces."""
+    known = {other.id for other in database.rules}
+    yield from (f"its text names {name}, which is no page"
+                for name in sorted(set(_NAMED.findall(rule.page)) - known))
+    yield from (f"its text has {{{name}}}, which is filled in in summaries, fixes and questions alone"
+                for name in placeholders(f"{rule.title}\n{rule.page}"))

@@ -285,15 +285,11 @@ def test_every_row_is_whole(project: Project) -> None:
 
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
 def test_device_code_is_measured_in_each_minor_release(project: Project) -> None:
-    """Of each distribution with CUDA (x86_64) some patch of each minor release has been looked into.
-
-    Of CuPy for Windows before 8 most wheels were not read: their Linux wheels of the same CUDA were.
-    """
+    """Of each distribution with CUDA and each platform some patch of each minor release was looked into."""
     measured: dict[tuple[str, ...], bool] = {}
     for row in read_rows(project.path):
-        major = int(row["version"].partition(".")[0])
-        is_left = project.name == "cupy_distributions" and row["platform"] == "windows_x86_64" and major < 8
-        if row.get("build") == "cuda" and row["platform"].endswith("_x86_64") and not is_left:
+        if row.get("build") == "cuda":
             minor = (row.get("distribution", project.name), row["platform"], *row["version"].split(".")[:2])
             measured[minor] = measured.get(minor, False) or "fat_binaries" in row
+    assert measured
     assert [minor for minor, is_measured in measured.items() if not is_measured] == []

@@ -12,7 +12,7 @@ from gpudoctor.facts import FactType
 from gpudoctor.model import Case, Condition, Detect, Operand, Rule, RuleDatabase, Scope, Severity
 from tools.mutate_rules import LEAST_SHARE, Count, chosen, count, equivalents, ladders_of, next_to
 
-SHARE, SEED = 0.25, 2026
+SEED = 2026
 DRIVER = Condition(fact="driver.kernel_version", op="at_least", right=Operand(value="570.86.15"))
 WSL = Condition(fact="system.wsl", op="missing")
 
@@ -91,8 +91,8 @@ def test_equivalent_mutants_are_not_counted_as_killed() -> None:
 
 
 def test_cases_of_the_pages_notice_the_mutants() -> None:
-    """Of a share of the pages; `python -m tools.mutate_rules` judges all."""
-    found = count(database(), chosen(database(), (), SHARE, SEED))
+    """Of every page: a share of them, the same each time, let the others go unproven."""
+    found = count(database(), chosen(database(), (), 1.0, SEED))
     print(found.words(equivalents()))
     assert found.share(equivalents()) >= LEAST_SHARE, found.survived
 

@@ -140,6 +140,16 @@ def test_every_failure_of_cuinit_has_exactly_one_cause(database: RuleDatabase, c
     assert [open_rule for open_rule in judgement.undecided if open_rule.severity is Severity.ERROR] == []
 
 
+@pytest.mark.parametrize("hidden", ["cuda__library_version", "container__compat_folders"])
+def test_a_libcuda_that_may_be_any_is_not_called_the_drivers(database: RuleDatabase, hidden: str) -> None:
+    """A cuda-compat of which version and folder could not be read was, and a reboot was advised."""
+    facts: dict[str, Value | Fact] = {
+        "cuda__init_code": 803, "cuda__library": "/usr/local/cuda/compat/libcuda.so.1",
+        "cuda__library_version": "580.95.05", "container__compat_folders": (),
+        hidden: Unknown(reason="hidden")}
+    assert isinstance(derived(database, "cuda.library_kind", **facts), Unknown)
+
+
 @pytest.mark.parametrize(("file_version", "expected"), [
     (Known(value="999.1", source="test"), "driver"), (Known(value="580.95.05", source="test"), "compat"),
     (Absent(source="test"), "compat"), (Unknown(reason="the file could not be read"), None)])

@@ -133,6 +133,14 @@ FORMS: dict[str, tuple[Rule, str]] = {
     "no case": (limit(case=()), "no [[case]]"),
     "no source": (limit(source=()), "no [[source]]"),
     "an undated source": (limit(source=(Source(url="https://example.org"),)), "lacks the day it was read"),
+    "a source of no day": (
+        limit(source=(Source(url="https://example.org", accessed="2026-02-30"),)), "lacks the day"),
+    "a page that there is not": (
+        limit(page=page("GPD1070").page + "\nSee GPD7777.\n"), "its text names GPD7777, which is no page"),
+    "a fact in the text": (
+        limit(page=page("GPD1070").page.replace("answered 2", "answered {cuda.init_code}")),
+        "its text has {cuda.init_code}"),
+    "a fact in the title": (limit(title="Give {gpu.name} memory"), "its text has {gpu.name}"),
     "wheels alone": (limit(source=(Source(url="pypi:torch==2.15.0"),)), "wheels are its only sources"),
     "a source that is none": (limit(source=(Source(url="somebody"),)), "neither https:// nor pypi:"),
     "a section": (limit(page=page("GPD1070").page.replace("## How to check", "")), "\"## How to check\""),
@@ -201,6 +209,7 @@ def test_an_id_of_two_pages_is_found() -> None:
 @pytest.mark.parametrize(("row", "said"), [
     ({"source": "https://example.org"}, "row 2: its https source lacks the day it was read"),
     ({"source": "https://example.org", "accessed": "yesterday"}, "row 2: its https source lacks the day"),
+    ({"source": "https://example.org", "accessed": "2026-02-30"}, "row 2: its https source lacks the day"),
     ({"source": "somebody"}, "row 2: its source 'somebody' is neither"),
     ({"source": "pypi:cards==1", "name": "A"}, "2 rows have the key A"),
 ])

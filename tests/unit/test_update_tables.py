@@ -8,6 +8,7 @@ import pytest
 from tools.loader_trace import loader_symbols
 from tools.table_file import Table, read_rows, render_table, write_table
 from tools.torch_declared import architectures_in, numpy_in
+from tools.wheel_cache import WheelCache
 from tools.wheel_code import declared_difference, measured_columns
 from tools.wheel_facts import build_columns, glibc_floor, library_hashes, python_versions
 from tools.wheel_index import WheelFile, platform_of
@@ -316,3 +317,11 @@ def test_loader_functions_are_found_by_their_plain_names(tmp_path: Path) -> None
 def test_numpy_is_told_by_the_module_that_the_library_looks_for(library: bytes, major: str | None) -> None:
     """What NumPy 2 compiled looks for both, its own first, for it runs under NumPy 1 as well."""
     assert numpy_in(library) == major
+
+
+def test_what_is_measured_again_replaces_what_was_kept(tmp_path: Path) -> None:
+    """`--again` said that it measured, and took what this machine had kept of the wheel."""
+    cache, answers = WheelCache(tmp_path), iter([1, 2, 3])
+    found = [cache.get("seen", "a" * 64, lambda: next(answers), anew=anew) for anew in (False, False, True)]
+    assert found == [1, 1, 2]
+    assert cache.find("seen", "a" * 64) == 2
