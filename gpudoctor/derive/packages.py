@@ -171,10 +171,12 @@ def cudnn_oldest_card(view: View) -> Fact:
     """Return the oldest card that the cuDNN which the trace finds has code for."""
     version = view.need_text("framework.cudnn_found")
     oldest = oldest_card_of(version, view)
-    end = stale.end_of(view.tables, "cudnn_architectures", "since")
-    if oldest is not None and versions.parse(version).major > versions.parse(end).major:
-        # no later cuDNN serves a card again that an earlier one dropped
-        return stale.unknown(view, f"cuDNN {version}", f"cuDNN {versions.parse(end).major}", at_least=oldest)
+    end = stale.cudnn_end(view.tables)
+    if oldest is not None and stale.is_newer(versions.minor_of(version), end):
+        # no later cuDNN serves a card again that an earlier one dropped; of a later minor release a
+        # convolution tells which others it drops, which nobody asked here
+        is_other = versions.parse(version).major > versions.parse(end).major
+        return stale.unknown(view, f"cuDNN {version}", f"cuDNN {end}", at_least=oldest, asked=is_other)
     if oldest is None:
         return Unknown(
             reason=f"the rule database does not say which cards cuDNN {version} serves", asked=False

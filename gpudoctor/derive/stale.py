@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive.view import View, text_of
+from gpudoctor.derive.view import View, text_in, text_of
 from gpudoctor.model import Known, Snapshot, Tables, Unknown, Value, rows_of
 
 # whose versions are the framework's own, in a table of several distributions
 _OWN = {"paddle": ("paddlepaddle", "paddlepaddle-gpu")}
+_CUDNN = "nvidia-cudnn-"
 
-def unknown(view: View, what: str, end: str, at_least: Value | None = None) -> Unknown:
+
+def unknown(view: View, what: str, end: str, at_least: Value | None = None, *, asked: bool = True) -> Unknown:
     """Return that nobody answered for `what`, which is newer than the tables, whose last is `end`."""
     return Unknown(reason=f"{what} is newer than rules {view.database.version}, which end at {end}",
-                   at_least=None if at_least is None else str(at_least))
+                   at_least=None if at_least is None else str(at_least), asked=asked)
 
 
 def end_of(tables: Tables, table: str, column: str) -> str:
@@ -30,6 +32,13 @@ def end_of(tables: Tables, table: str, column: str) -> str:
 def cuda_end(view: View) -> str:
     """Return the newest CUDA whose driver is known: of a later one its PTX may be known all the same."""
     return end_of(view.tables, "cuda_toolkits", "cuda")
+
+
+def cudnn_end(tables: Tables) -> str:
+    """Return the newest minor release of cuDNN whose code was looked into."""
+    known = (str(row["version"]) for row in rows_of(tables, "nvidia_code")
+             if str(row["distribution"]).startswith(_CUDNN))
+    return versions.minor_of(max(known, key=versions.parse, default="0"))
 
 
 def is_newer(version: str, end: str) -> bool:
@@ -76,6 +85,12 @@ def _newer(view: View, snapshot: Snapshot) -> Iterator[str]:
         capability = text_of(card, "gpu.compute_capability")
         if capability and is_newer(capability, end):
             yield f"compute capability {capability} (the rules end at {end})"
+    end = cudnn_end(view.tables)
+    for record in view.records("python.nvidia_distributions"):
+        version = text_in(record, "version")
+        is_cudnn = text_in(record, "name").startswith(_CUDNN) and versions.is_version(version)
+        if is_cudnn and is_newer(versions.minor_of(version), end):
+            yield f"cuDNN {version} (the rules end at {end})"
     for facts in () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks:
         name, version = text_of(facts, "framework.name"), text_of(facts, "framework.version")
         if name and version and (last := release_end(view, name, version)):

@@ -152,12 +152,15 @@ def test_build_for_later_cards_alone_is_no_build_for_todays(database: RuleDataba
 
 def test_note_names_all_that_is_newer_and_the_remedy(database: RuleDatabase) -> None:
     """With what the rules know last of each."""
-    report = judged(database, {"cc": "13.0", "driver": "700.10"}, release(TODAY), TORCH_3)
+    cudnn: tuple[Record, ...] = tuple({"name": "nvidia-cudnn-cu13", "version": version, "location": "/site"}
+                                      for version in ("9.99.0.1", "unreadable", "9.1.0.70"))
+    report = judged(database, {"cc": "13.0", "driver": "700.10", "python.nvidia_distributions": cudnn},
+                    release(TODAY), TORCH_3)
     (note,) = [finding for finding in report.findings if finding.cause == "rules-older-than-machine"]
     newest = max((str(row["version"]) for row in database.tables["torch"].rows),
                  key=lambda text: [int(part) for part in text.split("+")[0].split(".") if part.isdecimal()])
     for words in ("driver 700.10", "compute capability 13.0", f"torch 3.0 (the rules end at {newest})",
-                  "CUDA 14.1", "pip install --upgrade gpudoctor-rules"):
+                  "cuDNN 9.99.0.1 (the rules end at 9.", "CUDA 14.1", "pip install --upgrade gpudoctor-rules"):
         assert words in note.message
     assert database.version in "".join(evidence.source for evidence in note.evidence)
 
@@ -212,11 +215,16 @@ def test_where_a_later_release_looks_for_its_libraries_is_not_guessed(database: 
     assert absent == Known(value=(), source="loader trace")
 
 
-def test_cudnn_of_a_later_major_serves_no_card_that_an_earlier_one_dropped(database: RuleDatabase) -> None:
-    """Which others it drops nobody knows yet."""
+@pytest.mark.parametrize(("version", "asked"), [("99.1.0", True), ("9.99.0.1", False)])
+def test_a_later_cudnn_serves_no_card_that_an_earlier_one_dropped(
+    database: RuleDatabase, version: str, asked: bool,
+) -> None:
+    """Which others it drops nobody knows yet; one of the same major was said to serve all that 9.11 does."""
     found = fact(database, Scope.FRAMEWORK, "framework.cudnn_oldest_card", H100, release(TODAY),
-                 {"framework.cudnn_found": "99.1.0"})
+                 {"framework.cudnn_found": version})
     assert isinstance(found, Unknown)
+    assert found.asked is asked
+    assert f"cuDNN {version} is newer than rules {database.version}, which end at cuDNN 9." in found.reason
     assert found.at_least == database.tables["cudnn_architectures"].rows[-1]["oldest_card"]
 
 
