@@ -160,7 +160,8 @@ def test_note_names_all_that_is_newer_and_the_remedy(database: RuleDatabase) -> 
     newest = max((str(row["version"]) for row in database.tables["torch"].rows),
                  key=lambda text: [int(part) for part in text.split("+")[0].split(".") if part.isdecimal()])
     for words in ("driver 700.10", "compute capability 13.0", f"torch 3.0 (the rules end at {newest})",
-                  "cuDNN 9.99.0.1 (the rules end at 9.", "CUDA 14.1", "pip install --upgrade gpudoctor-rules"):
+                  "cuDNN 9.99.0.1 (the rules end at 9.", "CUDA 14.1",
+                  "pip install --upgrade gpudoctor-rules"):
         assert words in note.message
     assert database.version in "".join(evidence.source for evidence in note.evidence)
 
