@@ -17,10 +17,7 @@ from gpudoctor.model import Known, RuleDatabase
 from tests.laws import working
 from tests.laws.breaking_frameworks import BREAKAGES, seen_by_running
 from tests.laws.described import errors, faults, laid, snapshot_of
-from tests.laws.working import (
-    Build, Machine, at_least, cards, cuda_of, drawn, drivers, major, runs, serves, table,
-)
-from tools.sweep_states import Card
+from tests.laws.working import Machine, cards, cuda_of, drawn, major, serves, table
 
 ANY_NUMBER = st.integers(0, 99)
 MACHINES = st.deferred(drawn)
@@ -114,29 +111,8 @@ def test_one_of_two_cards_is_the_one_that_is_named(
 # -- PTX ---------------------------------------------------------------------------------------------
 
 
-@cache
-def with_unknown_ptx() -> tuple[Machine, ...]:
-    """Return machines with a card for which the build holds PTX, and a driver older than that PTX."""
-    ceilings = {str(row["minimum_driver"]): row["cuda"] for row in table("cuda_toolkits").rows
-                if "minimum_driver" in row}
-    return tuple(
-        replace(group[0], card=card, driver=driver)
-        for kind in working.kinds() for group in working.alike(*kind) for card in cards(kind[1])
-        if (first := _first_cuda(group[0].build, card)) is not None
-        for driver in drivers() if driver in ceilings and not at_least(ceilings[driver], first)
-        and runs(driver, group[0].build) and serves(driver, card))
-
-
-def _first_cuda(build: Build, card: Card) -> str | None:
-    """Return the CUDA whose drivers compile what the card needs compiled, None where it needs nothing."""
-    found = coverage(as_records(build.row["code"]), card.capability)
-    if found.kind not in ("ptx", "partial") or found.ptx_isa is None:
-        return None
-    return next((str(row["cuda"]) for row in table("ptx_isa").rows if row["ptx_isa"] == found.ptx_isa), None)
-
-
 @settings(max_examples=60)
-@given(st.deferred(lambda: st.sampled_from(with_unknown_ptx())))
+@given(st.deferred(lambda: st.sampled_from(working.compiling(known=False))))
 def test_ptx_that_the_driver_does_not_know_is_the_first_cause(machine: Machine) -> None:
     """By minor-version compatibility such a driver runs the build, but compiles nothing of it."""
     found = errors(snapshot_of(machine))

@@ -50,6 +50,30 @@ def test_a_healthy_machine_has_no_error(machine: Machine) -> None:
 
 
 @settings(max_examples=60)
+@given(st.deferred(lambda: st.sampled_from(working.compiling(known=True))))
+def test_a_machine_that_compiles_what_its_driver_knows_has_no_error(machine: Machine) -> None:
+    """A card for which the build holds PTX runs it, after a first start that takes its time."""
+    assert [(found.cause, found.message) for found in errors(snapshot_of(machine))] == []
+
+
+@settings(max_examples=100)
+@given(MACHINES, st.data())
+def test_a_healthy_machine_has_no_error_whatever_its_card_is_called(
+    machine: Machine, data: st.DataObject,
+) -> None:
+    """Each product of a compute capability, by its own name and, where PCI ids tell it, its own device."""
+    names = working.products()[machine.card.capability]
+    name = data.draw(st.sampled_from(names))
+    device = working.devices().get(name)
+    seen: described.Facts = {} if device is None else {
+        "gpu.pci_device_id": device,
+        "system.pci_nvidia": ({"address": "0000:01:00.0", "device": device, "class": "0x030200",
+                               "driver": "nvidia"},)}
+    named = laid(snapshot_of(machine), {"gpu.name": f"NVIDIA {name}", **seen})
+    assert [(found.cause, found.message) for found in errors(named)] == []
+
+
+@settings(max_examples=60)
 @given(MACHINES)
 def test_a_healthy_machine_can_be_judged(machine: Machine) -> None:
     """Nothing that is as bad as an error is left open, but what nobody asked for."""

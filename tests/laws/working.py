@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
 from hypothesis import strategies as st
@@ -163,6 +164,19 @@ def cards(platform: str) -> tuple[sweep.Card, ...]:
 
 
 @cache
+def products() -> Mapping[str, list[str]]:
+    """Return the names of the cards of each compute capability."""
+    return sweep.products(database())
+
+
+@cache
+def devices() -> Mapping[str, str]:
+    """Return the PCI device of each product that the table of PCI ids names as the one of products does."""
+    listed = (str(card).partition(" ") for row in table("pci_ids").rows for card in as_texts(row["cards"]))
+    return {name.partition(" (")[0]: place.partition(":")[0] for place, _, name in listed}
+
+
+@cache
 def drivers() -> tuple[str, ...]:
     """Return the drivers that came with a CUDA, and those with which compatibility begins."""
     rows = (*table("cuda_toolkits").rows, *table("minor_version_compatibility").rows)
@@ -236,3 +250,40 @@ def drawn(can: Callable[[Machine], bool] = lambda _: True,
     groups = [fit for framework, platform in kinds() if framework in frameworks
               if (fit := [group for group in alike(framework, platform) if can(group[0])])]
     return st.sampled_from(groups).flatmap(st.sampled_from).flatmap(st.sampled_from)
+
+
+# -- what has to be compiled -------------------------------------------------------------------------
+
+
+@cache
+def compiling(*, known: bool) -> tuple[Machine, ...]:
+    """Return machines with a card for which the build holds PTX, and a driver that knows that PTX, or not."""
+    return tuple(
+        replace(group[0], card=card, driver=driver)
+        for kind in kinds() for group in alike(*kind) for card in cards(kind[1])
+        if (first := _first_cuda(group[0].build, card)) is not None and not (known and _fails(group[0], card))
+        for driver, ceiling in _ceilings().items() if at_least(ceiling, first) is known
+        and runs(driver, group[0].build) and serves(driver, card))
+
+
+@cache
+def _ceilings() -> Mapping[str, Value]:
+    """Return the newest CUDA of the drivers that came with one."""
+    rows = [row for row in table("cuda_toolkits").rows if "minimum_driver" in row]
+    newest = {str(row["minimum_driver"]): row["cuda"] for row in rows}
+    return {driver: newest[driver] for driver in drivers() if driver in newest}
+
+
+def _first_cuda(build: Build, card: sweep.Card) -> str | None:
+    """Return the CUDA whose drivers compile what the card needs compiled, None where it needs nothing."""
+    found = coverage(as_records(build.row["code"]), card.capability)
+    if found.kind not in ("ptx", "partial") or found.ptx_isa is None:
+        return None
+    return next((str(row["cuda"]) for row in table("ptx_isa").rows if row["ptx_isa"] == found.ptx_isa), None)
+
+
+def _fails(machine: Machine, card: sweep.Card) -> bool:
+    """Return whether the tables say that the framework's PTX, or its cuDNN, does not run on such a card."""
+    failing = {(row["framework"], row["card_major"]) for row in table("ptx_failures").rows}
+    return (machine.build.framework, major(card.capability)) in failing or (
+        machine.packaged and not cudnn_serves(machine.build, card))
