@@ -234,6 +234,7 @@ gpu.driver_kernel | text | smoke | | the checked driver-API kernel: passed, wron
 gpu.driver_kernel_answer | text | smoke | | the code that kept the checked kernel from its end, as a text that can stand in lists; 0 where none did
 gpu.memory_free_bytes | integer | derive | | memory on the card that nobody uses
 gpu.architecture | text | derive | | name of the generation that its compute capability belongs to
+gpu.product | text | derive | | what the card is called: by the driver, or without one by its PCI device
 gpu.listed | flag | derive | | whether a table has this product, by its name or its PCI device
 gpu.driver_fit | text | derive | | whether the loaded driver's branch serves the card by the tables: "serves", "too-new" or "too-old"
 gpu.hidden | flag | derive | | whether CUDA_VISIBLE_DEVICES hides the card while others stay visible

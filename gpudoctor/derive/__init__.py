@@ -80,13 +80,14 @@ def complete(snapshot: Snapshot, database: RuleDatabase, of: type[LazyFacts] = L
     They are computed when they are read: text shows few of them.
     """
     found = subjects(snapshot, database, of)
-    frameworks = snapshot.frameworks if isinstance(snapshot.frameworks, Unknown) else tuple(
-        Narrowed(subject.facts, _is_of_framework) for subject in found[Scope.FRAMEWORK])
-    return replace(snapshot, host=found[Scope.HOST][0].facts, frameworks=frameworks)
 
+    def own(listed: tuple[Facts, ...] | Unknown, scope: Scope) -> tuple[Facts, ...] | Unknown:
+        return listed if isinstance(listed, Unknown) else tuple(
+            Narrowed(subject.facts, lambda name: name in CATALOGUE and CATALOGUE[name].scope is scope)
+            for subject in found[scope])
 
-def _is_of_framework(name: str) -> bool:
-    return name in CATALOGUE and CATALOGUE[name].scope is Scope.FRAMEWORK
+    return replace(snapshot, host=found[Scope.HOST][0].facts, gpus=own(snapshot.gpus, Scope.GPU),
+                   frameworks=own(snapshot.frameworks, Scope.FRAMEWORK))
 
 
 def _scope(scope: tuple[Facts, ...] | Unknown) -> tuple[tuple[Facts, ...], Unknown | None]:
@@ -145,7 +146,8 @@ def _ready(view: View) -> Fact:
 def _of_card(card: Facts, snapshot: Snapshot) -> Mapping[str, Derivation]:
     return {"gpu.hidden": lambda view: visible.card_hidden(view, card, snapshot),
             "gpu.memory_free_bytes": _memory_free, "gpu.architecture": _architecture,
-            "gpu.listed": products.listed, "gpu.compute_mode_back": card_derivations.mode_back,
+            "gpu.listed": products.listed, "gpu.product": products.product,
+            "gpu.compute_mode_back": card_derivations.mode_back,
             "gpu.driver_fit": lambda view: _driver_fit(view, card, snapshot)}
 
 

@@ -27,11 +27,31 @@ def listed(view: View) -> Fact:
     if any(_words(form) <= words or _joined(form) == joined for row in view.table("gpu_products").rows
            for form in as_texts(row["forms"])):
         return Known(value=True, source="rules/tables/gpu_products.toml")
-    device = str(view.value("gpu.pci_device_id") or "").upper()
-    if device and any(card.startswith(device) for row in view.table("pci_ids").rows
-                      if row["prefix"] == device[:2] for card in as_texts(row["cards"])):
+    if _of_device(view, str(view.value("gpu.pci_device_id") or "")):
         return Known(value=True, source="rules/tables/pci_ids.toml")
     return Known(value=False, source="neither gpu_products.toml nor pci_ids.toml has it")
+
+
+def product(view: View) -> Fact:
+    """Return what the card is called: by the driver, else, with no driver at all, by its PCI device.
+
+    A device may be several products, which only a maker's number tells apart; all of them are named.
+    """
+    name = view.fact("gpu.name")
+    if isinstance(name, Known):
+        return name
+    device = view.need_text("gpu.pci_device_id")
+    if names := _of_device(view, device):
+        return Known(value=" or ".join(names), source=f"rules/tables/pci_ids.toml for the device {device}")
+    return Absent(source=f"pci_ids.toml does not have the device {device}")
+
+
+def _of_device(view: View, device: str) -> tuple[str, ...]:
+    """Return the products of a PCI device, each once; a chip in brackets is no part of a name."""
+    cards = (card.partition(" ") for row in view.table("pci_ids").rows if row["prefix"] == device[:2].upper()
+             for card in as_texts(row["cards"]))
+    return tuple(dict.fromkeys(name.partition(" (")[0] for place, _, name in cards
+                               if place.partition(":")[0] == device.upper()))
 
 
 @lru_cache(maxsize=2048)

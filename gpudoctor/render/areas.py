@@ -119,7 +119,7 @@ def _cards(snapshot: Snapshot) -> str:
 def _card(position: int, card: Facts) -> str:
     index = value_of(card, "gpu.index")
     device = value_of(card, "gpu.pci_device_id") or "of unknown name"
-    name = value_of(card, "gpu.name") or f"NVIDIA device {device}"
+    name = value_of(card, "gpu.product") or f"NVIDIA device {device}"
     text = f"GPU {position if index is None else index}: {printable(str(name))}"
     capability, memory = value_of(card, "gpu.compute_capability"), value_of(card, "gpu.memory_total_bytes")
     if capability is not None:

@@ -7,6 +7,7 @@ import pytest
 from gpudoctor import assume, derive, ruledb
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Absent, Fact, Known, Report, Scope, Snapshot, Value, Verdict
+from gpudoctor.render import areas
 
 
 def machine(**changes: Value) -> Snapshot:
@@ -42,6 +43,22 @@ def test_a_product_is_known_by_its_name_or_its_device(name: str, device: str, ex
     fact = derive.subjects(snapshot, ruledb.load())[Scope.GPU][0].fact("gpu.listed")
     assert (fact.value if isinstance(fact, Known) else None) == expected
     assert isinstance(fact, Known | Absent)
+
+
+@pytest.mark.parametrize(("name", "device", "expected"), [
+    (None, "1db4", "Tesla V100 PCIe 16GB"), (None, "2330", "H100 80GB HBM3"), (None, "ffff", None),
+    (None, "1E30", "Quadro RTX 6000 or Quadro RTX 8000"), ("NVIDIA MATS", "1db4", "NVIDIA MATS"),
+])
+def test_a_card_is_named_with_no_driver_at_all(name: str | None, device: str, expected: str | None) -> None:
+    """By its PCI device: the report said "NVIDIA device 1db4"."""
+    database = ruledb.load()
+    card: dict[str, Fact] = {"gpu.name": Known(value=name, source="test") if name else Absent(source="test"),
+                             "gpu.pci_device_id": Known(value=device, source="test")}
+    snapshot = assume.lay(machine(cc="8.0"), card, database.tables, source="test")
+    fact = derive.subjects(snapshot, database)[Scope.GPU][0].fact("gpu.product")
+    assert (fact.value if isinstance(fact, Known) else None) == expected
+    cards = dict(areas.lines(derive.complete(snapshot, database)))["cards"]
+    assert cards.startswith(f"GPU 0: {expected or f'NVIDIA device {device}'}")
 
 
 def test_an_invented_card_is_judged_by_its_number_and_a_note_says_so() -> None:
