@@ -86,3 +86,13 @@ def newer(version: object, other: object) -> bool:
 
 def minor(cuda: Value) -> str:
     return ".".join(str(cuda).split(".")[:2])
+
+
+def test_each_architecture_has_the_first_cuda_of_nvidias_history_of_ptx(tables: Tables) -> None:
+    """3.7 was said to be as old as 3.5, which NVIDIA's history of PTX contradicts; Maxwell had none."""
+    rows = {str(row["compute_capability"]): str(row.get("first_cuda", ""))
+            for row in tables["architectures"].rows}
+    assert [card for card, first in rows.items() if not first] == []
+    ptx = {str(row["cuda"]): row["ptx_isa"] for row in tables["ptx_isa"].rows}
+    assert {card: ptx[rows[card]] for card in ("3.5", "3.7", "5.0", "5.2", "5.3")} == {
+        "3.5": "3.1", "3.7": "4.1", "5.0": "4.0", "5.2": "4.1", "5.3": "4.2"}
