@@ -56,12 +56,12 @@ DIRECTML = ("I tensorflow/c/logging.cc:34] DirectML: creating device on adapter 
             "{more}framework: tensorflow-directml-plugin\nplatform: windows\n")
 OF_DML = ("Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 40841 MB memory) -> "
           "physical PluggableDevice (device: 0, name: DML, pci bus id: <undefined>)\n")
-FROM_PTX = ("W gpu_device.cc:2027] TensorFlow was not built with CUDA kernel binaries compatible with compute "
-            "capability {}. CUDA kernels will be jit-compiled from PTX, which could take 30 minutes or longer.\n")
+FROM_PTX = ("W gpu_device.cc:27] TensorFlow was not built with CUDA kernel binaries compatible with compute "
+            "capability {}. CUDA kernels will be jit-compiled from PTX, which could take 30 minutes.\n")
 SILENT = "Unable to determine the device handle for GPU0: 0000:C1:00.0: Unknown Error\n"
 OTHER_PART = ("Could not load library libcudnn_cnn_train.so.8. Error: "
-              "/usr/local/cuda/lib64/libcudnn_cnn_train.so.8: symbol _Z9isAmpere, version libcudnn_cnn_infer.so.8 not defined in file libcudnn_cnn_infer.so.8 "
-              "with link time reference\n")
+              "/usr/local/cuda/lib64/libcudnn_cnn_train.so.8: symbol _Z9isAmpere, version "
+              "libcudnn_cnn_infer.so.8 not defined in file libcudnn_cnn_infer.so.8 with link time reference\n")
 
 
 @cache
