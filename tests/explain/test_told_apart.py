@@ -61,7 +61,7 @@ FROM_PTX = ("W gpu_device.cc:27] TensorFlow was not built with CUDA kernel binar
 SILENT = "Unable to determine the device handle for GPU0: 0000:C1:00.0: Unknown Error\n"
 OTHER_PART = ("Could not load library libcudnn_cnn_train.so.8. Error: "
               "/usr/local/cuda/lib64/libcudnn_cnn_train.so.8: symbol _Z9isA, version "
-              "libcudnn_cnn_infer.so.8 not defined in file libcudnn_cnn_infer.so.8 with link time reference\n")
+              "libcudnn_cnn_infer.so.8 not defined in file libcudnn_cnn_infer.so.8 with link time ref\n")
 
 
 @cache
