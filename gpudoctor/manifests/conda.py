@@ -14,7 +14,7 @@ from gpudoctor.derive import planned
 from gpudoctor.manifests import conda_specs, requirements, yaml_files
 from gpudoctor.manifests.requirements import Reader, is_elsewhere
 from gpudoctor.manifests.spans import ManifestError, Source
-from gpudoctor.manifests.statements import Asked, Environment, Unread
+from gpudoctor.manifests.statements import Asked, Environment, Setting, Unread, signs_of
 from gpudoctor.manifests.yaml_files import Node
 
 _INDEX = re.compile(r"--(index-url|extra-index-url|find-links)[= ]\s*(\S+)")
@@ -37,9 +37,12 @@ def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
     wishes = conda_specs.wishes_of(specs)
     pip = [one for item in items if (inner := item.get("pip")) is not None for one in inner.texts()]
     asked, unread = _of_pip(pip, source, reader)
+    settings = {name: Setting(value=value, stated=value, place=place)
+                for name, value, place in yaml_files.pairs(document.get("variables"))}
     return Environment(
         name="conda environment", place=document.place,
-        asked=(*conda_specs.asked_of(specs, channels), *asked), wishes=wishes,
+        asked=(*conda_specs.asked_of(specs, channels), *asked), settings=settings,
+        wishes=(*wishes, *signs_of(settings)), brought=tuple(conda_specs.brought_of(specs, channels)),
         unread=(*conda_specs.unread_of(specs), *unread), in_container=bool(wishes),
         alters_libraries=any(spec.is_cuda for spec in specs),
         python=python[0] if python else None, python_place=python[1] if python else None)

@@ -80,7 +80,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")
     if any(one.by_conda for one in own_stacks):
         facts["python.environment"] = Known(value="conda", source=place)
-    if environment.in_container:
+    if environment.in_container and not brings_another(environment, own_stacks):
         facts.update(_system(environment, base, place, ground.database.tables))
     elif not observed and any(one.needs_system for one in own_stacks):
         facts.update(dict.fromkeys(_SEARCHED, _not_said("which CUDA the machine has")))
@@ -111,6 +111,14 @@ def _stated(environment: Environment) -> str:
     if environment.image is not None:
         return str(environment.image.place)
     return str(environment.place) if environment.place.start else environment.place.file
+
+
+def brings_another(environment: Environment, own: Sequence[Chosen]) -> bool:
+    """Return whether the CUDA that conda brings is no use to any of the frameworks beside it."""
+    waiting = {versions.parse(cuda).major for one in own if not one.brings_libraries
+               and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None}
+    brought = {versions.parse(one.cuda).major for one in environment.brought}
+    return environment.image is None and bool(waiting and brought) and not waiting & brought
 
 
 def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fact:

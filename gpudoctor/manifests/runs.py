@@ -250,16 +250,16 @@ class Runs:
         for word in install.requirements:
             if not word.known:
                 self._elsewhere(word, stage)
-        specs = conda_specs.specs_of(listed)
+        specs, channels = conda_specs.specs_of(listed), [word.text for word in install.extra_indexes]
         stage.unread += conda_specs.unread_of(specs)
-        stage.asked += [replace(one, command=number) for one in conda_specs.asked_of(
-            specs, [word.text for word in install.extra_indexes])]
+        stage.brought += conda_specs.brought_of(specs, channels)
+        stage.asked += [replace(one, command=number) for one in conda_specs.asked_of(specs, channels)]
         for file in install.files:
             found = self._copied(file.text, stage) if file.known else None
             for one in conda.read(found, self.context.read) if found is not None else ():
                 stage.asked += [replace(asked, command=number) for asked in one.asked]
                 stage.alters_libraries |= one.alters_libraries
-                stage.unread += one.unread
+                stage.unread, stage.brought = [*stage.unread, *one.unread], [*stage.brought, *one.brought]
                 if one.python is not None and one.python_place is not None:
                     stage.python = (one.python, one.python_place)
             if found is None:

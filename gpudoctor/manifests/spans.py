@@ -62,6 +62,10 @@ class Source:
             found.append((begin, self.text[begin:end - 1].removesuffix("\r")))
         return found
 
+    def traced_lines(self) -> list[Traced]:
+        """Return the lines; each has one place more, where it ends."""
+        return [Traced(text=line, at=range(start, start + len(line) + 1)) for start, line in self.lines()]
+
     def error(self, at: int, said: str) -> ManifestError:
         """Return the error to raise about what stands there."""
         return ManifestError(f"{self.place(at)}: {said}")

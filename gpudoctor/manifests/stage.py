@@ -12,7 +12,7 @@ from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import (
-    Asked, Broken, Environment, Image, Lost, Package, Setting, Started, Unread, Wish, signs_of,
+    Asked, Broken, Brought, Environment, Image, Lost, Package, Setting, Started, Unread, Wish, signs_of,
 )
 
 
@@ -54,6 +54,7 @@ class Stage:
         self.settings: dict[str, Setting] = dict(parent.settings) if parent else {}
         self.asked: list[Asked] = list(parent.asked) if parent else []
         self.packages: list[Package] = list(parent.packages) if parent else []
+        self.brought: list[Brought] = list(parent.brought) if parent else []  # by conda
         self.stubs: list[str] = list(parent.stubs) if parent else []
         self.folder: str = parent.folder if parent else "/"
         # of files with a project's requirements, by their whole paths, what wrote them
@@ -84,7 +85,7 @@ class Stage:
         return Environment(
             name=self.name, place=self.place, image=self.image, images=tuple(images),
             feeding=tuple(self.feeding), asked=tuple(self.asked),
-            packages=tuple(self.packages), stubs=tuple(self.stubs),
+            packages=tuple(self.packages), stubs=tuple(self.stubs), brought=tuple(self.brought),
             settings=self.settings, wishes=(*wishes, *signs_of(self.settings)), lost=tuple(self.lost),
             broken=tuple(self.broken),
             unread=tuple(self.unread),
