@@ -39,7 +39,7 @@ def frameworks(environment: Environment, base: Base | None, ground: Ground) -> t
     beside, glibc = parts_of(environment.asked, python), _glibc(environment, base, ground)
     bounds = _bounds(environment)
     found: dict[str, Chosen] = {}
-    for asked in _last_words(environment.asked):
+    for asked in _last_words(environment.asked, python):
         one = choices.chosen_of(asked, python, ground.platform, tables, beside,
                                 _admission(asked, bounds.get(asked.command, {}), glibc))
         if one is not None and not _is_met(one, found.get(one.distribution)):
@@ -48,12 +48,12 @@ def frameworks(environment: Environment, base: Base | None, ground: Ground) -> t
     return tuple(one for one in found.values() if not _is_there(one, environment, base))
 
 
-def _last_words(every: Sequence[Asked]) -> Iterator[Asked]:
-    """Yield what each command says last of a distribution, of the last commands that do so."""
+def _last_words(every: Sequence[Asked], python: str | None) -> Iterator[Asked]:
+    """Yield what each command says last of a distribution here, of the last commands that do so."""
     last: dict[str, dict[int, tuple[int, Asked]]] = {}  # a file may name one thousands of times
     for at in range(len(every) - 1, -1, -1):
         requirement = requirement_of(every[at])
-        if requirement is not None:
+        if requirement is not None and applies(requirement, python):
             own = last.setdefault(canonicalize_name(requirement.name), {})
             if len(own) < _MOST_COMMANDS:
                 own.setdefault(every[at].command, (at, every[at]))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests.spans import Source, Traced, Word
+from gpudoctor.manifests.spans import Part, Source, Traced, Word
 
 INSTRUCTIONS = frozenset(
     "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL MAINTAINER ONBUILD RUN SHELL STOPSIGNAL "
@@ -24,9 +24,21 @@ _LONGEST = 40  # characters of junk that are quoted
 
 @frozen
 class Document:
-    """A here-document: its text, and whether variables in it are the shell's business alone."""
+    """A here-document: its name, its text, and whether the builder leaves variables in it alone."""
 
+    name: str
     text: Traced
+    is_quoted: bool = False
+
+    def whole(self, source: Source) -> Source | None:
+        """Return it as the file that it becomes, None where variables are filled in."""
+        if "$" in self.text.text and not self.is_quoted:
+            return None
+        lines, at = list[Traced](), 0
+        for line in self.text.text.splitlines(keepends=True):
+            lines.append(Traced(text=line.rstrip("\n"), at=self.text.at[at:at + len(line)]))
+            at += len(line)
+        return Part(source, lines)
 
 
 @frozen
@@ -149,7 +161,7 @@ def _document(marker: re.Match[str], lines: Sequence[Traced], at: int, source: S
     while at < len(lines):
         line = lines[at].text
         if (line.lstrip("\t") if tabs else line) == end:
-            return Document(text=_joined(lines[begin:at])), at + 1
+            return Document(name=end, text=_joined(lines[begin:at]), is_quoted=bool(marker[2])), at + 1
         at += 1
     raise source.error(arguments.at[marker.start()], f"the here-document {end[:_LONGEST]} does not end")
 

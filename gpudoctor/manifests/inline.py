@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from gpudoctor.manifests.spans import Source, Traced
+from gpudoctor.manifests.spans import Part, Source, Traced
 from gpudoctor.manifests.yaml_files import Node, filled
 
 TOLD_BY = ("in dockerfile_inline compose fills it in before the builder does: write $$ for a variable of the "
@@ -16,20 +16,7 @@ _VARIABLE = re.compile(r"\$(?:\$|\{[^{}]*\}|[A-Za-z_]\w*)")
 _LITERAL = "|"
 
 
-class Inline(Source):
-    """A part of a file that is read as if it was one; every place is one of the whole file."""
-
-    def __init__(self, source: Source, lines: list[Traced]) -> None:
-        """Take the whole file and the lines of the part."""
-        super().__init__(source.file, source.text)
-        self._lines = lines
-
-    def traced_lines(self) -> list[Traced]:
-        """Return the lines of the part."""
-        return self._lines
-
-
-def inline(node: Node, source: Source) -> Inline | None:
+def inline(node: Node, source: Source) -> Part | None:
     """Return a text as the Dockerfile that it is, None where YAML has it written in another way."""
     text = node.text or ""
     if node.style == _LITERAL:
@@ -38,10 +25,10 @@ def inline(node: Node, source: Source) -> Inline | None:
         for (start, line), value in zip(written, text.split("\n"), strict=False):
             begin = start + len(line) - len(value) if value else start
             lines.append(_filled(Traced(text=value, at=range(begin, begin + len(value) + 1))))
-        return Inline(source, lines)
+        return Part(source, lines)
     if not node.whole or "\n" in text:
         return None
-    return Inline(source, [_filled(Traced(text=text, at=range(node.place.start, node.place.end + 1)))])
+    return Part(source, [_filled(Traced(text=text, at=range(node.place.start, node.place.end + 1)))])
 
 
 def _filled(line: Traced) -> Traced:

@@ -18,7 +18,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choosing, images, owners, reaching, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
-from gpudoctor.manifests.statements import Environment
+from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.manifests.together import Pin
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
@@ -71,7 +71,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
             one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
         else Known(value=planned_ones, source=place))
     every = (*planned_ones, *(asked.text for asked in environment.asked if asked.tool != "conda"
-                              and not releases.is_placeholder(asked, ground.database.tables)))
+                              and not releases.is_placeholder(asked, ground.database.tables)
+                              and _applies(asked, environment.python)))
     shared = owners.colliding(every, ground.database.tables, {one.distribution for one in chosen})
     own_words = [str(asked.place) for asked in environment.asked
                  if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
@@ -101,6 +102,12 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
                       for facts in reaching.obstacles(environment, base, ground))
     of_image = "" if in_image is None or in_image.release not in own else _unlisted(base, in_image)
     return Laid(snapshot=snapshot, chosen=chosen, pins=pins, of_image=of_image, kept_away=kept_away)
+
+
+def _applies(asked: Asked, python: str | None) -> bool:
+    """Return whether a requirement counts here, which a marker may deny it."""
+    requirement = releases.requirement_of(asked)
+    return requirement is not None and releases.applies(requirement, python)
 
 
 def _stated(environment: Environment) -> str:
@@ -213,7 +220,7 @@ def _pins(environment: Environment) -> dict[str, Fact]:
         requirement = releases.requirement_of(asked)
         name = _PINNED.get(requirement.name.lower()) if requirement else None
         exact = [one.version for one in requirement.specifier if one.operator == "=="] if requirement else []
-        if name and len(exact) == 1 and not exact[0].endswith("*"):
+        if name and _applies(asked, environment.python) and len(exact) == 1 and not exact[0].endswith("*"):
             facts[name] = Known(value=exact[0], source=str(asked.place))
     return facts
 

@@ -144,7 +144,7 @@ class Runs:
                 tool=install.tool, extra_indexes=extra, links=tuple(link.text for link in install.links),
                 no_dependencies=install.no_dependencies, in_shell=in_shell,
                 rewritable=wheel is None and quotable and (
-                    (word.plain and word.start not in meant) or _is_quoted(word, self.source))))
+                    (word.plain and word.start not in meant) or self.source.is_quoted(word))))
         for file in install.files:
             own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
                     for one in self._listed(file, stage, install.groups)]
@@ -236,7 +236,9 @@ class Runs:
         return listed.asked
 
     def _copied(self, path: str, stage: Stage) -> Source | None:
-        """Return a file of the image that COPY took from beside the Dockerfile."""
+        """Return a file of the image that COPY took from beside the Dockerfile, or from within."""
+        if (document := placed.document(path, stage)) is not None:
+            return document
         names = (one for one in dict.fromkeys(placed.origins(path, stage)) if not one.startswith("/"))
         return next((found for name in names if (found := self.context.find(name)) is not None), None)
 
@@ -293,8 +295,3 @@ def _losses(install: Install, source: Source, *, quotable: bool) -> list[Lost]:
 def _ends(install: Install) -> tuple[int, int]:
     words = (*install.requirements, *install.files)
     return (words[0].start, words[0].end) if words else (0, 0)
-
-
-def _is_quoted(word: Word, source: Source) -> bool:
-    """Return whether a word stands there in one pair of quotes and nothing else."""
-    return source.text[word.start:word.end] in (f"'{word.text}'", f'"{word.text}"')

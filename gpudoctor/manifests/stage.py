@@ -10,7 +10,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests.dockerfile import Instruction
 from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.shellwords import Command
-from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import (
     Asked, Broken, Brought, Environment, Image, Lost, Package, Setting, Started, Unread, Wish, signs_of,
 )
@@ -20,8 +20,8 @@ from gpudoctor.manifests.statements import (
 class Placed:
     """What COPY, ADD or a mount puts into an image, and where: the whole path, and as it is `written`.
 
-    `stage` is the one that it is taken from. `is_elsewhere`: it comes from no folder that can be read, as
-    from another image or an address.
+    `document` is the text that a here-document gives it. `stage` is the one that it is taken from.
+    `is_elsewhere`: it comes from no folder that can be read, as from another image or an address.
     """
 
     origin: str
@@ -29,6 +29,7 @@ class Placed:
     written: str
     stage: Stage | None = None
     is_elsewhere: bool = False
+    document: Source | None = None
 
 
 def start_order(started: Mapping[str, Started]) -> list[Started]:
