@@ -21,6 +21,7 @@ Service = tuple[Node, Node]  # its name, and what stands below that
 Services = Mapping[str, Service]
 
 _DEEPEST, _MOST_FILES, _MOST_VALUES = 20, 100, 20_000  # of what is taken over
+_SHOWN = 80  # characters of what somebody wrote
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|git@|[\w.-]+\.[a-z]+/.*\.git\b")
 _REPLACED = (("command",), ("entrypoint",), ("healthcheck", "test"))
 _OF_PAIRS = (("environment",), ("labels",), ("build", "args"), ("build", "labels"))
@@ -91,7 +92,7 @@ class Composed:
             return service
         wanted, other = (taken, None) if taken.text is not None else (taken.get("service"), taken.get("file"))
         if wanted is None or not wanted.text:
-            raise ManifestError(f"{taken.place}: extends of the service {key.text} names no service: write "
+            raise ManifestError(f"{taken.place}: extends of the service {_shown(key)} names no service: write "
                                 "service: NAME below it")
         if other is not None:
             path = _path(other, folder)
@@ -105,9 +106,9 @@ class Composed:
         if wanted.text not in beside:
             if other is None and self.unread:
                 return service  # it may be in what could not be included
-            raise ManifestError(f"{wanted.place}: there is no service {wanted.text} in {file} to extend")
+            raise ManifestError(f"{wanted.place}: there is no service {_shown(wanted)} in {file} to extend")
         if (file, wanted.text) in above:
-            raise ManifestError(f"{wanted.place}: extends leads in a circle: {wanted.text} of {file} takes "
+            raise ManifestError(f"{wanted.place}: extends leads in a circle: {_shown(wanted)} of {file} takes "
                                 "over this service")
         _require_depth(above, wanted.place)
         base_key, base = beside[wanted.text]
@@ -131,7 +132,7 @@ class Composed:
 
 def absence(key: str, file: Node | None) -> str:
     """Return why what `include` or `extends` takes over is not judged."""
-    text = (file.text or "")[:80] if file is not None else ""
+    text = (file.text or "").partition("\n")[0][:_SHOWN] if file is not None else ""
     why = f"{text} is not there to be read, or lies outside of the folder"
     if file is None:
         why = "the service is in no file that was read"
@@ -158,6 +159,11 @@ def _require_depth(above: tuple[object, ...], place: Place) -> None:
         raise ManifestError(f"{place}: takes over from more than {_DEEPEST} others, one through another")
 
 
+def _shown(name: Node) -> str:
+    """Return a name as it may stand in one line."""
+    return repr((name.text or "")[:_SHOWN]).strip("'\"")
+
+
 def _values(node: Node) -> int:
     return 1 + sum(_values(value) for _, value in node.entries) + sum(map(_values, node.items))
 
@@ -168,7 +174,7 @@ def _own(document: Node, folder: str) -> Services:
     require_mapping(services, "services", "write each service's name, and what it is below it")
     found: dict[str, Service] = {}
     for key, service in services.entries if services else ():
-        require_mapping(service, f"the service {key.text}", "write image: or build: below its name")
+        require_mapping(service, f"the service {_shown(key)}", "write image: or build: below its name")
         found[key.text or ""] = (key, _placed(service, folder))
     return found
 

@@ -145,6 +145,7 @@ def test_a_service_extends_and_overrides_one_that_is_included() -> None:
     ({"c.yaml": "include: [d.yaml]", "d.yaml": "include: [c.yaml]"},
      r"d\.yaml:1:11: include leads in a circle"),
     ({"c.yaml": "services: {a: {extends: b}}"}, r"c\.yaml:1:25: there is no service b in c\.yaml"),
+    ({"c.yaml": 'services: {a: {extends: "b\\nc"}}'}, r"there is no service b\\nc in c\.yaml"),
     ({"c.yaml": "services: {a: {extends: {file: d.yaml}}}"}, r"c\.yaml:1:25: extends of the service a"),
     ({"c.yaml": "include: d.yaml"}, r"c\.yaml:1:10: include is no list"),
     ({"c.yaml": "include: [d.yaml]", "d.yaml": "services: [a"}, r"d\.yaml:1:\d+: is no YAML"),
