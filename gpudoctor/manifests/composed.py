@@ -92,8 +92,8 @@ class Composed:
             return service
         wanted, other = (taken, None) if taken.text is not None else (taken.get("service"), taken.get("file"))
         if wanted is None or not wanted.text:
-            raise ManifestError(f"{taken.place}: extends of the service {_shown(key)} names no service: write "
-                                "service: NAME below it")
+            raise ManifestError(f"{taken.place}: extends of the service {_shown(key)} names no service: "
+                                "write service: NAME below it")
         if other is not None:
             path = _path(other, folder)
             documents = self._read(path, other.place)
@@ -108,8 +108,8 @@ class Composed:
                 return service  # it may be in what could not be included
             raise ManifestError(f"{wanted.place}: there is no service {_shown(wanted)} in {file} to extend")
         if (file, wanted.text) in above:
-            raise ManifestError(f"{wanted.place}: extends leads in a circle: {_shown(wanted)} of {file} takes "
-                                "over this service")
+            raise ManifestError(f"{wanted.place}: extends leads in a circle: {_shown(wanted)} of {file} "
+                                "takes over this service")
         _require_depth(above, wanted.place)
         base_key, base = beside[wanted.text]
         base = self._extended(base_key, base, beside, file, folder, (*above, (file, wanted.text)))

@@ -139,6 +139,8 @@ def _built(built: Node, sources: Mapping[str, Source], reader: Reader, build: Bu
         why = f"which Dockerfile it is only the environment says ({_RESOLVED})"
     elif composed.is_remote(folder):
         why = f"{folder[:80]} is not fetched"
+    elif path.startswith("../"):
+        why = f"{path[:80]} lies outside of the folder: lint is to be called from one above it"
     else:
         found = reader(path)
     if found is None:

@@ -12,7 +12,8 @@ DIFFER, ABSENT = "cuda-versions-differ", "pip-nvidia-libs-not-installed"
 
 def environment(conda: str, pip: str, head: str = "") -> dict[str, str]:
     """Return an environment.yml with these packages, which stand in lines of their own."""
-    packages = "".join(f"- {one}\n" for one in ("python=3.11", *conda.split()))
+    packages = "".join(f"- {one}\n" for one in conda.split())
+    packages += "" if "python=" in conda else "- python=3.11\n"
     return {"environment.yml": f"{head}dependencies:\n{packages}- pip:\n"
                                + "".join(f"  - {one}\n" for one in pip.split())}
 
@@ -36,6 +37,29 @@ def environment(conda: str, pip: str, head: str = "") -> dict[str, str]:
     ("cudatoolkit=11.8 pytorch=2.1=*cuda118*", "six", [])])
 def test_condas_cuda_counts_beside_that_of_wheels(conda: str, pip: str, expected: list[str]) -> None:
     assert causes(judged(environment(conda, pip), *NEW)) == expected
+
+
+@pytest.mark.parametrize(("conda", "pip", "expected"), [
+    ("pytorch=1.12.1 cudatoolkit=11.3", "torch>=1.10", []),
+    ("pytorch=1.12.1 cudatoolkit=11.3 python=3.10", "torch>=2.4", ["requirements-contradict", DIFFER]),
+    ("tensorflow-gpu=2.6 cudatoolkit=11.2", "tensorflow", []),
+    ("pytorch pytorch-cuda=11.8", "torch", [])])
+def test_pip_leaves_what_conda_has_installed(conda: str, pip: str, expected: list[str]) -> None:
+    """Regression: the newest release of pip was judged, and said to lack its CUDA libraries."""
+    assert causes(judged(environment(conda, pip), *NEW)) == expected
+
+
+def test_the_pythons_of_wheels_bind_no_package_of_conda() -> None:
+    """Which Pythons a channel builds for is in no table: "no wheel" was said of conda's packages."""
+    assert causes(judged(environment("tensorflow=2.11=cuda112*", "six"), *NEW)) == []
+    assert causes(judged(environment("six", "tensorflow[and-cuda]==2.11.0"), *NEW)) == [
+        "python-version-unsupported"]
+
+
+def test_pip_leaves_it_in_a_dockerfile_too() -> None:
+    lines = ("FROM condaforge/miniforge3", "RUN conda install -y pytorch=1.12.1 cudatoolkit=11.3")
+    assert causes(judged(docker(*lines, "RUN pip install 'torch>=1.10'"), *NEW)) == []
+    assert causes(judged(docker(*lines, "RUN pip install --force-reinstall 'torch>=1.10'"), *NEW)) == [DIFFER]
 
 
 def test_the_channel_says_which_cuda_it_is() -> None:
