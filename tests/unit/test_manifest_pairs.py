@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
+from gpudoctor.manifests import rewrites
+from gpudoctor.manifests.judging import Verdicts
 from tests.unit.test_manifest_troubles import CPU_IMAGE, CUDA_12, GPU, SLIM, Files, causes, docker, judged
 
 HOST = ("driver=580.95.05", "cc=8.9")
@@ -177,3 +181,19 @@ ABSENT, UNQUOTED = "pip-nvidia-libs-not-installed", "requirement-not-quoted"
 def test_what_a_build_or_a_container_installs(faulty: Files, sound: Files, place: str) -> None:
     assert [f"{one.place} {one.finding.cause}" for one in judged(faulty, *HOST).findings] == [place]
     assert causes(judged(sound, *HOST)) == []
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("  - tensorflow==2.20.0\n", f"  - {TENSORFLOW}\n"),
+    ("  - 'tensorflow==2.20.0'  # x\n", f"  - '{TENSORFLOW}'  # x\n"),
+    ("    [tensorflow==2.20.0, six]\n", "    [tensorflow==2.20.0, six]\n")])
+def test_fix_writes_what_pip_is_told_by_conda(before: str, after: str) -> None:
+    """Regression: with brackets in a list that stands in brackets it was no YAML, which ended the command."""
+    head = "dependencies:\n- python=3.11\n- pip:\n"
+
+    def judge_again(texts: Mapping[str, str]) -> Verdicts:
+        return judged(texts, *HOST, gpu=True)
+
+    files = {"environment.yml": f"{head}{before}"}
+    changes = rewrites.proven(judge_again(files).findings, files, judge_again)
+    assert rewrites.applied(files, changes) == {"environment.yml": f"{head}{after}"}
