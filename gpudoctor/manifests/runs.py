@@ -264,8 +264,8 @@ class Runs:
                 stage.unread, stage.brought = [*stage.unread, *one.unread], [*stage.brought, *one.brought]
                 if one.python is not None and one.python_place is not None:
                     stage.python = (one.python, one.python_place)
-            if found is None:
-                name = file.text or "a file"
+            if found is None:  # it may bring CUDA, too
+                name, stage.alters_libraries = file.text or "a file", True
                 why = f"{name} {self.context.absence(name)}, so what conda installs was not judged"
                 stage.unread.append(Unread(why=why, place=self.source.of(file), of_framework=True))
 

@@ -49,6 +49,27 @@ def test_pip_leaves_what_conda_has_installed(conda: str, pip: str, expected: lis
     assert causes(judged(environment(conda, pip), *NEW)) == expected
 
 
+MINICONDA = ("FROM continuumio/miniconda3:24.9.2-0", "# docker run --gpus all", "COPY environment.yml .")
+CREATED = "RUN conda env create -f environment.yml"
+
+
+@pytest.mark.parametrize(("lines", "expected"), [
+    (("RUN conda run -n x pip install tensorflow==2.20.0",), [ABSENT]),
+    (("RUN conda run -n x pip install 'tensorflow[and-cuda]==2.20.0'",), []),
+    ((CREATED, "RUN pip install tensorflow==2.12.0"), [])])  # it may bring CUDA
+def test_an_image_of_conda_has_no_cuda_of_its_own(lines: tuple[str, ...], expected: list[str]) -> None:
+    found = judged(docker(*MINICONDA, *lines), *NEW)
+    assert causes(found) == expected
+    assert any(note.matters for note in found.notes) == (CREATED in lines)
+
+
+def test_a_list_of_conda_that_is_not_there_may_bring_cuda() -> None:
+    """Regression: TensorFlow was said to lack its libraries, which that list may name."""
+    lines = ("FROM debian:12", *MINICONDA[1:], CREATED, "RUN pip install tensorflow==2.20.0")
+    assert causes(judged(docker(*lines), *NEW)) == []
+    assert causes(judged(docker(*lines[:3], lines[4]), *NEW)) == [ABSENT]
+
+
 def test_the_pythons_of_wheels_bind_no_package_of_conda() -> None:
     """Which Pythons a channel builds for is in no table: "no wheel" was said of conda's packages."""
     assert causes(judged(environment("tensorflow=2.11=cuda112*", "six"), *NEW)) == []
