@@ -55,6 +55,8 @@ _OF_PIP = Pattern(r"(?:site|dist)-packages|nvidia[/\\](?:\*|cu\w+|nccl)[/\\](?:l
 _OTHER_THINGS = Pattern(r"cuda|driver|python|tensorflow|torch|\btf\b|ubuntu|windows", re.IGNORECASE)
 _OPENED = Pattern(r"undefined symbol|not defined|link time reference|required by|"
                   r"relocation error|init failure: \d", re.IGNORECASE)
+# What the loader says so of was opened, however the line begins: "Could not load library X. Error: ...".
+_OPENED_IN_VAIN = Pattern(r"undefined symbol:|not defined in file|with link time reference")
 _NCCL = Pattern(r"\bNCCL version (\d+\.\d+)")
 _NCCLS = Pattern(r"\bdifferent nccl versions?\b|\bdifferent versions of nccl\b|"
                  r"\bnccl versions? (?:differ|mismatch)",
@@ -133,7 +135,7 @@ def _mentions(lines: Sequence[str]) -> Iterator[_Mention]:
     given = 0
     for number, line in enumerate(lines, start=1):
         folded = line[:_LONGEST].lower()
-        if not any(mark in folded for mark in _FAMILIES_OF):
+        if not any(mark in folded for mark in _FAMILIES_OF) or _OPENED_IN_VAIN.search(line[:_LONGEST]):
             continue
         family = ""
         for clause in _clauses(line[:_LONGEST]):

@@ -52,6 +52,16 @@ NO_EXTRA = ("WARNING: jax 0.4.6 does not provide the extra 'cuda12_pip'\n"
 NOT_RUNNING = ("E cuda_driver.cc:318] failed call to cuInit: UNKNOWN ERROR (303)\n"
                "I cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host (a88f): "
                "/proc/driver/nvidia/version does not exist\n")
+DIRECTML = ("I tensorflow/c/logging.cc:34] DirectML: creating device on adapter 0 (AMD Radeon RX 6700 XT)\n"
+            "{more}framework: tensorflow-directml-plugin\nplatform: windows\n")
+OF_DML = ("Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 40841 MB memory) -> "
+          "physical PluggableDevice (device: 0, name: DML, pci bus id: <undefined>)\n")
+FROM_PTX = ("W gpu_device.cc:27] TensorFlow was not built with CUDA kernel binaries compatible with compute "
+            "capability {}. CUDA kernels will be jit-compiled from PTX, which could take 30 minutes.\n")
+SILENT = "Unable to determine the device handle for GPU0: 0000:C1:00.0: Unknown Error\n"
+OTHER_PART = ("Could not load library libcudnn_cnn_train.so.8. Error: "
+              "/usr/local/cuda/lib64/libcudnn_cnn_train.so.8: symbol _Z9isA, version "
+              "libcudnn_cnn_infer.so.8 not defined in file libcudnn_cnn_infer.so.8 with link time ref\n")
 
 
 @cache
@@ -105,6 +115,16 @@ def first(text: str) -> str | None:
     (NOT_RUNNING + "framework: tensorflow 1.15\nos: image for Google Cloud Run (no GPU)\n",
      "benign-no-gpu-machine"),
     (NOT_RUNNING + "framework: tensorflow 1.15\ngpu: AMD Radeon RX 580\n", "no-nvidia-gpu"),
+    (DIRECTML.format(more=""), "windows-native-tf-dropped"),
+    (DIRECTML.format(more=OF_DML), "benign-other"),
+    (FROM_PTX.format("7.0"), "ptx-jit-slow-start"),
+    (FROM_PTX.format("12.0"), "gpu-too-new-for-build"),
+    (SILENT + "platform: linux\n", "gpu-fell-off-bus"),
+    (SILENT + "platform: wsl2\n", "wsl-windows-driver"),
+    (OTHER_PART + "framework: pytorch\n", "cudnn-sublibrary-mismatch"),
+    ("CUDA error: named symbol not found\nframework: bitsandbytes\nplatform: jetson\n", "jetson-wrong-wheel"),
+    ("Pod Allocate failed due to device plugin\nerror creating nvml.Device 0: nvml: Unknown Error\n",
+     "gpu-fell-off-bus"),
 ])
 def test_what_stands_beside_a_message_tells_its_cause(text: str, cause: str | None) -> None:
     assert first(text) == cause
@@ -125,6 +145,12 @@ def test_the_version_of_another_program_in_parentheses_is_not_the_frameworks() -
     stated = texts.read_text(text.format("version 2.3.2"), database()).text["text.framework_version"]
     assert isinstance(stated, Known)
     assert stated.value == "2.3.2"
+
+
+def test_a_year_is_no_release() -> None:
+    """Regression: TensorFlow was of release 2022, newer than all."""
+    text = NO_CUDART + "framework: tensorflow (Kaggle image of May 2022)\n"
+    assert not isinstance(texts.read_text(text, database()).text.get("text.framework_version"), Known)
 
 
 def test_a_message_of_an_existing_card_is_no_machine_without_one() -> None:
