@@ -200,7 +200,9 @@ def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
     if one.framework != "torch" or one.build == "cpu":
         return replace(found, supposed=found.supposed or _beside(beside)) if found.stack else found
     if any(_CPU_INDEX.search(address) for address in beside):
-        return replace(found, build="cpu", supposed=(
+        # uv takes what is beside the default index, pip 2.5.1+cpu before 2.5.1
+        is_sure = found.stack is not None and (asked.tool == "uv" or _is_exact(one.requirement))
+        return replace(found, build="cpu", supposed="" if is_sure else (
             "may come from the index for the CPU that is named beside the default one"))
     cuda = [number for address in beside if (number := cuda_of_index(address)) is not None]
     if not cuda:
@@ -216,6 +218,10 @@ def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
     is_recent = versions.parse(labelled.stack.version).release[:2] in minors[:OPEN_MINORS + 1]
     return replace(found, supposed=f"may come from the index for CUDA {cuda[0]}, if that has it by now"
                    if is_recent else "")
+
+
+def _is_exact(requirement: Requirement) -> bool:
+    return any(bound.operator == "==" and not bound.version.endswith("*") for bound in requirement.specifier)
 
 
 def _is_newer(one: Stack, other: Stack) -> bool:

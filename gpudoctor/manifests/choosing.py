@@ -39,7 +39,7 @@ def frameworks(environment: Environment, base: Base | None, ground: Ground) -> t
     beside, glibc = parts_of(environment.asked, python), _glibc(environment, base, ground)
     bounds = _bounds(environment)
     found: dict[str, Chosen] = {}
-    for asked in _last_words(environment.asked):
+    for asked in _last_words(environment.asked, python):
         one = choices.chosen_of(asked, python, ground.platform, tables, beside,
                                 _admission(asked, bounds.get(asked.command, {}), glibc))
         if one is not None and not _is_met(one, found.get(one.distribution)):
@@ -48,23 +48,30 @@ def frameworks(environment: Environment, base: Base | None, ground: Ground) -> t
     return tuple(one for one in found.values() if not _is_there(one, environment, base))
 
 
-def _last_words(every: Sequence[Asked]) -> Iterator[Asked]:
-    """Yield what each command says last of a distribution, of the last commands that do so."""
-    last: dict[str, dict[int, tuple[int, Asked]]] = {}  # a file may name one thousands of times
+def _last_words(every: Sequence[Asked], python: str | None) -> Iterator[Asked]:
+    """Yield what each command says last of a distribution here, of the last commands that do so."""
+    last: dict[str, dict[tuple[int, bool], tuple[int, Asked]]] = {}  # a file may name one thousands of times
     for at in range(len(every) - 1, -1, -1):
         requirement = requirement_of(every[at])
-        if requirement is not None:
+        if requirement is not None and applies(requirement, python):
             own = last.setdefault(canonicalize_name(requirement.name), {})
             if len(own) < _MOST_COMMANDS:
-                own.setdefault(every[at].command, (at, every[at]))
+                own.setdefault((every[at].command, every[at].tool == "conda"), (at, every[at]))
     kept = sorted((pair for own in last.values() for pair in own.values()), key=lambda pair: pair[0])
     yield from (asked for _, asked in kept)
 
 
 def _is_met(one: Chosen, before: Chosen | None) -> bool:
-    """Say whether an installer leaves a release that another command installed, as that will do."""
-    return (before is not None and before.stack is not None and not before.supposed
-            and one.asked.into is not None and one.asked.into == before.asked.into
+    """Say whether an installer leaves a release that another command installed, as that will do.
+
+    pip finds what conda has installed before, whichever of its builds that is.
+    """
+    if before is None or before.stack is None:
+        return False
+    is_condas = before.by_conda and not one.by_conda and (
+        one.asked.into is not None or one.asked.command == before.asked.command)
+    return ((is_condas or (not before.supposed and one.asked.into is not None
+                           and one.asked.into == before.asked.into))
             and not one.asked.locked and one.requirement.extras <= before.requirement.extras
             and "+" not in str(one.requirement.specifier) and admits(one.requirement, before.stack.version))
 

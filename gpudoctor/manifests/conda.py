@@ -5,19 +5,14 @@ https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environme
 
 from __future__ import annotations
 
-import posixpath
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpudoctor.derive import planned
 from gpudoctor.manifests import conda_specs, requirements, yaml_files
-from gpudoctor.manifests.requirements import Reader, is_elsewhere
-from gpudoctor.manifests.spans import ManifestError, Source
-from gpudoctor.manifests.statements import Asked, Environment, Unread
+from gpudoctor.manifests.requirements import Reader
+from gpudoctor.manifests.spans import ManifestError, Part, Source, Traced
+from gpudoctor.manifests.statements import Asked, Environment, Setting, Unread, signs_of
 from gpudoctor.manifests.yaml_files import Node
-
-_INDEX = re.compile(r"--(index-url|extra-index-url|find-links)[= ]\s*(\S+)")
 
 
 def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
@@ -37,9 +32,12 @@ def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
     wishes = conda_specs.wishes_of(specs)
     pip = [one for item in items if (inner := item.get("pip")) is not None for one in inner.texts()]
     asked, unread = _of_pip(pip, source, reader)
+    settings = {name: Setting(value=value, stated=value, place=place)
+                for name, value, place in yaml_files.pairs(document.get("variables"))}
     return Environment(
         name="conda environment", place=document.place,
-        asked=(*conda_specs.asked_of(specs, channels), *asked), wishes=wishes,
+        asked=(*conda_specs.asked_of(specs, channels), *asked), settings=settings,
+        wishes=(*wishes, *signs_of(settings)), brought=tuple(conda_specs.brought_of(specs, channels)),
         unread=(*conda_specs.unread_of(specs), *unread), in_container=bool(wishes),
         alters_libraries=any(spec.is_cuda for spec in specs),
         python=python[0] if python else None, python_place=python[1] if python else None)
@@ -53,26 +51,11 @@ def read(source: Source, reader: Reader) -> Iterator[Environment]:
 
 
 def _of_pip(listed: Sequence[Node], source: Source, reader: Reader
-            ) -> tuple[list[Asked], list[Unread]]:
-    """Return what pip installs beside conda, and what of it was not read."""
-    options = [match for one in listed if (match := _INDEX.match(one.text or ""))]
-    asked: list[Asked] = []
-    unread: list[Unread] = []
-    for one in listed:
-        text = one.text or ""
-        if text.startswith(("-r", "--requirement")):
-            name = text.split(maxsplit=1)[-1].removeprefix("-r")
-            found = reader(posixpath.normpath(posixpath.join(posixpath.dirname(source.file), name)))
-            more = requirements.read(found, reader) if found is not None else None
-            asked += more.asked if more else ()
-            why = f"{name[:80]} is not there to be read, so what it asks for was not judged"
-            unread += more.unread if more else (Unread(why=why, place=one.place, of_framework=True),)
-        elif text and not text.startswith("-") and not is_elsewhere(text):
-            if not any(True for _ in planned.parse((text,))):
-                raise source.error(one.place.start, f"{text[:60]!r} is no requirement of pip")
-            asked.append(Asked(text=text, place=one.place, rewritable=one.whole))
-    index = next((match[2] for match in options if match[1] == "index-url"), None)
-    extra = tuple(match[2] for match in options if match[1] == "extra-index-url")
-    links = tuple(match[2] for match in options if match[1] == "find-links")
-    return [replace(one, index=one.index or index, extra_indexes=(*one.extra_indexes, *extra), links=links)
-            for one in asked], unread
+            ) -> tuple[list[Asked], Sequence[Unread]]:
+    """Return what pip installs, which conda gives it as the lines of a list; and what is left open."""
+    lines = [Traced(text=one.text or "", at=range(one.place.start, one.place.start + len(one.text or "") + 1))
+             for one in listed]
+    found = requirements.read(Part(source, lines), reader)
+    escaped = {one.place.start for one in listed if not one.whole}
+    return [replace(one, rewritable=one.rewritable and one.place.start not in escaped)
+            for one in found.asked], found.unread

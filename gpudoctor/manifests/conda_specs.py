@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Asked, Unread, Wish
+from gpudoctor.manifests.statements import Asked, Brought, Unread, Wish
 
 _LONGEST = 300  # characters of one package
 _SPEC = re.compile(r"(?:(?P<channel>\S{1,200})::)?(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]*)\s*(?P<rest>[^\[]*)"
@@ -27,6 +27,11 @@ _FRAMEWORKS = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch
 _JAXLIB = "jaxlib"  # conda's has the CUDA inside: its build is that of JAX
 _GPU = re.compile(r"(?:cudatoolkit|pytorch-cuda|cuda(?:-[\w-]+)?|cudnn|[\w-]+-gpu)\Z")
 _CUDA = re.compile(r"(?:cudatoolkit|pytorch-cuda|cuda(?:-[\w-]+)?|cudnn)\Z")
+# what brings libraries or a compiler and has the version of its CUDA; cuda-version brings nothing
+_BRINGING = re.compile(r"(?:cudatoolkit(?:-dev)?|pytorch-cuda|cuda(?:-(?:toolkit|libraries|runtime|cudart|"
+                       r"nvcc|nvrtc|compiler)(?:-[\w-]+)?)?)\Z")
+_RELEASE = re.compile(r"={0,2}(\d+(?:\.\d+)?)(?:\.[\d*]+)*\*?\Z")
+_LABEL = re.compile(r"nvidia/label/cuda-(\d+\.\d+)")  # a channel with the packages of one CUDA
 _OF_CUDA = frozenset({"pytorch-cuda", "cuda-version", "cudatoolkit"})
 _CPU_BUILD = re.compile(r"\*?(?:cpu|mkl|eigen)|.*_cpu")
 _CUDA_BUILD = re.compile(r"\*?(?:cuda|gpu)|.*_?cuda")
@@ -44,6 +49,7 @@ class Spec:
     place: Place
     bounds: str = ""
     build: str = ""
+    channel: str = ""
 
     @property
     def is_for_gpu(self) -> bool:
@@ -83,7 +89,7 @@ def spec_of(text: str, place: Place) -> Spec | None:
     if with_build is not None:
         bounds, build = with_build[1], with_build[2]
     return Spec(name=match["name"].lower(), place=place, bounds=_stated(keyed.get("version", bounds)),
-                build=keyed.get("build", build).strip())
+                build=keyed.get("build", build).strip(), channel=match["channel"] or "")
 
 
 def specs_of(packages: Sequence[tuple[str, Place]]) -> list[Spec]:
@@ -96,12 +102,29 @@ def wishes_of(specs: Sequence[Spec]) -> tuple[Wish, ...]:
     return tuple(Wish(why=f"{spec} is for GPUs", place=spec.place) for spec in specs if spec.is_for_gpu)
 
 
+def brought_of(specs: Sequence[Spec], channels: Sequence[str]) -> Iterator[Brought]:
+    """Yield what brings CUDA, once for each: of the release that it names, another package or its channel."""
+    held, found = _held(specs), set[str]()
+    for spec in specs:
+        own = _RELEASE.match(spec.bounds)
+        label = _LABEL.search(" ".join((spec.channel, *channels)))
+        cuda = own[1] if own is not None else held or (label[1] if label is not None else None)
+        if _BRINGING.match(spec.name) and cuda is not None and cuda not in found:
+            found.add(cuda)
+            yield Brought(text=str(spec), cuda=cuda, place=spec.place)
+
+
+def _held(specs: Sequence[Spec]) -> str | None:
+    """Return the CUDA that a package holds all others to."""
+    return next((spec.cuda for spec in specs if spec.name in _OF_CUDA and spec.cuda), None)
+
+
 def asked_of(specs: Sequence[Spec], channels: Sequence[str], *, has_driver: bool = False) -> Iterator[Asked]:
     """Yield the frameworks among conda's packages, with what these say of their build and their CUDA.
 
     `has_driver`: the packages are chosen for a machine with a driver, wherever they are chosen.
     """
-    cuda = next((spec.cuda for spec in specs if spec.name in _OF_CUDA and spec.cuda), None)
+    cuda = _held(specs)
     only_cpu = any(spec.name == "cpuonly" for spec in specs)
     library = next((spec for spec in specs if spec.name == _JAXLIB), None)
     for spec, framework in _frameworks(specs):

@@ -19,23 +19,26 @@ from gpudoctor.manifests.statements import Build, Environment, Started
 from gpudoctor.manifests.yaml_files import Node
 
 Starts = Mapping[str, Started]
+Sources = Mapping[str, Source]  # files by their names
 _NONE = ("", "~", "null")  # the image's own is started
 
 
-def of_service(service: Node, source: Source) -> Starts:
+def of_service(service: Node, sources: Sources) -> Starts:
     """Return what a service of compose starts; its own entrypoint also takes the image's command away."""
-    found = _starts({"ENTRYPOINT": service.get("entrypoint"), "CMD": service.get("command")}, source)
-    return {"CMD": Started(commands=(), source=source), **found} if "ENTRYPOINT" in found else found
+    found = _starts({"ENTRYPOINT": service.get("entrypoint"), "CMD": service.get("command")}, sources)
+    entry = found.get("ENTRYPOINT")
+    return found if entry is None else {"CMD": Started(commands=(), source=entry.source), **found}
 
 
 def of_container(container: Node, source: Source) -> Starts:
     """Return what a container of a pod starts."""
-    return _starts({"ENTRYPOINT": container.get("command"), "CMD": container.get("args")}, source)
+    return _starts({"ENTRYPOINT": container.get("command"), "CMD": container.get("args")},
+                   {source.file: source})
 
 
-def _starts(nodes: Mapping[str, Node | None], source: Source) -> Starts:
+def _starts(nodes: Mapping[str, Node | None], sources: Sources) -> Starts:
     return {name: Started(commands=(Command(words=words),) if (words := tuple(_words(node))) else (),
-                          source=source)
+                          source=sources[node.place.file])
             for name, node in nodes.items() if node is not None and node.text not in _NONE}
 
 
@@ -59,8 +62,9 @@ def added(environment: Environment, starts: Starts, source: Source, reader: Read
     stage.variables = {name: setting.value for name, setting in environment.settings.items()}
     runs = Runs(source, Context(source, Build(), reader))
     for started in start_order(starts):
-        runs.start(started.commands, stage, in_shell=False)
+        runs.of(started.source).start(started.commands, stage, in_shell=False)
     found = stage.environment(environment.wishes, environment.images)
     return replace(environment, asked=found.asked, lost=tuple(runs.lost), python=found.python,
                    python_place=found.python_place, unread=(*environment.unread, *found.unread),
-                   alters_python=found.alters_python, alters_libraries=found.alters_libraries)
+                   alters_python=found.alters_python, alters_libraries=found.alters_libraries,
+                   brought=found.brought)

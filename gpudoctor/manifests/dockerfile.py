@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests.spans import Source, Traced, Word
+from gpudoctor.manifests.spans import Part, Source, Traced, Word
 
 INSTRUCTIONS = frozenset(
     "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL MAINTAINER ONBUILD RUN SHELL STOPSIGNAL "
@@ -24,9 +24,21 @@ _LONGEST = 40  # characters of junk that are quoted
 
 @frozen
 class Document:
-    """A here-document: its text, and whether variables in it are the shell's business alone."""
+    """A here-document: its name, its text, and whether the builder leaves variables in it alone."""
 
+    name: str
     text: Traced
+    is_quoted: bool = False
+
+    def whole(self, source: Source) -> Source | None:
+        """Return it as the file that it becomes, None where variables are filled in."""
+        if "$" in self.text.text and not self.is_quoted:
+            return None
+        lines, at = list[Traced](), 0
+        for line in self.text.text.splitlines(keepends=True):
+            lines.append(Traced(text=line.rstrip("\n"), at=self.text.at[at:at + len(line)]))
+            at += len(line)
+        return Part(source, lines)
 
 
 @frozen
@@ -60,7 +72,7 @@ class Dockerfile:
 
 def parse(source: Source) -> Dockerfile:
     """Return what a Dockerfile says; raise `ManifestError` where it is none."""
-    lines = source.lines()
+    lines = source.traced_lines()
     escape = _escape(lines)
     comments: list[Word] = []
     found: list[Instruction] = []
@@ -72,7 +84,7 @@ def parse(source: Source) -> Dockerfile:
             _require_beginning(instruction, found, source)
             found.append(instruction)
     if not any(instruction.name == "FROM" for instruction in found):
-        raise source.error(0, "a Dockerfile without FROM: nothing says what it starts from")
+        raise source.error(lines[0].at[0], "a Dockerfile without FROM: nothing says what it starts from")
     return Dockerfile(instructions=tuple(found), escape=escape, comments=tuple(comments))
 
 
@@ -84,10 +96,10 @@ def trigger(instruction: Instruction, source: Source) -> Instruction:
     return found
 
 
-def _escape(lines: Sequence[tuple[int, str]]) -> str:
+def _escape(lines: Sequence[Traced]) -> str:
     """Return the character that the directives at the top name, else the backslash."""
-    for _, line in lines:
-        match = _DIRECTIVE.match(line.strip())
+    for line in lines:
+        match = _DIRECTIVE.match(line.text.strip())
         if match is None:
             break
         if match[1].lower() == "escape" and match[2] == "`":
@@ -95,32 +107,32 @@ def _escape(lines: Sequence[tuple[int, str]]) -> str:
     return "\\"
 
 
-def _logical_line(lines: Sequence[tuple[int, str]], at: int, escape: str, comments: list[Word]
+def _logical_line(lines: Sequence[Traced], at: int, escape: str, comments: list[Word]
                   ) -> tuple[Traced | None, int]:
     """Return the next line with what it is continued by, None for an empty one; and where to go on."""
     parts: list[str] = []
     places: list[int] = []
     begun = goes_on = False
     while at < len(lines) and (goes_on or not begun):
-        start, line = lines[at]
+        line = lines[at]
         at += 1
-        bare = line.strip()
+        bare = line.text.strip()
         if bare.startswith("#"):
-            comments.append(Word(text=bare, start=start, end=start + len(line)))
+            comments.append(Word(text=bare, start=line.at[0], end=line.at[len(line.text)]))
             continue
         if not bare:
             continue
         begun = True
-        kept = line.rstrip(" \t")
+        kept = line.text.rstrip(" \t")
         goes_on = kept.endswith(escape)
         kept = kept[:-1] if goes_on else kept
         parts.append(kept)
-        places += range(start, start + len(kept))
+        places += line.at[:len(kept)]
     text = "".join(parts)
     return (Traced(text=text, at=places) if text.strip() else None), at
 
 
-def _instruction(line: Traced, lines: Sequence[tuple[int, str]], at: int, source: Source
+def _instruction(line: Traced, lines: Sequence[Traced], at: int, source: Source
                  ) -> tuple[Instruction, int]:
     first = len(line.text) - len(line.text.lstrip())
     match = _KEYWORD.match(line.text)
@@ -142,23 +154,23 @@ def _instruction(line: Traced, lines: Sequence[tuple[int, str]], at: int, source
                        documents=tuple(documents)), at
 
 
-def _document(marker: re.Match[str], lines: Sequence[tuple[int, str]], at: int, source: Source,
+def _document(marker: re.Match[str], lines: Sequence[Traced], at: int, source: Source,
               arguments: Traced) -> tuple[Document, int]:
     tabs, end = marker[1] == "-", marker[3]
     begin = at
     while at < len(lines):
-        line = lines[at][1]
+        line = lines[at].text
         if (line.lstrip("\t") if tabs else line) == end:
-            return Document(text=_joined(lines[begin:at])), at + 1
+            return Document(name=end, text=_joined(lines[begin:at]), is_quoted=bool(marker[2])), at + 1
         at += 1
     raise source.error(arguments.at[marker.start()], f"the here-document {end[:_LONGEST]} does not end")
 
 
-def _joined(lines: Sequence[tuple[int, str]]) -> Traced:
+def _joined(lines: Sequence[Traced]) -> Traced:
     places: list[int] = []
-    for start, line in lines:
-        places += range(start, start + len(line) + 1)
-    return Traced(text="".join(f"{line}\n" for _, line in lines), at=places)
+    for line in lines:
+        places += line.at[:len(line.text) + 1]
+    return Traced(text="".join(f"{line.text}\n" for line in lines), at=places)
 
 
 def _require_beginning(new: Instruction, before: Sequence[Instruction], source: Source) -> None:

@@ -23,7 +23,9 @@ _TORCH_TAG = re.compile(r"(\d+\.\d+\.\d+)-cuda(\d+\.\d+)-cudnn(\d+)-(?:runtime|d
 _TENSORFLOW_TAG = re.compile(r"(\d+\.\d+\.\d+(?:rc\d+)?)(-gpu)?(?:-jupyter)?\Z")
 _BRANCH = re.compile(r"\b\d{3}\b")
 _PYTHON_TAG = re.compile(r"(\d+\.\d+)(?:\.\d+)?(?:-|\Z)")
-_WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python"})
+_WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python",
+                           # https://github.com/anaconda/docker-images and conda-forge/miniforge-images
+                           "continuumio/miniconda3", "condaforge/miniforge3", "condaforge/mambaforge"})
 _MOVING = ("", "latest", "nightly")
 OPEN_TAG = "?"  # stands for a tag that only the build knows
 UNREAD_BRANCH = "driver=?"  # a condition of which nobody can tell whether it holds

@@ -177,18 +177,23 @@ class Linter:
             findings += found
             undecided += open_ if snapshot is laid.snapshot else ()
         known = findings[begun:]
-        notes += left_open.of_build(environment, base, laid, {one.place for one in known}, ground,
-                                    observed=self.observed, has_card=_has_card(ground.snapshot))
+        wrong = {one.place for one in known if one.finding.severity is Severity.ERROR}
+        notes += left_open.of_build(environment, base, laid, wrong, ground, observed=self.observed,
+                                    has_card=_has_card(ground.snapshot))
         notes += self._supposed(environment, base, laid, ground, known)
 
     def _diagnosed(self, snapshot: Snapshot, environment: Environment, laid: Laid, ground: Ground
                    ) -> tuple[list[Located], list[tuple[Place, Undecided]]]:
         """Return what the rules say of a machine with the environment on it and do not say of it without."""
-        judged = remedy.diagnose(snapshot, ground.database,
-                                 place_of=lambda one: pointing.place_of(one, environment, laid))
+        def place_of(one: Finding) -> Place:
+            return pointing.place_of(one, environment, laid)
+
+        judged = remedy.diagnose(snapshot, ground.database, place_of=place_of)
         new = [one for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
-        found = [Located(place=pointing.place_of(one, environment, laid), environment=environment,
-                         finding=one, laid=laid) for one in new]
+        usual = usual_python(self.database)
+        if len(new) > 1 and environment.python is None and usual is not None:
+            new = pythons.apart(new, snapshot, usual, ground.database, place_of)
+        found = [Located(place=place_of(one), environment=environment, finding=one, laid=laid) for one in new]
         # what is asked of each card has no answer, and needs none, where nobody said which card
         has_card = _has_card(snapshot)
         open_ = [one for one in judged.undecided if one.asked and key_of(one) not in ground.had]

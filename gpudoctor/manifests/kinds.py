@@ -82,7 +82,7 @@ def _of_documents(source: Source, reader: Reader, build: Build | None) -> list[E
     is_known = False
     documents = yaml_files.documents(source)
     for document in documents:
-        if document.get("services") is not None:
+        if document.get("services") is not None or document.get("include") is not None:
             found += services.of_compose(document, source, reader, build)
         elif document.get("dependencies") is not None:
             found.append(conda.of_conda(document, source, reader))
@@ -95,6 +95,6 @@ def _of_documents(source: Source, reader: Reader, build: Build | None) -> list[E
             continue
         is_known = True
     if not is_known:
-        raise ManifestError(f"{source.file}: which kind of file is it? It has neither services (compose), "
-                            "dependencies (conda) nor a kind (Kubernetes)")
+        raise ManifestError(f"{source.file}: which kind of file is it? It has neither services nor "
+                            "include (compose), dependencies (conda) nor a kind (Kubernetes)")
     return found

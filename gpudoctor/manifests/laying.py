@@ -18,7 +18,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choosing, images, owners, reaching, releases, together
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
-from gpudoctor.manifests.statements import Environment
+from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.manifests.together import Pin
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
@@ -71,7 +71,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
             one.is_other and not one.by_conda and one.build != "cpu" for one in own_stacks)
         else Known(value=planned_ones, source=place))
     every = (*planned_ones, *(asked.text for asked in environment.asked if asked.tool != "conda"
-                              and not releases.is_placeholder(asked, ground.database.tables)))
+                              and not releases.is_placeholder(asked, ground.database.tables)
+                              and _applies(asked, environment.python)))
     shared = owners.colliding(every, ground.database.tables, {one.distribution for one in chosen})
     own_words = [str(asked.place) for asked in environment.asked
                  if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
@@ -80,7 +81,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
         facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")
     if any(one.by_conda for one in own_stacks):
         facts["python.environment"] = Known(value="conda", source=place)
-    if environment.in_container:
+    if environment.in_container and not brings_another(environment, own_stacks):
         facts.update(_system(environment, base, place, ground.database.tables))
     elif not observed and any(one.needs_system for one in own_stacks):
         facts.update(dict.fromkeys(_SEARCHED, _not_said("which CUDA the machine has")))
@@ -103,6 +104,12 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
     return Laid(snapshot=snapshot, chosen=chosen, pins=pins, of_image=of_image, kept_away=kept_away)
 
 
+def _applies(asked: Asked, python: str | None) -> bool:
+    """Return whether a requirement counts here, which a marker may deny it."""
+    requirement = releases.requirement_of(asked)
+    return requirement is not None and releases.applies(requirement, python)
+
+
 def _stated(environment: Environment) -> str:
     """Return what says of all of an environment what it is: its image, its service, or the file as a whole.
 
@@ -111,6 +118,14 @@ def _stated(environment: Environment) -> str:
     if environment.image is not None:
         return str(environment.image.place)
     return str(environment.place) if environment.place.start else environment.place.file
+
+
+def brings_another(environment: Environment, own: Sequence[Chosen]) -> bool:
+    """Return whether the CUDA that conda brings is no use to any of the frameworks beside it."""
+    waiting = {versions.parse(cuda).major for one in own if not one.brings_libraries
+               and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None}
+    brought = {versions.parse(one.cuda).major for one in environment.brought}
+    return environment.image is None and bool(waiting and brought) and not waiting & brought
 
 
 def _packages(environment: Environment, base: Base | None, ground: Ground) -> Fact:
@@ -205,7 +220,7 @@ def _pins(environment: Environment) -> dict[str, Fact]:
         requirement = releases.requirement_of(asked)
         name = _PINNED.get(requirement.name.lower()) if requirement else None
         exact = [one.version for one in requirement.specifier if one.operator == "=="] if requirement else []
-        if name and len(exact) == 1 and not exact[0].endswith("*"):
+        if name and _applies(asked, environment.python) and len(exact) == 1 and not exact[0].endswith("*"):
             facts[name] = Known(value=exact[0], source=str(asked.place))
     return facts
 

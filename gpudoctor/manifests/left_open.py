@@ -11,7 +11,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choosing, images, other_packages, reaching, releases, starting, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
-from gpudoctor.manifests.laying import Laid
+from gpudoctor.manifests.laying import Laid, brings_another
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment, Wish
 from gpudoctor.model import Tables
@@ -166,6 +166,13 @@ def _of_libraries(one: Chosen, environment: Environment, base: Base | None, laid
             yield Note(place=place, said=(
                 f"{text} needs CUDA libraries of the machine, of which nothing is known here: "
                 "`gpudoctor check` there tells"))
+    elif environment.brought and environment.image is None and one.framework == "tensorflow":
+        own = ", ".join(f"CUDA {other.cuda} ({other.text})" for other in environment.brought)
+        why = "TensorFlow's wheels look into the environment's lib only where LD_LIBRARY_PATH names it"
+        if brings_another(environment, [one]):
+            why = f"{text} is built for CUDA {one.stack.cuda if one.stack else one.cuda}"
+        yield Note(place=place, matters=True, said=(
+            f"conda brings {own}, and {why}: whether it finds its libraries was not judged"))
     elif environment.alters_libraries or any(other.is_other and not other.by_conda for other in laid.chosen):
         yield Note(place=place, matters=True, said=(
             f"CUDA comes in a way that is not read here, so whether {text} finds its libraries was "

@@ -138,6 +138,7 @@ class _Workspace:
                    *_indexed(listed, [self.head, *features])),
             wishes=wishes, unread=(*unread, *conda_specs.unread_of(specs)),
             alters_libraries=any(spec.is_cuda for spec in specs),
+            brought=tuple(conda_specs.brought_of(specs, channels)),
             python=python[0] if python else None, python_place=python[1] if python else None)
 
     def _conda(self, part: Mapping[str, Any], unread: list[Unread]) -> dict[str, Spec]:

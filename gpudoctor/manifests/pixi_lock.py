@@ -99,6 +99,7 @@ def _environment(packages: Sequence[tuple[str, str, Place]], cuda: str, source: 
         name=NAME, place=start, in_container=bool(wishes),
         asked=(*conda_specs.asked_of(_whole(specs), ()), *asked), unread=tuple(unread),
         wishes=wishes, alters_libraries=any(spec.is_cuda for spec in specs),
+        brought=tuple(conda_specs.brought_of(specs, ())),
         python=python[0] if python else None, python_place=python[1] if python else None)
 
 

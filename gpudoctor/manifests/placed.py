@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.shellwords import Command
+from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.stage import Placed, Stage
 
 _MOST_COPIED = 500  # files of one stage that are looked through
@@ -37,6 +38,14 @@ def origins(path: str, stage: Stage) -> Iterator[str]:
     if not path.startswith("/"):
         yield path
     yield name
+
+
+def document(path: str, stage: Stage) -> Source | None:
+    """Return the here-document that a path of an image was made of, None where it was made of no such."""
+    whole = stage.whole(path)
+    last = (one for one in _listed(stage) if whole in (one.target, posixpath.join(one.target, one.origin))
+            or any(_inside(whole, one)))
+    return next((one.document for one in last), None)
 
 
 def _put(whole: str, stage: Stage, seen: set[tuple[int, str]]) -> Generator[str, None, bool]:

@@ -8,8 +8,9 @@ https://docs.astral.sh/uv/concepts/projects/dependencies/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from packaging.utils import canonicalize_name
@@ -17,11 +18,14 @@ from packaging.utils import canonicalize_name
 from gpudoctor.derive import planned
 from gpudoctor.manifests import pixi
 from gpudoctor.manifests.groups import DEV, Groups
+from gpudoctor.manifests.releases import applies
 from gpudoctor.manifests.requirements import bounded, is_elsewhere, is_of_index
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import Places, parsed, table, tables
 
+_DEFAULT_OF_PDM = "pypi"
+_OF_PIPENV = ("sys_platform", "platform_system", "platform_machine", "os_name", "python_version")
 _ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.\d+)\.\*|~=?\s*(3\.\d+)(?:\.\d+)?)\s*\Z")
 _KEY = re.compile(
     r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
@@ -58,7 +62,9 @@ class _Project:
         self.finder = _Finder(source)
         tool = table(self.document.get("tool"))
         self.project, self.poetry = table(self.document.get("project")), table(tool.get("poetry"))
-        self.uv, self.of_pdm = table(tool.get("uv")), table(table(tool.get("pdm")).get("dev-dependencies"))
+        self.uv, pdm = table(tool.get("uv")), table(tool.get("pdm"))
+        self.of_pdm = table(pdm.get("dev-dependencies"))
+        self.pdm_sources = [one for one in tables(pdm.get("source")) if "url" in one]
         self._require_lists()
         listed = self.finder.asked(self.project.get("dependencies"))
         listed += self.finder.poetry(self.poetry.get("dependencies"))
@@ -66,11 +72,11 @@ class _Project:
         stated = self.uv.get("override-dependencies")
         self.overrides = stated if isinstance(stated, list) else []
         self.constraints = self.finder.asked(self.uv.get("constraint-dependencies"))
-        self.common = self._indexed(listed)
         stated = (self.project.get("requires-python") or table(self.poetry.get("dependencies")).get("python")
                   or table(self.document.get("requires")).get("python_version") or "")
         self.python = one_python(str(stated))
         self.python_bounds = "" if self.python or not stated else _bound_of(str(stated))
+        self.common = self._indexed(listed)
 
     def _require_lists(self) -> None:
         """Raise `ManifestError` where what the project asks for is no list: every installer refuses it."""
@@ -116,7 +122,7 @@ class _Project:
             more = self.finder.asked(listed) if isinstance(listed, list) else self.finder.poetry(listed)
             if more:
                 found["dev"] = (*found.get("dev", ()), *more)
-        return {name: self._indexed(listed) for name, listed in found.items()}
+        return {name: self._indexed(listed, name) for name, listed in found.items()}
 
     def defaults(self, tool: str) -> tuple[str, ...]:
         """Return the groups that a tool installs unasked."""
@@ -130,19 +136,53 @@ class _Project:
             return tuple(name for name in (*groups, *own, DEV) if not table(own.get(name)).get("optional"))
         return (*groups, *self.of_pdm, DEV) if tool == "pdm" else ()
 
-    def _indexed(self, listed: tuple[Asked, ...]) -> tuple[Asked, ...]:
+    def _indexed(self, listed: tuple[Asked, ...], group: str = "") -> tuple[Asked, ...]:
         """Return requirements with the index that uv or poetry is told to take each from."""
+        of_uv = tables(self.uv.get("index"))
         addresses = {str(one.get("name")): str(one.get("url")) for one in (
-            *tables(self.uv.get("index")), *tables(self.poetry.get("source")),
-            *tables(self.document.get("source")))}
-        pinned = {canonicalize_name(name): str(one["index"]) for name, some in (
-            table(self.uv.get("sources"))).items() for one in tables(some) if "index" in one}
+            *of_uv, *tables(self.poetry.get("source")), *tables(self.document.get("source")))}
+        pinned = self._pinned(group)
         overrides = tuple(str(text) for text in self.overrides if is_of_index(str(text)))
         listed = tuple(replace(one, overrides=overrides) for one in bounded(listed, self.constraints))
-        return tuple(replace(one, tool="uv", index=addresses[name], build="") if (name := next(
+        found = tuple(replace(one, tool="uv", index=addresses[name], build="") if (name := next(
             (pinned.get(canonicalize_name(requirement.name), "") or one.build
              for requirement in planned.parse((one.text,))), "")) in addresses else replace(one, build="")
             for one in listed)
+        return tuple(one if one.index else self._from_others(one, of_uv) for one in found)
+
+    def _pinned(self, group: str) -> dict[str, str]:
+        """Return the names of the indexes that uv takes packages from here, in this extra or group."""
+        found: dict[str, str] = {}
+        for name, some in table(self.uv.get("sources")).items():
+            for one in sorted(tables(some), key=lambda each: "extra" in each or "group" in each):
+                counts = one.get("marker") is None or any(
+                    applies(each, self.python) for each in planned.parse((f"{name} ; {one['marker']}",)))
+                if "index" in one and counts and one.get("extra", one.get("group")) in (None, group):
+                    found[canonicalize_name(name)] = str(one["index"])
+        return found
+
+    def _from_others(self, one: Asked, of_uv: Sequence[Mapping[str, Any]]) -> Asked:
+        """Return a requirement with the indexes that uv and pdm search for any package, or for this one.
+
+        uv takes it from the first that has it; pdm from those alone that name it, else from all.
+        """
+        open_ = [each for each in of_uv if each.get("explicit") is not True]
+        default = [str(each["url"]) for each in open_ if each.get("default") is True and "url" in each]
+        extra = [str(each["url"]) for each in open_ if each.get("default") is not True and "url" in each]
+        stated = self.uv.get("extra-index-url")
+        extra += map(str, stated) if isinstance(stated, list) else ()
+        default += [str(self.uv["index-url"])] if "index-url" in self.uv else []
+        if default or extra:
+            return replace(one, tool="uv", index=next(iter(default), None), extra_indexes=tuple(extra))
+        name = next(iter(planned.names((one.text,))), "")
+        named = [each for each in self.pdm_sources if isinstance(each.get("include_packages"), list) and any(
+            fnmatchcase(name, str(pattern)) for pattern in each["include_packages"])]
+        every = [each for each in self.pdm_sources if "include_packages" not in each]
+        address = next((str(each["url"]) for each in named or every
+                        if named or each.get("name") == _DEFAULT_OF_PDM), None)
+        beside = () if named else tuple(str(each["url"]) for each in every
+                                        if each.get("name") != _DEFAULT_OF_PDM)
+        return replace(one, index=address, extra_indexes=beside)
 
 
 def _with_included(name: str, groups: Mapping[str, Any], own: Mapping[str, tuple[Asked, ...]], seen: set[str]
@@ -190,7 +230,9 @@ class _Finder:
                 extras = given.get("extras")
                 extra = ",".join(str(each) for each in extras) if isinstance(extras, list) else ""
                 bound = _bound_of(str(given.get("version", "*")))
-                text = f"{name}{f'[{extra}]' if extra else ''}{bound}"
+                bare = f"{name}{f'[{extra}]' if extra else ''}{bound}"
+                marked = f"{bare} ; {marker}" if (marker := _marker_of(given)) else bare
+                text = marked if any(True for _ in planned.parse((marked,))) else bare
                 if not any(True for _ in planned.parse((text,))):
                     raise self.source.error(self.key(name).start, f"{text[:60]!r} is no requirement")
                 yield Asked(text=text, place=self.key(name), rewritable=False,
@@ -221,6 +263,14 @@ class _Finder:
         at = min(found) + 1
         self.behind[text] = at
         return self.source.place(at, at + len(text)), True
+
+
+def _marker_of(given: Mapping[str, Any]) -> str:
+    """Return where poetry or pipenv is told that a requirement counts."""
+    parts = [str(given["markers"])] if "markers" in given else []
+    parts += [f"sys_platform == '{given['platform']}'"] if "platform" in given else []
+    parts += [f"{name} {given[name]}" for name in _OF_PIPENV if name in given]
+    return " and ".join(f"({part})" for part in parts)
 
 
 def _bound_of(written: str) -> str:

@@ -168,8 +168,11 @@ def frameworks_asked(asked: Sequence[Asked], python: str | None) -> dict[str, li
 
 
 def is_listed_everywhere(asked: Asked) -> bool:
-    """Return whether the tables know what every index has that a requirement may come from."""
-    return all(map(_is_listed_at, (asked.index, *asked.extra_indexes)))
+    """Return whether the tables know what every index has that a requirement may come from.
+
+    What conda's channels build, and for which Pythons, is in none of them.
+    """
+    return asked.tool != "conda" and all(map(_is_listed_at, (asked.index, *asked.extra_indexes)))
 
 
 def _is_listed_at(index: str | None) -> bool:

@@ -12,7 +12,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
 from gpudoctor.manifests.judging import Located, Verdicts
 from gpudoctor.manifests.otherwise import Offer
-from gpudoctor.manifests.spans import Place, Source
+from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment
 
 _JAX_EXTRA = re.compile(r"jax\[(cuda\d+)\]")
@@ -22,6 +22,7 @@ _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _DRIVERS = ("driver-in-image", "driver-in-image-newer")
 _DRIVER_INSTEAD = "file.driver_instead"
 _UNKNOWN = "a release that these rules do not know"  # counted as if a rule said so
+_UNREADABLE = "a file that is none of its kind any more"
 _NO_END = "\\ No newline at end of file"
 _NEEDED = ("compute", "utility")
 _ITEM = re.compile(r"[ \t]*-[ \t]+['\"]?\Z")  # what stands before an item on a line of its own
@@ -43,12 +44,18 @@ class Rewrite:
 def proven(findings: Sequence[Located], texts: Mapping[str, str],
            judge_again: Callable[[Mapping[str, str]], Verdicts]) -> tuple[Rewrite, ...]:
     """Return the changes after which what they are for is gone and nothing else has come."""
+    def after(rewrites: Sequence[Rewrite]) -> Counter[str]:
+        try:
+            return _counted(judge_again(applied(texts, rewrites)))
+        except ManifestError:  # as of brackets in a list of YAML that stands in brackets
+            return Counter({_UNREADABLE: 1})
+
     kept: list[Rewrite] = []
     now = _counted(judge_again(texts))
     every = [one for finding in findings for one in _rewrites(finding, texts)]
     left = _apart(every)
     wanted = Counter(one.rule for one in left)
-    then = _counted(judge_again(applied(texts, left))) if left else now
+    then = after(left) if left else now
     if not _more(then, now, left) and all(then.get(rule, 0) + count <= now.get(rule, 0)
                                     for rule, count in wanted.items()):
         return tuple(left)
@@ -58,7 +65,7 @@ def proven(findings: Sequence[Located], texts: Mapping[str, str],
         for rewrite in every:
             if any(_touch(rewrite, other) for other in kept):
                 continue
-            then = _counted(judge_again(applied(texts, [*kept, rewrite])))
+            then = after([*kept, rewrite])
             if then.get(rewrite.rule, 0) < now.get(rewrite.rule, 0) and not _more(then, now, [rewrite]):
                 kept.append(rewrite)
                 now, is_changed = then, True

@@ -144,7 +144,7 @@ class Runs:
                 tool=install.tool, extra_indexes=extra, links=tuple(link.text for link in install.links),
                 no_dependencies=install.no_dependencies, in_shell=in_shell,
                 rewritable=wheel is None and quotable and (
-                    (word.plain and word.start not in meant) or _is_quoted(word, self.source))))
+                    (word.plain and word.start not in meant) or self.source.is_quoted(word))))
         for file in install.files:
             own += [replace(one, index=one.index or index, extra_indexes=one.extra_indexes or extra)
                     for one in self._listed(file, stage, install.groups)]
@@ -236,7 +236,9 @@ class Runs:
         return listed.asked
 
     def _copied(self, path: str, stage: Stage) -> Source | None:
-        """Return a file of the image that COPY took from beside the Dockerfile."""
+        """Return a file of the image that COPY took from beside the Dockerfile, or from within."""
+        if (document := placed.document(path, stage)) is not None:
+            return document
         names = (one for one in dict.fromkeys(placed.origins(path, stage)) if not one.startswith("/"))
         return next((found for name in names if (found := self.context.find(name)) is not None), None)
 
@@ -250,20 +252,20 @@ class Runs:
         for word in install.requirements:
             if not word.known:
                 self._elsewhere(word, stage)
-        specs = conda_specs.specs_of(listed)
+        specs, channels = conda_specs.specs_of(listed), [word.text for word in install.extra_indexes]
         stage.unread += conda_specs.unread_of(specs)
-        stage.asked += [replace(one, command=number) for one in conda_specs.asked_of(
-            specs, [word.text for word in install.extra_indexes])]
+        stage.brought += conda_specs.brought_of(specs, channels)
+        stage.asked += [replace(one, command=number) for one in conda_specs.asked_of(specs, channels)]
         for file in install.files:
             found = self._copied(file.text, stage) if file.known else None
             for one in conda.read(found, self.context.read) if found is not None else ():
                 stage.asked += [replace(asked, command=number) for asked in one.asked]
                 stage.alters_libraries |= one.alters_libraries
-                stage.unread += one.unread
+                stage.unread, stage.brought = [*stage.unread, *one.unread], [*stage.brought, *one.brought]
                 if one.python is not None and one.python_place is not None:
                     stage.python = (one.python, one.python_place)
-            if found is None:
-                name = file.text or "a file"
+            if found is None:  # it may bring CUDA, too
+                name, stage.alters_libraries = file.text or "a file", True
                 why = f"{name} {self.context.absence(name)}, so what conda installs was not judged"
                 stage.unread.append(Unread(why=why, place=self.source.of(file), of_framework=True))
 
@@ -293,8 +295,3 @@ def _losses(install: Install, source: Source, *, quotable: bool) -> list[Lost]:
 def _ends(install: Install) -> tuple[int, int]:
     words = (*install.requirements, *install.files)
     return (words[0].start, words[0].end) if words else (0, 0)
-
-
-def _is_quoted(word: Word, source: Source) -> bool:
-    """Return whether a word stands there in one pair of quotes and nothing else."""
-    return source.text[word.start:word.end] in (f"'{word.text}'", f'"{word.text}"')

@@ -175,9 +175,11 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, ground: Gr
     for where, why in together.contradictions(laid.chosen, laid.pins, environment):
         yield Said(place=where, facts={"file.contradiction": why})
     brought = [(f"CUDA {cuda} ({one.asked.text.strip()})", cuda, one.asked.place) for one in laid.chosen
-               if one.build != "cpu" and one.brings_libraries and (one.cuda or not one.supposed)
+               if one.build != "cpu" and (one.brings_libraries or environment.brought)
+               and (one.cuda or not one.supposed)
                and (cuda := one.cuda or (one.stack.cuda if one.stack else None)) is not None]
-    brought = [*_of_system(base, place, tables), *brought, *_by_name(environment)]
+    by_conda = ((f"CUDA {one.cuda} ({one.text})", one.cuda, one.place) for one in environment.brought)
+    brought = [*_of_system(base, place, tables), *by_conda, *brought, *_by_name(environment)]
     majors = {versions.parse(cuda).major for _, cuda, _ in brought}
     if len(majors) > 1:
         yield Said(place=brought[-1][2], facts={

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpudoctor.manifests import container_commands, reaching, references, resource_claims, stages
+from gpudoctor.manifests import (
+    composed, container_commands, inline, reaching, references, resource_claims, stages,
+)
+from gpudoctor.manifests.composed import Composed
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish, signs_of
@@ -22,18 +25,14 @@ _DRIVER_CAPABILITIES = frozenset({"compute", "compat32", "graphics", "utility", 
 _TEMPLATE = re.compile(r"\{\{|\$[({A-Za-z_]")  # of Helm, or for envsubst: no image yet
 _GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
 _CDI_DEVICES = "nvidia.com/gpu="
+_RESOLVED = "lint what `docker compose config` prints"
 
 
 def of_compose(document: Node, source: Source, reader: Reader, build: Build | None = None
                ) -> Iterator[Environment]:
     """Yield the services of a compose file; one that is built with what its Dockerfile says."""
-    services = document.get("services")
-    require_mapping(services, "services", "write each service's name, and what it is below it")
-    if (taken := document.get("include")) is not None:
-        yield Environment(name="include", place=taken.place,
-                          unread=(_elsewhere("include", taken, is_all=True),))
-    for key, service in services.entries if services else ():
-        require_mapping(service, f"the service {key.text}", "write image: or build: below its name")
+    project = Composed(source, reader)
+    for key, service in project.services(document).values():
         require_text(service.get("image"), f"image of the service {key.text}", "write NAME:TAG")
         require_mapping(service.get("deploy"), f"deploy of the service {key.text}",
                         "write resources: below it")
@@ -43,12 +42,11 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         settings.update(_capabilities(service))
         written, built = service.get("image"), service.get("build")
         unread = tuple(_unread_of_service(service))
-        starts = container_commands.of_service(service, source)
+        starts = container_commands.of_service(service, project.sources)
         if built is not None:
-            found = _built(built, source, reader, replace(build or Build(), started=starts))
+            found = _built(built, project.sources, reader, replace(build or Build(), started=starts))
         elif written is not None and written.text is not None:
-            told = filled(written.text)
-            image = _image(written, written.text, told, "lint what `docker compose config` prints")
+            image = _image(written, written.text, filled(written.text), _RESOLVED)
             found = iter([container_commands.added(_environment("", image, (), settings), starts, source,
                                                    reader)])
         else:
@@ -57,6 +55,8 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
             name = f"service {key.text}{', ' if one.name else ''}{one.name}"
             yield replace(one, name=name, settings={**one.settings, **settings},
                           wishes=(*one.wishes, *wishes, *signs_of(settings)), unread=(*one.unread, *unread))
+    for absent in project.unread:
+        yield Environment(name="include", place=absent.place, unread=(replace(absent, of_framework=True),))
 
 
 def _image(node: Node, written: str, reference: str | None, told_by: str) -> Image:
@@ -69,17 +69,12 @@ def _image(node: Node, written: str, reference: str | None, told_by: str) -> Ima
 def _unread_of_service(service: Node) -> Iterator[Unread]:
     """Yield what says more of a service elsewhere, where it is not read."""
     taken, files = service.get("extends"), service.get("env_file")
-    if taken is not None:
+    if taken is not None and not taken.is_null:
         is_all = service.get("image") is None and service.get("build") is None
-        yield _elsewhere("extends", taken, is_all=is_all)
+        yield Unread(why=composed.absence("extends", taken.get("file")), place=taken.place,
+                     of_framework=is_all)
     if files is not None:
-        yield Unread(why="the variables of env_file are not read: lint what `docker compose config` prints",
-                     place=files.place)
-
-
-def _elsewhere(key: str, taken: Node, *, is_all: bool) -> Unread:
-    return Unread(why=f"what {key} takes over is not read: lint what `docker compose config` prints",
-                  place=taken.place, of_framework=is_all)
+        yield Unread(why=f"the variables of env_file are not read: {_RESOLVED}", place=files.place)
 
 
 def _devices(service: Node) -> tuple[Node, ...]:
@@ -130,26 +125,38 @@ def _by_cdi(listed: Node | None) -> Iterator[Wish]:
             yield Wish(why=f"the service has the device {device.text}", place=device.place)
 
 
-def _built(built: Node, source: Source, reader: Reader, build: Build) -> Iterator[Environment]:
+def _built(built: Node, sources: Mapping[str, Source], reader: Reader, build: Build) -> Iterator[Environment]:
     """Yield what the Dockerfile of a service builds, with the service's arguments, target and folder."""
-    context = built if built.text is not None else built.get("context")
-    file, target = built.get("dockerfile"), built.get("target")
-    folder = posixpath.normpath(posixpath.join(
-        posixpath.dirname(source.file), (filled(context.text) if context and context.text else None) or "."))
-    name = (filled(file.text) if file is not None and file.text else None) or "Dockerfile"
-    path = posixpath.normpath(posixpath.join(folder, name))
-    found = reader(path)
-    if built.get("dockerfile_inline") is not None or found is None:
-        why = f"{path[:80]} is not there to be read, so what the service is built of was not judged"
-        if built.get("dockerfile_inline") is not None:
-            why = "dockerfile_inline is not read: write it into a file, and name that in dockerfile"
+    context, file, written = (built.get(name) for name in ("context", "dockerfile", "dockerfile_inline"))
+    folder, name = (filled(one.text or "") if one else "" for one in (context, file))
+    path = posixpath.normpath(posixpath.join(folder or "", name or "Dockerfile"))
+    found: Source | None = None
+    why = f"{path[:80]} is not there to be read"
+    if written is not None and written.text:
+        found = inline.inline(written, sources[written.place.file])
+        why = "dockerfile_inline in quotes is not read (write | behind it, and the Dockerfile below)"
+    elif folder is None or name is None:
+        why = f"which Dockerfile it is only the environment says ({_RESOLVED})"
+    elif composed.is_remote(folder):
+        why = f"{folder[:80]} is not fetched"
+    elif path.startswith("../"):
+        why = f"{path[:80]} lies outside of the folder: lint is to be called from one above it"
+    else:
+        found = reader(path)
+    if found is None:
         yield Environment(name="", place=built.place, unread=(
-            Unread(why=why, place=(file or built).place, of_framework=True),))
+            Unread(why=f"{why}, so what the service is built of was not judged",
+                   place=(written or file or built).place, of_framework=True),))
         return
     arguments = {name: filled(value) for name, value, _ in pairs(built.get("args"))}
-    yield from stages.environments(found, reader, Build(
-        folder=folder, arguments={**arguments, **build.arguments}, started=build.started,
-        target=filled(target.text) if target is not None and target.text else None))
+    target = built.get("target")
+    for one in stages.environments(found, reader, Build(
+            folder=folder, arguments={**arguments, **build.arguments}, started=build.started,
+            target=filled(target.text) if target is not None and target.text else None)):
+        image = one.image
+        if written is not None and image is not None:
+            image = replace(image, told_by=inline.TOLD_BY)
+        yield replace(one, image=image)
 
 
 def _environment(name: str, image: Image, wishes: tuple[Wish, ...], settings: dict[str, Setting]

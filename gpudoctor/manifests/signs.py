@@ -22,7 +22,9 @@ def gpu_wishes(environment: Environment, tables: Tables) -> tuple[Wish, ...]:
     found += [Wish(why=why, place=image.place) for image in environment.feeding
               if (written := image.reference or (image.name and f"{image.name}:{images.OPEN_TAG}"))
               and (why := images.base_of(written, tables).why_gpu)]
-    found += [Wish(why=f"{one.text} is installed", place=one.place) for one in environment.packages]
+    installed = [(one.text, one.place) for one in environment.packages]
+    installed += [(one.text, one.place) for one in environment.brought]
+    found += [Wish(why=f"{text} is installed", place=place) for text, place in installed]
     found += [Wish(why=why, place=asked.place) for asked in environment.asked
               if (why := releases.wants_gpu(asked))]
     return tuple(found)

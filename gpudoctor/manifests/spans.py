@@ -54,6 +54,10 @@ class Source:
         """Return where a word stands."""
         return self.place(word.start, word.end)
 
+    def is_quoted(self, word: Word) -> bool:
+        """Return whether a word stands there in one pair of quotes and nothing else."""
+        return self.text[word.start:word.end] in (f"'{word.text}'", f'"{word.text}"')
+
     def lines(self) -> list[tuple[int, str]]:
         """Return the lines without their ends, each with the number of its first character."""
         found = []
@@ -62,9 +66,30 @@ class Source:
             found.append((begin, self.text[begin:end - 1].removesuffix("\r")))
         return found
 
+    def traced_lines(self) -> list[Traced]:
+        """Return the lines; each has one place more, where it ends."""
+        return [Traced(text=line, at=range(start, start + len(line) + 1)) for start, line in self.lines()]
+
     def error(self, at: int, said: str) -> ManifestError:
         """Return the error to raise about what stands there."""
         return ManifestError(f"{self.place(at)}: {said}")
+
+
+class Part(Source):
+    """A part of a file that is read as if it was one; every place is one of the whole file."""
+
+    def __init__(self, source: Source, lines: list[Traced]) -> None:
+        """Take the whole file and the lines of the part, each with one place more, where it ends."""
+        super().__init__(source.file, source.text)
+        self._lines = lines
+
+    def lines(self) -> list[tuple[int, str]]:
+        """Return the lines of the part, each with the number of its first character in the whole."""
+        return [(line.at[0], line.text) for line in self._lines]
+
+    def traced_lines(self) -> list[Traced]:
+        """Return the same lines, each with the places of its characters."""
+        return self._lines
 
 
 @frozen

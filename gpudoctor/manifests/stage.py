@@ -10,9 +10,9 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests.dockerfile import Instruction
 from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.shellwords import Command
-from gpudoctor.manifests.spans import Place
+from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import (
-    Asked, Broken, Environment, Image, Lost, Package, Setting, Started, Unread, Wish, signs_of,
+    Asked, Broken, Brought, Environment, Image, Lost, Package, Setting, Started, Unread, Wish, signs_of,
 )
 
 
@@ -20,8 +20,8 @@ from gpudoctor.manifests.statements import (
 class Placed:
     """What COPY, ADD or a mount puts into an image, and where: the whole path, and as it is `written`.
 
-    `stage` is the one that it is taken from. `is_elsewhere`: it comes from no folder that can be read, as
-    from another image or an address.
+    `document` is the text that a here-document gives it. `stage` is the one that it is taken from.
+    `is_elsewhere`: it comes from no folder that can be read, as from another image or an address.
     """
 
     origin: str
@@ -29,6 +29,7 @@ class Placed:
     written: str
     stage: Stage | None = None
     is_elsewhere: bool = False
+    document: Source | None = None
 
 
 def start_order(started: Mapping[str, Started]) -> list[Started]:
@@ -54,6 +55,7 @@ class Stage:
         self.settings: dict[str, Setting] = dict(parent.settings) if parent else {}
         self.asked: list[Asked] = list(parent.asked) if parent else []
         self.packages: list[Package] = list(parent.packages) if parent else []
+        self.brought: list[Brought] = list(parent.brought) if parent else []  # by conda
         self.stubs: list[str] = list(parent.stubs) if parent else []
         self.folder: str = parent.folder if parent else "/"
         # of files with a project's requirements, by their whole paths, what wrote them
@@ -84,7 +86,7 @@ class Stage:
         return Environment(
             name=self.name, place=self.place, image=self.image, images=tuple(images),
             feeding=tuple(self.feeding), asked=tuple(self.asked),
-            packages=tuple(self.packages), stubs=tuple(self.stubs),
+            packages=tuple(self.packages), stubs=tuple(self.stubs), brought=tuple(self.brought),
             settings=self.settings, wishes=(*wishes, *signs_of(self.settings)), lost=tuple(self.lost),
             broken=tuple(self.broken),
             unread=tuple(self.unread),

@@ -160,7 +160,10 @@ class _Stages:
         other = self._named(origin) if origin is not None else None
         other = None if other is stage else other  # no builder takes from the stage that is being built
         stage.copied += [_placed(path, words[-1], stage, other, is_elsewhere=origin is not None)
-                         for path in words[:-1]]
+                         for path in words[:-1] if not path.startswith(_DOCUMENT)]
+        stage.copied += [Placed(origin=one.name, target=stage.whole(words[-1]), written=words[-1],
+                                is_elsewhere=True, document=one.whole(self.source))
+                         for one in instruction.documents]
         if other is not None:
             stage.feeding += [one for one in other.feeding if one not in stage.feeding]
             if any(_PACKAGES.search(word) for word in words):
@@ -253,7 +256,7 @@ def _is_shell(program: str, *options: str) -> bool:
 
 def _placed(origin: str, target: str, stage: Stage, other: Stage | None, *, is_elsewhere: bool) -> Placed:
     """Return what is put into a stage; a path of the build's folder is seen from there."""
-    is_away = is_elsewhere or "://" in origin or origin.startswith(_DOCUMENT)
+    is_away = is_elsewhere or "://" in origin
     return Placed(origin=origin if is_away else origin.lstrip("/"), target=stage.whole(target),
                   written=target, stage=other, is_elsewhere=is_away)
 

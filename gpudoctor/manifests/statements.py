@@ -81,6 +81,15 @@ class Package:
 
 
 @frozen
+class Brought:
+    """A package of conda that brings libraries of CUDA, as written, and of which CUDA."""
+
+    text: str
+    cuda: str
+    place: Place
+
+
+@frozen
 class Setting:
     """An environment variable; None where its value is not known, `stated` is what of it is written.
 
@@ -181,6 +190,7 @@ class Environment:
     python_bounds: str = ""
     packages: tuple[Package, ...] = ()
     stubs: tuple[str, ...] = ()
+    brought: tuple[Brought, ...] = ()
     alters_libraries: bool = False
     alters_python: bool = False
     in_container: bool = True

@@ -12,13 +12,15 @@ from gpudoctor.manifests.spans import ManifestError, Place, Source, traced
 MAX_CHARACTERS = 1 << 18
 _MOST_NODES = 20_000
 _EMPTY = ("", "~", "null", None)
+_OF_YAML = "tag:yaml.org,2002:"
 
 
 @frozen
 class Node:
     """A value: `text` of a scalar, `entries` of a mapping, `items` of a list.
 
-    `whole`: its text stands in the file as it is, but for one pair of quotes around it.
+    `whole`: its text stands in the file as it is, but for one pair of quotes around it. `tag` is its type,
+    `style` the mark of a block (| or >).
     """
 
     place: Place
@@ -26,6 +28,13 @@ class Node:
     entries: tuple[tuple[Node, Node], ...] = ()
     items: tuple[Node, ...] = ()
     whole: bool = False
+    tag: str = ""
+    style: str = ""
+
+    @property
+    def is_null(self) -> bool:
+        """Return whether nothing stands there, and no empty text either."""
+        return self.tag == "null"
 
     def get(self, *path: str) -> Node | None:
         """Return what lies below these keys, None where nothing does."""
@@ -88,16 +97,18 @@ def _node(one: Any, source: Source, budget: list[int]) -> Node:
     if budget[0] < 0:
         raise ManifestError(f"{source.file}: holds more than {_MOST_NODES} values, links followed")
     place = source.place(one.start_mark.index, one.end_mark.index)
+    tag = one.tag.removeprefix(_OF_YAML)
     if one.id == "scalar":
         whole = source.text[place.start:place.end] == one.value
         quotes = 1 if one.style in ("'", '"') else 0
         inner = source.place(place.start + quotes, place.end - quotes) if quotes else place
         whole = whole or source.text[inner.start:inner.end] == one.value
-        return Node(place=inner if whole else place, text=one.value, whole=whole)
+        return Node(place=inner if whole else place, text=one.value, whole=whole, tag=tag,
+                    style=one.style or "")
     if one.id == "mapping":
-        return Node(place=place, entries=_merged(tuple(
+        return Node(place=place, tag=tag, entries=_merged(tuple(
             (_node(key, source, budget), _node(value, source, budget)) for key, value in one.value)))
-    return Node(place=place, items=tuple(_node(item, source, budget) for item in one.value))
+    return Node(place=place, tag=tag, items=tuple(_node(item, source, budget) for item in one.value))
 
 
 def _merged(entries: tuple[tuple[Node, Node], ...]) -> tuple[tuple[Node, Node], ...]:
@@ -120,9 +131,12 @@ def filled(text: str) -> str | None:
 
 
 def pairs(node: Node | None) -> Iterator[tuple[str, str, Place]]:
-    """Yield names and values of an environment, in either form that compose takes."""
+    """Yield names and values of an environment, in either form that compose takes.
+
+    One without a value has that of the shell, and is not there where that has none.
+    """
     for key, value in node.entries if node else ():
-        if key.text is not None and value.text is not None:
+        if key.text is not None and value.text is not None and not value.is_null:
             yield key.text, value.text, value.place
     for item in node.items if node else ():
         name, equals, given = (item.text or "").partition("=")

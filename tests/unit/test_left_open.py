@@ -107,13 +107,22 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         [("Dockerfile:1:29", True, "built for linux/arm64")]),
     "a service that takes over another": (
         {"compose.yaml": COMPOSE.format("extends: {file: b.yaml, service: b}")}, (),
-        [("compose.yaml:4:14", True, "what extends takes over is not read")]),
+        [("compose.yaml:4:14", True, "b.yaml is not there to be read")]),
     "other files that are taken in": (
         {"compose.yaml": "include: [b.yaml]\n" + COMPOSE.format("image: python:3.12")}, (),
-        [("compose.yaml:1:10", False, "what include takes over is not read")]),
-    "a Dockerfile within": (
-        {"compose.yaml": COMPOSE.format("build: {dockerfile_inline: FROM python}")}, (),
-        [("compose.yaml:4:12", True, "dockerfile_inline is not read")]),
+        [("compose.yaml:1:11", False, "b.yaml is not there to be read")]),
+    "a Dockerfile within, in quotes": (
+        {"compose.yaml": COMPOSE.format('build: {dockerfile_inline: "FROM a\\nRUN b"}')}, (),
+        [("compose.yaml:4:32", True, "dockerfile_inline in quotes is not read")]),
+    "a folder that only the environment says": (
+        {"compose.yaml": COMPOSE.format("build: '${FOLDER}'"), **docker(SLIM, "RUN pip install torch")},
+        (), [("compose.yaml:4:13", True, "which Dockerfile it is only the environment says")]),
+    "a service that is to be fetched": (
+        {"compose.yaml": COMPOSE.format("extends: {file: 'oci://x/y', service: b}")}, (),
+        [("compose.yaml:4:14", True, "oci://x/y is not fetched")]),
+    "a file that only the environment says": (
+        {"compose.yaml": "include: ['${MORE}.yaml']\n"}, (),
+        [("compose.yaml:1:12", False, "only the environment says")]),
     "what is done in images built from this one": (
         docker(CUDA_12, "ONBUILD RUN pip install torch"), (),
         [("Dockerfile:2:1", True, "what ONBUILD says")]),
