@@ -117,6 +117,15 @@ def test_what_is_written_for_one_framework_may_wait_for_what_is_done_by_hand_for
     assert rewritten(files, "driver=525.60.13") == "torch==2.15.0\njax[cuda12]\n"
 
 
+def test_lists_that_differ_in_their_constraints_alone_have_offers_of_their_own() -> None:
+    """Regression: the second was told of the first one's release, which its own constraint forbids."""
+    files = {"a/requirements.txt": "-c c.txt\ntorch\n", "b/requirements.txt": "-c c.txt\ntorch\n",
+             "a/c.txt": "torch<2.15,>=2.13\n", "b/c.txt": "torch<2.14,>=2.13\n"}
+    found = judged(files, "driver=525.60.13", "cc=8.0", gpu=True, first=2).findings
+    assert [one.finding.fixes[0].commands[0].split()[2] for one in found] == [
+        "torch==2.14.1+cu126", "torch==2.13.0+cu126"]
+
+
 def test_alike_environments_are_tried_once() -> None:
     """Forty services of one image have one answer, and a long list is not tried without end."""
     services = "".join(f"  s{n}:\n    image: pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime\n    gpus: all\n"
