@@ -16,9 +16,8 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.derive.stacks import Stack, stacks_of
-from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import alike_images, images, pythons, releases
 from gpudoctor.manifests.choices import Chosen
@@ -26,7 +25,7 @@ from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.pointing import EACH
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
-from gpudoctor.model import Finding, Remedy, Rule, Severity, rows_of
+from gpudoctor.model import Finding, Remedy, Rule, Severity
 
 Key = tuple[str, str]  # a rule, and what it speaks of
 _MOST_TRIED = 25
@@ -188,11 +187,10 @@ def _in_order(one: Chosen, own: Stack, environment: Environment, ground: Ground)
     admitted = {environment.python} if environment.python else set(
         pythons.admitted(environment.python_bounds, ground.platform, tables)
         if environment.python_bounds else ())
-    broken = {(row["framework"], row["version"], row["extra"]) for row in rows_of(tables, "broken_extras")
-              if environment.python is None or environment.python in as_texts(row["python"])}
     listed = [stack for stack in stacks_of(one.framework, ground.platform, tables)
               if not stack.is_prerelease and stack.is_told and stack.release != own.release
-              and (stack.framework, stack.version, stack.extra) not in broken
+              and not (stack.extra and published.refused_extra(
+                  stack.framework, stack.version, environment.python, tables))
               and (not admitted or admitted & {*stack.pythons})
               and (not cards or stack.serves(cards, tables))]
     asked = [stack for stack in listed if releases.admits(one.requirement, stack.version)]

@@ -41,6 +41,7 @@ def test_a_list_for_a_newer_driver_is_told_what_this_one_runs(line: str, host: t
     ("nvidia/cuda:12.8.1-cudnn-devel-ubuntu22.04", "nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04"),
     ("nvidia/cuda:13.0.0-runtime-ubuntu24.04", "nvidia/cuda:12.2.2-runtime-ubuntu22.04"),
     ("nvidia/cuda:12.8.1-base-rockylinux9", "nvidia/cuda:12.2.2-base-rockylinux9"),
+    ("nvidia/cuda:13.0.0-runtime-rockylinux10", "nvidia/cuda:12.2.2-runtime-rockylinux9"),
     ("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime", "pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime"),
     ("nvcr.io/nvidia/pytorch:25.10-py3", "nvcr.io/nvidia/pytorch:23.10-py3"),
 ])
