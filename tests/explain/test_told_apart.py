@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import explain
-from gpudoctor.model import Known, RuleDatabase
+from gpudoctor import texts
+from gpudoctor.model import Known
+from tests.explain.shipped import database, first
 
 SHORT_OF_ROOM = "OSError: [Errno 28] No space left on device\n"
 IN_A_CONTAINER = "$ docker run -it --gpus all nvcr.io/nvidia/pytorch:23.09-py3\n"
@@ -52,18 +50,6 @@ NO_EXTRA = ("WARNING: jax 0.4.6 does not provide the extra 'cuda12_pip'\n"
 NOT_RUNNING = ("E cuda_driver.cc:318] failed call to cuInit: UNKNOWN ERROR (303)\n"
                "I cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host (a88f): "
                "/proc/driver/nvidia/version does not exist\n")
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules."""
-    return ruledb.load_shipped("told")
-
-
-def first(text: str) -> str | None:
-    """Return the cause that is told first of a text, None where none is."""
-    findings = explain(texts.read_text(text, database()), database()).findings
-    return findings[0].cause if findings else None
 
 
 @pytest.mark.parametrize(("text", "cause"), [
