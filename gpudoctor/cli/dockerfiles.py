@@ -197,7 +197,7 @@ def _say_nothing_fits(nothing: Nothing, wish: Wish, interpreter: str | None) -> 
     sys.stderr.write(f"gpudoctor: no Dockerfile is written: {why}{base}\n")
     if nothing.other_base:
         sys.stderr.write(f"gpudoctor: it fits --base {nothing.other_base}: "
-                         f"{printable(_on_other_base(nothing.other_base, wish), 4000)}\n")
+                         f"{printable(_on_other_base(nothing.other_base), 4000)}\n")
     for unmet in nothing.unmet:
         sys.stderr.write(f"gpudoctor: {unmet.rule} {printable(unmet.message, 2000)}\n")
     if nothing.said is not None:
@@ -206,14 +206,9 @@ def _say_nothing_fits(nothing: Nothing, wish: Wish, interpreter: str | None) -> 
             check=again.of_host("check", interpreter, wish.recorded, wish.assume, wish.rules)))
 
 
-def _on_other_base(base: BaseName, wish: Wish) -> str:
-    """Return the command that writes the same on another base."""
-    named = (("--framework", wish.frameworks), ("--base", (base,)), ("--require", wish.require),
-             ("--python", (wish.python,)), ("--from", (wish.recorded,)), ("--assume", wish.assume),
-             ("--rules", (wish.rules,)), ("--output", (wish.output,)), ("--tag", (wish.tag,)),
-             ("--gpudoctor", (wish.wheel,)))
-    flags = (("--pre", wish.pre), ("--compose", wish.compose), ("--kubernetes", wish.kubernetes),
-             ("--force", wish.force), ("--buildkit", wish.buildkit),
-             ("--allow-undecided", wish.allow_undecided), ("--verify", wish.verify))
-    words = [word for option, values in named for value in values if value for word in (option, value)]
-    return shlex.join(["gpudoctor", "dockerfile", *words, *(flag for flag, is_set in flags if is_set)])
+def _on_other_base(base: BaseName) -> str:
+    """Return the command that writes the same on another base: as it was typed, but for that."""
+    typed = iter(sys.argv[2:])
+    others = [word for word in typed
+              if not word.startswith("--base=") and not (word == "--base" and next(typed, ""))]
+    return shlex.join(["gpudoctor", "dockerfile", "--base", base, *others])
