@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from gpudoctor.candidates import EXIT_OPEN
 from gpudoctor.cli import again, showing, sources
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.builds import Build
@@ -18,6 +17,7 @@ from gpudoctor.derive import requirements
 from gpudoctor.dockerfiles import BaseName, Chosen, Nothing, Options, Wanted, checked, choose, compose
 from gpudoctor.dockerfiles import dockerfile as text_of
 from gpudoctor.dockerfiles import has_preflight, image_name, kubernetes
+from gpudoctor.examine import EXIT_HEALTHY, EXIT_UNDECIDED
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Data, Entry, Host, Kind, Missing
 from gpudoctor.model import RuleDatabase
@@ -75,7 +75,7 @@ def dockerfile(wish: Wish) -> int:
     if wish.wheel is None and has_preflight(chosen):
         sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
                          "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
-    return _verified(chosen, wanted, wish, options, database) if wish.verify else 0
+    return _verified(chosen, wanted, wish, options, database) if wish.verify else EXIT_HEALTHY
 
 
 def _verified(chosen: Chosen, wanted: Wanted, wish: Wish, options: Options, database: RuleDatabase) -> int:
@@ -191,7 +191,7 @@ def _frameworks(chosen: Chosen) -> str:
 
 def _say_nothing_fits(nothing: Nothing, wish: Wish, interpreter: str | None) -> None:
     """Say on standard error why there is nothing to write, and what would help."""
-    why = ("what was asked for could not be judged" if nothing.exit_code == EXIT_OPEN else
+    why = ("what was asked for could not be judged" if nothing.exit_code == EXIT_UNDECIDED else
            "nothing that these rules know fits")
     base = f" --base {wish.base}" if nothing.other_base else ""
     sys.stderr.write(f"gpudoctor: no Dockerfile is written: {why}{base}\n")
