@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from gpudoctor.explanation import entries
 from gpudoctor.explanation.choosing import LEAST_SCORE
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Reading, Said
-from gpudoctor.lazily import Pattern
 from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecided
 
 UNKNOWN_MESSAGE = "unknown-message"
 NO_FAULT = "no-fault-spoken-of"
 OWN_FAULT = "fault-of-the-program"
 QUESTIONS = (UNKNOWN_MESSAGE, NO_FAULT, OWN_FAULT)
-# What Python raises for the program's own text: whatever word it names is the program's. And for its values.
+# What Python raises for the program's own text and values. A library raises the others, too.
 _TEXT = "SyntaxError|IndentationError|TabError|NameError|UnboundLocalError"
-_OF_ITS_TEXT = Pattern(rf"(?:{_TEXT})\b")
-_OF_PYTHON = Pattern(
+_OF_ITS_TEXT = re.compile(rf"(?:{_TEXT})\b")  # whatever word they name is the program's
+_OF_PYTHON = re.compile(
     rf"(?:{_TEXT}|KeyError|IndexError|ZeroDivisionError|TypeError|UnicodeDecodeError|UnicodeEncodeError|"
     r"FileNotFoundError|json\.decoder\.JSONDecodeError)\b")
-_OF_A_GPU = Pattern(
+_OF_A_GPU = re.compile(
     r"gpu|cuda|cudnn|nvidia|torch|tensor|keras|jax|xla|paddle|onnx|device|driver|\bdll\b|\.so\b")
 _MOST_QUOTED = 6
 _MOST_NEUTRAL = 3
