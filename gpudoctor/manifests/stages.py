@@ -20,7 +20,7 @@ from gpudoctor.manifests.system_packages import SHELLS
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
 _PACKAGES = re.compile(
     r"(?:site|dist)-packages|venv|virtualenv|(?:conda|mamba)\d?(?:/|\Z)|/\.local(?:/|\Z)|(?:/usr/local|/install)/?\Z")
-_OPTION = re.compile(r"(?:-|[-+][abefhkmnopstuvxEBCHPT]+|--\w+|pipefail)\Z")  # none that names a script
+_OPTION = re.compile(r"(?:-|[-+][abefhiklmnoprstuvxEBCHPT]+|--\w+|pipefail)\Z")  # none that names a script
 # what BuildKit gives them where a file is built for the platform that it is judged for
 _PLATFORM = {f"{of}{what}": value for of in ("TARGET", "BUILD") for what, value in (
     ("PLATFORM", "linux/amd64"), ("OS", "linux"), ("ARCH", "amd64"), ("VARIANT", ""))}
