@@ -18,8 +18,8 @@ spec:
 """
 
 
-@pytest.mark.parametrize("shell", ["bash -ex", "/bin/bash -euo pipefail", "sh", "bash -s", "bash -l", "sh -ei",
-                                   "bash --norc -O extglob -o errexit -", ""])
+@pytest.mark.parametrize("shell", ["bash -ex", "/bin/bash -euo pipefail", "sh", "bash -s", "bash -l",
+                                   "sh -ei", "bash --norc -O extglob -o errexit -", ""])
 def test_a_document_is_a_shells_script_whatever_its_options(shell: str) -> None:
     """Regression: with options it was not read, and nothing was said."""
     script = ("set -e", "pip install numpy>=1.26", "EOF")
