@@ -5,7 +5,7 @@ WORKERS ?= 2
 export PYTHON
 RUN = .venv/bin/python
 
-.PHONY: help check test lint types rules rules-wheel mutants tables matrix site benchmark benchmark-job constraints clean
+.PHONY: help check test lint types rules pages rules-wheel mutants tables matrix site benchmark benchmark-job constraints clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -27,6 +27,14 @@ types: test-environment  ## check types
 
 rules: run-environment  ## compile rules/ into rules/*.json
 	@$(RUN) -m tools.compile_rules
+
+# One process: several tests write the same page.
+pages: test-environment  ## write anew what follows from rules and help texts: schemas, man page, goldens, examples, figure
+	@$(RUN) -m tools.build_schemas
+	@$(RUN) -m tools.build_man_page
+	@$(RUN) -m tools.mutate_rules --write
+	@$(RUN) -m pytest -q --update-golden
+	@git status --short  # what to look at before it is committed
 
 rules-wheel: run-environment  ## build the data-only wheel gpudoctor-rules into dist/
 	@$(RUN) -m tools.rules_wheel $(ARGS)

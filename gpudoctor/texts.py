@@ -21,6 +21,7 @@ from gpudoctor.explanation.mentions import mentioned, without_denied
 from gpudoctor.explanation.nodes import without_gpus
 from gpudoctor.explanation.numbered import may_be, named
 from gpudoctor.explanation.own_folder import own_frameworks
+from gpudoctor.explanation.reading import quoted
 from gpudoctor.explanation.scripts import unused_devices
 from gpudoctor.explanation.shadowed import hidden_modules, taken_imports
 from gpudoctor.explanation.silent import silent
@@ -35,7 +36,6 @@ from gpudoctor.sources.scan import Input, Seen, scan, scan_text
 from gpudoctor.sources.suspicious import is_fault, is_warning
 from gpudoctor.symptoms import LINE_CHARACTERS
 
-QUOTED_CHARACTERS = 300
 _FIRST_LINES, _LAST_LINES = 300, 100
 _READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports,
             listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks,
@@ -162,8 +162,7 @@ def _lines(seen: Seen) -> Iterator[Quoted]:
 
 
 def _quoted(line: str) -> str:
-    line = " ".join(line.split())
-    return line if len(line) <= QUOTED_CHARACTERS else f"{line[:QUOTED_CHARACTERS]}..."
+    return quoted(" ".join(line.split()))
 
 
 def _notes(seen: Seen) -> Iterator[str]:

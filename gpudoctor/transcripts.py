@@ -15,6 +15,7 @@ from gpudoctor.frozen import frozen
 _LONGEST = 300
 _PROMPT = re.compile(r"(?:>>> ?|In ?\[\d{0,6}\]: ?|Out ?\[\d{0,6}\]: ?|\.\.\. )")
 _ASKED = re.compile(r"[A-Za-z_][\w.]{1,80}(?:\([\w\"'., =:]{0,60}\))?")
+_SEPARATOR = re.compile(r"(?:sep|end) ?=")  # what print puts in place of a blank, or of the end of the line
 _OPEN, _CLOSED, _QUOTES = "([{", ")]}", "'\""
 
 
@@ -87,6 +88,8 @@ def _shown(below: str) -> list[str]:
 
 def _printed(asked: Sequence[str], below: str) -> list[str]:
     """Return the words of a printed line, one for each argument; a quotation is printed as it stands."""
+    if any(_SEPARATOR.match(one) for one in asked):
+        return []
     rest, values = below.strip(), []
     for one in asked:
         label = one[1:-1].strip() if one[:1] in _QUOTES and one[-1:] == one[:1] else None

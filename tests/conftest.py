@@ -36,17 +36,35 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --update-golden."""
-    parser.addoption("--update-golden", action="store_true", help="write tests/golden again")
+    parser.addoption("--update-golden", action="store_true",
+                     help="write tests/golden and what the guide shows again, and run no other tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a path that is not there: parallel workers find no tests in it, and do not say why."""
+    for named in config.args:
+        if not (config.invocation_params.dir / named.partition("::")[0]).exists():
+            raise pytest.UsageError(f"file or directory not found: {named}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what writes nothing, where all is to be written."""
+    if config.getoption("--update-golden"):
+        items[:] = [item for item in items if "updating" in getattr(item, "fixturenames", ())]
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Return `check(name, text)`: the text equals tests/golden/NAME, which --update-golden writes."""
-    update = bool(request.config.getoption("--update-golden"))
+def updating(request: pytest.FixtureRequest) -> bool:
+    """Return whether what a test holds against a file is written there instead."""
+    return bool(request.config.getoption("--update-golden"))
 
+
+@pytest.fixture
+def golden(updating: bool) -> Callable[[str, str], None]:
+    """Return `check(name, text)`: the text equals tests/golden/NAME, which --update-golden writes."""
     def check(name: str, text: str) -> None:
         path = GOLDEN / name
-        if update:
+        if updating:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         assert path.is_file(), f"{path} is missing: run the test with --update-golden, and read what it wrote"

@@ -5,13 +5,14 @@ its page in one place: an operator turned into its opposite, a condition dropped
 moved to the next version that our tables know, up or down (a number by one). It is killed when a case of the
 page no longer gets the verdict, or the block, that it expects.
 
-Usage: python -m tools.mutate_rules [--rules DIR] [--page GPD2010]... [--share 0.2 --seed 1] [-v]
+Usage: python -m tools.mutate_rules [--rules DIR] [--page GPD2010]... [--share 0.2 --seed 1] [-v] [--write]
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ from gpudoctor.model import (
 
 ROOT = Path(__file__).resolve().parent.parent
 EQUIVALENT = ROOT / "docs" / "mutants.md"
+FIGURE = re.compile(r"^\| \d[^|\n]* cases \|.*$", re.MULTILINE)
 LEAST_SHARE = 0.95
 OPPOSITES: Mapping[Operator, Operator] = {
     "below": "at_least", "at_least": "below", "equals": "differs", "differs": "equals", "in": "not_in",
@@ -206,6 +208,13 @@ class Count:
         return (f"{self.made} mutants: {killed} killed, {len(self.survived) - len(same)} survived, "
                 f"{len(same)} equivalent; {share:.1%} of those that are not equivalent were killed")
 
+    def row(self, database: RuleDatabase, equivalent: frozenset[str]) -> str:
+        """Return the figure as the row of the table in docs/mutants.md."""
+        same = len([name for name in self.survived if name in equivalent])
+        cases = sum(len(rule.case) for rule in database.rules)
+        cells = (self.made, self.made - len(self.survived), len(self.survived) - same, same)
+        return f"| {database.version}, {cases} cases | {' | '.join(map(str, cells))} |"
+
     def share(self, equivalent: frozenset[str]) -> float:
         """Return the part of the mutants that are not equivalent that was killed."""
         told = self.made - len([name for name in self.survived if name in equivalent])
@@ -249,7 +258,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--share", type=float, default=1.0, help="how many of all pages, drawn by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-v", "--verbose", action="store_true", help="name every mutant that survived")
+    parser.add_argument("--write", action="store_true", help="the figure of all pages into its document")
     options = parser.parse_args(arguments)
+    if options.write and (options.page or options.share != 1.0):
+        parser.error("--write is of all pages")
     database = ruledb.load_pages(options.rules)
     found = count(database, chosen(database, options.page, options.share, options.seed))
     same = equivalents()
@@ -257,6 +269,9 @@ def main(arguments: list[str]) -> int:
         for name in found.survived:
             print(f"{name} (equivalent)" if name in same else name)
     print(found.words(same))
+    if options.write:
+        text = EQUIVALENT.read_text("utf-8")
+        EQUIVALENT.write_text(FIGURE.sub(found.row(database, same), text), encoding="utf-8")
     return 0 if found.share(same) >= LEAST_SHARE else 1
 
 

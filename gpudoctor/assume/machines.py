@@ -162,9 +162,9 @@ def _require_board(name: str, capability: str, snapshot: Snapshot, tables: Table
     if not is_board or isinstance(snapshot.host.get("system.jetson"), Known):
         return
     known = [str(row["l4t"]) for row in rows_of(tables, "jetpack") if capability in as_texts(row["cards"])]
-    newest = max(known, key=versions.parse, default="36.4.0")
+    example = f"={max(known, key=versions.parse)}" if known else ""
     raise AssumptionError(f"card={name}: this is a Jetson, where the JetPack decides what fits; say which "
-                          f"by the release of its Jetson Linux (L4T): --assume system.jetson={newest}")
+                          f"by the release of its Jetson Linux (L4T): --assume system.jetson{example}")
 
 
 def _on_bus(snapshot: Snapshot, gpus: tuple[Facts, ...], tables: Tables) -> dict[str, Fact]:

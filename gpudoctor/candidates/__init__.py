@@ -14,6 +14,7 @@ from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.sets import judged_sets, smallest_conflict
 from gpudoctor.candidates.wishes import Wish, WishError, parse
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
+from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Candidate, Change
 from gpudoctor.model import Ground as GroundInWords
@@ -22,10 +23,7 @@ from gpudoctor.model import (
 )
 from gpudoctor.versions import parse as parse_version
 
-__all__ = ["EXIT_OPEN", "Asked", "WishError", "exit_code", "recommend", "refuse"]
-
-EXIT_OPEN = 3
-_SOMETHING, _NOTHING = 0, 1
+__all__ = ["Asked", "WishError", "exit_code", "recommend", "refuse"]
 
 
 @frozen
@@ -65,8 +63,8 @@ def exit_code(candidates: Sequence[Candidate]) -> int:
     """Return 0 where one is offered, 3 where every one is open, for then nobody knows; 1 where nothing fits.
     """
     if any(one.offered for one in candidates):
-        return _SOMETHING
-    return EXIT_OPEN if candidates and all(one.is_open for one in candidates) else _NOTHING
+        return EXIT_HEALTHY
+    return EXIT_UNDECIDED if candidates and all(one.is_open for one in candidates) else EXIT_FINDINGS
 
 
 def _asked_why(asked: Asked, database: RuleDatabase) -> list[Wish]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor import versions
 from gpudoctor.candidates import together
 from gpudoctor.candidates.ground import Ground
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Known, Rejection, rows_of
@@ -29,10 +29,9 @@ def unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
         ends = sorted(stack.pythons, key=versions.parse)
         said = f"no wheel of {name} for Python {python}: there are some for {ends[0]} to {ends[-1]}"
         yield Rejection(rule=rule, message=said)
-    for row in rows_of(base.database.tables, "broken_extras"):
-        mine = (row["framework"], row["version"]) == (stack.framework, stack.version) and stack.extra
-        if mine and python in as_texts(row["python"]):
-            yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {row['reason']}")
+    broken = published.refused_extra(stack.framework, stack.version, python, base.database.tables)
+    if stack.extra and broken is not None:
+        yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {broken['reason']}")
 
 
 def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from gpudoctor.candidates import EXIT_OPEN
 from gpudoctor.cli import again, showing, sources
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.builds import Build
@@ -18,6 +17,7 @@ from gpudoctor.derive import requirements
 from gpudoctor.dockerfiles import BaseName, Chosen, Nothing, Options, Wanted, checked, choose, compose
 from gpudoctor.dockerfiles import dockerfile as text_of
 from gpudoctor.dockerfiles import has_preflight, image_name, kubernetes
+from gpudoctor.examine import EXIT_HEALTHY, EXIT_UNDECIDED
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Data, Entry, Host, Kind, Missing
 from gpudoctor.model import RuleDatabase
@@ -75,7 +75,7 @@ def dockerfile(wish: Wish) -> int:
     if wish.wheel is None and has_preflight(chosen):
         sys.stderr.write("gpudoctor: the image takes gpudoctor-cli from pip's index; where that does not "
                          "have it, put a wheel beside the Dockerfile and name it with --gpudoctor WHEEL\n")
-    return _verified(chosen, wanted, wish, options, database) if wish.verify else 0
+    return _verified(chosen, wanted, wish, options, database) if wish.verify else EXIT_HEALTHY
 
 
 def _verified(chosen: Chosen, wanted: Wanted, wish: Wish, options: Options, database: RuleDatabase) -> int:
@@ -191,13 +191,13 @@ def _frameworks(chosen: Chosen) -> str:
 
 def _say_nothing_fits(nothing: Nothing, wish: Wish, interpreter: str | None) -> None:
     """Say on standard error why there is nothing to write, and what would help."""
-    why = ("what was asked for could not be judged" if nothing.exit_code == EXIT_OPEN else
+    why = ("what was asked for could not be judged" if nothing.exit_code == EXIT_UNDECIDED else
            "nothing that these rules know fits")
     base = f" --base {wish.base}" if nothing.other_base else ""
     sys.stderr.write(f"gpudoctor: no Dockerfile is written: {why}{base}\n")
     if nothing.other_base:
         sys.stderr.write(f"gpudoctor: it fits --base {nothing.other_base}: "
-                         f"{printable(_on_other_base(nothing.other_base, wish), 4000)}\n")
+                         f"{printable(_on_other_base(nothing.other_base), 4000)}\n")
     for unmet in nothing.unmet:
         sys.stderr.write(f"gpudoctor: {unmet.rule} {printable(unmet.message, 2000)}\n")
     if nothing.said is not None:
@@ -206,14 +206,9 @@ def _say_nothing_fits(nothing: Nothing, wish: Wish, interpreter: str | None) -> 
             check=again.of_host("check", interpreter, wish.recorded, wish.assume, wish.rules)))
 
 
-def _on_other_base(base: BaseName, wish: Wish) -> str:
-    """Return the command that writes the same on another base."""
-    named = (("--framework", wish.frameworks), ("--base", (base,)), ("--require", wish.require),
-             ("--python", (wish.python,)), ("--from", (wish.recorded,)), ("--assume", wish.assume),
-             ("--rules", (wish.rules,)), ("--output", (wish.output,)), ("--tag", (wish.tag,)),
-             ("--gpudoctor", (wish.wheel,)))
-    flags = (("--pre", wish.pre), ("--compose", wish.compose), ("--kubernetes", wish.kubernetes),
-             ("--force", wish.force), ("--buildkit", wish.buildkit),
-             ("--allow-undecided", wish.allow_undecided), ("--verify", wish.verify))
-    words = [word for option, values in named for value in values if value for word in (option, value)]
-    return shlex.join(["gpudoctor", "dockerfile", *words, *(flag for flag, is_set in flags if is_set)])
+def _on_other_base(base: BaseName) -> str:
+    """Return the command that writes the same on another base: as it was typed, but for that."""
+    typed = iter(sys.argv[2:])
+    others = [word for word in typed
+              if not word.startswith("--base=") and not (word == "--base" and next(typed, ""))]
+    return shlex.join(["gpudoctor", "dockerfile", "--base", base, *others])

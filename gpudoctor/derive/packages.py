@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import planned, stale
+from gpudoctor.derive import planned, published, stale
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.libraries import trace_all
 from gpudoctor.derive.releases import (
-    capped, cuda_version, extra_installs, nvidia_packages, oldest_card_of, own_row, platform_of, release_rows,
+    capped, cuda_version, nvidia_packages, oldest_card_of, own_row, platform_of, release_rows,
 )
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown, Value
@@ -114,8 +114,9 @@ def cuda_requirement(view: View) -> Fact:
 
 def _extra_installs(view: View) -> bool:
     python = view.value("python.version")
-    return extra_installs(view.need_text("framework.name"), view.need_text("framework.version"),
-                          None if python is None else versions.minor_of(str(python)), view)
+    return published.refused_extra(
+        view.need_text("framework.name"), view.need_text("framework.version"),
+        None if python is None else versions.minor_of(str(python)), view.tables) is None
 
 
 def _cuda_extra(view: View) -> str | None:

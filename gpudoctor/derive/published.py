@@ -99,6 +99,16 @@ def jax_part(part: str, version: str, platform: str, tables: Tables) -> Row | No
                  and _is_same(str(row["version"]), version)), None)
 
 
+def refused_extra(name: str, version: str, python: str | None, tables: Tables) -> Row | None:
+    """Return why pip refuses a release with its CUDA packages: a few ask for what does not exist.
+
+    Where the Python is not known, one that cannot be had with some is none to rely on.
+    """
+    return next((row for row in rows_of(tables, "broken_extras")
+                 if (row["framework"], row["version"]) == (name, version)
+                 and (python is None or python in as_texts(row["python"]))), None)
+
+
 def jax_releases(platform: str, tables: Tables) -> Sequence[Row]:
     """Return the rows of jax itself, the newest first, with the Pythons of the jaxlib that it takes.
 

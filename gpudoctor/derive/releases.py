@@ -182,7 +182,8 @@ def _fits(stack: Stack, view: View, cards: Sequence[str]) -> bool:
     if stack.is_prerelease or not stack.is_measured:
         return False
     row, python = stack.row, versions.minor_of(view.need_text("python.version"))
-    if python not in stack.pythons or not extra_installs(stack.framework, str(row["version"]), python, view):
+    if python not in stack.pythons or published.refused_extra(
+            stack.framework, str(row["version"]), python, view.tables):
         return False
     glibc = view.value("system.glibc")
     if (
@@ -196,18 +197,6 @@ def _fits(stack: Stack, view: View, cards: Sequence[str]) -> bool:
         and all(_card_runs(row, view, card) for card in cards)
         and _finds_libraries(row, view)
         and _cudnn_serves(row, view, cards)
-    )
-
-
-def extra_installs(name: str, version: str, python: str | None, view: View) -> bool:
-    """Return whether pip can install a release with its CUDA packages: a few ask for what does not exist.
-
-    Where the Python is not known, one that cannot be had with some is none to rely on.
-    """
-    return not any(
-        (broken["framework"], broken["version"]) == (name, version)
-        and (python is None or python in as_texts(broken["python"]))
-        for broken in view.table("broken_extras").rows
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from gpudoctor import derive, versions
-from gpudoctor.candidates import EXIT_OPEN, Asked, WishError, exit_code, recommend, refuse, told
+from gpudoctor.candidates import Asked, WishError, exit_code, recommend, refuse, told
 from gpudoctor.candidates.images import is_in_an_image
 from gpudoctor.candidates.together import left_open, rule_of
 from gpudoctor.derive.requirements import Requirement
@@ -18,7 +18,7 @@ from gpudoctor.dockerfiles.cuda_base import on_cuda
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, System, inside
 from gpudoctor.dockerfiles.pinned import pinned
 from gpudoctor.engine import evaluate
-from gpudoctor.examine import Policy, with_wishes
+from gpudoctor.examine import EXIT_FINDINGS, EXIT_UNDECIDED, Policy, with_wishes
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Known, Recommendation, Rejection, RuleDatabase, Scope, Snapshot, Tables
 
@@ -78,7 +78,8 @@ class Nothing:
     def exit_code(self) -> int:
         """Return 3 where it could not be judged whether anything fits, else 1."""
         if self.unmet or self.said is None:
-            return EXIT_OPEN if self.unmet and all(one.is_open for one in self.unmet) else 1
+            is_open = bool(self.unmet) and all(one.is_open for one in self.unmet)
+            return EXIT_UNDECIDED if is_open else EXIT_FINDINGS
         return self.said.exit_code
 
 

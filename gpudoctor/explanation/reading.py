@@ -8,6 +8,13 @@ from dataclasses import field
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Facts, Snapshot
 
+_QUOTED_CHARACTERS = 300
+
+
+def quoted(line: str) -> str:
+    """Return a line as much of it as is quoted."""
+    return line if len(line) <= _QUOTED_CHARACTERS else f"{line[:_QUOTED_CHARACTERS]}..."
+
 
 @frozen
 class Said:

@@ -77,24 +77,24 @@ def _computed(value: Value, *names: str) -> Known:
 
 
 def _build_cuda(stated: Stated) -> Fact | None:
-    version = stated.text("text.framework_version") or ""
-    local = _LOCAL_CUDA.search(version.partition("+")[2])
+    local = _LOCAL_CUDA.search(_local(stated))
     if local is not None:
         return _computed(f"{local[1][:-1]}.{local[1][-1]}", "text.framework_version")
-    return None if _is_without_cuda(stated) else _named(stated, "cuda")
+    return None if _instead_of_cuda(stated) else _named(stated, "cuda")
 
 
-def _is_without_cuda(stated: Stated) -> bool:
-    """Say whether the stated build has no CUDA, whatever other builds of its release have."""
-    version = stated.text("text.framework_version") or ""
-    return version.partition("+")[2].startswith(_WITHOUT_CUDA)
+def _local(stated: Stated) -> str:
+    return (stated.text("text.framework_version") or "").partition("+")[2]
+
+
+def _instead_of_cuda(stated: Stated) -> str | None:
+    """Return what the stated build is for that has no CUDA, whatever other builds of its release have."""
+    return next((kind for kind in _WITHOUT_CUDA if _local(stated).startswith(kind)), None)
 
 
 def _without_cuda(stated: Stated) -> Fact | None:
     """Return what rules CUDA out: for what the build is instead, or that the one card is another maker's."""
-    local = (stated.text("text.framework_version") or "").partition("+")[2]
-    kind = next((kind for kind in _WITHOUT_CUDA if local.startswith(kind)), None)
-    if kind is not None:
+    if (kind := _instead_of_cuda(stated)) is not None:
         return _computed(kind, "text.framework_version")
     is_nvidia = stated.facts.get("text.nvidia_card")
     if isinstance(is_nvidia, Known):
@@ -111,7 +111,7 @@ def _named(stated: Stated, column: str) -> Fact | None:
 
 def _build_cudnn(stated: Stated) -> Fact | None:
     said = _cudnn(stated, "text.cudnn_compiled")
-    return said if said or _is_without_cuda(stated) else _named(stated, "cudnn")
+    return said if said or _instead_of_cuda(stated) else _named(stated, "cudnn")
 
 
 def _cudnn(stated: Stated, name: str) -> Known | None:

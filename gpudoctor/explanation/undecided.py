@@ -16,11 +16,11 @@ NO_FAULT = "no-fault-spoken-of"
 OWN_FAULT = "fault-of-the-program"
 QUESTIONS = (UNKNOWN_MESSAGE, NO_FAULT, OWN_FAULT)
 # What Python raises for the program's own text and values. A library raises the others, too.
+_TEXT = "SyntaxError|IndentationError|TabError|NameError|UnboundLocalError"
+_OF_ITS_TEXT = re.compile(rf"(?:{_TEXT})\b")  # whatever word they name is the program's
 _OF_PYTHON = re.compile(
-    r"(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError|KeyError|IndexError"
-    r"|ZeroDivisionError|TypeError|UnicodeDecodeError|UnicodeEncodeError|FileNotFoundError|json\.decoder\.JSONDecodeError)\b")
-# Of these whatever word they name is the program's.
-_OF_ITS_TEXT = re.compile(r"(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError)\b")
+    rf"(?:{_TEXT}|KeyError|IndexError|ZeroDivisionError|TypeError|UnicodeDecodeError|UnicodeEncodeError|"
+    r"FileNotFoundError|json\.decoder\.JSONDecodeError)\b")
 _OF_A_GPU = re.compile(
     r"gpu|cuda|cudnn|nvidia|torch|tensor|keras|jax|xla|paddle|onnx|device|driver|\bdll\b|\.so\b")
 _MOST_QUOTED = 6

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 from gpudoctor.explanation import entries
 from gpudoctor.explanation.context import is_context
-from gpudoctor.explanation.reading import Quoted, Reading, Said
+from gpudoctor.explanation.reading import Quoted, Reading, Said, quoted
 from gpudoctor.model import RuleDatabase, rows_of
 from gpudoctor.pattern_forms import PEOPLE
 from gpudoctor.unfamiliar import likeness
@@ -23,7 +23,6 @@ LEAST_ALIKE = 0.45  # below it a line resembles nothing
 # How far such a line counts as the known message: what it speaks of first, and second; what it resembles, if
 # it speaks of nothing, and if it does.
 SPOKEN, ALIKE, ALIKE_BESIDE = (0.75, 0.35), 0.8, 0.4
-_QUOTED_CHARACTERS = 300
 _SUSPECT = frozenset({"cannot", "error", "failed"})  # in a line of another language
 
 
@@ -101,5 +100,5 @@ class _Reader:
 
 
 def _said(line: Quoted, symptom: str, how_far: float, because: str) -> Said:
-    text = line.text if len(line.text) <= _QUOTED_CHARACTERS else f"{line.text[:_QUOTED_CHARACTERS]}..."
-    return Said(id=symptom, captures={}, text=text, source=line.source, likeness=how_far, because=because)
+    return Said(id=symptom, captures={}, text=quoted(line.text), source=line.source, likeness=how_far,
+                because=because)

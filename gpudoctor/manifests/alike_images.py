@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from gpudoctor import versions
 from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.manifests import images, tags
@@ -36,9 +38,13 @@ def _cudas(base: Base, tables: Tables) -> Iterator[str]:
     every = [(tag, match) for row in reversed(rows_of(tables, "cuda_images")) for tag in tags.listed(row)
              if (match := images.CUDA_TAG.match(tag)) is not None and _holds(match) == _holds(own)]
     yield from (tag for tag, match in every if match.groups()[3:] == own.groups()[3:])
-    older = [(tag, match) for tag, match in every if match[4] == own[4] and match[5] < own[5]]
+    older = [(tag, match) for tag, match in every if match[4] == own[4] and _system(match) < _system(own)]
     yield from (tag for tag, match in sorted(
-        older, key=lambda pair: (versions.parse(pair[1][1]), pair[1][5]), reverse=True))
+        older, key=lambda pair: (versions.parse(pair[1][1]), _system(pair[1])), reverse=True))
+
+
+def _system(tag: re.Match[str]) -> Version:
+    return versions.parse(tag[5] or "0")
 
 
 def _holds(tag: re.Match[str]) -> tuple[str, str]:

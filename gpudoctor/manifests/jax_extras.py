@@ -24,9 +24,11 @@ def brought(requirement: Requirement, python: str | None, platform: str, tables:
             admits: Callable[[Requirement, str], bool]) -> list[str]:
     """Return the extras for CUDA that the release which pip takes has, each by the CUDA that it is for.
 
-    Those of a release that is not known are taken by their names.
+    The newest CUDA comes first, as JAX looks for its plugins, and what brings the libraries before what does
+    not. Those of a release that is not known are taken by their names.
     """
-    asked = [str(canonicalize_name(extra)) for extra in requirement.extras if extra.startswith(_CUDA)]
+    asked = sorted((str(canonicalize_name(extra)) for extra in requirement.extras if extra.startswith(_CUDA)),
+                   key=lambda extra: (extra.partition("-")[0], "-" not in extra, extra), reverse=True)
     taken = next((row for row in published.jax_releases(platform, tables)
                   if (python is None or python in as_texts(row["python"]))
                   and admits(requirement, str(row["version"]))), None)

@@ -50,7 +50,7 @@ def places_about(script: Word, source: Source) -> Sequence[int] | None:
                 at += 1
             continue
         while written[at:at + 1] != character:
-            if written[at:at + 1] not in _PASSED or at >= len(written):
+            if written[at:at + 1] not in _PASSED:
                 return None
             at += 1
         found.append(script.start + at)

@@ -37,12 +37,12 @@ def with_offers(found: Sequence[Located], environment: Environment, offer_of: Of
 def _beside(one: Located, own: Offer | None, offers: Sequence[Offer | None], found: Sequence[Located],
             environment: Environment, offer_of: OfferOf) -> Offer | None:
     """Return what is offered where the others are followed: what warns until then is not left."""
-    if own is None or own.asked is None or not own.left:
+    if own is None or own.at is None or not own.left:
         return own
     followed = environment
     for other in offers:
-        if other is not None and other.asked and other.instead and other.asked is not own.asked:
-            followed = otherwise.with_asked(followed, other.asked, other.instead)
+        if other is not None and other.at is not None and other.instead and other.at != own.at:
+            followed = otherwise.with_asked(followed, other.at, other.instead)
     then = offer_of(one, found, followed) if followed is not environment else None
     if then is None or then.stack != own.stack:
         return then or own

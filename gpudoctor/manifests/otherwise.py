@@ -16,20 +16,21 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.derive.stacks import Stack, stacks_of
-from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import alike_images, images, pythons, releases
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.pointing import EACH
+from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
-from gpudoctor.model import Finding, Remedy, Rule, Severity, rows_of
+from gpudoctor.model import Finding, Remedy, Rule, Severity
 
 Key = tuple[str, str]  # a rule, and what it speaks of
 _MOST_TRIED = 25
 _RELEASE, _IMAGE, _DRIVER = "release", "image", "driver"
+_ANYWHERE = Place(file="", line=0, column=0, start=0, end=0)
 _OF_JAX = re.compile(r"jax-cuda\d+-")
 _OF_RELEASE = frozenset({"torchvision", "torchaudio", "jaxlib", "tensorflow-text", "tf-keras", "keras"})
 
@@ -46,16 +47,17 @@ class Tried:
 class Offer:
     """What can be asked for instead, and how that is said; `stack` is None for an image.
 
-    `is_same`: it is the release that was asked for, in another build. `image` is "" for a release. `asked` is
-    what it replaces, `instead` what it puts there, and `left` the rules that then warn; `meanwhile` are those
-    that do so until other offers are followed as well.
+    `is_same`: it is the release that was asked for, in another build. `image` is "" for a release. `at` is
+    the place, among what the environment asks for, of what it replaces: alike environments share an offer.
+    `instead` is what it puts there, and `left` the rules that then warn; `meanwhile` are those that do so
+    until other offers are followed as well.
     """
 
     remedy: Remedy
     image: str = ""
     stack: Stack | None = None
     is_same: bool = False
-    asked: Asked | None = None
+    at: int | None = None
     instead: Asked | None = None
     left: frozenset[str] = frozenset()
     meanwhile: frozenset[str] = frozenset()
@@ -82,8 +84,7 @@ class Asking:
         return (self.rule.id, self.finding.subject, self.python, of.in_container, of.alters_libraries,
                 of.image and of.image.reference, tuple(_key(one) for one in self.before),
                 tuple((name, setting.value) for name, setting in of.settings.items()),
-                tuple((one.text, one.index, one.extra_indexes, one.links, one.tool, one.command)
-                      for one in of.asked), tuple(one.text for one in of.packages))
+                of.python_bounds, tuple(map(_wherever, of.asked)), tuple(one.text for one in of.packages))
 
     def is_better(self, tried: Tried) -> bool:
         """Return whether the finding is gone, and no other error has come: what followed from it counts."""
@@ -111,6 +112,12 @@ def _key(finding: Finding) -> Key:
     return finding.rule, finding.subject
 
 
+def _wherever(asked: Asked) -> Asked:
+    """Return what is asked for without the places where that, and what bounds it, is written."""
+    bounds, along = ([replace(one, place=_ANYWHERE) for one in some] for some in (asked.bounds, asked.along))
+    return replace(asked, place=_ANYWHERE, bounds=tuple(bounds), along=tuple(along))
+
+
 Trial = Callable[[Environment], Tried | None]
 
 
@@ -131,10 +138,9 @@ def with_offer(finding: Finding, offer: Offer) -> Finding:
     return replace(finding, fixes=(offer.remedy, *kept))
 
 
-def with_asked(environment: Environment, asked: Asked, instead: Asked) -> Environment:
-    """Return an environment in which something else is asked for."""
-    return replace(environment, asked=tuple(
-        instead if one is asked else one for one in environment.asked))
+def with_asked(environment: Environment, at: int, instead: Asked) -> Environment:
+    """Return an environment in which something else is asked for at a place."""
+    return replace(environment, asked=(*environment.asked[:at], instead, *environment.asked[at + 1:]))
 
 
 def _remedy(kind: str, title: str, command: str, effect: str) -> Remedy:
@@ -150,6 +156,7 @@ def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Of
     if one.stack is None or one.by_conda or one.asked.is_brought:
         return None
     environment = replace(asking.environment, python=asking.python)
+    at = next(at for at, asked in enumerate(environment.asked) if asked is one.asked)
     refused: set[str | None] = set()
     tried = 0
     for stack in _in_order(one, one.stack, environment, ground):
@@ -157,7 +164,7 @@ def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Of
             continue
         text = _written(one, stack)
         instead = replace(one.asked, text=text, index=stack.index, extra_indexes=(), links=())
-        found = trial(with_asked(environment, one.asked, instead))
+        found = trial(with_asked(environment, at, instead))
         tried += 1
         if found is None or tried > _MOST_TRIED:
             return None
@@ -168,7 +175,7 @@ def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Of
         if is_taken and asking.is_better(found):
             title = f"{_title(text, stack, one, environment)}{asking.left(found)}"
             return Offer(
-                stack=stack, is_same=stack.version == one.stack.version, asked=one.asked, instead=instead,
+                stack=stack, is_same=stack.version == one.stack.version, at=at, instead=instead,
                 left=frozenset(each.rule for each in asking.new(found)),
                 remedy=_remedy(_RELEASE, title, _command(text, stack), stack.release))
     return None
@@ -180,11 +187,10 @@ def _in_order(one: Chosen, own: Stack, environment: Environment, ground: Ground)
     admitted = {environment.python} if environment.python else set(
         pythons.admitted(environment.python_bounds, ground.platform, tables)
         if environment.python_bounds else ())
-    broken = {(row["framework"], row["version"], row["extra"]) for row in rows_of(tables, "broken_extras")
-              if environment.python is None or environment.python in as_texts(row["python"])}
     listed = [stack for stack in stacks_of(one.framework, ground.platform, tables)
               if not stack.is_prerelease and stack.is_told and stack.release != own.release
-              and (stack.framework, stack.version, stack.extra) not in broken
+              and not (stack.extra and published.refused_extra(
+                  stack.framework, stack.version, environment.python, tables))
               and (not admitted or admitted & {*stack.pythons})
               and (not cards or stack.serves(cards, tables))]
     asked = [stack for stack in listed if releases.admits(one.requirement, stack.version)]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
+from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.judging import Located, Verdicts
 from gpudoctor.manifests.otherwise import Offer
 from gpudoctor.manifests.spans import ManifestError, Place, Source
@@ -150,8 +151,7 @@ def _instead(located: Located, texts: Mapping[str, str], extra: str) -> str | No
         return _capabilities(located, texts)
     if cause in _DRIVERS:
         return _without_driver(located, texts)
-    chosen = next((one for one in located.laid.chosen if one.asked.place == located.place), None
-                  ) if located.laid is not None else None
+    chosen = _chosen(located)
     if chosen is None or not chosen.asked.rewritable:
         return None
     if located.offer is not None:
@@ -161,6 +161,12 @@ def _instead(located: Located, texts: Mapping[str, str], extra: str) -> str | No
     if cause == "jax-cuda-plugin-missing":
         return _with_extra(chosen.asked, _fitting(extra, chosen.asked, environment), texts)
     return None
+
+
+def _chosen(located: Located) -> Chosen | None:
+    """Return what is asked for at the place of a finding."""
+    chosen = located.laid.chosen if located.laid is not None else ()
+    return next((one for one in chosen if one.asked.place == located.place), None)
 
 
 def _fitting(extra: str, asked: Asked, environment: Environment) -> str:
@@ -190,9 +196,8 @@ def _other_index(located: Located, texts: Mapping[str, str]) -> Rewrite | None:
 
     Only one that stands there once, as nothing else in the file is for its CUDA; a label would name the old.
     """
-    offer, stack = located.offer, located.offer.stack if located.offer is not None else None
-    chosen = next((one for one in located.laid.chosen if one.asked.place == located.place), None
-                  ) if located.laid is not None else None
+    offer, chosen = located.offer, _chosen(located)
+    stack = offer.stack if offer is not None else None
     if offer is None or stack is None or stack.index is None or not offer.is_same or chosen is None:
         return None
     text, written = texts.get(located.place.file, ""), (chosen.asked.index or "").rstrip("/")

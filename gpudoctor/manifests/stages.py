@@ -20,7 +20,8 @@ from gpudoctor.manifests.system_packages import SHELLS
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
 _PACKAGES = re.compile(
     r"(?:site|dist)-packages|venv|virtualenv|(?:conda|mamba)\d?(?:/|\Z)|/\.local(?:/|\Z)|(?:/usr/local|/install)/?\Z")
-_OPTION = re.compile(r"(?:-|[-+][abefhkmnopstuvxEBCHPT]+|--\w+|pipefail)\Z")  # none that names a script
+_OPTIONS = re.compile(  # of a shell, none of which names a script
+    r"(?:(?:-|--\w+|[-+][abefhiklmnprstuvxEBCHPT]*(?:[abefhiklmnprstuvxEBCHPT]|[oO] \w+))(?: |\Z))*\Z")
 # what BuildKit gives them where a file is built for the platform that it is judged for
 _PLATFORM = {f"{of}{what}": value for of in ("TARGET", "BUILD") for what, value in (
     ("PLATFORM", "linux/amd64"), ("OS", "linux"), ("ARCH", "amd64"), ("VARIANT", ""))}
@@ -250,8 +251,7 @@ class _Stages:
 
 def _is_shell(program: str, *options: str) -> bool:
     """Say whether a command is a shell that reads its script from the document behind it."""
-    return posixpath.basename(program) in SHELLS and all(
-        _OPTION.match(one) is not None for one in options)
+    return posixpath.basename(program) in SHELLS and _OPTIONS.match(" ".join(options)) is not None
 
 
 def _placed(origin: str, target: str, stage: Stage, other: Stage | None, *, is_elsewhere: bool) -> Placed:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
+from gpudoctor.examine import EXIT_UNDECIDED
 from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation, Unserved
 from gpudoctor.render import alike
 from gpudoctor.render.plain import printable
@@ -21,7 +22,6 @@ _ELSEWHERE = {
     "older": "; the last that had, if one did, is older than {oldest}, where these rules begin.",
     "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
     "nowhere": "; each of them alone has some."}
-_EXIT_OPEN = 3
 _MOST_WORDS = 700  # characters of one thing said
 
 # By framework, rule and wording: what is not offered, with what the rule says of each.
@@ -269,7 +269,7 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
     if said.exit_code == 0:
         return
     page.line()
-    if said.exit_code == _EXIT_OPEN:
+    if said.exit_code == EXIT_UNDECIDED:
         _said(page, "Nothing is offered: what was asked for could not be judged here.", indent=0)
     elif said.conflict:
         _said(page, f"Nothing fits: {' and '.join(said.conflict)} do not go together.", indent=0)

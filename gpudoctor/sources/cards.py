@@ -170,7 +170,7 @@ def maker_is_nvidia(name: str, known: Mapping[str, frozenset[str]]) -> bool | No
         return True
     if words & _OTHER_WORDS:
         return False
-    return True if capability_of(name, known) is not None else None
+    return True if capabilities_of(name, known) else None
 
 
 def names_none(text: str) -> bool:

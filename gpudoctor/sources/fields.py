@@ -23,7 +23,7 @@ _PLACES = {  # what `platform:` may say
     "kaggle": "kaggle", "jetson": "jetson", "cloud-vm": "cloud-vm", "cloud vm": "cloud-vm",
     "datacenter": "datacenter", "hyper-v": "hyper-v", "jupyter": "jupyter", "nixos": "nixos",
 }
-_WITHOUT_DOT = Pattern(r"([0-9]{1,2})([0-9])(?![0-9.])")
+_WITHOUT_DOT = Pattern(r"([2-9]|1[0-9])([0-9])(?![0-9.])")  # 12 is no 1.2
 _OF_NVIDIA = "nvidia-tensorflow"
 _DRIVER = Pattern(r"(?<![0-9.])([0-9]{3})(\.[0-9]{1,3}){0,2}(?![0-9.]*[0-9])")
 OFFERS = (" - distro ", " - third-party ")  # ubuntu-drivers, of packages that could be installed

@@ -51,7 +51,6 @@ class Found:
         self.cards: list[tuple[Rank, tuple[Facts, ...]]] = []
         self.no_cards: str | None = None
         self.frameworks: dict[str, list[Statement]] = {}
-        self.reports: list[str] = []
         self.snapshot: Snapshot | None = None
 
     def say(self, fact: str, value: Value | None, source: str, rank: Rank = Rank.REPORTED) -> None:
@@ -114,11 +113,6 @@ class Found:
         if build is not None:
             self.framework(framework, "framework.build", build[0], source, rank)
             self.framework(framework, "framework.cuda", build[1], source, rank)
-
-    def report(self, kind: str) -> None:
-        """Note that a report of this kind is in the text."""
-        if kind not in self.reports:
-            self.reports.append(kind)
 
 
 def after(text: Text, index: int, marks: tuple[str, ...]) -> str | None:

@@ -39,7 +39,7 @@ def settle(found: Found) -> Stated:
         host.setdefault(fact, Absent(source=source))
     gpus = _cards(found)
     _lists(found, host, text, gpus, frameworks)
-    stated = Stated(host=host, text=text, gpus=gpus, frameworks=frameworks, reports=tuple(found.reports),
+    stated = Stated(host=host, text=text, gpus=gpus, frameworks=frameworks,
                     others=_named(others, text)[:_OTHERS], snapshot=found.snapshot)
     return stated if found.snapshot is None else _with_snapshot(stated, found.snapshot)
 

@@ -195,10 +195,9 @@ def _bare_card(text: Text, found: Found) -> None:
             end = position + len(name)
             index = text.index_at(position)
             beside = text.folded[position - 1:position], text.folded[end:end + 1]
-            is_whole = not any(letter.isalnum() for letter in beside)
-            is_here = stated_there(text, position, end) and "|" not in text.lines[index]
-            if is_whole:
-                named[name] = named.get(name) or (text.source(index) if is_here else "")
+            if not named.get(name) and not any(letter.isalnum() for letter in beside):
+                is_here = "|" not in text.lines[index] and stated_there(text, position, end)
+                named[name] = text.source(index) if is_here else ""
     name, source = next(iter(named.items()), ("", ""))
     if len(named) == 1 and source:
         fields.cards(found, name.upper(), source, Rank.SAID)

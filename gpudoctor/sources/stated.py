@@ -35,8 +35,8 @@ class Stated:
     `host` holds ordinary facts (nvml.driver_version, driver.version, python.version, system.*) and `text` the
     `text.*` facts; scalars that the text does not say are left out of both. `gpus` and `frameworks` are None
     where the text lists none, which is not the same as "there is none" (an empty tuple). `others` are the
-    statements that lost against a contradicting one in `host` or `text`. `reports` names what was recognised,
-    and `snapshot` is the newest gpudoctor snapshot or report in the text.
+    statements that lost against a contradicting one in `host` or `text`. `snapshot` is the newest gpudoctor
+    snapshot or report in the text.
     """
 
     host: Facts = field(default_factory=dict)
@@ -44,5 +44,4 @@ class Stated:
     gpus: tuple[Facts, ...] | None = None
     frameworks: tuple[Facts, ...] | None = None
     others: tuple[Statement, ...] = ()
-    reports: tuple[str, ...] = ()
     snapshot: Snapshot | None = None

@@ -157,12 +157,13 @@ def test_that_nothing_can_be_judged_is_another_exit_code(healthy: Path, tmp_path
 def test_another_base_on_which_it_fits_is_named_by_the_command_for_it(
         framework: str, base: str, other: str, code: int, healthy: Path) -> None:
     """It was hidden in the reason of a rejection or not said at all, and the command lost its options."""
-    run = asked(healthy, *L4, "--framework", framework, "--base", base, "--tag", "a/b:1", "--allow-undecided")
+    run = asked(healthy, *L4, "--framework", framework, "--base", base, "--tag", "a/b:1", "--timeout", "9")
     assert (run.returncode, run.stdout) == (code, "")
     command = run.stderr.splitlines()[1].partition(f"it fits --base {other}: ")[2]
     words = shlex.split(command)
     assert words[:2] == ["gpudoctor", "dockerfile"]
-    assert words[-3:] == ["--tag", "a/b:1", "--allow-undecided"]
+    assert words[-3:] == ["a/b:1", "--timeout", "9"]
+    assert words.count("--base") == 1
     again = run_gpudoctor(*words[1:])
     assert (again.returncode, "FROM" in again.stdout) == (SOMETHING, True)
 

@@ -73,11 +73,11 @@ def test_the_text(rack: Path, what: str, columns: str, golden: Callable[[str, st
 
 
 def test_the_guide_shows_what_is_printed(rack: Path, monkeypatch: pytest.MonkeyPatch,
-                                          request: pytest.FixtureRequest) -> None:
+                                          updating: bool) -> None:
     """The example in the guide is this rack."""
     monkeypatch.setenv("COLUMNS", "100")
     done = run_gpudoctor("report", str(rack)).stdout.replace(str(rack), "reports")
-    assert_shows("summary", f"```text\n$ gpudoctor report reports/\n{done}```\n", request)
+    assert_shows("summary", f"```text\n$ gpudoctor report reports/\n{done}```\n", updating=updating)
 
 
 def test_the_command_it_prints_works(rack: Path) -> None:

@@ -36,24 +36,30 @@ def lines_of(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip("\n").split("\n")]
 
 
-def help_texts() -> list[Shown]:
-    """Return the calls of `gpudoctor ... --help` in README.md and the guide."""
-    shown = [one for page in PAGES for one in shown_commands(page.read_text("utf-8"))]
-    return [one for one in shown if re.fullmatch(r"gpudoctor( .*)? --help", one.command)]
+def help_texts(page: str) -> list[Shown]:
+    """Return the calls of `gpudoctor ... --help` in a page."""
+    return [one for one in shown_commands(page) if re.fullmatch(r"gpudoctor( .*)? --help", one.command)]
 
 
 def test_the_guide_shows_the_help_text_of_check() -> None:
     """Without one there would be nothing to hold against the command."""
-    assert "gpudoctor check --help" in {shown.command for shown in help_texts()}
+    assert "gpudoctor check --help" in {
+        shown.command for page in PAGES for shown in help_texts(page.read_text("utf-8"))}
 
 
-def test_help_texts_in_the_guide_are_the_real_ones() -> None:
-    """Line by line, at 80 columns, without colour."""
+def test_help_texts_in_the_guide_are_the_real_ones(updating: bool) -> None:
+    """Line by line, at 80 columns, without colour; `--update-golden` writes them anew."""
     plain = {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "dumb"}
-    for shown in help_texts():
-        answer = run_gpudoctor(*shlex.split(shown.command)[1:], environment=plain)
-        assert answer.returncode == 0, answer.stderr
-        assert lines_of(shown.output) == lines_of(answer.stdout), shown.command
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for shown in help_texts(text):
+            answer = run_gpudoctor(*shlex.split(shown.command)[1:], environment=plain)
+            assert answer.returncode == 0, answer.stderr
+            real = lines_of(answer.stdout)
+            if updating and lines_of(shown.output) != real:
+                page.write_text(text := text.replace(shown.output, "\n".join(real) + "\n"), "utf-8")
+            else:
+                assert lines_of(shown.output) == real, shown.command
 
 
 def test_command_in_a_console_block_is_found_with_its_output() -> None:

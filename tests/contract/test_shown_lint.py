@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.harness.pages import ROOT, assert_shows
 
 DOCKERFILE = """\
@@ -28,6 +26,6 @@ def printed(folder: Path) -> str:
     return f"```text\n$ gpudoctor {' '.join(WORDS)}\n{run.stdout}```\n"
 
 
-def test_the_guide_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_guide_shows_what_is_printed(tmp_path: Path, updating: bool) -> None:
     """`--update-golden` writes it anew."""
-    assert_shows("lint", printed(tmp_path), request)
+    assert_shows("lint", printed(tmp_path), updating=updating)

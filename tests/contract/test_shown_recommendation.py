@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from gpudoctor import codec, ruledb
 from gpudoctor.assume import assumed, lay, parse_assumption
 from tests.harness.pages import ROOT, assert_shows
@@ -30,13 +28,13 @@ def printed(folder: Path, language: str, *words: str) -> str:
     return f"```{language}\n{prompt} gpudoctor {' '.join(words)}\n{run.stdout}```\n"
 
 
-def test_the_guide_shows_what_is_printed(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_guide_shows_what_is_printed(tmp_path: Path, updating: bool) -> None:
     """`--update-golden` writes it anew."""
     words = ("recommend", *RECORDED, "--framework", "torch", "--may-change", "driver")
-    assert_shows("recommendation", printed(tmp_path, "text", *words), request)
+    assert_shows("recommendation", printed(tmp_path, "text", *words), updating=updating)
 
 
-def test_the_guide_shows_what_is_written(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_guide_shows_what_is_written(tmp_path: Path, updating: bool) -> None:
     """`--update-golden` writes it anew."""
     words = ("dockerfile", *RECORDED, "--framework", "tensorflow")
-    assert_shows("dockerfile", printed(tmp_path, "dockerfile", *words), request)
+    assert_shows("dockerfile", printed(tmp_path, "dockerfile", *words), updating=updating)

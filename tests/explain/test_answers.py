@@ -63,6 +63,7 @@ def test_each_of_several_values_of_one_line_is_put_to_its_call(text: str, said: 
 @pytest.mark.parametrize("text", [
     ">>> print(torch.__version__, torch.cuda.is_available())\n2.4.0+cu121 is True",
     ">>> print(torch.__version__, torch.cuda.is_available()\n2.4.0+cu121 True",
+    "print('cuda', torch.cuda.is_available(), sep=', ')\ncuda, False",
     ">>> torch.__version__, torch.cuda.is_available()\n2.4.0+cu121 True",
 ])
 def test_a_line_of_another_number_of_values_is_no_answer(text: str) -> None:

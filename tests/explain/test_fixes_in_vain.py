@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import explain
-from gpudoctor.model import Finding, RuleDatabase
+from tests.explain.shipped import causes, findings
 
 TOO_OLD = "UserWarning: The NVIDIA driver on your system is too old (found version {})."
 ASKED = ">>> torch.cuda.is_available()\nFalse\n"
 
 
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules."""
-    return ruledb.load_shipped("told")
-
-
-def told(text: str) -> tuple[Finding, ...]:
-    """Return what is told of a text."""
-    return explain(texts.read_text(text, database()), database()).findings
-
-
-def causes(text: str) -> list[str]:
-    """Return the causes that are told, the most probable first."""
-    return [finding.cause for finding in told(text)]
-
-
 def titles(text: str) -> list[str]:
     """Return the fixes of the first finding."""
-    return [fix.title for fix in told(text)[0].fixes]
+    return [fix.title for fix in findings(text)[0].fixes]
 
 
 @pytest.mark.parametrize("text", [
@@ -61,7 +41,7 @@ def test_on_windows_the_driver_of_windows_is_updated() -> None:
 
 def test_in_wsl_a_driver_is_asked_for_that_is_newer_than_the_one_there() -> None:
     """Regression: a driver for CUDA 11.4 was to be updated to one for 11.0."""
-    found = told(f"WSL2\n{TOO_OLD.format(11040)}\ntorch 2.0.1+cu118\n")
+    found = findings(f"WSL2\n{TOO_OLD.format(11040)}\ntorch 2.0.1+cu118\n")
     fixes = [fix.title for finding in found if finding.cause == "driver-too-old" for fix in finding.fixes]
     assert "one for CUDA 11.8 or newer, then restart WSL" in fixes[0]
 
@@ -74,16 +54,19 @@ def test_a_stated_build_for_the_cpu_settles_it() -> None:
 
 def test_a_release_is_for_this_driver_only_where_one_is_stated() -> None:
     """Regression: "which this driver runs" was said of a driver that nobody had named."""
-    for finding in told(f"Windows 10, GTX 1650, torch\n{ASKED}"):
-        assert not [fix.title for fix in finding.fixes if "this driver" in fix.title], finding.cause
+    said = [fix.title for finding in findings(f"Windows 10, GTX 1650, torch\n{ASKED}")
+            for fix in finding.fixes]
+    assert said
+    assert not [title for title in said if "this driver" in title]
 
 
 @pytest.mark.parametrize("build", ["torch 2.4.0+rocm6.1", "torch 2.4.0"])
 def test_nothing_of_nvidia_is_installed_for_a_radeon(build: str) -> None:
     """Regression: Fedora's akmod-nvidia, and a build with CUDA, for an RX 7800 XT."""
     text = f"Fedora 40, Radeon RX 7800 XT, {build}\n{ASKED}"
+    assert causes(text)
     assert not {"driver-not-installed", "driver-too-old", "cpu-only-build"} & set(causes(text))
-    commands = [command for finding in told(text) for fix in finding.fixes for command in fix.commands]
+    commands = [command for finding in findings(text) for fix in finding.fixes for command in fix.commands]
     assert not commands
 
 
@@ -102,16 +85,18 @@ def test_a_mac_gets_no_build_with_cuda_but_mps() -> None:
 @pytest.mark.parametrize("place", ["Ubuntu 22.04", "Windows 11", "Jetson Orin", "Windows 11 on ARM", ""])
 def test_elsewhere_nobody_hears_of_the_gpu_of_a_mac(place: str) -> None:
     """What is open of a system is not Apple's."""
-    for finding in told(f"{place}\nRuntimeError: No CUDA GPUs are available\n"):
-        assert not [fix.title for fix in finding.fixes if "mps" in fix.title or (
-            "in Windows" in fix.title and "Windows" not in place)]
+    said = [fix.title for finding in findings(f"{place}\nRuntimeError: No CUDA GPUs are available\n")
+            for fix in finding.fixes]
+    assert said
+    assert not [title for title in said
+                if "mps" in title or ("in Windows" in title and "Windows" not in place)]
 
 
 def test_what_a_shell_of_unix_runs_is_no_fix_on_windows() -> None:
     """Regression: grep and xargs, and a folder bin of an environment, for a DLL that was not loaded."""
     text = ('Windows 11\nOSError: [WinError 126] The specified module could not be found. Error loading '
             '"C:\\miniconda3\\lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n')
-    said = " ".join(f"{fix.title} {fix.commands}" for finding in told(text) for fix in finding.fixes)
+    said = " ".join(f"{fix.title} {fix.commands}" for finding in findings(text) for fix in finding.fixes)
     assert "winget" in said
     assert not [word for word in ("LD_LIBRARY_PATH", "xargs", "gpu-env/bin") if word in said]
 
@@ -126,7 +111,7 @@ def test_a_linux_driver_that_is_said_to_be_installed_in_wsl_comes_first() -> Non
 
 def test_on_a_jetson_tensorrt_is_of_the_jetpack() -> None:
     """Regression: NVIDIA's container for TensorFlow, which nobody had named."""
-    found = told("docker run --runtime nvidia nvcr.io/nvidia/pytorch:24.01-py3 on Jetson Xavier NX\n"
+    found = findings("docker run --runtime nvidia nvcr.io/nvidia/pytorch:24.01-py3 on Jetson Xavier NX\n"
                  "ImportError: libnvinfer.so.8: cannot open shared object file: No such file or directory\n")
     assert found[0].cause == "jetson-jetpack-mismatch"
     assert not [fix.title for finding in found for fix in finding.fixes if "TensorFlow" in fix.title]
@@ -141,12 +126,12 @@ def test_a_wheel_for_a_jetson_has_an_address() -> None:
 @pytest.mark.parametrize(("jetpack", "is_harmless"), [("5.1", True), ("6.1", False)])
 def test_only_an_older_jetpack_has_no_nvidia_smi(jetpack: str, is_harmless: bool) -> None:
     """Regression: "no nvidia-smi before JetPack 6" was said of 6.1; and it silenced TensorFlow."""
-    found = told(f"Jetson Orin Nano JetPack {jetpack}: nvidia-smi: command not found\n")
+    found = findings(f"Jetson Orin Nano JetPack {jetpack}: nvidia-smi: command not found\n")
     assert ("benign-other" in [finding.cause for finding in found]) is is_harmless
     assert not [fix.env for finding in found for fix in finding.fixes if fix.env]
 
 
 def test_a_listed_card_is_nothing_to_be_silenced() -> None:
     """Regression: "Num GPUs Available: 1" got TF_CPP_MIN_LOG_LEVEL=2."""
-    (found,) = told("Jetson Orin Nano\nNum GPUs Available: 1\n")
+    (found,) = findings("Jetson Orin Nano\nNum GPUs Available: 1\n")
     assert (found.cause, found.fixes) == ("benign-other", ())

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
-from gpudoctor import ruledb, texts
 from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
-from gpudoctor.explanation import Told, explain, findings, here
+from gpudoctor.explanation import findings, here
 from gpudoctor.explanation import report as explained
 from gpudoctor.explanation.ranking import Candidate
-from gpudoctor.model import (
-    Absent, Certainty, Known, ProbeRun, Report, RuleDatabase, Severity, Undecided, Value,
-)
+from gpudoctor.model import Absent, Certainty, Known, ProbeRun, Report, Severity, Undecided, Value
 from gpudoctor.render import outline
+from tests.explain.shipped import database, told
 
 NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules, with those that only a text shows."""
-    return ruledb.load_shipped("told")
 
 
 def machine(*facts: tuple[str, Value]) -> Report:
@@ -30,11 +21,6 @@ def machine(*facts: tuple[str, Value]) -> Report:
     pairs = [("cc", "8.6"), ("driver", "580.95.05"), ("release", "torch==2.9.1"), *facts]
     snapshot = lay(database().base, assumed(pairs), database().tables, source="a test")
     return examine(snapshot, database(), Policy())
-
-
-def told(text: str, report: Report | None) -> Told:
-    """Return what is told of a text beside a machine."""
-    return explain(texts.read_text(text, database()), database(), report)
 
 
 def test_alone_the_message_has_many_causes() -> None:

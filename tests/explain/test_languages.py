@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import explain
-from gpudoctor.model import RuleDatabase, Severity
+from gpudoctor.model import Severity
 from gpudoctor.unfamiliar.languages import Languages
 from gpudoctor.unfamiliar.words import LONGEST, words_of
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the rules of this checkout, those that only texts show as well."""
-    return ruledb.load_shipped("told")
-
+from tests.explain.shipped import database, findings
 
 LANGUAGES = Languages(database().tables["spoken_languages"].rows)
 
@@ -31,7 +21,7 @@ def read(line: str) -> list[str]:
 
 def faults(text: str) -> list[str]:
     """Return the causes that are told of a text as faults, in order."""
-    told = explain(texts.read_text(text, database()), database()).findings
+    told = findings(text)
     return [finding.cause for finding in told if finding.severity is not Severity.BENIGN]
 
 

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
 from gpudoctor.examine import Policy
-from gpudoctor.explanation import Told, explain, report
-from gpudoctor.model import RuleDatabase
+from gpudoctor.explanation import report
 from gpudoctor.render import line as one_line
+from tests.explain.shipped import database, told
 
 CUDART = ("W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library "
           "'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file\n")
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules."""
-    return ruledb.load_shipped("told")
-
-
-def told(text: str) -> Told:
-    """Return what is told of a text."""
-    return explain(texts.read_text(text, database()), database())
 
 
 def test_a_number_with_two_meanings_is_quoted_with_both() -> None:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from gpudoctor import ruledb, texts
+from gpudoctor import texts
 from gpudoctor.explanation.locales import in_english
-from gpudoctor.model import RuleDatabase
+from tests.explain.shipped import database
 from tools import locale_messages
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the rules of this checkout, those that only texts show as well."""
-    return ruledb.load_shipped("told")
 
 
 def test_every_translation_is_read_as_its_message() -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import Told, explain
 from gpudoctor.explanation.mentions import without_denied
-from gpudoctor.model import RuleDatabase
+from tests.explain.shipped import told
 
 MESSAGE = "RuntimeError: CUDA error: out of memory"
 COMMIT = ("commit 1234abc\nAuthor: A <a@b.example>\nDate:   Mon Nov 3 10:00:00 2025 +0100\n\n"
@@ -21,17 +17,6 @@ CHANGES = (f"# Changelog\n\n## [1.2.0] - 2025-01-01\n\n### Fixed\n\n- {MESSAGE}\
 RELEASE = '* Fix "no CUDA-capable device is detected" by @someone in https://github.com/a/b/pull/123\n'
 TRUE = (">>> torch.cuda.is_available()\nTrue\n", "torch.cuda.is_available() returned True on it\n",
         "print(torch.cuda.is_available())  # True\n", "In [3]: torch.cuda.is_available()\nOut[3]: True\n")
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules."""
-    return ruledb.load_shipped("told")
-
-
-def told(text: str) -> Told:
-    """Return what is told of a text."""
-    return explain(texts.read_text(text, database()), database())
 
 
 @pytest.mark.parametrize("text", [COMMIT, TITLES, CHANGES, RELEASE, *TRUE])

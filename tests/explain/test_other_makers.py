@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
+from gpudoctor import texts
 from gpudoctor.explanation import explain
-from gpudoctor.model import Finding, Known, RuleDatabase
+from gpudoctor.model import Known
+from tests.explain.shipped import database, findings
 
 OF_NVIDIA = ("nvidia-smi", "modprobe nvidia", "libcuda", "/dev/nvidia", "NVIDIA driver", "10de:")
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules, with those that only a text shows."""
-    return ruledb.load_shipped("told")
-
-
-def findings(text: str) -> tuple[Finding, ...]:
-    return tuple(explain(texts.read_text(text, database()), database()).findings)
 
 
 @pytest.mark.parametrize(("line", "cause", "command"), [

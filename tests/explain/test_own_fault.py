@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import Told, explain
 from gpudoctor.render.told import what_helps
-
-
-def told(text: str) -> Told:
-    """Return what the shipped rules say of a text."""
-    database = ruledb.load_shipped("told")
-    return explain(texts.read_text(text, database), database)
+from tests.explain.shipped import told
 
 
 @pytest.mark.parametrize("text", [

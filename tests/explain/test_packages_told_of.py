@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import collisions, ended, explain, own_folder, shadowed
+from gpudoctor import texts
+from gpudoctor.explanation import collisions, ended, own_folder, shadowed
 from gpudoctor.explanation.answers import Answered
-from gpudoctor.model import RuleDatabase
+from tests.explain.shipped import database, findings
 from tests.explain.test_relations import related
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules, with those that only a text shows."""
-    return ruledb.load_shipped("told")
 
 
 def _said(found: list[Answered]) -> list[str]:
@@ -159,6 +151,6 @@ def test_a_symbol_that_mkl_left_out_is_mended_by_an_older_mkl() -> None:
     """A NumPy was advised; the page is the one that `check` has for these words."""
     text = ("ImportError: /opt/conda/lib/python3.10/site-packages/torch/lib/libtorch_cpu.so: "
             "undefined symbol: iJIT_NotifyEvent\n")
-    found = explain(texts.read_text(text, database()), database()).findings
+    found = findings(text)
     assert [(one.rule, fix.commands) for one in found for fix in one.fixes] == [
         ("GPD7013", ('conda install "mkl<2024.1"',))]

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import explain
-from gpudoctor.model import Finding, Known, RuleDatabase
+from gpudoctor.model import Finding, Known
 from gpudoctor.render.told import lines
+from tests.explain.shipped import causes, findings, told
 
 CUDART = ("platform: {place}\nframework: tensorflow 2.6.0\ngpu: RTX 3060\n"
           "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n")
 NO_DEVICE = "platform: {place}\nRuntimeError: No CUDA GPUs are available\n"
 INITIALIZATION = "platform: {place}\nCUDA error 999: unknown error: cudaErrorUnknown\n"
 OF_LINUX = ("LD_LIBRARY_PATH", "ldconfig", "modprobe", "dmesg", "apt-get", "lspci", "/dev/nvidia", "/proc/")
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules."""
-    return ruledb.load_shipped("told")
-
-
-def told(text: str) -> tuple[Finding, ...]:
-    """Return what is told of a text."""
-    return explain(texts.read_text(text, database()), database()).findings
 
 
 def to_do(finding: Finding) -> str:
@@ -39,7 +25,7 @@ def to_do(finding: Finding) -> str:
 @pytest.mark.parametrize("place", ["windows", "macos"])
 def test_nobody_is_sent_to_the_tools_of_linux_from_another_system(text: str, place: str) -> None:
     """Regression: Windows was told to name folders in LD_LIBRARY_PATH."""
-    for finding in told(text.format(place=place)):
+    for finding in findings(text.format(place=place)):
         assert not [word for word in OF_LINUX if word in to_do(finding)], finding.cause
 
 
@@ -47,57 +33,55 @@ def test_nobody_is_sent_to_the_tools_of_linux_from_another_system(text: str, pla
 def test_on_linux_and_where_no_system_is_stated_they_are_told(text: str) -> None:
     """The table takes nothing away there."""
     for stated in (text.format(place="linux"), text.partition("\n")[2].replace("64_110.dll", ".so.11.0")):
-        assert any(word in to_do(finding) for finding in told(stated) for word in OF_LINUX)
+        assert any(word in to_do(finding) for finding in findings(stated) for word in OF_LINUX)
 
 
 def test_a_cause_of_another_system_is_none() -> None:
     """A message that a module of Linux's kernel may be behind has other causes on Windows."""
     of_linux = {"driver-module-not-loaded", "nvidia-uvm-missing", "device-permission", "nouveau-conflict"}
-    assert of_linux & {finding.cause for finding in told(NO_DEVICE.format(place="linux"))}
-    assert not of_linux & {finding.cause for finding in told(NO_DEVICE.format(place="windows"))}
+    assert of_linux & {finding.cause for finding in findings(NO_DEVICE.format(place="linux"))}
+    assert not of_linux & {finding.cause for finding in findings(NO_DEVICE.format(place="windows"))}
 
 
 def test_in_wsl_and_in_containers_linux_runs() -> None:
     """Windows is around both, and what runs there is Linux's."""
     for place in ("wsl2", "docker"):
         text = NO_DEVICE.format(place=place) + "on Windows 11\n"
-        assert told(text)
-        assert any(finding.cause in ("wsl-windows-driver", "docker-no-gpu-flag") for finding in told(text))
+        assert findings(text)
+        assert {"wsl-windows-driver", "docker-no-gpu-flag"} & set(causes(text))
 
 
 def test_a_build_for_a_mac_has_no_cuda() -> None:
     """Regression: the header said "built for CUDA 12.1", of the build for Linux, and conda was to blame."""
     text = "OS: macOS 14.4 (arm64)\nPyTorch version: 2.2.2\nIs CUDA available: False\n[conda] pytorch 2.2.2\n"
-    found = explain(texts.read_text(text, database()), database())
+    found = told(text)
     assert found.findings[0].cause == "no-nvidia-gpu"
     assert "conda-resolved-cpu-build" not in {finding.cause for finding in found.findings}
     assert not isinstance(found.snapshot.host["text.build_cuda"], Known)
 
 
-@pytest.mark.parametrize(("text", "first", "not_first"), [
+@pytest.mark.parametrize(("text", "first"), [
     ("JetPack 6.0 on an Orin Nano\nlibcudnn.so.8: cannot open shared object file\nimport torch\n",
-     ("jetson-jetpack-mismatch", "jetson-wrong-wheel"), "cudnn-missing"),
+     ("jetson-jetpack-mismatch", "jetson-wrong-wheel")),
     ("Jetson Orin Nano, L4T R36.3, pip install tensorflow\nW Cannot dlopen some GPU libraries.\n",
-     ("jetson-wrong-wheel", "jetson-jetpack-mismatch"), "pip-nvidia-libs-not-installed"),
+     ("jetson-wrong-wheel", "jetson-jetpack-mismatch")),
     ("Jetson Nano, JetPack 4.6\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: no such file\n",
-     ("jetson-jetpack-mismatch", "jetson-wrong-wheel"), "benign-no-gpu-machine"),
+     ("jetson-jetpack-mismatch", "jetson-wrong-wheel")),
     ("  NAME    STATE           VERSION\n* Ubuntu  Running         1\nnvidia-smi: command not found\n",
-     ("wsl1-not-wsl2",), "driver-not-installed"),
+     ("wsl1-not-wsl2",)),
     ("My laptop has an AMD Radeon Vega 8\nAssertionError: Torch not compiled with CUDA enabled\n",
-     ("no-nvidia-gpu",), "cpu-only-build"),
+     ("no-nvidia-gpu",)),
 ])
-def test_a_place_has_causes_of_its_own(text: str, first: tuple[str, ...], not_first: str) -> None:
+def test_a_place_has_causes_of_its_own(text: str, first: tuple[str, ...]) -> None:
     """On a Jetson NVIDIA's packages of the index stood first, and in WSL 1 a driver that is missing."""
-    causes = texts.told_causes(text, ruledb.load_shipped("told"))
-    assert causes[0] in first
-    assert not_first not in causes[:1]
+    assert causes(text)[0] in first
 
 
 def test_what_is_said_of_another_place_stays() -> None:
     """Without a Jetson the same message has its usual causes."""
     text = "W Cannot dlopen some GPU libraries.\nUbuntu 22.04, pip install tensorflow 2.17\n"
-    assert not {"jetson-wrong-wheel", "jetson-jetpack-mismatch"} & set(
-        texts.told_causes(text, ruledb.load_shipped("told")))
+    assert causes(text)
+    assert not {"jetson-wrong-wheel", "jetson-jetpack-mismatch"} & set(causes(text))
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -111,5 +95,5 @@ def test_what_is_said_of_another_place_stays() -> None:
 ])
 def test_what_a_text_states_is_said_once_and_in_whole_words(text: str, said: dict[str, str]) -> None:
     """ "Windows 11, windows", and "which runs CUDA up to" without a driver."""
-    found = explain(texts.read_text(text, database()), database()).snapshot
+    found = told(text).snapshot
     assert {area: words for area, words in lines(found) if area in said} == said

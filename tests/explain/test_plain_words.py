@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import Told, explain
 from gpudoctor.explanation.undecided import NO_FAULT
-from gpudoctor.model import Certainty, RuleDatabase, Severity
+from gpudoctor.model import Certainty, Severity
 from gpudoctor.unfamiliar.reports import Reports, telling
+from tests.explain.shipped import database, told
 from tools import cause_words
 
 if sys.version_info >= (3, 11):
@@ -32,17 +30,6 @@ CRANE = Reports([
     {"cause": NO_FAULT, "bias": -60, "words": ("paint", "crane", "torn", "hot"), "weights": "120 20 -60 -60"},
 ], NO_FAULT)
 TORN = telling(["the crane pulls a heavy hook by wire", "rope torn at its knot, wind"])
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules, as a command reads them."""
-    return ruledb.load_shipped("told")
-
-
-def told(text: str) -> Told:
-    """Return what is told of a text."""
-    return explain(texts.read_text(text, database()), database())
 
 
 def test_the_cause_whose_reports_have_the_words_comes_first() -> None:

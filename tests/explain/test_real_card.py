@@ -8,28 +8,20 @@ healthy one.
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import explain
-from gpudoctor.model import RuleDatabase, Severity
+from gpudoctor.model import Severity
+from tests.explain.shipped import findings
 
 RECORDED = [json.loads(line)
             for line in (Path(__file__).parent / "recorded" / "h100.jsonl").read_text("utf-8").splitlines()]
 
 
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules, as a command reads them."""
-    return ruledb.load_shipped("told")
-
-
 @pytest.mark.parametrize("run", RECORDED, ids=lambda run: run["name"])
 def test_what_was_done_is_told_first(run: dict[str, Any]) -> None:
-    found = explain(texts.read_text(run["text"], database()), database()).findings
+    found = findings(run["text"])
     faults = [finding.cause for finding in found if finding.severity is not Severity.BENIGN]
     assert faults[:1] == run["causes"], run["done"]

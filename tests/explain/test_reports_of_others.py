@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import cache
 from io import BytesIO
 
 import pytest
 
-from gpudoctor import ruledb, texts
+from gpudoctor import texts
 from gpudoctor.assume import lay
 from gpudoctor.cli import explaining
 from gpudoctor.codec import encode_snapshot
-from gpudoctor.explanation import Told, explain
+from gpudoctor.explanation import explain
 from gpudoctor.explanation.reading import Reading
-from gpudoctor.model import Absent, Known, RuleDatabase, Snapshot, Value
+from gpudoctor.model import Absent, Known, Snapshot, Value
 from gpudoctor.sources.scan import Input
+from tests.explain.shipped import database, told
 
 ROW = 'openat(AT_FDCWD, "{path}", O_RDONLY|O_CLOEXEC) = {result}\n'
 LACKS = "-1 ENOENT (No such file or directory)"
@@ -27,20 +27,9 @@ ROCM = ("PyTorch version: 2.4.1+rocm6.1\nCUDA used to build PyTorch: N/A\n"
         "OS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: True\n")
 
 
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules."""
-    return ruledb.load_shipped("told")
-
-
 def read(text: str) -> Reading:
     """Return the reading of a text."""
     return texts.read_text(text, database())
-
-
-def told(text: str) -> Told:
-    """Return what is told of a text."""
-    return explain(read(text), database())
 
 
 def stated(text: str, fact: str) -> Value | None:

@@ -27,9 +27,14 @@ def test_a_command_without_output_says_so(text: str, said: str) -> None:
     "lsmod | grep nvidia_uvm\n$ ",
     "$ lsmod | grep nvidia_uvm\nsome words that follow it",
     "$ dmesg | grep -i nvidia\n$ ",
+    "$ lsmod | grep -v nvidia\n$ ",
+    "$ lsmod | grep -iq nvidia\n$ ",
 ])
 def test_what_printed_something_or_was_not_run_says_nothing(text: str) -> None:
-    """A line without a prompt may be advice; of dmesg, which root alone may read, silence means little."""
+    """A line without a prompt may be advice; of dmesg, which root alone may read, silence means little.
+
+    So it does of `grep -q`, which prints nothing, and `-v`, which prints the others.
+    """
     assert list(silent(text.split("\n"))) == []
 
 

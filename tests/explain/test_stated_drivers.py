@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import explain
-from gpudoctor.model import Finding, Known, RuleDatabase
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules."""
-    return ruledb.load_shipped("told")
-
-
-def told(text: str) -> tuple[Finding, ...]:
-    """Return what is told of a text."""
-    return explain(texts.read_text(text, database()), database()).findings
+from gpudoctor import texts
+from gpudoctor.model import Known
+from tests.explain.shipped import database, findings
 
 
 @pytest.mark.parametrize("text", [
@@ -28,15 +15,15 @@ def told(text: str) -> tuple[Finding, ...]:
 ])
 def test_a_driver_that_is_named_with_its_version_is_not_what_is_missing(text: str) -> None:
     """Regression: "driver" and "not available" were taken together."""
-    first = told(text)[0]
+    first = findings(text)[0]
     assert first.cause == "cpu-only-build"
-    assert "driver-not-installed" not in [finding.cause for finding in told(text)[:4]]
+    assert "driver-not-installed" not in [finding.cause for finding in findings(text)[:4]]
 
 
 def test_a_driver_that_is_said_to_be_missing_is() -> None:
     """Right behind its version, or without one."""
     for text in ("nvidia driver 535 not found", "my nvidia driver is not found, RTX 3090"):
-        assert {"driver-not-installed", "driver-module-not-loaded"} & {one.cause for one in told(text)}
+        assert {"driver-not-installed", "driver-module-not-loaded"} & {one.cause for one in findings(text)}
 
 
 @pytest.mark.parametrize(("text", "cause", "offers"), [
@@ -47,7 +34,7 @@ def test_a_driver_that_is_said_to_be_missing_is() -> None:
 def test_a_driver_that_does_not_serve_the_card_is_told_by_the_page_of_cards(
         text: str, cause: str, offers: str) -> None:
     """Regression: an older release of torch was offered, which no driver of that branch helps either."""
-    first = told(text)[0]
+    first = findings(text)[0]
     assert first.cause == cause
     assert offers in first.fixes[0].title
     assert "generation" in first.message
@@ -56,7 +43,7 @@ def test_a_driver_that_does_not_serve_the_card_is_told_by_the_page_of_cards(
 
 def test_a_fix_for_a_stated_generation_names_a_release() -> None:
     """Regression: it had the title of the page alone."""
-    (first, *_) = told("Maxwell card, torch 2.9.0+cu130: no kernel image is available for execution")
+    (first, *_) = findings("Maxwell card, torch 2.9.0+cu130: no kernel image is available for execution")
     assert first.cause == "gpu-too-old-for-build"
     assert "torch==" in first.fixes[0].title
 

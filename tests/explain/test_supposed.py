@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
-from gpudoctor import ruledb, texts
+from gpudoctor import texts
 from gpudoctor.explanation import explain
 from gpudoctor.explanation.supposed import supposed
-from gpudoctor.model import Known, RuleDatabase, Snapshot, Unknown
+from gpudoctor.model import Known, Unknown
+from tests.explain.shipped import database, findings, told
 
 CPU_BUILD = "AssertionError: Torch not compiled with CUDA enabled\n"
 
 
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules, with those that only a text shows."""
-    return ruledb.load_shipped("told")
-
-
-def told(text: str) -> Snapshot:
-    """Return what a text says, as a snapshot."""
-    return explain(texts.read_text(text, database()), database()).snapshot
-
-
 def test_what_is_stated_stands_where_a_machine_has_it() -> None:
     """The framework under its package's name, the card, the driver and the Python."""
-    found = supposed(told("framework: pytorch 2.5.1\ngpu: RTX 3090\ndriver: 535.54.03\npython: 3.10\n"),
-                     database().tables)
+    text = "framework: pytorch 2.5.1\ngpu: RTX 3090\ndriver: 535.54.03\npython: 3.10\n"
+    found = supposed(told(text).snapshot, database().tables)
     assert isinstance(found.frameworks, tuple)
     assert isinstance(found.gpus, tuple)
     seen = {**found.host, **found.frameworks[0], **found.gpus[0]}
@@ -42,13 +31,13 @@ def test_what_is_stated_stands_where_a_machine_has_it() -> None:
                                   "os: Windows 11 on ARM\n"])
 def test_no_ordinary_processor_is_supposed_where_another_is_stated(text: str) -> None:
     """A wheel for Linux on x86-64 is none there."""
-    found = supposed(told(text), database().tables).host.get("system.architecture")
+    found = supposed(told(text).snapshot, database().tables).host.get("system.architecture")
     assert not isinstance(found, Known) or found.value != "x86_64"
 
 
 def test_windows_is_supposed_to_be_that_of_a_pc() -> None:
     """A wheel for Linux is none there, and "Install a build with CUDA" had no command."""
-    found = supposed(told("platform: windows\n"), database().tables).host
+    found = supposed(told("platform: windows\n").snapshot, database().tables).host
     values = [fact.value for name in ("system.os", "system.architecture")
               if isinstance(fact := found[name], Known)]
     assert values == ["Windows", "x86_64"]
@@ -62,7 +51,7 @@ def test_windows_is_supposed_to_be_that_of_a_pc() -> None:
 ])
 def test_a_build_with_cuda_is_named_where_no_card_is_and_on_windows(text: str, said: str) -> None:
     """PyTorch's wheels for Windows lie on its own index; which cards they are for stands in the title."""
-    found = explain(texts.read_text(text, database()), database()).findings[0]
+    found = findings(text)[0]
     assert found.cause == "cpu-only-build"
     assert any(said in command for fix in found.fixes for command in fix.commands)
     assert ("for cards of compute capability" in found.fixes[0].title) is ("GTX" not in text)
@@ -72,7 +61,7 @@ def test_a_wsl_stated_is_supposed_so_that_no_linux_driver_is_advised() -> None:
     """The driver is Windows' there: "install the Linux driver" stood beside "never install one"."""
     text = ("WSL2, driver 451.67\ntorch 2.3.1+cu121\n"
             "The NVIDIA driver on your system is too old (found version 11000)\n")
-    found = explain(texts.read_text(text, database()), database()).findings
+    found = findings(text)
     titles = [fix.title for finding in found if finding.cause == "driver-too-old" for fix in finding.fixes]
     assert any("in Windows" in title for title in titles)
     assert not any("driver-installation-guide" in title for title in titles)
@@ -80,18 +69,18 @@ def test_a_wsl_stated_is_supposed_so_that_no_linux_driver_is_advised() -> None:
 
 def test_what_is_not_stated_stays_unknown() -> None:
     """No card and no framework is made up."""
-    found = supposed(told("python: 3.10\n"), database().tables)
+    found = supposed(told("python: 3.10\n").snapshot, database().tables)
     assert (type(found.gpus), type(found.frameworks)) == (Unknown, Unknown)
 
 
 def test_the_told_snapshot_supposes_nothing() -> None:
     """What is supposed is not reported as seen."""
-    assert "system.architecture" not in told(CPU_BUILD + "framework: pytorch 2.5.1\n").host
+    assert "system.architecture" not in told(CPU_BUILD + "framework: pytorch 2.5.1\n").snapshot.host
 
 
 def test_of_a_release_what_was_published_is_supposed_too() -> None:
     """Its CUDA and its requirements: a fix names the packages that belong to it."""
-    found = supposed(told("framework: tensorflow 2.16.1\n"), database().tables)
+    found = supposed(told("framework: tensorflow 2.16.1\n").snapshot, database().tables)
     assert isinstance(found.frameworks, tuple)
     requirement = found.frameworks[0]["framework.extra_requires_nvidia"]
     assert isinstance(requirement, Known)
@@ -109,14 +98,14 @@ def test_a_fix_says_more_than_where_to_read() -> None:
 
 def test_nothing_is_supposed_of_no_framework() -> None:
     """A machine that was looked at and has none."""
-    found = supposed(replace(told("python: 3.10\n"), frameworks=()), database().tables)
+    found = supposed(replace(told("python: 3.10\n").snapshot, frameworks=()), database().tables)
     assert found.frameworks == ()
 
 
 def test_the_fix_for_another_framework_is_no_fix() -> None:
     """PyTorch's CPU build on Windows was to be replaced by PaddlePaddle, whose fix asks for little."""
     text = CPU_BUILD + "framework: pytorch 2.6.0+cpu\nplatform: windows\ndriver: 560.94\npython: 3.11\n"
-    found = explain(texts.read_text(text, database()), database()).findings
+    found = findings(text)
     titles = [fix.title for finding in found for fix in finding.fixes]
     assert found[0].cause == "cpu-only-build"
     assert titles
@@ -125,7 +114,7 @@ def test_the_fix_for_another_framework_is_no_fix() -> None:
 
 def fixes(text: str, cause: str) -> str:
     """Return the titles of the fixes that are told for a cause."""
-    found = explain(texts.read_text(text, database()), database()).findings
+    found = findings(text)
     return "\n".join(fix.title for finding in found if finding.cause == cause for fix in finding.fixes)
 
 
@@ -167,15 +156,15 @@ NO_IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution
 ])
 def test_no_release_is_named_that_does_not_serve_all_that_a_card_may_be(text: str) -> None:
     """A GT 710 has 2.1 or 3.5, and was sent to the newest torch."""
-    findings = explain(texts.read_text(text, database()), database()).findings
-    commands = [step for one in findings if one.cause == "gpu-too-old-for-build"
+    found = findings(text)
+    commands = [step for one in found if one.cause == "gpu-too-old-for-build"
                 for fix in one.fixes for step in fix.commands]
-    assert findings
+    assert found
     assert not [command for command in commands if "torch==" in command]
 
 
 def test_a_release_is_named_that_serves_all_that_a_card_may_be() -> None:
     """A Titan X is of Maxwell or of Pascal: one release with code for both is the answer."""
     text = "gpu: Titan X\ntorch 2.15.0\n" + NO_IMAGE
-    findings = explain(texts.read_text(text, database()), database()).findings
-    assert "torch==2.14.1+cu126" in " ".join(fix.title for one in findings for fix in one.fixes)
+    found = findings(text)
+    assert "torch==2.14.1+cu126" in " ".join(fix.title for one in found for fix in one.fixes)

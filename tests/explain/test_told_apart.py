@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from gpudoctor import ruledb, texts
-from gpudoctor.explanation import explain
-from gpudoctor.model import Known, RuleDatabase
+from gpudoctor import texts
+from gpudoctor.model import Known
+from tests.explain.shipped import database, first
 
 SHORT_OF_ROOM = "OSError: [Errno 28] No space left on device\n"
 IN_A_CONTAINER = "$ docker run -it --gpus all nvcr.io/nvidia/pytorch:23.09-py3\n"
@@ -62,18 +60,6 @@ SILENT = "Unable to determine the device handle for GPU0: 0000:C1:00.0: Unknown 
 OTHER_PART = ("Could not load library libcudnn_cnn_train.so.8. Error: "
               "/usr/local/cuda/lib64/libcudnn_cnn_train.so.8: symbol _Z9isA, version "
               "libcudnn_cnn_infer.so.8 not defined in file libcudnn_cnn_infer.so.8 with link time ref\n")
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules."""
-    return ruledb.load_shipped("told")
-
-
-def first(text: str) -> str | None:
-    """Return the cause that is told first of a text, None where none is."""
-    findings = explain(texts.read_text(text, database()), database()).findings
-    return findings[0].cause if findings else None
 
 
 @pytest.mark.parametrize(("text", "cause"), [

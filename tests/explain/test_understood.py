@@ -267,4 +267,6 @@ def test_what_a_program_printed_beside_is_counted(text: str, cause: str) -> None
 ])
 def test_a_notice_is_no_fault(line: str) -> None:
     """Each was a fault to those who read only its things and troubles."""
-    assert all(cause.startswith("benign-") for cause in texts.told_causes(line, ruledb.load_shipped("told")))
+    causes = texts.told_causes(line, ruledb.load_shipped("told"))
+    assert causes
+    assert all(cause.startswith("benign-") for cause in causes)

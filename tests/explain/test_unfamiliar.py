@@ -14,20 +14,15 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation import explain
 from gpudoctor.explanation.reading import Quoted, Reading
 from gpudoctor.explanation.unfamiliar import MOST_LINES, said_otherwise
-from gpudoctor.model import Certainty, RuleDatabase, Severity
+from gpudoctor.model import Certainty, Severity
 from gpudoctor.pattern_forms import PEOPLE, plain
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.phrases import Phrases
 from gpudoctor.unfamiliar.spoken import Speech
 from gpudoctor.unfamiliar.words import LONGEST, MOST_WORDS, words_of
+from tests.explain.shipped import database, findings
 
 UNRELATED = (Path(__file__).parent / "unrelated.txt").read_text("utf-8").splitlines()
-
-
-@cache
-def database() -> RuleDatabase:
-    """Return the shipped rules, as a command reads them."""
-    return ruledb.load_shipped("told")
 
 
 @cache
@@ -44,7 +39,7 @@ def read_as(line: str) -> list[str]:
 
 def faults(text: str) -> list[str]:
     """Return the faults that are told of a text."""
-    found = explain(texts.read_text(text, database()), database()).findings
+    found = findings(text)
     return [finding.cause for finding in found if finding.severity in (Severity.ERROR, Severity.WARNING)]
 
 
@@ -145,7 +140,7 @@ def test_no_fault_is_made_of_other_programs_errors_or_of_success(line: str) -> N
 def test_what_is_told_is_likely_and_says_that_the_wording_is_unknown() -> None:
     """With the known message that it was taken for, and the question that decides."""
     text = "[renderer] Can't enumerate any CUDA-capable GPU\n"
-    first = explain(texts.read_text(text, database()), database()).findings[0]
+    first = findings(text)[0]
     assert first.certainty is Certainty.LIKELY
     assert first.asks
     assert first.evidence[0].saw == text.strip()
@@ -205,7 +200,7 @@ def test_what_a_warning_resembles_is_no_fault_yet(is_warning: bool, resembles: b
 def test_who_has_no_card_needs_no_library_of_it(sentence: str, severity: Severity) -> None:
     """And who has one does: the message is the same."""
     text = f"{sentence}\nCould not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll\n"
-    assert explain(texts.read_text(text, database()), database()).findings[0].severity is severity
+    assert findings(text)[0].severity is severity
 
 
 def test_what_is_in_use_is_occupied() -> None:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md")))
 
 
-def assert_shows(marker: str, block: str, request: pytest.FixtureRequest) -> None:
+def assert_shows(marker: str, block: str, *, updating: bool) -> None:
     """Hold the block between the markers, on the one page that has them, to what is printed.
 
-    --update-golden writes it anew.
+    It is written anew while `updating`.
     """
     begin, end = f"<!-- {marker}: begin -->\n", f"<!-- {marker}: end -->"
     [page] = [page for page in PAGES if begin in page.read_text("utf-8")]
     before, _, rest = page.read_text("utf-8").partition(begin)
     shown, _, after = rest.partition(end)
-    if request.config.getoption("--update-golden"):
+    if updating:
         page.write_text(before + begin + block + end + after, "utf-8")
         return
     assert shown == block

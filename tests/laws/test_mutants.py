@@ -10,7 +10,9 @@ from packaging.version import Version
 from gpudoctor import ruledb
 from gpudoctor.facts import FactType
 from gpudoctor.model import Case, Condition, Detect, Operand, Rule, RuleDatabase, Scope, Severity
-from tools.mutate_rules import LEAST_SHARE, Count, chosen, count, equivalents, ladders_of, next_to
+from tools.mutate_rules import (
+    EQUIVALENT, FIGURE, LEAST_SHARE, Count, chosen, count, equivalents, ladders_of, next_to,
+)
 
 SEED = 2026
 DRIVER = Condition(fact="driver.kernel_version", op="at_least", right=Operand(value="570.86.15"))
@@ -88,6 +90,14 @@ def test_equivalent_mutants_are_not_counted_as_killed() -> None:
     found = Count(made=10, survived=("a", "b"))
     assert found.share(frozenset({"a", "not among them"})) == 8 / 9
     assert "8 killed, 1 survived, 1 equivalent; 88.9%" in found.words(frozenset({"a"}))
+
+
+def test_the_figure_is_the_one_row_of_the_document() -> None:
+    """So `--write` finds the row that it replaces."""
+    row = Count(made=10, survived=("a", "b")).row(database(), frozenset({"a"}))
+    assert row.endswith(" cases | 10 | 8 | 1 | 1 |")
+    assert FIGURE.fullmatch(row)
+    assert len(FIGURE.findall(EQUIVALENT.read_text("utf-8"))) == 1
 
 
 def test_cases_of_the_pages_notice_the_mutants() -> None:

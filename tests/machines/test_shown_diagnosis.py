@@ -31,7 +31,7 @@ def printed(patients: Patients) -> str:
 
 
 def test_readme_opens_with_what_is_printed(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory, updating: bool,
 ) -> None:
     """`--update-golden` writes it anew."""
     need_python("3.12")  # the page shows one
@@ -39,4 +39,4 @@ def test_readme_opens_with_what_is_printed(
     if reason:
         pytest.skip(f"no machine can be built here: {reason}")
     text = printed(Patients(tmp_path_factory.mktemp("patients")))
-    assert_shows("diagnosis", f"```text\n$ gpudoctor check --depth static\n{text}```\n", request)
+    assert_shows("diagnosis", f"```text\n$ gpudoctor check --depth static\n{text}```\n", updating=updating)

@@ -29,7 +29,7 @@ def printed(patients: Patients) -> str:
 
 
 def test_the_guide_shows_the_plan_that_is_printed(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory, updating: bool,
 ) -> None:
     """`--update-golden` writes it anew."""
     need_python("3.12")  # the page shows one
@@ -38,4 +38,4 @@ def test_the_guide_shows_the_plan_that_is_printed(
         pytest.skip(f"no machine can be built here: {reason}")
     command = f"gpudoctor fix --depth static --python {VENV}/bin/python"
     text = printed(Patients(tmp_path_factory.mktemp("patients")))
-    assert_shows("plan", f"```text\n$ {command}\n{text}```\n", request)
+    assert_shows("plan", f"```text\n$ {command}\n{text}```\n", updating=updating)

@@ -50,7 +50,6 @@ def written(answer: Stated) -> str:
 
 
 def _lines(answer: Stated) -> Iterator[str]:
-    yield f"reports: {', '.join(answer.reports) or 'none'}"
     yield from _facts("", answer.host)
     yield from _facts("", answer.text)
     for kind, scope in (("card", answer.gpus), ("framework", answer.frameworks)):

@@ -38,30 +38,6 @@ def test_sample(name: str, golden: Callable[[str, str], None]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("nvidia-smi-331.txt", "nvidia-smi"),
-        ("nvidia-smi-610.txt", "nvidia-smi"),
-        ("nvidia-smi-q.txt", "nvidia-smi -q"),
-        ("collect_env-1.4.txt", "torch.utils.collect_env"),
-        ("tf_env.txt", "tf_env_collect"),
-        ("jax-info-cpu.txt", "jax.print_environment_info"),
-        ("pip-list.txt", "pip list"),
-        ("pip-list.json", "pip list"),
-        ("conda.txt", "conda list"),
-        ("conda.txt", "conda info"),
-        ("docker-inspect.json", "docker inspect"),
-        ("lspci.txt", "lspci"),
-        ("libraries.txt", "ldconfig -p"),
-        ("system.txt", "nvcc --version"),
-    ],
-)
-def test_kind_is_recognised_by_content(name: str, kind: str) -> None:
-    """The file's name plays no part."""
-    assert kind in stated((SAMPLES / name).read_text(encoding="utf-8"), "x").reports
-
-
-@pytest.mark.parametrize(
     "name", ["nvidia-smi-535-mig.txt", "nvidia-smi-q.txt", "lspci.txt", "pip-list.txt", "tf_env.txt"]
 )
 @pytest.mark.parametrize("quote", ["> ", "    ", ">> "])
@@ -231,7 +207,7 @@ def test_conda_list_as_json() -> None:
     answer = stated(f"$ conda list --json\n{json.dumps(rows, indent=1)}\n")
     (framework,) = answer.frameworks or ()
     assert (value(framework, "framework.cuda"), value(framework, "framework.cudnn")) == ("11.0", "8.0.5")
-    assert (answer.reports, value(answer.text, "text.python")) == (("conda list",), "3.8.5")
+    assert value(answer.text, "text.python") == "3.8.5"
 
 
 def test_conda_info_as_json() -> None:
@@ -267,7 +243,8 @@ def test_docker_info_as_json() -> None:
         "Architecture": "x86_64",
     }
     answer = stated(json.dumps(document))
-    assert (value(answer.text, "text.os"), answer.reports) == ("Ubuntu 22.04.3 LTS", ("docker info",))
+    assert (value(answer.text, "text.os"), value(answer.host, "system.kernel")) == (
+        "Ubuntu 22.04.3 LTS", "6.2.0-39-generic")
 
 
 def test_snapshot_of_gpudoctor_outranks_words() -> None:
@@ -277,7 +254,6 @@ def test_snapshot_of_gpudoctor_outranks_words() -> None:
     answer = stated(text)
     assert value(answer.host, "python.version") == "3.12.7"
     assert answer.snapshot is not None
-    assert "gpudoctor snapshot" in answer.reports
 
 
 def test_every_module_is_asked() -> None:

@@ -43,11 +43,14 @@ def test_a_jetson_is_told_by_its_own_reason(database: RuleDatabase) -> None:
     assert "not known" in asked(host(database, "cc=8.7", "driver=540.4.0", **unknown), database).ground.board
 
 
-@pytest.mark.parametrize(("card", "board"), [("Jetson Orin Nano", "39.1.0"), ("Jetson Nano", "32.7.6"),
-                                            ("Orin", "39.1.0")])
+@pytest.mark.parametrize(("card", "board"), [("Jetson Orin Nano", "=39.1.0"), ("Jetson Nano", "=32.7.6"),
+                                            ("Orin", "=39.1.0"), ("Jetson TK1", r"\Z")])
 def test_a_card_of_a_jetson_asks_for_its_board(card: str, board: str, database: RuleDatabase) -> None:
-    """Regression: it was taken for a card in a server, and offered images and drivers of servers."""
-    with pytest.raises(AssumptionError, match=f"is a Jetson, .*--assume system.jetson={board}"):
+    """Regression: it was taken for a card in a server, and offered images and drivers of servers.
+
+    For a board of which no release is known, a TK1 was told 36.4.0.
+    """
+    with pytest.raises(AssumptionError, match=f"is a Jetson, .*--assume system.jetson{board}"):
         supposed(blank(), [("card", card)], database.tables)
 
 

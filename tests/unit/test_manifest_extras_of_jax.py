@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from packaging.requirements import Requirement
 
-from tests.unit.test_manifest_troubles import causes, docker, judged
+from gpudoctor.manifests import jax_extras, releases
+from tests.unit.test_manifest_troubles import causes, database, docker, judged
 
 JAMMY, SLIM = "FROM ubuntu:22.04", "FROM python:3.12-slim"  # the first has Python 3.10
 MISSING = "jax-cuda-plugin-missing"
@@ -36,3 +38,10 @@ def test_no_wheel_of_jax_for_a_python_is_told() -> None:
     assert causes(found) == ["python-version-unsupported"]
     assert "Python 3.10" in found.findings[0].finding.message
     assert causes(judged(docker(SLIM, "RUN pip install 'jax[cuda12]>=0.7'"))) == []
+
+
+def test_of_several_cudas_the_newest_is_looked_for_first() -> None:
+    """Regression: which of them was judged changed from run to run."""
+    requirement = Requirement("jax[cuda12,cuda12-local,cuda13,cuda13-local]==0.8.3")
+    found = jax_extras.brought(requirement, "3.12", "linux_x86_64", database().tables, releases.admits)
+    assert found == ["cuda13", "cuda13-local", "cuda12", "cuda12-local"]

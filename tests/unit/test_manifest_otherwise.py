@@ -41,6 +41,7 @@ def test_a_list_for_a_newer_driver_is_told_what_this_one_runs(line: str, host: t
     ("nvidia/cuda:12.8.1-cudnn-devel-ubuntu22.04", "nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04"),
     ("nvidia/cuda:13.0.0-runtime-ubuntu24.04", "nvidia/cuda:12.2.2-runtime-ubuntu22.04"),
     ("nvidia/cuda:12.8.1-base-rockylinux9", "nvidia/cuda:12.2.2-base-rockylinux9"),
+    ("nvidia/cuda:13.0.0-runtime-rockylinux10", "nvidia/cuda:12.2.2-runtime-rockylinux9"),
     ("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime", "pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime"),
     ("nvcr.io/nvidia/pytorch:25.10-py3", "nvcr.io/nvidia/pytorch:23.10-py3"),
 ])
@@ -115,6 +116,15 @@ def test_what_is_written_for_one_framework_may_wait_for_what_is_done_by_hand_for
     """Regression: beside a torch for CUDA 13, jax[cuda12] was no change that is safe."""
     files = {"requirements.txt": "torch==2.15.0\njax[cuda13]\n"}
     assert rewritten(files, "driver=525.60.13") == "torch==2.15.0\njax[cuda12]\n"
+
+
+def test_lists_that_differ_in_their_constraints_alone_have_offers_of_their_own() -> None:
+    """Regression: the second was told of the first one's release, which its own constraint forbids."""
+    files = {"a/requirements.txt": "-c c.txt\ntorch\n", "b/requirements.txt": "-c c.txt\ntorch\n",
+             "a/c.txt": "torch<2.15,>=2.13\n", "b/c.txt": "torch<2.14,>=2.13\n"}
+    found = judged(files, "driver=525.60.13", "cc=8.0", gpu=True, first=2).findings
+    assert [one.finding.fixes[0].commands[0].split()[2] for one in found] == [
+        "torch==2.14.1+cu126", "torch==2.13.0+cu126"]
 
 
 def test_alike_environments_are_tried_once() -> None:

@@ -18,7 +18,8 @@ spec:
 """
 
 
-@pytest.mark.parametrize("shell", ["bash -ex", "/bin/bash -euo pipefail", "sh", "bash -s", ""])
+@pytest.mark.parametrize("shell", ["bash -ex", "/bin/bash -euo pipefail", "sh", "bash -s", "bash -l",
+                                   "sh -ei", "bash --norc -O extglob -o errexit -", ""])
 def test_a_document_is_a_shells_script_whatever_its_options(shell: str) -> None:
     """Regression: with options it was not read, and nothing was said."""
     script = ("set -e", "pip install numpy>=1.26", "EOF")
@@ -27,7 +28,8 @@ def test_a_document_is_a_shells_script_whatever_its_options(shell: str) -> None:
         ("Dockerfile:4:13", "requirement-not-quoted")]
 
 
-@pytest.mark.parametrize("shell", ["cat > /x", "bash -c 'echo hi'", "python3", "bash x.sh"])
+@pytest.mark.parametrize("shell", ["cat > /x", "bash -c 'echo hi'", "python3", "bash x.sh",
+                                   "bash -l x.sh", "bash --rcfile x"])
 def test_what_a_shell_does_not_run_is_no_script(shell: str) -> None:
     found = judged(docker("FROM python:3.12-slim", f"RUN {shell} <<EOF", "pip install numpy>=1.26", "EOF"))
     assert causes(found) == []

@@ -33,14 +33,14 @@ def machine(*assumptions: str) -> Snapshot:
     return lay(unobserved(host, facts, framework=None), facts, database().tables, source="assumed")
 
 
-def judged(files: Files, *assumptions: str, gpu: bool = False,
-           rules: RuleDatabase | None = None) -> Verdicts:
-    """Judge the first of the files, by the shipped rules or by these; the others lie beside it."""
+def judged(files: Files, *assumptions: str, gpu: bool = False, rules: RuleDatabase | None = None,
+           first: int = 1) -> Verdicts:
+    """Judge the first of the files, by the shipped rules or by these; the others lie beside them."""
     def reader(name: str) -> Source | None:
         return Source(name, files[name]) if name in files else None
 
-    name, text = next(iter(files.items()))
-    environments = kinds.environments(Source(name, text), reader)
+    environments = [environment for name in [*files][:first]
+                    for environment in kinds.environments(Source(name, files[name]), reader)]
     return Linter(machine(*assumptions), rules or database(), wants_gpu=gpu).judge(environments)
 
 

@@ -34,3 +34,10 @@ def test_a_skip_is_a_failure_where_it_must_not_be(tmp_path: Path, ci: str, outco
                "--rootdir", str(tmp_path), str(tmp_path)]
     ran = subprocess.run(command, cwd=ROOT, env={"CI": ci}, capture_output=True, text=True, check=False)
     assert outcomes in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_a_path_that_is_not_there_is_named_by_parallel_workers_too() -> None:
+    """Regression: `make test` of a mistyped file found no tests in it, and did not say why."""
+    ran = subprocess.run([sys.executable, "-m", "pytest", "-n", "2", "tests/nope.py"], cwd=ROOT,
+                         capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr.strip()) == (4, "ERROR: file or directory not found: tests/nope.py")

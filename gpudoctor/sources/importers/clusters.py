@@ -29,7 +29,6 @@ def read(text: Text, found: Found) -> None:
     for index in text.having("Gres=gpu:"):
         resource = _GRES.search(text.lines[index])
         if resource:
-            found.report("scontrol show node")
             found.mention("text.places", "slurm", text.source(index))
             _list(text, found, resource[1].replace("_", " ").upper(), int(resource[2]), index)
             _kernel(text, found, index)
@@ -46,7 +45,6 @@ def _kernel(text: Text, found: Found, index: int) -> None:
 
 
 def _labels(text: Text, found: Found, labels: dict[str, tuple[str, int]]) -> None:
-    found.report("kubectl describe node")
     found.mention("text.places", "kubernetes", text.source(next(iter(labels.values()))[1]))
     for fact, names in (("driver.version", ("cuda.driver.major", "cuda.driver.minor", "cuda.driver.rev")),
                         ("driver.cuda_ceiling", ("cuda.runtime.major", "cuda.runtime.minor"))):

@@ -22,7 +22,6 @@ _LIBRARY_LINES = 20
 def read(text: Text, found: Found) -> None:
     """Read the list of cards and cuDNN's files."""
     for index in text.having("CUDA used to build PyTorch"):
-        found.report("torch.utils.collect_env")
         found.say("text.framework", "pytorch", text.source(index), Rank.STATED)
         if "Could not collect" in text.lines[index]:
             _cpu_build(text, found, index)

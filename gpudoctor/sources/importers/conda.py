@@ -27,7 +27,6 @@ def read(text: Text, found: Found) -> None:
         if platform:
             _platform(found, platform[1], platform[2], text.source(index))
     for index in text.having("conda version : "):
-        found.report("conda info")
         found.mention("text.places", "conda", text.source(index))
 
 
@@ -50,7 +49,6 @@ def from_document(document: Mapping[str, Any], source: str, found: Found) -> boo
     """Read conda info --json; say whether it was that."""
     if "conda_version" not in document or "virtual_pkgs" not in document:
         return False
-    found.report("conda info")
     found.mention("text.places", "conda", source)
     packages = document["virtual_pkgs"]
     for package in packages[:50] if isinstance(packages, list) else ():

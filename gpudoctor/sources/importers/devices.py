@@ -72,7 +72,6 @@ def _device_query(text: Text, found: Found, cards: dict[str, Facts]) -> None:
             versions = _QUERY_VERSIONS.search(text.lines[below])
             capability = _QUERY_CAPABILITY.search(text.lines[below])
             if versions:
-                found.report("deviceQuery")
                 found.say("driver.cuda_ceiling", versions[1], text.source(below))
                 found.say("text.cuda", versions[2], text.source(below))
             if capability:

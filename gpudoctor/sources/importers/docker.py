@@ -23,7 +23,6 @@ _VARIABLES = frozenset(ENVIRONMENT_VARIABLES)
 def read(text: Text, found: Found) -> None:
     """Read docker info's lines, and the names of images that say which versions are in them."""
     for index in text.having("Default Runtime:"):
-        found.report("docker info")
         found.mention("text.places", "docker", text.source(index))
         for below in range(index, min(index + _INFO_LINES, len(text.lines))):
             key, _, value = text.lines[below].strip().partition(": ")
@@ -57,7 +56,6 @@ def _image(text: Text, found: Found, position: int, fact: str, version: str) -> 
 def from_document(document: Mapping[str, Any], source: str, found: Found) -> bool:
     """Read what docker info --format json or docker inspect prints; say whether it was one of them."""
     if "DefaultRuntime" in document and "ServerVersion" in document:
-        found.report("docker info")
         found.mention("text.places", "docker", source)
         _say(found, "text.os", document.get("OperatingSystem"), source)
         _say(found, "system.kernel", document.get("KernelVersion"), source)
@@ -66,7 +64,6 @@ def from_document(document: Mapping[str, Any], source: str, found: Found) -> boo
     host = document.get("HostConfig")
     if not isinstance(host, Mapping):
         return False
-    found.report("docker inspect")
     found.mention("text.places", "docker", source)
     config = document.get("Config")
     variables = config.get("Env") if isinstance(config, Mapping) else None

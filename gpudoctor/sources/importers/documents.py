@@ -88,4 +88,3 @@ def _own(document: Mapping[str, Any], text: Text, found: Found) -> None:
         found.snapshot = codec.decode_snapshot(document, text.name)
     except (codec.CodecError, RecursionError):
         return
-    found.report("gpudoctor snapshot")

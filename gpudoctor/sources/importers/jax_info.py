@@ -18,7 +18,6 @@ def read(text: Text, found: Found) -> None:
         device = _DEVICE.match(text.lines[index])
         if device is None:
             continue
-        found.report("jax.print_environment_info")
         found.say("text.framework", "jax", text.source(index), Rank.STATED)
         name, count = device[1].strip(), min(int(device[2]), 64)
         if name.lower() not in ("cpu", "tpu"):

@@ -23,18 +23,15 @@ def read(text: Text, found: Found) -> None:
     for index in text.having(": installed"):
         row = _DKMS.match(text.lines[index])
         if row:
-            found.report("dkms status")
             found.say("driver.version", row[1], text.source(index), Rank.SHOWN)  # built, perhaps not loaded
     for words, is_on in (("SecureBoot enabled", True), ("SecureBoot disabled", False)):
         for index in text.having(words):
             if text.lines[index].strip() == words:
-                found.report("mokutil --sb-state")
                 found.say("system.secure_boot", is_on, text.source(index))
 
 
 def _modinfo(text: Text, found: Found, start: int) -> None:
     """Read the module file that modprobe would load, which need not be the one that is loaded."""
-    found.report("modinfo nvidia")
     for index in range(start + 1, min(start + _MODULE_LINES, len(text.lines))):
         key, colon, value = text.lines[index].partition(":")
         value = value.strip()

@@ -41,8 +41,6 @@ def _cache(text: Text, found: Found) -> None:
     for index in text.having("libs found in cache"):
         below = text.lines[index + 1:index + _CACHE_LINES]
         rows = [row for row in takewhile(bool, map(_CACHE.match, below)) if row]
-        if rows:
-            found.report("ldconfig -p")
         # Of a list that was filtered or cut off, what it does not show says nothing.
         if text.lines[index].strip().startswith(f"{len(rows)} libs"):
             records: list[Record] = [{"soname": row[1], "path": row[2]} for row in rows

@@ -33,7 +33,6 @@ def read(text: Text, found: Found) -> None:
             row = _ROW.match(text.lines[index])
             if row is None:
                 continue
-            found.report("lspci")
             address = f"{row[1] or '0000'}:{row[2]}"
             if "NVIDIA" not in row[5]:
                 others |= {name for vendor, name in _OTHERS.items() if vendor in row[5]}

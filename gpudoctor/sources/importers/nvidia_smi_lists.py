@@ -74,7 +74,6 @@ def _listed(text: Text, found: Found) -> None:
 def _close(found: Found, cards: list[Facts], migs: int) -> None:
     _count(cards, migs)
     if cards:
-        found.report("nvidia-smi -L")
         found.list_cards(cards)
 
 
@@ -111,7 +110,6 @@ def _rows(text: Text, found: Found, heading: int, fields: tuple[str, ...], *, ba
             break
         cards.append(_card(text, found, index, words, len(cards)))
     if cards:
-        found.report("nvidia-smi --query-gpu")
         named = [card for card in cards if "gpu.name" in card or "gpu.compute_capability" in card]
         found.list_cards(named)
     return index - 1

@@ -42,7 +42,6 @@ class _Card:
 def read(text: Text, found: Found) -> None:
     """Read every listing up to the next one or the first line that is none of it."""
     for index in text.having("NVSMI LOG"):
-        found.report("nvidia-smi -q")
         _listing(text, found, index)
 
 

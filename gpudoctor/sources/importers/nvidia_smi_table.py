@@ -34,7 +34,6 @@ def read(text: Text, found: Found) -> None:
         line = text.lines[index]
         if "Version:" not in line and "Version :" not in line:
             continue  # an error message of nvidia-smi: a symptom
-        found.report("nvidia-smi")
         _heading(text, found, index)
         _body(text, found, index)
 

@@ -52,7 +52,6 @@ def read(text: Text, found: Found) -> None:
         following = text.whole.find("<nvidia_smi_log", position + 1)
         ends = [place for place in (end, following, position + _LONGEST) if place > 0]
         _document(text, found, position, min(ends))
-        found.report("nvidia-smi -q -x")
 
 
 def _document(text: Text, found: Found, start: int, end: int) -> None:

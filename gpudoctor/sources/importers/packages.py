@@ -85,7 +85,6 @@ def _listing(text: Text, found: Found, heading: int) -> int:
         last, rows = _normal(words[0]), rows + 1
         if is_conda and len(words) > 2:
             _conda_build(found, words[0], words[2], text.source(index))
-    found.report("conda list" if is_conda else "pip list")
     if not is_conda and rows >= _WHOLE and last > _LAST_THAT_TELLS and not _is_partial(text, heading):
         found.whole_list = text.source(heading)
     return index - 1
@@ -110,7 +109,6 @@ def _legacy(text: Text, found: Found) -> None:
             continue
         for index, row in enumerate(rows, start=first):
             _package(text, found, index, row[1], row[2])
-        found.report("pip list")
         if len(rows) >= _WHOLE and _normal(rows[-1][1]) > _LAST_THAT_TELLS:
             found.whole_list = text.source(first)
 
@@ -218,7 +216,6 @@ def from_document(document: object, source: str, found: Found) -> bool:
     is_conda = any("build_string" in row for row in rows)
     if not is_conda and len(rows) >= _WHOLE and not any("latest_version" in row for row in rows):
         found.whole_list = source
-    found.report("conda list" if is_conda else "pip list")
     return True
 
 

@@ -91,7 +91,6 @@ def _compiler(text: Text, found: Found) -> None:
     for index in text.having("compilation tools, release "):
         release = _RELEASE.search(text.lines[index])
         if release:
-            found.report("nvcc --version")
             found.say("text.cuda", release[2], text.source(index))
     for index in text.having("CUDA Version "):
         version = re.match(r"\s{0,8}CUDA Version ([0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,4})\s*$", text.lines[index])
@@ -104,7 +103,6 @@ def _driver(text: Text, found: Found) -> None:
         line = text.lines[index]
         version = _KERNEL_MODULE.search(line)
         if version:
-            found.report("/proc/driver/nvidia/version")
             found.say("driver.kernel_version", version[1], text.source(index))
             found.say("driver.version", version[1], text.source(index))
             flavour = "open" if "Open Kernel" in line else "proprietary"
@@ -135,5 +133,4 @@ def _lsmod(text: Text, found: Found) -> None:
                 break
             names.append(words[0])
         if len(names) > 20:
-            found.report("lsmod")
             found.say("system.gpu_modules", tuple(sorted(set(names) & _MODULES)), text.source(index))

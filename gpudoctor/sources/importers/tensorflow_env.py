@@ -22,7 +22,6 @@ def read(text: Text, found: Found) -> None:
         elif heading.startswith("cuda libs"):
             _libraries(text, found, index)
         elif heading.startswith("tensorflow import"):
-            found.report("tf_env_collect")
             found.say("text.framework", "tensorflow", text.source(index), Rank.STATED)
         elif heading.startswith("python version"):
             _python(text, found, index)

@@ -30,12 +30,10 @@ def read(text: Text, found: Found) -> None:
     for index in text.having("installed: "):
         row = _INSTALLED.fullmatch(text.lines[index].rstrip()[:400])
         if row:
-            found.report("pipdeptree")
             found.package(row[1], row[2], text.source(index))
     for index in text.having("\u2500 "):
         row = _BRANCH.fullmatch(text.lines[index][:400])
         if row:
-            found.report("uv pip tree")
             found.package(row[1], row[2], text.source(index))
     for index in text.having(" @ "):
         row = _WHEEL.fullmatch(text.lines[index].strip()[:800])
@@ -50,7 +48,6 @@ def _dnf(text: Text, found: Found) -> None:
     for index in text.having(" @"):
         row = _DNF.fullmatch(text.lines[index][:300])
         if row:
-            found.report("dnf list")
             note_package(found, row[1], row[2], text.source(index))
 
 
@@ -65,7 +62,6 @@ def _poetry(text: Text, found: Found) -> None:
             rows.append((index, row))
             continue
         if len(rows) >= _POETRY_ROWS:
-            found.report("poetry show")
             for place, listed in rows:
                 if not listed[2]:  # what it marks is locked, and not installed
                     found.package(listed[1], listed[3], text.source(place))

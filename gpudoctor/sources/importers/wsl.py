@@ -21,12 +21,10 @@ def read(text: Text, found: Found) -> None:
         if text.lines[index].split() == ["NAME", "STATE", "VERSION"]:
             _list(text, found, index)
     for index in text.having("WSL version: "):
-        found.report("wsl --version")
         found.say("system.wsl", 2, text.source(index))  # the first kind has no version and no kernel
 
 
 def _list(text: Text, found: Found, heading: int) -> None:
-    found.report("wsl -l -v")
     rows = []
     for index in range(heading + 1, min(heading + _ROWS, len(text.lines))):
         row = _ROW.fullmatch(text.lines[index].rstrip())
