@@ -129,5 +129,4 @@ def merged(texts: Iterable[str]) -> tuple[str, ...]:
     bounds: dict[str, list[str]] = {}
     for requirement in planned.parse(texts):
         bounds.setdefault(requirement.name.lower(), []).append(str(requirement.specifier))
-    return tuple(name + ",".join(dict.fromkeys(part for part in parts if part))
-                 for name, parts in bounds.items())
+    return tuple(name + versions.tightest(",".join(filter(None, parts))) for name, parts in bounds.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import derive
-from gpudoctor.candidates import commands
+from gpudoctor.candidates import commands, exactly
 from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
 from gpudoctor.candidates.together import rule_of
@@ -27,6 +27,7 @@ _OF_HOST = ("driver.version", "driver.cuda_ceiling", "system.glibc")
 
 def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
     """Return a judged stack, or set of them, as it is told."""
+    judged = exactly.pinned(judged, base)
     first, *rest = judged.stacks
     offered = not judged.objections
     notes = tuple(_notes(judged)) if offered else ()

@@ -16,7 +16,6 @@ from gpudoctor.dockerfiles.bases import PythonImage, end_of_python, python_image
 from gpudoctor.dockerfiles.compiler import with_compiler
 from gpudoctor.dockerfiles.cuda_base import on_cuda
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, System, inside
-from gpudoctor.dockerfiles.pinned import pinned
 from gpudoctor.engine import evaluate
 from gpudoctor.examine import Policy, with_wishes
 from gpudoctor.frozen import frozen
@@ -164,7 +163,7 @@ def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
                       and brings_libraries(one, said.ground.platform, database.tables)), None)
         if offer is not None:
             return Chosen(base="python-slim", image=image.reference, python=image.system.python,
-                          candidate=_complete(offer, image.system, said, database), said=said)
+                          candidate=with_compiler(offer, image.system.python_minor, database), said=said)
         first = first or _without_offers(snapshot, image.system, database, wanted)
     return Nothing(said=first)
 
@@ -243,11 +242,7 @@ def _on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chos
     if image is None:
         return Nothing(said=said)
     return Chosen(base="cuda", image=image.reference, python=image.system.python,
-                  candidate=_complete(said.candidates[0], image.system, said, database), said=said)
-
-
-def _complete(one: Candidate, system: System, said: Recommendation, database: RuleDatabase) -> Candidate:
-    return pinned(with_compiler(one, system.python_minor, database), said.ground.platform, database)
+                  candidate=with_compiler(said.candidates[0], image.system.python_minor, database), said=said)
 
 
 _OF_WHEELS: Mapping[BaseName, Callable[[Snapshot, RuleDatabase, Wanted], Chosen | Nothing]] = {

@@ -1,0 +1,56 @@
+"""The packages of NVIDIA's beside a framework, each by the one release that pip takes for this machine.
+
+What is typed again next year is to install what was judged, not what the index has by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from packaging.specifiers import SpecifierSet
+
+from gpudoctor import versions
+from gpudoctor.candidates.ground import Ground, version_of
+from gpudoctor.candidates.judging import Judged
+from gpudoctor.derive import planned
+from gpudoctor.derive.view import as_texts
+from gpudoctor.model import rows_of
+
+_TABLE = "nvidia_releases"
+_NVIDIAS = "nvidia-"
+
+
+def pinned(judged: Judged, base: Ground) -> Judged:
+    """Return what was judged with a release in place of each bound; where no table has one, it says so."""
+    asked = [text for stack in judged.stacks for text in as_texts(stack.row.get("requires_nvidia"))]
+    for pin in judged.pins:
+        if not pin.startswith(_NVIDIAS):
+            continue
+        exact = release(pin, asked, base)
+        if exact is None:
+            note = (f"{pin}: the bound stays, and pip takes the newest release within it; these rules know "
+                    f"none for {base.platform} and the glibc here")
+            judged = replace(judged, pin_reasons=(*judged.pin_reasons, note))
+        else:
+            judged = replace(
+                judged, pins=tuple(exact if one == pin else one for one in judged.pins),
+                pin_reasons=tuple(note.replace(f"{pin}:", f"{exact}:") for note in judged.pin_reasons))
+    return judged
+
+
+def release(pin: str, asked: Sequence[str], base: Ground) -> str | None:
+    """Return the newest release for this platform and glibc within a pin and what is `asked` anyway."""
+    (wanted,) = planned.parse((pin,))
+    if any(bound.operator == "==" and not bound.version.endswith(".*") for bound in wanted.specifier):
+        return pin
+    bounds = wanted.specifier
+    for other in planned.parse(asked):
+        bounds &= other.specifier if other.name == wanted.name else SpecifierSet()
+    here = version_of(base.fact("system.glibc"))
+    listed = [version for row in rows_of(base.database.tables, _TABLE)
+              if (row["distribution"], row["platform"]) == (wanted.name, base.platform)
+              and (here is None or versions.parse(str(row["glibc"])) <= versions.parse(here))
+              for version in as_texts(row["versions"])]
+    newest = max(filter(bounds.contains, listed), key=versions.parse, default=None)
+    return None if newest is None else f"{wanted.name}=={newest}"
