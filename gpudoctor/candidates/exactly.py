@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from packaging.specifiers import SpecifierSet
-
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground, version_of
 from gpudoctor.candidates.judging import Judged
@@ -44,13 +42,11 @@ def release(pin: str, asked: Sequence[str], base: Ground) -> str | None:
     (wanted,) = planned.parse((pin,))
     if any(bound.operator == "==" and not bound.version.endswith(".*") for bound in wanted.specifier):
         return pin
-    bounds = wanted.specifier
-    for other in planned.parse(asked):
-        bounds &= other.specifier if other.name == wanted.name else SpecifierSet()
+    bounds = [str(one.specifier) for one in (wanted, *planned.parse(asked)) if one.name == wanted.name]
     here = version_of(base.fact("system.glibc"))
     listed = [version for row in rows_of(base.database.tables, _TABLE)
               if (row["distribution"], row["platform"]) == (wanted.name, base.platform)
               and (here is None or versions.parse(str(row["glibc"])) <= versions.parse(here))
-              for version in as_texts(row["versions"])]
-    newest = max(filter(bounds.contains, listed), key=versions.parse, default=None)
+              for version in as_texts(row["versions"]) if versions.meets(version, bounds)]
+    newest = max(listed, key=versions.parse, default=None)
     return None if newest is None else f"{wanted.name}=={newest}"
