@@ -212,6 +212,7 @@ def python(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot
 
 
 def glibc(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
-    """Return the snapshot with that version of the C library."""
-    require_version("glibc", str(value))
-    return with_host(snapshot, source, {"system.glibc": str(value)})
+    """Return the snapshot with that version of the C library; "none" where another one is in its place."""
+    if value != "none":
+        require_version("glibc", str(value))
+    return with_host(snapshot, source, {"system.glibc": None if value == "none" else str(value)})
