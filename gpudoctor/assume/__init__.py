@@ -2,8 +2,8 @@
 
 Beside catalogued facts there are names that stand for many at once: `driver` (a working driver of that
 version, or "none"), `cc` (one healthy card of each compute capability, or "none"), `card` or `gpu` (the same
-by the product's name), `python`, `glibc` (or "none", as with musl), and `release` ("torch==2.15.0": that release, installed with its
-CUDA libraries as its table row says).
+by the product's name), `python`, `glibc` (or "none", as with musl), and `release` ("torch==2.15.0": that
+release, installed with its CUDA libraries as its table row says).
 """
 
 from __future__ import annotations

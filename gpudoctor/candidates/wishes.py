@@ -111,9 +111,9 @@ def _require_known(wish: Wish, tables: Tables, *, pre: bool) -> None:
     for bound in wish.bounds:
         if not any(_meets(version, (bound,)) for version in known):
             near = _nearest(bound, known)
-            raise WishError(f"{wish.framework}{bound}: these rules know no such release; the nearest "
-                            f"{'is' if len(near) == 1 else 'are'} {', '.join(near)} (newer rules: pip install "
-                            "--upgrade gpudoctor-rules)")
+            are = "is" if len(near) == 1 else "are"
+            raise WishError(f"{wish.framework}{bound}: these rules know no such release; the nearest {are} "
+                            f"{', '.join(near)} (newer rules: pip install --upgrade gpudoctor-rules)")
     clash = _smallest_clash(wish.bounds, known)
     raise WishError(f"{' and '.join(f'{wish.framework}{bound}' for bound in clash)} contradict one another: "
                     "no release that these rules know meets them all")

@@ -148,9 +148,9 @@ def test_an_assumed_distribution_brings_its_own_c_library(
 
 
 @pytest.mark.parametrize(("releases", "shared"), [
-    (("torch==2.15.0", "jax[cuda12]==0.12.0.1"), {"nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "nvidia-nccl-cu12",
-                                                  "nvidia-nccl-cu13", "nvidia-nvshmem-cu12",
-                                                  "nvidia-nvshmem-cu13"}),
+    (("torch==2.15.0", "jax[cuda12]==0.12.0.1"),
+     {"nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu13", "nvidia-nvshmem-cu12",
+      "nvidia-nvshmem-cu13"}),
     (("torch==2.15.0", "jax[cuda13]==0.12.0.1"), set()), (("torch==2.15.0",), set())])
 def test_assumed_releases_whose_packages_own_the_same_files(
         database: RuleDatabase, releases: tuple[str, ...], shared: set[str]) -> None:
