@@ -73,9 +73,19 @@ class Together:
                                  message=f"no version meets both: {said}")
         return self._same_files(wanted)
 
-    def lasting_clash(self, stacks: Sequence[Stack], added: Mapping[str, Sequence[str]]) -> Rejection | None:
-        """Return which packages write the same files: whatever is added besides, they still do."""
-        return self._same_files([self._of(stack, added.get(stack.framework, ())) for stack in stacks])
+    def lasting_clash(self, stacks: Sequence[Stack], framework: str, added: Sequence[str]) -> Stack | None:
+        """Return of which release a package writes the files of one that is `added` for a framework.
+
+        Whatever is added besides, it still does.
+        """
+        wanted = [self._of(stack, added if stack.framework == framework else ()) for stack in stacks]
+        own = dict(zip((stack.framework for stack in stacks), wanted, strict=True)).get(framework, {})
+        return next((stack for one, stack in zip(wanted, stacks, strict=True)
+                     if stack.framework != framework and self._same_files([own, one]) is not None), None)
+
+    def brings_any(self, stack: Stack, texts: Iterable[str]) -> bool:
+        """Return whether a release asks for one of the distributions that requirements name."""
+        return not self._of(stack, ()).keys().isdisjoint(planned.names(texts))
 
     def _of(self, stack: Stack, added: Sequence[str]) -> dict[str, Asked]:
         if stack.release not in self._asked:
