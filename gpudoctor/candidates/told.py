@@ -50,7 +50,8 @@ def without_build(wish: Wish, base: Ground) -> Candidate:
     newest = next((version for version in known if wish.allows(version)), known[0] if known else "")
     said = f"no build of {wish.framework} with CUDA is known for {base.platform}"
     if not base.platform.startswith("linux"):
-        said = f"only builds for Linux are weighed, and this is {base.platform}: on Windows, ask inside WSL 2"
+        where = "CUDA is made for macOS no more" if base.platform.startswith("Darwin") else "ask inside WSL 2"
+        said = f"only builds for Linux are weighed, and this is {base.platform}: {where}"
     return Candidate(
         framework=wish.framework, version=newest.partition("+")[0], kind="pip", verdict=Fit.REJECTED,
         rejected_by=(Rejection(rule=rule_of("wheel-arch-linux-aarch64", base.database), message=said),))

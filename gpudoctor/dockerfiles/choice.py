@@ -8,6 +8,7 @@ from typing import Literal
 
 from gpudoctor import derive, versions
 from gpudoctor.candidates import EXIT_OPEN, Asked, WishError, exit_code, recommend, refuse, told
+from gpudoctor.candidates.ground import platform_of
 from gpudoctor.candidates.images import is_in_an_image
 from gpudoctor.candidates.together import left_open, rule_of
 from gpudoctor.derive.requirements import Requirement
@@ -21,11 +22,10 @@ from gpudoctor.examine import Policy, with_wishes
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Known, Recommendation, Rejection, RuleDatabase, Scope, Snapshot, Tables
 
-DEFAULT_FRAMEWORK = "tensorflow"
 _REQUIREMENT = "requirement-not-met"
-_PREFIXES: Mapping[str, str] = {"tensorflow": "tensorflow/tensorflow:", "ngc": "nvcr.io/"}
 
 BaseName = Literal["tensorflow", "ngc", "cuda", "python-slim"]
+_PREFIXES: Mapping[BaseName, str] = {"tensorflow": "tensorflow/tensorflow:", "ngc": "nvcr.io/"}
 
 
 @frozen
@@ -103,9 +103,8 @@ def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen
     unmet = (*_of_board(snapshot, database), *_unmet(snapshot, database, wanted))
     if unmet:
         return Nothing(unmet=unmet)
-    wanted = replace(wanted, frameworks=wanted.frameworks or _here(snapshot, wanted))
-    choice = _OF_WHEELS.get(wanted.base, _published)
-    found = choice(snapshot, database, wanted)
+    wanted = replace(wanted, frameworks=wanted.frameworks or _here(snapshot, wanted, database.tables))
+    found = _of(wanted)(snapshot, database, wanted)
     if isinstance(found, Nothing):
         return replace(found, other_base=_other_base(snapshot, database, wanted),
                        said=None if found.said is None else replace(found.said, ground=replace(
@@ -113,13 +112,16 @@ def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen
     return found
 
 
-def _here(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
-    """Return the frameworks that are required, else those of the environment, else the first known."""
+def _here(snapshot: Snapshot, wanted: Wanted, tables: Tables) -> tuple[str, ...]:
+    """Return the frameworks that are required, else those here, else the first with a build for here."""
     if wanted.wishes:
         return ()
     listed = snapshot.frameworks if isinstance(snapshot.frameworks, tuple) else ()
     names = [fact.value for one in listed if isinstance(fact := one.get("framework.name"), Known)]
-    found = tuple(name for name in FRAMEWORKS if name in names) or (DEFAULT_FRAMEWORK,)
+    found = tuple(name for name in FRAMEWORKS if name in names)
+    if not found:
+        built = (name for name in FRAMEWORKS if stacks_of(name, platform_of(snapshot), tables))
+        return (next(built, FRAMEWORKS[0]),)
     return found[:1] if wanted.base in _PREFIXES else found
 
 
@@ -169,10 +171,12 @@ def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
 
 
 def _other_base(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> BaseName | None:
-    """Return a base for wheels on which what does not fit the wanted one would; None where none is known."""
-    for base, choice in _OF_WHEELS.items():
+    """Return a base on which what does not fit the wanted one would, wheels first; None without one."""
+    for base in (*_OF_WHEELS, *_PREFIXES):
+        other = replace(wanted, base=base)
         try:
-            if base != wanted.base and isinstance(choice(snapshot, database, wanted), Chosen):
+            checked(other, database)
+            if base != wanted.base and isinstance(_of(other)(snapshot, database, other), Chosen):
                 return base
         except WishError:  # such an image cannot hold it: several frameworks, or another Python
             continue
@@ -245,8 +249,12 @@ def _on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chos
                   candidate=with_compiler(said.candidates[0], image.system.python_minor, database), said=said)
 
 
-_OF_WHEELS: Mapping[BaseName, Callable[[Snapshot, RuleDatabase, Wanted], Chosen | Nothing]] = {
-    "python-slim": _on_python, "cuda": _on_cuda}
+_Choice = Callable[[Snapshot, RuleDatabase, Wanted], Chosen | Nothing]
+_OF_WHEELS: Mapping[BaseName, _Choice] = {"python-slim": _on_python, "cuda": _on_cuda}
+
+
+def _of(wanted: Wanted) -> _Choice:
+    return _OF_WHEELS.get(wanted.base, _published)
 
 
 # -- images with a framework ---------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def test_of_a_card_that_cuda_has_dropped_no_newer_release_is_promised(database: 
     said = asked(machine, database, "jax", python="3.12")
     assert [(one.framework, one.would_be) for one in said.unserved] == [("jax", "gone")]
     page = " ".join(recommendation.render(said, width=100, colour=False).split())
-    assert "CUDA has dropped this one since, so no later release will." in page
+    assert "CUDA has dropped this one, and no later release will." in page
 
 
 def test_the_last_release_with_ptx_alone_says_so(database: RuleDatabase) -> None:
