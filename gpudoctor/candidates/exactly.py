@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground, version_of
 from gpudoctor.candidates.judging import Judged
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import rows_of
 
-_TABLE = "nvidia_releases"
 _NVIDIAS = "nvidia-"
 
 
@@ -43,10 +40,6 @@ def release(pin: str, asked: Sequence[str], base: Ground) -> str | None:
     if any(bound.operator == "==" and not bound.version.endswith(".*") for bound in wanted.specifier):
         return pin
     bounds = [str(one.specifier) for one in (wanted, *planned.parse(asked)) if one.name == wanted.name]
-    here = version_of(base.fact("system.glibc"))
-    listed = [version for row in rows_of(base.database.tables, _TABLE)
-              if (row["distribution"], row["platform"]) == (wanted.name, base.platform)
-              and (here is None or versions.parse(str(row["glibc"])) <= versions.parse(here))
-              for version in as_texts(row["versions"]) if versions.meets(version, bounds)]
-    newest = max(listed, key=versions.parse, default=None)
-    return None if newest is None else f"{wanted.name}=={newest}"
+    glibc = version_of(base.fact("system.glibc"))
+    newest = published.newest_nvidia(wanted.name, bounds, base.platform, glibc, base.database.tables)
+    return f"{wanted.name}=={newest}" if newest else None

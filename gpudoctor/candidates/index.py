@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.candidates import together
-from gpudoctor.candidates.ground import Ground
-from gpudoctor.derive import planned
+from gpudoctor.candidates.ground import Ground, version_of
+from gpudoctor.derive import planned, published
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Known, Rejection, rows_of
@@ -29,10 +29,26 @@ def unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
         ends = sorted(stack.pythons, key=versions.parse)
         said = f"no wheel of {name} for Python {python}: there are some for {ends[0]} to {ends[-1]}"
         yield Rejection(rule=rule, message=said)
+    yield from _without_release(stack, base)
     for row in rows_of(base.database.tables, "broken_extras"):
         mine = (row["framework"], row["version"]) == (stack.framework, stack.version) and stack.extra
         if mine and python in as_texts(row["python"]):
             yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {row['reason']}")
+
+
+def _without_release(stack: Stack, base: Ground) -> Iterator[Rejection]:
+    """Yield a package of NVIDIA's that it asks for and of which pip finds no release for this machine."""
+    glibc, own = version_of(base.fact("system.glibc")), str(stack.row.get("glibc", "0"))
+    if glibc is not None and versions.parse(own) > versions.parse(glibc):
+        return  # its own wheel is not for this machine, of which a rule tells
+    for asked in planned.parse(as_texts(stack.row.get("requires_nvidia"))):
+        found = published.newest_nvidia(asked.name, (str(asked.specifier),), base.platform, glibc,
+                                        base.database.tables)
+        if found is None:
+            here = f"{base.platform} and glibc {glibc}" if glibc else base.platform
+            said = f"{stack.framework} {stack.version} asks for {asked}, which has no release for {here}"
+            yield Rejection(rule=together.rule_of(together.UNMET, base.database), message=said)
+            return
 
 
 def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:

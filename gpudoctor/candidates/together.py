@@ -12,7 +12,7 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rejection, Row, RuleDatabase, rows_of
 
-_UNMET, _SAME_FILES = "python-deps-abi", "wheel-file-collision"
+UNMET, _SAME_FILES = "python-deps-abi", "wheel-file-collision"
 _NEXT = ("", ".0.1", ".1")  # of a bound that is excluded, versions just beside it
 
 
@@ -69,7 +69,7 @@ class Together:
             asked = [one[name] for one in wanted if name in one]
             if len(asked) > 1 and not self._some_version(name, asked, str(stacks[0].row["platform"])):
                 said = ", ".join(f"{one.framework} asks for {name}{one.bounds}" for one in asked)
-                return Rejection(rule=rule_of(_UNMET, self._database),
+                return Rejection(rule=rule_of(UNMET, self._database),
                                  message=f"no version meets both: {said}")
         return self._same_files(wanted)
 

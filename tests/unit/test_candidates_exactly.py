@@ -64,3 +64,20 @@ def test_the_releases_are_those_whose_files_are_known(name: str, platform: str, 
                 if row["platform"] == platform for version in row["versions"]}  # type: ignore[union-attr]
     assert ends
     assert ends - released == set()
+
+
+@pytest.mark.parametrize(("release", "words", "facts", "asked_for"), [
+    ("jax==0.6.2", ("glibc=2.17",), {}, "nvidia-cudnn-cu12<10.0,>=9.8"),
+    ("jax==0.6.2", ("glibc=2.27",), {}, ""),
+    ("jax==0.4.28", (), {"system__architecture": "aarch64"}, "nvidia-cudnn-cu12<9.0,>=8.9.2.26"),
+    ("jax==0.4.28", (), {}, "")])
+def test_what_asks_for_a_package_that_there_is_not_for_this_machine_is_not_offered(
+        release: str, words: tuple[str, ...], facts: dict[str, Value], asked_for: str,
+        database: RuleDatabase) -> None:
+    """pip 26.3 says of both that no matching distribution was found; they were offered."""
+    machine = host(database, "cc=8.0", "driver=580.65.06", *words, **facts)
+    said = asked(machine, database, release, python="3.11")
+    refused = [one.rejected_by[0] for one in said.candidates if one.kind == "pip" and not one.offered]
+    assert any(one.offered for one in said.candidates if one.kind == "pip") is not bool(asked_for)
+    assert [one.rule for one in refused] == (["GPD6110"] if asked_for else [])
+    assert all(f"asks for {asked_for}, which has no release for linux_" in one.message for one in refused)
