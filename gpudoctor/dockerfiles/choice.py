@@ -193,7 +193,7 @@ def _in_order(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ite
             known = ", ".join(image.system.python_minor for image in images)
             end = end_of_python(wanted.python, database)
             why = f" (it gets no updates since {end})" if end else ""
-            raise WishError(f"--python {wanted.python}: these rules know no image python:...-slim with "
+            raise WishError(f"Python {wanted.python}: these rules know no image python:...-slim with "
                             f"it{why}; there are {known}")
         yield from named
         return

@@ -64,7 +64,7 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
     """Return the image for the newest release that fits one, and what is said; None where none does."""
     images = [image for image in cuda_images(database) if python in (None, image.system.python)]
     if not images:
-        raise WishError(f"--python {python}: no image of nvidia/cuda that these rules know has it")
+        raise WishError(f"Python {python}: no image of nvidia/cuda that these rules know has it")
     wish, *others = refuse(asked, database)
     if others:
         raise WishError(f"--base cuda: {wish.framework} and {others[0].framework} need different libraries; "

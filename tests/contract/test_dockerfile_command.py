@@ -204,6 +204,7 @@ def test_a_base_on_which_nothing_fits_either_is_not_named(healthy: Path) -> None
     (("--base", "ngc", "--python", "3.12"), USAGE, ("has its own Python",)),
     (("--base", "ngc", "--framework", "torch", "--framework", "jax"), USAGE, ("torch and jax are two",)),
     (("--base", "cuda", "--python", "3.13"), USAGE, ("no image of nvidia/cuda",)),
+    (("--assume", "python=3.8"), USAGE, ("gpudoctor: Python 3.8: these rules know no image python",)),
     (("--base", "alpine"), USAGE, ("alpine",)),
     (("--tag", "Not A Reference"), USAGE, ("is no name for an image",)),
     (("--tag", "a:b:c"), USAGE, ("is no name for an image",)),
