@@ -63,7 +63,7 @@ def _question(chance: random.Random) -> list[str]:
 def _processor_seconds(argv: Sequence[str], output: Path = Path(os.devnull)) -> float:
     """Return the processor time of a program; it finds no other than the system's."""
     _, seconds = once(Command(argv=argv, folder=Path.cwd(), environment={"PATH": "/usr/bin:/bin"},
-                              exit_codes=(0, 1), output=output))
+                              exit_codes=(0, 1, 3), output=output))
     return seconds
 
 

@@ -13,6 +13,7 @@ from gpudoctor.model import Value
 
 _NUMERIC = (FactType.INTEGER, FactType.NUMBER)  # no sets: to hash a member of an enumeration takes longer
 _TEXTUAL = (FactType.TEXT, FactType.PATH, FactType.FLAG)
+_UPPER, _LOWER = ("<", "<="), (">", ">=")
 
 
 class Incomparable(ValueError):
@@ -72,6 +73,25 @@ def meets(version: Value, bounds: Iterable[str]) -> bool:
         return all(within(version, bound) for bound in bounds)
     except Incomparable:
         return False
+
+
+def tightest(bounds: str) -> str:
+    """Return the specifiers that decide: of several upper ones the lowest, of several lower ones the highest.
+
+    Where only one version is left it is named: ==9.10.2.21 of >=9.10.2.21,<10,<=9.10.2.21.
+    """
+    every = sorted(_specifiers(bounds), key=str)
+    upper = min((one for one in every if one.operator in _UPPER), default=None,
+                key=lambda one: (parse(one.version), one.operator == "<="))
+    lower = max((one for one in every if one.operator in _LOWER), default=None,
+                key=lambda one: (parse(one.version), one.operator == ">"))
+    others = [one for one in every if one.operator not in (*_UPPER, *_LOWER)]
+    named = [one.version for one in others if one.operator == "==" and not one.version.endswith(".*")]
+    if upper and lower and parse(upper.version) == parse(lower.version):
+        named.append(upper.version)
+    only = next((version for version in named if within(version, bounds)), None)
+    left = (lower, *others, upper) if only is None else (f"=={only}",)
+    return ",".join(str(one) for one in left if one is not None)
 
 
 def minor_of(version: str) -> str:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 from packaging.version import Version  # noqa: E402 - the repository's root has to be on the path first
 
 from tools import (  # noqa: E402
-    error_codes, nvidia_code, nvidia_libraries, nvidia_requirements, shared_modules,
+    error_codes, nvidia_code, nvidia_libraries, nvidia_releases, nvidia_requirements, shared_modules,
 )
 from tools.framework_tables import MEASURED, PROJECTS, TABLES_FOLDER, Project, Release, releases  # noqa: E402
 from tools.table_file import Row, Table, changes, read_rows, write_table  # noqa: E402
@@ -198,6 +198,7 @@ def update_nvidia(index: WheelIndex, cache: WheelCache, arguments: argparse.Name
             nvidia_libraries.elsewhere_rows(index, cache, distributions),
         ),
         "nvidia_shared_files": (nvidia_libraries.SHARED_TABLE, nvidia_libraries.shared_rows(libraries)),
+        "nvidia_releases": (nvidia_releases.TABLE, nvidia_releases.release_rows(index, distributions)),
         "nvidia_requirements": (
             nvidia_requirements.TABLE,
             nvidia_requirements.requirement_rows(index, frameworks),

@@ -2,8 +2,8 @@
 
 Beside catalogued facts there are names that stand for many at once: `driver` (a working driver of that
 version, or "none"), `cc` (one healthy card of each compute capability, or "none"), `card` or `gpu` (the same
-by the product's name), `python`, `glibc`, and `release` ("torch==2.15.0": that release, installed with its
-CUDA libraries as its table row says).
+by the product's name), `python`, `glibc` (or "none", as with musl), and `release` ("torch==2.15.0": that
+release, installed with its CUDA libraries as its table row says).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpudoctor.assume import machines
 from gpudoctor.assume.forms import NAMES, require_form, require_spelling
 from gpudoctor.assume.laying import AssumptionError
 from gpudoctor.assume.observed import seen_by_running, unobserved
-from gpudoctor.assume.releases import items, releases
+from gpudoctor.assume.releases import items, releases, with_shared_files
 from gpudoctor.assume.supposed import require_cards, with_consequences
 from gpudoctor.assume.systems import with_own_parts
 from gpudoctor.derive.lazy import ASSUMED
@@ -148,6 +148,8 @@ def supposed_facts(snapshot: Snapshot, facts: Mapping[str, Fact], tables: Tables
     """Return the machine with assumed facts and what follows from them; raise `AssumptionError`."""
     laid = lay(unobserved(snapshot, facts, framework=None), facts, tables, source=ASSUMED)
     laid = with_own_parts(snapshot, laid, facts, tables, ASSUMED)
+    if "release" in facts:
+        laid = with_shared_files(laid, tables, ASSUMED)
     return with_consequences(laid, facts, ASSUMED)
 
 

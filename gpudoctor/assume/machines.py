@@ -34,7 +34,7 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
         raise AssumptionError(f"driver={version}: the rule database does not reach back to this driver")
     listed = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
     states = [_under(card, version, snapshot, tables) for card in listed]
-    cards = states.count(_SERVED)
+    cards, usable = len(states) - states.count(_RESERVED) - states.count(_REFUSED), states.count(_SERVED)
     others = as_texts(value_of(snapshot.host, "system.gpu_modules"))
     loaded = sorted({"nvidia", "nvidia_uvm", *(m for m in others if m.startswith("nvidia"))})
     files: tuple[Record, ...] = ({"path": "libcuda.so.1", "version": version, "version_source": source},)
@@ -47,7 +47,7 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
         "nvml.library": "libnvidia-ml.so.1", "nvml.init_code": 0, "nvml.driver_version": version,
         "nvml.gpu_count": cards,
         "cuda.library": "libcuda.so.1", "cuda.library_version": version, "cuda.load_error": None,
-        **_initialised(cards, snapshot, refused=_REFUSED in states)})
+        **_initialised(usable, snapshot, refused=_REFUSED in states or _EMPTY in states)})
     board = snapshot.host.get("system.jetson")
     ceiling = (jetson.cuda_ceiling(str(board.value), tables) if isinstance(board, Known) else
                _ceiling(version, row, tables["driver_branches"], source))
@@ -58,24 +58,30 @@ def driver(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Sna
     return _bind(laid, source)
 
 
-_RESERVED, _REFUSED, _SERVED = "reserved", "refused", "served"
+_RESERVED, _REFUSED, _EMPTY, _SERVED = "reserved", "refused", "empty", "served"
 
 
 def _under(card: Facts, version: str, snapshot: Snapshot, tables: Tables) -> str:
-    """Return what becomes of a card under a driver; one of a branch that has no code for it leaves it out."""
+    """Return what becomes of a card under a driver; one of a branch that has no code for it leaves it out.
+
+    One in MIG mode without an instance is listed, and no program can use it, whatever the driver.
+    """
     if _reserved(card):
         return _RESERVED
     fit = branches.fit(card, version, snapshot.host, tables)
-    return _REFUSED if isinstance(fit, Known) and fit.value != "serves" else _SERVED
+    if isinstance(fit, Known) and fit.value != "serves":
+        return _REFUSED
+    is_empty = value_of(card, "gpu.mig_mode") is True and value_of(card, "gpu.mig_instances") == 0
+    return _EMPTY if is_empty else _SERVED
 
 
 def _answers(state: str, source: str) -> Facts:
     """Return what the driver's libraries say of a card in that state."""
     if state == _RESERVED:
         return {}
-    serves = state == _SERVED
-    values: dict[str, Value] = {"gpu.in_nvml": serves, "gpu.in_cuda": serves, "gpu.lost": False,
-                                "gpu.nvml_code": 0, "gpu.pci_driver": "nvidia"}
+    values: dict[str, Value] = {
+        "gpu.in_nvml": state != _REFUSED, "gpu.in_cuda": state == _SERVED, "gpu.lost": False,
+        "gpu.nvml_code": 0, "gpu.pci_driver": "nvidia"}
     return {name: Known(value=value, source=source) for name, value in values.items()}
 
 
@@ -212,6 +218,7 @@ def python(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot
 
 
 def glibc(snapshot: Snapshot, value: Value, _: Tables, source: str) -> Snapshot:
-    """Return the snapshot with that version of the C library."""
-    require_version("glibc", str(value))
-    return with_host(snapshot, source, {"system.glibc": str(value)})
+    """Return the snapshot with that version of the C library; "none" where another one is in its place."""
+    if value != "none":
+        require_version("glibc", str(value))
+    return with_host(snapshot, source, {"system.glibc": None if value == "none" else str(value)})

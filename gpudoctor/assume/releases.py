@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,13 +14,15 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, with_host
 from gpudoctor.assume.observed import RUNNING_PROBES
-from gpudoctor.derive import published
-from gpudoctor.derive.view import as_texts
+from gpudoctor.derive import planned, published
+from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
     Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Tables, Unknown, Value, value_of,
 )
 
+_PLANNED = "python.planned_distributions"
+_COLLISIONS, _COLLIDING = "python.collisions", "python.colliding_distributions"
 _JAX = re.compile(r"jax\[cuda(\d+)\]==(.+)")
 
 
@@ -42,10 +45,39 @@ def with_build(snapshot: Snapshot, name: str, row: Row, source: str) -> Snapshot
         facts.update(_jax_facts(row, facts, source))
     installed = () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks
     others = [facts for facts in installed if value_of(facts, "framework.name") != name]
-    planned = (*as_texts(row.get("requires_nvidia")), *as_texts(row.get("requires")))
-    kept = as_texts(value_of(snapshot.host, "python.planned_distributions"))
+    asked = (*as_texts(row.get("requires_nvidia")), *as_texts(row.get("requires")))
+    kept = as_texts(value_of(snapshot.host, _PLANNED))
     return with_host(replace(snapshot, frameworks=(*others, facts)), source,
-                 {"python.planned_distributions": tuple(dict.fromkeys((*kept, *planned)))})
+                     {_PLANNED: tuple(dict.fromkeys((*kept, *asked)))})
+
+
+def with_shared_files(snapshot: Snapshot, tables: Tables, source: str) -> Snapshot:
+    """Return the snapshot with the files that a package of assumed releases and another one both write."""
+    platform = _platform(snapshot)
+    every = tables.get(published.nvidia_table(platform))
+    if every is None:
+        return snapshot
+    table = published.for_platform(every, platform)
+    texts = as_texts(value_of(snapshot.host, _PLANNED))
+    names = planned.names(texts)
+    here = [f"{record['name']}=={record['version']}"
+            for record in as_records(value_of(snapshot.host, "python.nvidia_distributions"))
+            if record["name"] not in names]
+    owners: dict[str, list[str]] = {}
+    folder = next(iter(as_texts(value_of(snapshot.host, "python.site_packages"))), "site-packages")
+    for path, record in planned.files(planned.together((*texts, *here), table), folder, table):
+        owners.setdefault(path, []).append(str(record["distribution"]))
+    shared = {path: some for path, some in owners.items()
+              if len(some) > 1 and not set(names).isdisjoint(some)}
+    if not shared:
+        return snapshot
+    records: tuple[Record, ...] = tuple(
+        {"file": path, "owners": tuple(some), "matches": "undecided", "decided_by": ""}
+        for path, some in shared.items())
+    known = {name: value_of(snapshot.host, name) for name in (_COLLISIONS, _COLLIDING)}
+    sharing = dict.fromkeys((*as_texts(known[_COLLIDING]), *itertools.chain(*shared.values())))
+    return with_host(snapshot, source, {
+        _COLLISIONS: (*as_records(known[_COLLISIONS]), *records), _COLLIDING: tuple(sharing)})
 
 
 def _platform(snapshot: Snapshot) -> str:

@@ -1,4 +1,4 @@
-"""An assumed distribution brings its own C library and its own version: this machine's are none of its."""
+"""An assumed system or distribution brings its own C library and version: this machine's are none of its."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, row_of, rows_of, value_of
 
 _NAME, _VERSION, _LIKE = "system.distribution", "system.distribution_version", "system.distribution_like"
-_GLIBC = "system.glibc"
+_GLIBC, _OS, _LINUX = "system.glibc", "system.os", "Linux"
 
 
 def with_own_parts(before: Snapshot, laid: Snapshot, facts: Mapping[str, Fact], tables: Tables,
                    source: str) -> Snapshot:
     """Return `laid` with what the assumed distribution has in place of what the machine `before` had."""
+    if _differs(before, laid, _OS) and value_of(laid.host, _OS) != _LINUX:
+        gone = dict.fromkeys((_NAME, _VERSION, _LIKE, _GLIBC), Absent(source=f"{source}: no Linux"))
+        return replace(laid, host={**laid.host, **{n: f for n, f in gone.items() if n not in facts}})
     is_another = _differs(before, laid, _NAME)
     if not (is_another or _differs(before, laid, _VERSION)):
         return laid

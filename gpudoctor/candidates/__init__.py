@@ -241,18 +241,21 @@ def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:
 
 
 def _would_be(known: Sequence[Stack], base: Ground) -> str:
-    """Return where a release for the cards would be if there were one: beyond one end of what is known, or
-    "nowhere", as each card has releases of its own, and no release has code for all.
+    """Return where a release for the cards would be if there were one: beyond one end of what is known,
+    "nowhere", as each card has releases of its own, and no release has code for all, or "gone": what is known
+    serves older cards and newer ones, and CUDA has dropped this one.
     """
     tables = base.database.tables
-    listed = [str(row["compute_capability"]) for row in rows_of(tables, "architectures")]
-    served = [card for card in listed if any(stack.serves((card,), tables) for stack in known)]
+    rows = {str(row["compute_capability"]): row for row in rows_of(tables, "architectures")}
+    served = [card for card in rows if any(stack.serves((card,), tables) for stack in known)]
     alone = [card for card in usable_capabilities(base)
              if not any(stack.serves((card,), tables) for stack in known)]
     if not alone:
         return "nowhere"
     oldest = min(map(parse_version, served), default=None)
-    return "older" if oldest is not None and min(map(parse_version, alone)) < oldest else "newer"
+    if oldest is not None and min(map(parse_version, alone)) < oldest:
+        return "older"
+    return "gone" if any("last_cuda" in rows.get(card, {}) for card in alone) else "newer"
 
 
 def _in_words(base: Ground) -> GroundInWords:

@@ -23,6 +23,8 @@ _OF_BOARD = "jetson-wrong-wheel"  # the page
 # By UUID, as the numbers of CUDA and of nvidia-smi differ; which one it is, is private.
 _SHOWN_ALONE = "CUDA_VISIBLE_DEVICES with the UUID that nvidia-smi -L lists shows a program no other card"
 _CARD = "RTX 5090"  # as `check --help` writes it
+_LINUX = ("system.os=Linux", "system.architecture=x86_64", "system.distribution=ubuntu",
+          "system.distribution_version=24.04")
 
 
 def hints(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[Hint]:
@@ -41,13 +43,19 @@ def hints(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[H
     wanted = "" if is_of_all else "".join(f" --framework {shlex.quote(wish.text)}" for wish in wishes)
     driver = _newest_driver(base.database.tables)
     yield Hint(words="What fits a machine that has a card:",
-               command=f'gpudoctor recommend{wanted}{options} --assume card="{_CARD}"'
+               command=f"gpudoctor recommend{wanted}{options}{_on_linux(base)}"
+                       f' --assume card="{_CARD}"'
                        f"{f' --assume driver={driver}' if driver else ''}")
     on_cpu = [_ON_CPU.get(wish.framework, wish.framework) + ",".join(wish.bounds) for wish in wishes]
     yield Hint(words=f"On the CPU {', '.join(on_cpu)} {'run' if len(names) > 1 else 'runs'} as pip brings "
                      f"{'them' if len(names) > 1 else 'it'}:",
                command=f"pip install {shlex.join(on_cpu[:1] if is_of_all else on_cpu)}")
     yield from _of_amd(names, base)
+
+
+def _on_linux(base: Ground) -> str:
+    """Return the assumptions by which another system is asked of as a Linux; "" where it is one."""
+    return "" if base.platform.startswith("linux") else "".join(f" --assume {word}" for word in _LINUX)
 
 
 def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:

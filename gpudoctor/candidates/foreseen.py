@@ -44,11 +44,24 @@ class State:
 
 
 @frozen
+class Apart:
+    """What a fix has to bring to one framework, whose files a package of the `other` writes too."""
+
+    framework: str
+    other: str
+    brought: tuple[str, ...]
+
+
+@frozen
 class Verdict:
-    """Whether stacks fit, as far as no driver has a part in it, and the states that led there."""
+    """Whether stacks fit, as far as no driver has a part in it, and the states that led there.
+
+    `apart` are two of them that refuse it.
+    """
 
     fits: bool
     states: tuple[State, ...]
+    apart: Apart | None = None
 
 
 class Foreseen:
@@ -57,27 +70,27 @@ class Foreseen:
     def __init__(self, base: Ground, pip: Together) -> None:
         """Take the machine with any of its drivers."""
         self._base, self._pip = base, pip
-        self._known: dict[tuple[Drivers, tuple[str, ...]], Verdict | None] = {}
+        self.known: dict[tuple[Drivers, tuple[str, ...]], Verdict | None] = {}
         self._errors = [rule for rule in base.database.rules if rule.severity is Severity.ERROR]
         self._curable = [rule for rule in self._errors if cures.is_curable(rule)]
 
-    def fit(self, stacks: Sequence[Stack], key: tuple[str, ...], base: Ground) -> bool | None:
-        """Return whether stacks fit a machine; None where they have to be judged there."""
+    def fit(self, stacks: Sequence[Stack], key: tuple[str, ...], base: Ground) -> Verdict | None:
+        """Return the verdict on stacks that stands on a machine; None where they have to be judged there."""
         alike = self._drivers.get(left_out(base))
         if alike is None or not alike.are_like(base):
             return None
-        if (alike, key) not in self._known:
+        if (alike, key) not in self.known:
             try:
                 veiled = replace(base, snapshot=alike.veiled(base.snapshot))
                 refusal = self._refusal(stacks, veiled) if len(stacks) > 1 else None
-                self._known[alike, key] = refusal or self._verdict(stacks, veiled)
+                self.known[alike, key] = refusal or self._verdict(stacks, veiled)
             except (UnforeseenError, AssumptionError):
-                self._known[alike, key] = None
-        found = self._known[alike, key]
+                self.known[alike, key] = None
+        found = self.known[alike, key]
         if found is None:
             return None
         machines = (alike.unveiled(state.snapshot, state.subjects, base) for state in found.states)
-        return found.fits if _stands(found, machines, base) else None
+        return found if _stands(found, machines, base) else None
 
     @cached_property
     def _drivers(self) -> Mapping[LeftOut, Drivers]:
@@ -103,11 +116,13 @@ class Foreseen:
                 cure = next(cures.possible(found, subjects, base.database), None)
                 if cure is None:
                     continue
-                brought = {cure.framework: cured(snapshot, cure, base)[1]}
-                if self._pip.lasting_clash(stacks, brought) is None:
+                brought = cured(snapshot, cure, base)[1]
+                other = self._pip.lasting_clash(stacks, cure.framework, brought)
+                if other is None:
                     return None
                 after = self._proof(cure, first, base)
-                return None if after is None else Verdict(fits=False, states=(first, after))
+                apart = Apart(framework=cure.framework, other=other.framework, brought=tuple(brought))
+                return None if after is None else Verdict(fits=False, states=(first, after), apart=apart)
         return None
 
     def _verdict(self, stacks: Sequence[Stack], base: Ground) -> Verdict:

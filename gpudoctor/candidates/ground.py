@@ -105,7 +105,7 @@ def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = N
     if isinstance(hides, Known) and hides.value is True:  # told as a fault; the next shell will not have it
         bare = lay(bare, {_HIDING: Absent(source=_SOURCE)}, database.tables, source=_SOURCE)
         subjects = derive.subjects(bare, judged)
-    return Ground(snapshot=bare, place=place, platform=_platform(bare), database=judged, before=before,
+    return Ground(snapshot=bare, place=place, platform=platform_of(bare), database=judged, before=before,
                   subjects=subjects)
 
 
@@ -117,7 +117,8 @@ def with_facts(base: Ground, facts: Mapping[str, Fact]) -> Ground:
                    before=evaluate(subjects, base.database.rules, base.database.tables))
 
 
-def _platform(snapshot: Snapshot) -> str:
+def platform_of(snapshot: Snapshot) -> str:
+    """Return the platform as the tables write it: linux_x86_64."""
     names = (value_of(snapshot.host, "system.os"), value_of(snapshot.host, "system.architecture"))
     return "_".join(str(name or "unknown") for name in names).replace("Linux", "linux")
 

@@ -95,9 +95,13 @@ def _name(row: Row) -> str:
 
 
 def _newness(row: Row) -> Newness:
-    """Return what to sort by: releases before NVIDIA's own builds, of which the tag says year and month."""
+    """Return what to sort by: releases before NVIDIA's own builds, of which the tag says year and month.
+
+    Of one month the tag with TensorFlow 2 is the greater.
+    """
     known = _MONTH.search(f":{row['tag']}")
-    return known is None, versions.parse(known[1] if known else _version(row))
+    return (known is None, versions.parse(known[1] if known else _version(row)),
+            str(row["tag"]) if known else "")
 
 
 def _framework(row: Row) -> str:

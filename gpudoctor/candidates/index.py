@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.candidates import together
-from gpudoctor.candidates.ground import Ground
+from gpudoctor.candidates.ground import Ground, version_of
 from gpudoctor.derive import planned, published
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
@@ -29,9 +29,25 @@ def unpublished(stack: Stack, base: Ground) -> Iterator[Rejection]:
         ends = sorted(stack.pythons, key=versions.parse)
         said = f"no wheel of {name} for Python {python}: there are some for {ends[0]} to {ends[-1]}"
         yield Rejection(rule=rule, message=said)
+    yield from _without_release(stack, base)
     broken = published.refused_extra(stack.framework, stack.version, python, base.database.tables)
     if stack.extra and broken is not None:
         yield Rejection(rule=rule, message=f"pip refuses {stack.requirement}: {broken['reason']}")
+
+
+def _without_release(stack: Stack, base: Ground) -> Iterator[Rejection]:
+    """Yield a package of NVIDIA's that it asks for and of which pip finds no release for this machine."""
+    glibc, own = version_of(base.fact("system.glibc")), str(stack.row.get("glibc", "0"))
+    if glibc is not None and versions.parse(own) > versions.parse(glibc):
+        return  # its own wheel is not for this machine, of which a rule tells
+    for asked in planned.parse(as_texts(stack.row.get("requires_nvidia"))):
+        found = published.newest_nvidia(asked.name, (str(asked.specifier),), base.platform, glibc,
+                                        base.database.tables)
+        if found is None:
+            here = f"{base.platform} and glibc {glibc}" if glibc else base.platform
+            said = f"{stack.framework} {stack.version} asks for {asked}, which has no release for {here}"
+            yield Rejection(rule=together.rule_of(together.UNMET, base.database), message=said)
+            return
 
 
 def later_breaks(stacks: Sequence[Stack], base: Ground) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
@@ -81,6 +82,7 @@ class Judge:
         self.verdicts: dict[tuple[str, ...], bool] = {} if alike is None else alike.verdicts
         self._nearby = nearby
         self._published: dict[str, bool] = {}
+        self._apart: dict[tuple[str, str], Sequence[str]] = {}
         known = nearby or alike
         self.keys: dict[str, str] = {} if known is None else known.keys
         self.pip: together.Together = together.Together(base.database) if known is None else known.pip
@@ -121,13 +123,29 @@ class Judge:
         if len(stacks) > 1 and self.pip.clash(stacks) is not None:
             return False
         if found is None:
-            found = self.foreseen.fit(stacks, key, self.base)
+            found = False if self._are_apart(stacks, key) else self._foreseen(stacks, key)
             if found is None and self._are_refused_again(stacks):
                 found = False
             if found is None:
                 return not self.of(stacks, worded=False).objections
             self.verdicts[key] = found
         return found
+
+    def _foreseen(self, stacks: Sequence[Stack], key: tuple[str, ...]) -> bool | None:
+        verdict = self.foreseen.fit(stacks, key, self.base)
+        if verdict is not None and verdict.apart is not None:
+            keys = dict(zip((stack.framework for stack in stacks), key, strict=True))
+            self._apart[keys[verdict.apart.framework], keys[verdict.apart.other]] = verdict.apart.brought
+        return None if verdict is None else verdict.fits
+
+    def _are_apart(self, stacks: Sequence[Stack], key: tuple[str, ...]) -> bool:
+        """Return whether two of them refused another set, and no third brings what one of the two lacks."""
+        for pair in itertools.permutations(key, 2):
+            brought = self._apart.get(pair)
+            if brought and not any(self.pip.brings_any(stack, brought)
+                                   for stack, own in zip(stacks, key, strict=True) if own not in pair):
+                return True
+        return False
 
     def _is_published(self, stack: Stack) -> bool:
         """Return whether the index has it for this Python: one release is asked about in hundreds of sets."""

@@ -12,7 +12,7 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rejection, Row, RuleDatabase, rows_of
 
-_UNMET, _SAME_FILES = "python-deps-abi", "wheel-file-collision"
+UNMET, _SAME_FILES = "python-deps-abi", "wheel-file-collision"
 _NEXT = ("", ".0.1", ".1")  # of a bound that is excluded, versions just beside it
 
 
@@ -69,13 +69,23 @@ class Together:
             asked = [one[name] for one in wanted if name in one]
             if len(asked) > 1 and not self._some_version(name, asked, str(stacks[0].row["platform"])):
                 said = ", ".join(f"{one.framework} asks for {name}{one.bounds}" for one in asked)
-                return Rejection(rule=rule_of(_UNMET, self._database),
+                return Rejection(rule=rule_of(UNMET, self._database),
                                  message=f"no version meets both: {said}")
         return self._same_files(wanted)
 
-    def lasting_clash(self, stacks: Sequence[Stack], added: Mapping[str, Sequence[str]]) -> Rejection | None:
-        """Return which packages write the same files: whatever is added besides, they still do."""
-        return self._same_files([self._of(stack, added.get(stack.framework, ())) for stack in stacks])
+    def lasting_clash(self, stacks: Sequence[Stack], framework: str, added: Sequence[str]) -> Stack | None:
+        """Return of which release a package writes the files of one that is `added` for a framework.
+
+        Whatever is added besides, it still does.
+        """
+        wanted = [self._of(stack, added if stack.framework == framework else ()) for stack in stacks]
+        own = dict(zip((stack.framework for stack in stacks), wanted, strict=True)).get(framework, {})
+        return next((stack for one, stack in zip(wanted, stacks, strict=True)
+                     if stack.framework != framework and self._same_files([own, one]) is not None), None)
+
+    def brings_any(self, stack: Stack, texts: Iterable[str]) -> bool:
+        """Return whether a release asks for one of the distributions that requirements name."""
+        return not self._of(stack, ()).keys().isdisjoint(planned.names(texts))
 
     def _of(self, stack: Stack, added: Sequence[str]) -> dict[str, Asked]:
         if stack.release not in self._asked:
@@ -129,5 +139,4 @@ def merged(texts: Iterable[str]) -> tuple[str, ...]:
     bounds: dict[str, list[str]] = {}
     for requirement in planned.parse(texts):
         bounds.setdefault(requirement.name.lower(), []).append(str(requirement.specifier))
-    return tuple(name + ",".join(dict.fromkeys(part for part in parts if part))
-                 for name, parts in bounds.items())
+    return tuple(name + versions.tightest(",".join(filter(None, parts))) for name, parts in bounds.items())

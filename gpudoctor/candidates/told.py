@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import derive
-from gpudoctor.candidates import commands
+from gpudoctor.candidates import commands, exactly
 from gpudoctor.candidates.ground import Ground, cards, version_of
 from gpudoctor.candidates.judging import Judged
 from gpudoctor.candidates.together import rule_of
@@ -27,6 +27,7 @@ _OF_HOST = ("driver.version", "driver.cuda_ceiling", "system.glibc")
 
 def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
     """Return a judged stack, or set of them, as it is told."""
+    judged = exactly.pinned(judged, base)
     first, *rest = judged.stacks
     offered = not judged.objections
     notes = tuple(_notes(judged)) if offered else ()
@@ -49,7 +50,8 @@ def without_build(wish: Wish, base: Ground) -> Candidate:
     newest = next((version for version in known if wish.allows(version)), known[0] if known else "")
     said = f"no build of {wish.framework} with CUDA is known for {base.platform}"
     if not base.platform.startswith("linux"):
-        said = f"only builds for Linux are weighed, and this is {base.platform}: on Windows, ask inside WSL 2"
+        where = "CUDA is made for macOS no more" if base.platform.startswith("Darwin") else "ask inside WSL 2"
+        said = f"only builds for Linux are weighed, and this is {base.platform}: {where}"
     return Candidate(
         framework=wish.framework, version=newest.partition("+")[0], kind="pip", verdict=Fit.REJECTED,
         rejected_by=(Rejection(rule=rule_of("wheel-arch-linux-aarch64", base.database), message=said),))

@@ -110,9 +110,10 @@ def _require_known(wish: Wish, tables: Tables, *, pre: bool) -> None:
                         "add --pre to have them considered")
     for bound in wish.bounds:
         if not any(_meets(version, (bound,)) for version in known):
-            raise WishError(f"{wish.framework}{bound}: these rules know no such release; the nearest are "
-                            f"{', '.join(_nearest(bound, known))} (newer rules: pip install --upgrade "
-                            "gpudoctor-rules)")
+            near = _nearest(bound, known)
+            are = "is" if len(near) == 1 else "are"
+            raise WishError(f"{wish.framework}{bound}: these rules know no such release; the nearest {are} "
+                            f"{', '.join(near)} (newer rules: pip install --upgrade gpudoctor-rules)")
     clash = _smallest_clash(wish.bounds, known)
     raise WishError(f"{' and '.join(f'{wish.framework}{bound}' for bound in clash)} contradict one another: "
                     "no release that these rules know meets them all")

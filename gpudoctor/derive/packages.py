@@ -84,13 +84,8 @@ def cuda_distributions(view: View, cards: Sequence[str]) -> Fact:
 
 def _not_older(text: str, floor: Value | None) -> str:
     """Return a requirement on cuDNN that begins where the framework can use it; others as they are."""
-    if floor is None or not text.startswith("nvidia-cudnn-"):
-        return text
-    (requirement,) = planned.parse((text,))
-    others = [str(one) for one in requirement.specifier if one.operator != ">="]
-    least = [one.version for one in requirement.specifier if one.operator == ">="]
-    lowest = max([*least, str(floor)], key=versions.parse)
-    return requirement.name + ",".join((f">={lowest}", *sorted(others)))
+    is_bounded = floor is not None and text.startswith("nvidia-cudnn-")
+    return planned.bounded(text, f">={floor}") if is_bounded else text
 
 
 def cuda_requirement(view: View) -> Fact:
@@ -104,7 +99,8 @@ def cuda_requirement(view: View) -> Fact:
         return Known(value=wanted, source="framework.cuda_distributions")
     held_back = tuple(text for text in wanted if text not in _wanted(view))
     limits = tuple(
-        f"{name}<={text.rpartition('<=')[2]}" for text in held_back for name in planned.names((text,))
+        one.name + ",".join(str(bound) for bound in one.specifier if bound.operator in ("<", "<=", "=="))
+        for one in planned.parse(held_back)
     )
     distribution, version = view.need_text("framework.distribution"), view.need_text("framework.version")
     return Known(

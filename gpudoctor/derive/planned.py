@@ -88,6 +88,13 @@ def _together(table: Table, texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(requirement) for requirement in found.values())
 
 
+def bounded(text: str, bound: str) -> str:
+    """Return a requirement without extras with one bound more, written with those that decide."""
+    (requirement,) = parse((text,))
+    decide = versions.tightest(str(requirement.specifier & SpecifierSet(bound)))
+    return text if SpecifierSet(decide) == requirement.specifier else requirement.name + decide
+
+
 def _narrowed(before: Requirement, after: Requirement, table: Table) -> Requirement:
     """Return the bounds of both, else the later ones, else the earlier: the first that can be met."""
     both = copy(after)

@@ -37,6 +37,29 @@ def _narrowed(table: Table, platform: str) -> Table:
     return replace(table, rows=tuple(row for row in table.rows if row["platform"] == platform))
 
 
+def newest_nvidia(name: str, bounds: Sequence[str], platform: str, glibc: str | None, tables: Tables
+                  ) -> str | None:
+    """Return the newest release of a package of NVIDIA's within all bounds that pip takes here.
+
+    None where there is none, "" where no table lists its releases; an unknown glibc is any.
+    """
+    table = tables.get("nvidia_releases")
+    return "" if table is None else _newest_nvidia(table, name, tuple(bounds), platform, glibc)
+
+
+@of_same
+def _newest_nvidia(table: Table, name: str, bounds: tuple[str, ...], platform: str, glibc: str | None
+                   ) -> str | None:
+    listed = _by(table.rows, "distribution").get(name)
+    if listed is None:
+        return ""
+    here = [version for row in listed if row["platform"] == platform
+            and (glibc is None or versions.parse(str(row["glibc"])) <= versions.parse(glibc))
+            for version in as_texts(row["versions"])]
+    newest_first = sorted(here, key=versions.parse, reverse=True)
+    return next((version for version in newest_first if versions.meets(version, bounds)), None)
+
+
 def is_listed(name: str, tables: Tables) -> bool:
     """Return whether the tables list the releases of a framework as wheels that can be chosen among."""
     return name in tables or _DISTRIBUTIONS.get(name, ("", ""))[0] in tables

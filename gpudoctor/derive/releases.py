@@ -284,6 +284,5 @@ def capped(requirements: Sequence[str], view: View, cards: Sequence[str]) -> tup
 
 
 def _held_back(text: str, limit: str) -> str:
-    if not text.startswith("nvidia-cudnn-") or "==" in text:
-        return text
-    return f"{text}{',' if any(sign in text for sign in '<>=~!') else ''}<={limit}"
+    is_open = text.startswith("nvidia-cudnn-") and "==" not in text
+    return planned.bounded(text, f"<={limit}") if is_open else text

@@ -8,6 +8,7 @@ from typing import Literal
 
 from gpudoctor import derive, versions
 from gpudoctor.candidates import Asked, WishError, exit_code, recommend, refuse, told
+from gpudoctor.candidates.ground import platform_of
 from gpudoctor.candidates.images import is_in_an_image
 from gpudoctor.candidates.together import left_open, rule_of
 from gpudoctor.derive.requirements import Requirement
@@ -16,17 +17,15 @@ from gpudoctor.dockerfiles.bases import PythonImage, end_of_python, python_image
 from gpudoctor.dockerfiles.compiler import with_compiler
 from gpudoctor.dockerfiles.cuda_base import on_cuda
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, System, inside
-from gpudoctor.dockerfiles.pinned import pinned
 from gpudoctor.engine import evaluate
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_UNDECIDED, Policy, with_wishes
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Known, Recommendation, Rejection, RuleDatabase, Scope, Snapshot, Tables
 
-DEFAULT_FRAMEWORK = "tensorflow"
 _REQUIREMENT = "requirement-not-met"
-_PREFIXES: Mapping[str, str] = {"tensorflow": "tensorflow/tensorflow:", "ngc": "nvcr.io/"}
 
 BaseName = Literal["tensorflow", "ngc", "cuda", "python-slim"]
+_PREFIXES: Mapping[BaseName, str] = {"tensorflow": "tensorflow/tensorflow:", "ngc": "nvcr.io/"}
 
 
 @frozen
@@ -105,9 +104,8 @@ def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen
     unmet = (*_of_board(snapshot, database), *_unmet(snapshot, database, wanted))
     if unmet:
         return Nothing(unmet=unmet)
-    wanted = replace(wanted, frameworks=wanted.frameworks or _here(snapshot, wanted))
-    choice = _OF_WHEELS.get(wanted.base, _published)
-    found = choice(snapshot, database, wanted)
+    wanted = replace(wanted, frameworks=wanted.frameworks or _here(snapshot, wanted, database.tables))
+    found = _of(wanted)(snapshot, database, wanted)
     if isinstance(found, Nothing):
         return replace(found, other_base=_other_base(snapshot, database, wanted),
                        said=None if found.said is None else replace(found.said, ground=replace(
@@ -115,13 +113,16 @@ def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen
     return found
 
 
-def _here(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
-    """Return the frameworks that are required, else those of the environment, else the first known."""
+def _here(snapshot: Snapshot, wanted: Wanted, tables: Tables) -> tuple[str, ...]:
+    """Return the frameworks that are required, else those here, else the first with a build for here."""
     if wanted.wishes:
         return ()
     listed = snapshot.frameworks if isinstance(snapshot.frameworks, tuple) else ()
     names = [fact.value for one in listed if isinstance(fact := one.get("framework.name"), Known)]
-    found = tuple(name for name in FRAMEWORKS if name in names) or (DEFAULT_FRAMEWORK,)
+    found = tuple(name for name in FRAMEWORKS if name in names)
+    if not found:
+        built = (name for name in FRAMEWORKS if stacks_of(name, platform_of(snapshot), tables))
+        return (next(built, FRAMEWORKS[0]),)
     return found[:1] if wanted.base in _PREFIXES else found
 
 
@@ -165,16 +166,18 @@ def _on_python(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ch
                       and brings_libraries(one, said.ground.platform, database.tables)), None)
         if offer is not None:
             return Chosen(base="python-slim", image=image.reference, python=image.system.python,
-                          candidate=_complete(offer, image.system, said, database), said=said)
+                          candidate=with_compiler(offer, image.system.python_minor, database), said=said)
         first = first or _without_offers(snapshot, image.system, database, wanted)
     return Nothing(said=first)
 
 
 def _other_base(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> BaseName | None:
-    """Return a base for wheels on which what does not fit the wanted one would; None where none is known."""
-    for base, choice in _OF_WHEELS.items():
+    """Return a base on which what does not fit the wanted one would, wheels first; None without one."""
+    for base in (*_OF_WHEELS, *_PREFIXES):
+        other = replace(wanted, base=base)
         try:
-            if base != wanted.base and isinstance(choice(snapshot, database, wanted), Chosen):
+            checked(other, database)
+            if base != wanted.base and isinstance(_of(other)(snapshot, database, other), Chosen):
                 return base
         except WishError:  # such an image cannot hold it: several frameworks, or another Python
             continue
@@ -191,7 +194,7 @@ def _in_order(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Ite
             known = ", ".join(image.system.python_minor for image in images)
             end = end_of_python(wanted.python, database)
             why = f" (it gets no updates since {end})" if end else ""
-            raise WishError(f"--python {wanted.python}: these rules know no image python:...-slim with "
+            raise WishError(f"Python {wanted.python}: these rules know no image python:...-slim with "
                             f"it{why}; there are {known}")
         yield from named
         return
@@ -244,15 +247,15 @@ def _on_cuda(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chos
     if image is None:
         return Nothing(said=said)
     return Chosen(base="cuda", image=image.reference, python=image.system.python,
-                  candidate=_complete(said.candidates[0], image.system, said, database), said=said)
+                  candidate=with_compiler(said.candidates[0], image.system.python_minor, database), said=said)
 
 
-def _complete(one: Candidate, system: System, said: Recommendation, database: RuleDatabase) -> Candidate:
-    return pinned(with_compiler(one, system.python_minor, database), said.ground.platform, database)
+_Choice = Callable[[Snapshot, RuleDatabase, Wanted], Chosen | Nothing]
+_OF_WHEELS: Mapping[BaseName, _Choice] = {"python-slim": _on_python, "cuda": _on_cuda}
 
 
-_OF_WHEELS: Mapping[BaseName, Callable[[Snapshot, RuleDatabase, Wanted], Chosen | Nothing]] = {
-    "python-slim": _on_python, "cuda": _on_cuda}
+def _of(wanted: Wanted) -> _Choice:
+    return _OF_WHEELS.get(wanted.base, _published)
 
 
 # -- images with a framework ---------------------------------------------------------------------------------

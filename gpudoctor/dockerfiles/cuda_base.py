@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.candidates import Asked, WishError, exit_code, recommend, refuse
+from gpudoctor.candidates import Asked, WishError, exactly, exit_code, recommend, refuse
 from gpudoctor.candidates.commands import install
 from gpudoctor.candidates.ground import Ground, ground_of, version_of
 from gpudoctor.candidates.images import laid
@@ -64,7 +64,7 @@ def on_cuda(snapshot: Snapshot, database: RuleDatabase, asked: Asked,
     """Return the image for the newest release that fits one, and what is said; None where none does."""
     images = [image for image in cuda_images(database) if python in (None, image.system.python)]
     if not images:
-        raise WishError(f"--python {python}: no image of nvidia/cuda that these rules know has it")
+        raise WishError(f"Python {python}: no image of nvidia/cuda that these rules know has it")
     wish, *others = refuse(asked, database)
     if others:
         raise WishError(f"--base cuda: {wish.framework} and {others[0].framework} need different libraries; "
@@ -149,7 +149,7 @@ def _plain(stack: Stack) -> Stack:
 def _offered(stack: Stack, image: CudaImage, ground: Ground, database: RuleDatabase,
              warned: tuple[str, ...]) -> Candidate:
     breaks = dict(later_breaks((stack,), ground))
-    compiler = _compiler(stack)
+    compiler = [exactly.release(text, (), ground) or text for text in _compiler(stack)]
     pins = (*breaks, *compiler)
     why = f"which runtime images lack ({rule_of('libdevice-not-found', database)})"
     notes = [*breaks.values(), *warned,

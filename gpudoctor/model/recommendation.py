@@ -108,8 +108,9 @@ class LastStack:
 class Unserved:
     """A framework of which no release has code that is known to work on the cards here.
 
-    `would_be` says where one would have to be sought: "older" or "newer" than what is known, or "nowhere", as
-    there are releases for each card and none for all of them.
+    `would_be` says where one would have to be sought: "older" or "newer" than what is known, "nowhere", as
+    there are releases for each card and none for all of them, or "gone": older cards and newer ones are
+    served, and CUDA has dropped this one.
     """
 
     framework: str

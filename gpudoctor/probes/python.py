@@ -18,6 +18,7 @@ _EXTENSION = re.compile(r"\.(cpython|pypy)-?(\w+?)(?:-|$)")
 _KEEPERS = {"pipx_metadata.json": "pipx", "uv-receipt.toml": "uv tool", "poetry.lock": "poetry",
             "virtualenvs": "poetry", "uv.lock": "uv", "pdm.lock": "pdm", "Pipfile.lock": "pipenv",
             ".project": "pipenv"}
+_INSTALLERS = {"poetry": "poetry", "pdm": "pdm"}  # pip and uv also install by hand what nothing keeps
 _SYSTEM_PREFIXES = ("/usr", "/")
 
 
@@ -104,14 +105,25 @@ def _environment(python: Data) -> Fact:
     return Known(value="system" if is_system else "base", source=f"prefix {prefix}")
 
 
-def _kept_by(python: Data) -> Fact:
-    """Return whose environment it is: of a tool that lays it down again as it knows it."""
-    listed = texts(python.get("keepers"))
-    for place in listed:
+def _kept_by(data: Data) -> Fact:
+    """Return whose environment it is: of a tool that lays it down again as it knows it.
+
+    Wherever the tool keeps its environments, what it installed says so.
+    """
+    python = mapping(data.get("python"))
+    for place in texts(python.get("keepers")):
         tool = _KEEPERS.get(place.rpartition("/")[2])
         if tool is not None:
             return Known(value=tool, source=place)
-    return Absent(source="no file of a tool that keeps environments lies in or beside it")
+    frameworks = [mapping(one.get("distribution")) for one in objects(data.get("frameworks"))]
+    for found in (*frameworks, *objects(data.get("distributions"))):
+        tool = _INSTALLERS.get((text(found.get("installer")) or "").partition(" ")[0].lower())
+        if tool is not None:
+            return Known(value=tool, source=f"{text(found.get('path'))}/INSTALLER")
+    if "keepers" not in python:
+        return part_error(data, "python") or Unknown(reason="the interpreter did not say its keepers")
+    return part_error(data, "distributions") or Absent(
+        source="no file of a tool that keeps environments lies in or beside it, and none installed it")
 
 
 def _externally_managed(python: Data) -> Fact:
@@ -236,7 +248,7 @@ _READERS: Mapping[str, Reader] = {
     "python.environment": _of_python("prefix", _environment),
     "python.conda_tool": _of_python("conda_history", conda.tool),
     "python.conda_revision": _of_python("conda_history", conda.revision),
-    "python.kept_by": _of_python("keepers", _kept_by),
+    "python.kept_by": _kept_by,
     "python.uv": _of_python("uv", lambda told: known(text(told.get("uv")), "PATH")),
     "python.chosen_because": _because,
     "python.pip_version": _version_of("pip"),

@@ -21,6 +21,7 @@ _MONTH = re.compile(r":(\d\d\.\d\d)-")  # nvcr.io/nvidia/pytorch:23.06-py3
 _ELSEWHERE = {
     "older": "; the last that had, if one did, is older than {oldest}, where these rules begin.",
     "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
+    "gone": "; older cards and newer ones are served, CUDA has dropped this one, and no later release will.",
     "nowhere": "; each of them alone has some."}
 _MOST_WORDS = 700  # characters of one thing said
 

@@ -168,6 +168,24 @@ def test_another_base_on_which_it_fits_is_named_by_the_command_for_it(
     assert (again.returncode, "FROM" in again.stdout) == (SOMETHING, True)
 
 
+def test_an_image_of_a_framework_is_named_where_no_wheel_fits(healthy: Path) -> None:
+    """TensorFlow's wheels have no code for Blackwell, NVIDIA's image has; it was said that nothing helps."""
+    run = asked(healthy, "--assume", "cc=12.0", "--assume", "driver=575.57.08", "--framework", "tensorflow")
+    assert run.returncode == NOTHING
+    command = run.stderr.splitlines()[1].partition("it fits --base ngc: ")[2]
+    again = run_gpudoctor(*shlex.split(command)[1:])
+    assert again.returncode == SOMETHING
+    assert "BASE=nvcr.io/nvidia/tensorflow:25.02-tf2-py3" in again.stdout
+
+
+def test_where_no_framework_is_named_it_is_one_with_a_build_for_this_machine(healthy: Path) -> None:
+    """On ARM there is no TensorFlow with CUDA, and nothing was said to fit."""
+    run = asked(healthy, "--assume", "cc=9.0", "--assume", "driver=570.86.15",
+                "--assume", "system.architecture=aarch64")
+    assert (run.returncode, "for torch, as no --framework was named" in run.stderr) == (SOMETHING, True)
+    assert "-m pip install --no-cache-dir torch==" in run.stdout
+
+
 def test_a_base_on_which_nothing_fits_either_is_not_named(healthy: Path) -> None:
     run = asked(healthy, "--assume", "cc=12.0", "--assume", "driver=580.95.05", "--framework", "paddle")
     assert (run.returncode, "it fits" in run.stderr) == (NOTHING, False)
@@ -187,6 +205,7 @@ def test_a_base_on_which_nothing_fits_either_is_not_named(healthy: Path) -> None
     (("--base", "ngc", "--python", "3.12"), USAGE, ("has its own Python",)),
     (("--base", "ngc", "--framework", "torch", "--framework", "jax"), USAGE, ("torch and jax are two",)),
     (("--base", "cuda", "--python", "3.13"), USAGE, ("no image of nvidia/cuda",)),
+    (("--assume", "python=3.8"), USAGE, ("gpudoctor: Python 3.8: these rules know no image python",)),
     (("--base", "alpine"), USAGE, ("alpine",)),
     (("--tag", "Not A Reference"), USAGE, ("is no name for an image",)),
     (("--tag", "a:b:c"), USAGE, ("is no name for an image",)),

@@ -15,6 +15,7 @@ from tools import error_codes, jax_versions
 from tools.compiled_code import compiled_with
 from tools.framework_tables import PROJECTS, TABLES_FOLDER, Project, Release, releases_of
 from tools.nvidia_libraries import elsewhere_rows, nvidia_rows, shared_rows
+from tools.nvidia_releases import release_rows
 from tools.nvidia_requirements import requirement_rows
 from tools.shared_modules import FAMILIES, module_rows
 from tools.table_file import Row, read_rows
@@ -187,6 +188,27 @@ def test_wheels_for_other_platforms_are_those_of_the_index(
         assert (held.get("folder"), held["libraries"]) == (row["folder"], row["libraries"])
 
 
+@pytest.mark.parametrize("distribution", ["nvidia-cudnn-cu11", "nvidia-cudnn-cu12"])
+def test_releases_are_those_of_the_index(distribution: str, index: WheelIndex) -> None:
+    """Of each platform and glibc all that were there when the table was made, newer ones may have come.
+
+    cuDNN for CUDA 11 has no wheel for aarch64; of both a release was withdrawn.
+    """
+    def key(row: dict[str, Any]) -> tuple[str, str]:
+        return row["platform"], row["glibc"]
+
+    live = {key(row): row["versions"] for row in release_rows(index, [distribution])}
+    held = {key(row): row["versions"] for row in read_rows(TABLES_FOLDER / "nvidia_releases.toml")
+            if row["distribution"] == distribution}
+    assert held.keys() <= live.keys()
+    assert {place: versions[:len(held[place])] for place, versions in live.items() if place in held} == held
+    withdrawn = {wheel.version for wheel in index.wheels(distribution) if wheel.yanked}
+    assert withdrawn
+    assert withdrawn.isdisjoint(version for versions in live.values() for version in versions)
+    has_arm = "linux_aarch64" in {platform for platform, _ in held}
+    assert has_arm is (distribution == "nvidia-cudnn-cu12")
+
+
 def test_rows_do_not_depend_on_the_order_of_the_index(empty_cache: WheelCache, index: WheelIndex) -> None:
     """Releases for CUDA 11 have two wheels for one platform; the row was of whichever was listed last."""
 
@@ -260,7 +282,8 @@ def test_device_code_of_an_nvidia_library_has_the_hash_that_its_wheel_records(
 
 @pytest.mark.parametrize(
     "name", ["nvidia_libraries", "nvidia_libraries_elsewhere", "nvidia_code", "nvidia_shared_files",
-             "nvidia_requirements", "shared_modules", *(codes.name for codes in error_codes.ALL)],
+             "nvidia_releases", "nvidia_requirements", "shared_modules",
+             *(codes.name for codes in error_codes.ALL)],
 )
 def test_every_row_about_packages_names_its_wheel(name: str) -> None:
     """By its hash: a version may have two wheels."""

@@ -13,8 +13,8 @@ from gpudoctor import ruledb
 from gpudoctor.compatible import tomllib
 from tests.contract.checkout import PACKAGE, ROOT, RULES, files_below, parsed
 from tools import (
-    cause_words, error_codes, locale_messages, nvidia_code, nvidia_libraries, nvidia_requirements,
-    shared_modules, update_gpu_products,
+    cause_words, error_codes, locale_messages, nvidia_code, nvidia_libraries, nvidia_releases,
+    nvidia_requirements, shared_modules, update_gpu_products,
 )
 from tools.framework_tables import PROJECTS
 from tools.table_file import Table, render_table
@@ -52,6 +52,7 @@ HEADS: dict[str, Table] = {
     "gpu_products": update_gpu_products.TABLE, "gpu_specifications": update_gpu_products.SPECIFICATIONS,
     "nvidia_code": nvidia_code.TABLE, "nvidia_libraries": nvidia_libraries.TABLE,
     "nvidia_libraries_elsewhere": nvidia_libraries.ELSEWHERE_TABLE,
+    "nvidia_releases": nvidia_releases.TABLE,
     "nvidia_shared_files": nvidia_libraries.SHARED_TABLE, "nvidia_requirements": nvidia_requirements.TABLE,
     "shared_modules": shared_modules.TABLE, "cause_words": cause_words.TABLE,
     "locale_messages": locale_messages.TABLE,

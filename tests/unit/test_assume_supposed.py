@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import examine, ruledb
-from gpudoctor.assume import AssumptionError, assumed, parse_assumption, supposed
-from gpudoctor.model import Known, RuleDatabase, Snapshot, Unknown
+from gpudoctor.assume import AssumptionError, assumed, lay, parse_assumption, supposed
+from gpudoctor.derive.view import as_texts
+from gpudoctor.model import Known, RuleDatabase, Snapshot, Unknown, value_of
 
 RULES = Path(__file__).parents[2] / "rules"
 JETSON = ("system.architecture=aarch64", "cc=8.7", "driver=540.4.0")
@@ -135,7 +136,7 @@ def test_a_driver_alone_asks_for_a_card(database: RuleDatabase) -> None:
     (("system.distribution=ubuntu",), "unknown"),
     (("system.distribution=alpine", "glibc=2.31"), "2.31"),
     (("system.distribution=alpine", "system.glibc=2.31"), "2.31"),
-    (("system.distribution=debian",), "2.36"),
+    (("system.distribution=debian",), "2.36"), (("glibc=none",), "absent"),
 ])
 def test_an_assumed_distribution_brings_its_own_c_library(
     database: RuleDatabase, texts: tuple[str, ...], glibc: str,
@@ -144,6 +145,29 @@ def test_an_assumed_distribution_brings_its_own_c_library(
     fact = machine(database, *texts).host["system.glibc"]
     said = fact.value if isinstance(fact, Known) else "unknown" if isinstance(fact, Unknown) else "absent"
     assert said == glibc
+
+
+@pytest.mark.parametrize(("releases", "shared"), [
+    (("torch==2.15.0", "jax[cuda12]==0.12.0.1"),
+     {"nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu13", "nvidia-nvshmem-cu12",
+      "nvidia-nvshmem-cu13"}),
+    (("torch==2.15.0", "jax[cuda13]==0.12.0.1"), set()), (("torch==2.15.0",), set())])
+def test_assumed_releases_whose_packages_own_the_same_files(
+        database: RuleDatabase, releases: tuple[str, ...], shared: set[str]) -> None:
+    """Each has its CUDA libraries in packages of its own, and both were called healthy together."""
+    texts = ("cc=9.0", "driver=590.44.01", "python=3.12", *(f"release={one}" for one in releases))
+    assert set(as_texts(value_of(machine(database, *texts).host, "python.colliding_distributions"))) == shared
+    assert ("GPD6065" in rules_of(database, *texts)) is bool(shared)
+
+
+def test_what_is_installed_already_shares_files_with_an_assumed_release_too(database: RuleDatabase) -> None:
+    """Of a package that the release asks for in another version pip takes the place; others stay."""
+    installed = [{"name": name, "version": version, "location": ""} for name, version in (
+        ("nvidia-cudnn-cu13", "9.20.0.48"), ("nvidia-nccl-cu12", "2.27.5"))]
+    on = lay(database.base, {"python.nvidia_distributions": Known(value=tuple(installed), source="pip")},
+             database.tables, source="pip")
+    found = machine(database, "python=3.12", "release=torch==2.15.0", on=on)
+    assert value_of(found.host, "python.colliding_distributions") == ("nvidia-nccl-cu13", "nvidia-nccl-cu12")
 
 
 def test_the_version_of_an_assumed_distribution_is_not_the_one_that_was_here(database: RuleDatabase) -> None:

@@ -26,6 +26,13 @@ def image(said: Recommendation, name: str) -> Candidate:
     return found
 
 
+def test_of_one_month_the_image_with_tensorflow_2_comes_first(database: RuleDatabase) -> None:
+    """tensorflow:21.05-tf1-py3 was advised, beside a release 2.13 by pip."""
+    said = asked(host(database, "cc=6.1", "driver=470.256.02"), database, "tensorflow", image=True)
+    assert [one.image for one in said.candidates if one.offered][:2] == [
+        f"nvcr.io/nvidia/tensorflow:21.05-tf{generation}-py3" for generation in (2, 1)]
+
+
 def test_code_of_which_nobody_knows_whether_it_runs_is_offered_in_no_form(database: RuleDatabase) -> None:
     """The same release was kept from pip, and offered as an image: its PTX fails on some newer cards."""
     said = asked(host(database, "cc=13.0", "driver=580.95.05"), database, "tensorflow==2.17.0")

@@ -32,6 +32,15 @@ def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_wou
     assert [(one.oldest, one.would_be) for one in said.unserved] == [("1.8.0", would_be)]
 
 
+def test_of_a_card_that_cuda_has_dropped_no_newer_release_is_promised(database: RuleDatabase) -> None:
+    """Regression: JAX has code for 5.0 and for 6.0, and what serves the GPU of a Tegra X1 was "newer"."""
+    machine = host(database, "cc=5.3", "driver=470.256.02", system__architecture="aarch64")
+    said = asked(machine, database, "jax", python="3.12")
+    assert [(one.framework, one.would_be) for one in said.unserved] == [("jax", "gone")]
+    page = " ".join(recommendation.render(said, width=100, colour=False).split())
+    assert "CUDA has dropped this one, and no later release will." in page
+
+
 def test_the_last_release_with_ptx_alone_says_so(database: RuleDatabase) -> None:
     machine = host(database, "cc=11.0", "driver=580.65.06")
     said = asked(machine, database, "tensorflow>=2.20", python="3.8")

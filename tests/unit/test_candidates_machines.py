@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 from pathlib import Path
 
 import pytest
 
 from gpudoctor import derive
-from gpudoctor.assume import AssumptionError, blank, supposed
+from gpudoctor.assume import AssumptionError, blank, parse_assumption, supposed
 from gpudoctor.engine import evaluate
 from gpudoctor.model import Recommendation, RuleDatabase, Scope, Value
 from gpudoctor.render import recommendation
@@ -73,7 +75,29 @@ def test_windows_is_told_where_to_ask(database: RuleDatabase) -> None:
     """It was told that no build is known for it; some are, but no command is written for it."""
     said = asked(host(database, "cc=8.6", "driver=566.36", system__os="Windows"), database, "tensorflow")
     assert said.exit_code == 1
-    assert "on Windows, ask inside WSL 2" in recommendation.render(said, width=200, colour=False)
+    assert "this is Windows_x86_64: ask inside WSL 2" in recommendation.render(said, width=200, colour=False)
+
+
+def test_a_mac_is_not_sent_to_windows_and_its_next_step_leads_somewhere(database: RuleDatabase) -> None:
+    """It was told of WSL, and the command for "a machine that has a card" asked about a Mac with one."""
+    mac = host(database, "cc=none", system__os="Darwin", system__architecture="arm64", system__glibc=None)
+    said = asked(mac, database, "torch")
+    assert [one.rejected_by[0].message for one in said.candidates if one.kind == "pip"] == [
+        "only builds for Linux are weighed, and this is Darwin_arm64: CUDA is made for macOS no more"]
+    words = shlex.split(said.hints[0].command)
+    pairs = [parse_assumption(value) for name, value in itertools.pairwise(words) if name == "--assume"]
+    there = asked(supposed(mac, pairs, database.tables), database, "torch")
+    assert (there.ground.platform, there.exit_code) == ("linux_x86_64", 0)
+
+
+def test_no_driver_helps_a_card_in_mig_mode_without_an_instance(database: RuleDatabase) -> None:
+    """A newer driver was said to make all of them possible, and so it would have been for nothing."""
+    machine = supposed(database.base, [
+        ("driver", "570.86.15"), ("cc", "9.0"), ("gpu.mig_mode", True), ("gpu.mig_instances", 0)],
+        database.tables)
+    said = asked(machine, database, "torch", may_change=("driver",))
+    assert {fault.rule for fault in said.ground.faults} >= {"GPD1050"}
+    assert (said.exit_code, said.changes) == (1, ())
 
 
 def test_without_glibc_no_wheel_is_offered_but_images_are(database: RuleDatabase) -> None:

@@ -107,9 +107,17 @@ def test_jax_of_old_asks_for_cuda_by_its_own_extra(database: RuleDatabase) -> No
 
 
 @pytest.mark.parametrize(("version", "pins"), [
-    ("0.4.25", ("numpy<2", "nvidia-cudnn-cu12<9")), ("0.4.26", ("numpy<2",)), ("0.4.30", ())])
+    ("0.4.25", ("numpy<2", "nvidia-cudnn-cu12==8.9.7.29")), ("0.4.26", ("numpy<2",)), ("0.4.30", ())])
 def test_a_cudnn_with_another_name_is_kept_away(version: str, pins: tuple[str, ...],
                                                 database: RuleDatabase) -> None:
     """jax 0.4.25 asks for cuDNN 8.9.7 or newer, and pip takes cuDNN 9, of which it opens nothing."""
     machine = host(database, "cc=8.9", "driver=580.95.05")
     assert asked(machine, database, f"jax=={version}", python="3.11").candidates[0].pins == pins
+
+
+@pytest.mark.parametrize(("release", "brings"), [("2.0.1", True), ("2.10.0", False)])
+def test_who_brings_a_package_itself_may_bring_what_another_lacks(release: str, brings: bool,
+                                                                 database: RuleDatabase) -> None:
+    """A set is not refused for two of its members where a third has what a fix would bring to one of them."""
+    some = ("nvidia-cudnn-cu11==8.9.6.50", "nvidia-cublas-cu11==11.11.3.6")
+    assert Together(database).brings_any(stack("torch", release, database), some) is brings

@@ -246,6 +246,8 @@ def test_without_a_python_for_gpudoctor_there_is_no_look_and_it_is_said(database
 
 @pytest.mark.parametrize(("words", "wish", "base", "installed"), [
     (("cc=7.0", "driver=535.104.05"), "jax==0.10.2", "python-slim", "nvidia-cudnn-cu12==9.10.2.21"),
+    (("cc=7.0", "driver=535.104.05", "system.architecture=aarch64"), "jax==0.10.2", "python-slim",
+     "nvidia-cudnn-cu12==9.10.2.21"),
     (("cc=8.9", "driver=580.95.05"), "tensorflow==2.21.0", "cuda", "nvidia-cuda-nvcc-cu12==12.9.86"),
     (("cc=8.9", "driver=535.104.05"), "tensorflow==2.13.1", "python-slim", "nvidia-cublas-cu11==11.11.3.6"),
     (("cc=8.9", "driver=535.104.05"), "tensorflow==2.13.1", "python-slim", "nvidia-cudnn-cu11==8.9.6.50")])
@@ -258,13 +260,6 @@ def test_what_is_installed_beside_a_framework_is_named_by_its_release(
     line = next(line for line in text.splitlines() if "/opt/venv/bin/python -m pip install" in line)
     assert installed in line.split()
     assert "nvidia-" not in "".join(word for word in line.split() if "==" not in word)
-
-
-def test_where_no_table_lists_what_is_published_the_bound_stays(database: RuleDatabase) -> None:
-    """The tables of NVIDIA's packages are those for x86-64."""
-    machine = host(database, "cc=7.0", "driver=535.104.05", system__architecture="aarch64")
-    chosen = found(machine, database, frameworks=("jax==0.10.2",))
-    assert "'nvidia-cudnn-cu12<10.0,>=9.8,<=9.10.2.21'" in dockerfile(chosen, (), Options(), database)
 
 
 @pytest.mark.parametrize(("words", "wish", "base", "reason"), [
@@ -284,17 +279,6 @@ def test_it_says_by_which_rule_no_newer_release_is_taken(
 def test_of_the_newest_release_nothing_is_to_be_said(database: RuleDatabase) -> None:
     chosen = found(host(database, "cc=8.9", "driver=580.95.05"), database, frameworks=("tensorflow",))
     assert "# not " not in dockerfile(chosen, (), Options(), database)
-
-
-def test_a_bound_that_stays_says_so(database: RuleDatabase) -> None:
-    """For ARM no table lists what NVIDIA's packages are published as."""
-    arm = found(host(database, "cc=7.0", "driver=580.95.05", system__architecture="aarch64"), database,
-                frameworks=("jax",))
-    [bound] = [word for word in arm.candidate.commands[0].split("'") if word.startswith("nvidia-cudnn-")]
-    text = dockerfile(arm, (), Options(), database)
-    assert f"# note: {bound}: the bound stays, and pip takes the newest release within it" in text
-    here = found(host(database, "cc=7.0", "driver=580.95.05"), database, frameworks=("jax",))
-    assert "the bound stays" not in dockerfile(here, (), Options(), database)
 
 
 def test_where_nothing_fits_the_environment_is_the_image_s(database: RuleDatabase) -> None:

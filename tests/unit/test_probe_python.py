@@ -63,7 +63,24 @@ def test_whose_environment_it_is(left: str, tool: str | None, tmp_path: Path) ->
     (tmp_path / left).write_text("")
     facts = read(str(tmp_path / ".venv" / "bin" / "python"))
     assert (value(facts["python.kept_by"]) if tool else facts["python.kept_by"]) == (tool or Absent(
-        source="no file of a tool that keeps environments lies in or beside it"))
+        source="no file of a tool that keeps environments lies in or beside it, and none installed it"))
+
+
+@pytest.mark.parametrize(("said", "tool"), [("Poetry 2.5.1", "poetry"), ("pdm", "pdm"), ("pip\n", None),
+                                            ("uv", None), ("poetry-like", None), ("", None)])
+@pytest.mark.parametrize(("package", "version"), [("torch", "2.5.1"), ("nvidia-cudnn-cu12", "9.5.0.50")])
+def test_whose_environment_it_is_where_it_lies_elsewhere(package: str, version: str, said: str,
+                                                         tool: str | None, tmp_path: Path) -> None:
+    """POETRY_CACHE_DIR and virtualenvs.path lead anywhere, and an environment of one's own may be active.
+
+    Poetry 2.5.1 and PDM 2.29.4 sign what they install; pip and uv also sign what nothing keeps.
+    """
+    patient = Patient.create(tmp_path / "demo-koPcKbFb-py3.12", python="3.12")
+    patient.install(package, version, libraries="none")
+    folder = f"{package.replace('-', '_')}-{version}.dist-info"
+    (patient.site_packages / folder / "INSTALLER").write_text(said)
+    fact = read(str(patient.python))["python.kept_by"]
+    assert (value(fact) if tool else type(fact)) == (tool or Absent)
 
 
 def test_uv_is_named_where_a_shell_would_find_it(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ def test_wishes_for_one_framework_are_joined(database: RuleDatabase) -> None:
     (["tensorflow==2.22.0rc0"], ("only pre-releases", "--pre")),
     (["tensorflow>=2.18", "tensorflow<2.16"], ("tensorflow>=2.18 and tensorflow<2.16", "contradict")),
     (["jax[cuda12]", "jax[cuda13]"], ("jax[cuda12] and jax[cuda13] contradict",)),
+    (["tensorflow==1.15"], ("the nearest is 2.0.0 (",)),
+    (["torch==2.10.7"], ("the nearest are 2.11.0, 2.10.0, 2.9.1 (",)),
     (["x" * 100_000], ("is no framework",)),
     (["torch==" + "9" * 100_000], ("is no framework",)),
 ])
