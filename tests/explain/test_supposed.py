@@ -128,7 +128,7 @@ def test_the_fix_names_the_last_branch_for_the_stated_card() -> None:
 def test_no_branch_is_named_for_a_card_that_the_table_does_not_tell() -> None:
     """A GT 710 is of one of two generations; the branch for later cards would be the wrong one."""
     told = fixes("GPU: GT 710\nDriver: 535.104.05\nNo devices were found\nDebian 12\n", "driver-dropped-gpu")
-    assert told == "Install the driver branch that still serves the card"
+    assert told == "Go back to the driver branch that still serves the card"
 
 
 def test_no_windows_is_supposed_where_the_text_knows_of_none() -> None:
