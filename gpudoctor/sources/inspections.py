@@ -1,6 +1,6 @@
 """`pip inspect`: a document of hundreds of READMEs, which say of their programs what nobody says here.
 
-"conda install", "Operating System :: Microsoft :: Windows" and the errors that a package explains are no words
+"conda install", "Operating System :: Microsoft :: Windows" and errors that a package explains are no words
 about this machine. So such a document is cut down to names, versions and the environment before it is read.
 """
 

@@ -41,7 +41,9 @@ MARKS: dict[str, tuple[str, ...]] = {
     "clusters": ("nvidia.com/", "Gres=gpu:"),
     "trees": (", installed: ", "\u2500\u2500 ", ".whl", " @cuda-", " @System", " @nvidia", " @libnvidia",
               "untime libraries", "strong GPU acceleration", "learning framework for everyone"),
-    "docker": ("Default Runtime:", "nvidia/cuda", "tensorflow/tensorflow:", "pytorch/pytorch:"),
+    "docker": ("Default Runtime:", "nvidia/cuda", "tensorflow/tensorflow:", "pytorch/pytorch:",
+               "nvcr.io/nvidia/"),
+    "boards": ("etpack", "etPack", "ETPACK", "L4T", "l4t", "R3", "(release), REVISION: "),
     "documents": ('"gpudoctor.', '"version":', '"virtual_pkgs"', '"HostConfig"', '"DefaultRuntime"'),
 }
 _ALWAYS: tuple[Importer, ...] = (
@@ -63,7 +65,7 @@ def read_all(texts: Iterable[Text], *, tables: Tables) -> Stated:
     found = Found(index(tables.get("gpu_products")),
                   {str(row["machine"]): str(row["processor"]) for row in rows_of(tables, "processors")},
                   {first_word(str(row["architecture"])) for row in rows_of(tables, "architectures")
-                   if "architecture" in row})
+                   if "architecture" in row}, tables)
     for text in texts:
         for importer in _wanted(text):
             importer(text, found)
