@@ -21,7 +21,7 @@ Importer = Callable[[Text, Found], None]
 # Module of this folder -> signs, one of which every report of its kind has. Most texts hold no report, so a
 # module is imported only when there is something for it.
 MARKS: dict[str, tuple[str, ...]] = {
-    "nvidia_smi_table": ("NVIDIA-SMI",),
+    "nvidia_smi_table": ("NVIDIA-SMI", "Driver Version:"),
     "nvidia_smi_query": ("NVSMI LOG",),
     "nvidia_smi_xml": ("<nvidia_smi_log",),
     "nvidia_smi_lists": ("(UUID: ", "driver_version", "compute_cap", "memory.total", "--query-gpu",
