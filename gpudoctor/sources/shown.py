@@ -36,8 +36,9 @@ _DONE = re.compile(
 _AT_LEAST = re.compile(r"\+| ?(?:or|and) (?:newer|later|higher|above|greater|up)\b| ?[<>]")
 
 # nvidia-smi's heading, in which CUDA's version is the newest that the driver runs.
-_HEADING = re.compile(r"(?:NVIDIA-SMI:?\s{1,20}[0-9.]{3,12}[\s,;|]{1,40})?"
-                      r"(?:Driver|KMD) Version ?:\s{0,20}[0-9.]{3,12}[\s,;|]{1,40}CUDA (?:UMD )?Version ?:\s{0,20}[0-9]{1,2}\.[0-9]{1,2}")
+_HEADING = re.compile(
+    r"(?:NVIDIA-SMI:?\s{1,20}[0-9.]{3,12}[\s,;|]{1,40})?(?:Driver|KMD) Version ?:\s{0,20}[0-9.]{3,12}"
+    r"[\s,;|]{1,40}CUDA (?:UMD )?Version ?:\s{0,20}[0-9]{1,2}\.[0-9]{1,2}")
 _NOT_SENTENCES = ("NVIDIA-SMI", "Driver Version", "UMD Version", "CUDA Version  ", *fields.OFFERS)
 
 _DRIVER = r"[1-9][0-9]{2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?"
