@@ -36,7 +36,7 @@ def told(text: str) -> Told:
     ("paddle not using gpu", "run_check"),
 ])
 def test_a_bare_complaint_is_asked_the_one_question_that_decides(text: str, command: str) -> None:
-    """Regression: up to five candidates, none with a weight above 18 of a hundred by its words, with exit code 1."""
+    """Regression: up to five candidates with exit code 1, the likeliest at 18 of a hundred."""
     found = told(text + "\n")
     judged = report(found, database(), POLICY)
     assert (found.findings, judged.exit_code) == ((), EXIT_UNDECIDED)
