@@ -106,6 +106,7 @@ def _encode_undecided(undecided: Undecided) -> dict[str, Any]:
         "rule": undecided.rule, "cause": undecided.cause, "severity": undecided.severity.value,
         "subject": undecided.subject, "reasons": [_encode_evidence(r) for r in undecided.reasons],
         "asked": undecided.asked,
+        **({"asks": [_encode_ask(ask) for ask in undecided.asks]} if undecided.asks else {}),
     }
 
 

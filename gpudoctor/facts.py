@@ -490,6 +490,8 @@ text.wheel_fit | text | text | | what of the stated machine such a wheel is not 
 text.generation | text | text | | generation of the card, where a sentence names no more of it
 text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx or too-new
 text.driver_fit | text | text | | whether the branch of the stated driver serves the stated cards, where it is one answer for all: serves, too-new or too-old
+text.asked_driver | driver_version | text | | the oldest driver that takes an image, as its own message says
+text.asked_driver_fit | text | text | | whether the branch of that driver still serves the stated cards: serves, too-new or too-old
 text.cudnn_serves_card | flag | text | | whether the stated cuDNN has code for the oldest of the stated cards
 text.flavour_serves_cards | flag | text | | whether the stated flavour of the kernel module serves each stated card
 text.libraries_in_wheels | flag | text | | whether NVIDIA's wheels bring each missing library under that name

@@ -103,7 +103,8 @@ def report_schema() -> dict[str, Any]:
     severity, finding = {"enum": [s.value for s in Severity]}, _finding()
     evidence = finding["properties"]["evidence"]["items"]
     undecided = _object({"rule": TEXT, "cause": TEXT, "severity": severity, "subject": TEXT,
-                         "reasons": {"type": "array", "items": evidence}, "asked": {"type": "boolean"}})
+                         "reasons": {"type": "array", "items": evidence}, "asked": {"type": "boolean"},
+                         "asks": finding["properties"]["asks"]}, optional=("asks",))
     snapshot = {key: value for key, value in snapshot_schema().items() if not key.startswith("$")}
     definitions = {"finding": finding, **_FACT_TYPES}
     return {"$schema": DIALECT, "title": REPORT_SCHEMA, "$defs": definitions, **_object({

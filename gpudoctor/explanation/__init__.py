@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from gpudoctor import __version__, derive
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, Policy, every_finding
-from gpudoctor.explanation import entries, findings, here, subjects
+from gpudoctor.explanation import complaints, entries, findings, here, subjects
 from gpudoctor.explanation.choosing import INFORMS, Choice, at_most_likely, choose, raised
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.ranking import Candidate, ranked, without_words
 from gpudoctor.explanation.reading import Quoted, Reading, Said
 from gpudoctor.explanation.stated_findings import STATED, completed, joined, stated_findings
-from gpudoctor.explanation.undecided import QUESTIONS, unexplained
+from gpudoctor.explanation.undecided import COMPLAINT, QUESTIONS, complaint, unexplained
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Certainty, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern,
@@ -45,6 +45,11 @@ class Told:
         return faults[0].certainty is Certainty.CERTAIN
 
     @property
+    def is_complaint(self) -> bool:
+        """Return whether the text says that something does not work, and no more."""
+        return any(question.cause == COMPLAINT for question in self.undecided)
+
+    @property
     def is_unexplained(self) -> bool:
         """Return whether the text leaves open what its fault is."""
         return any(question.cause in QUESTIONS for question in self.undecided)
@@ -70,7 +75,7 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
         return told  # a machine is asked, a known line believed
     from gpudoctor.explanation import plain_words  # as of these
 
-    guessed = plain_words.guessed(reading, database, beside=bool(told.findings))
+    guessed = plain_words.guessed(reading, database, beside=bool(told.findings) or told.is_complaint)
     if not guessed.said:
         return told
     return _told(replace(reading, said=(*reading.said, *guessed.said)),
@@ -99,7 +104,7 @@ def _otherwise(reading: Reading, told: Told, database: RuleDatabase, machine: Re
         return reading, told
     more = replace(reading, said=(*reading.said, *said))
     again = _told(more, database, machine)
-    return (reading, told) if again.is_unexplained else (more, again)
+    return (reading, told) if again.is_unexplained and not again.is_complaint else (more, again)
 
 
 def _is_complaint(reading: Reading, database: RuleDatabase) -> bool:
@@ -129,6 +134,10 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None, *,
     else:
         candidates = here.verified(candidates, rules, machine)
     choice = choose(candidates, rules, raised(reading.said))
+    if machine is None and not choice.harmless and complaints.is_bare(
+            reading.said, choice.faults, symptoms, snapshot.host):
+        asks = complaints.question(subject.value("text.framework"), database.tables)
+        return Told(findings=(), undecided=(complaint(reading.said, asks),), snapshot=snapshot)
     tell = findings.Teller(said=reading.said, subject=subject, tables=database.tables, rules=rules,
                            pages=findings.pages_by_cause(database.rules), symptoms=symptoms,
                            supposed=subjects.supposed_subject(snapshot, database))

@@ -6,6 +6,7 @@ system leaves all of them open. `causes_by_place` says what a cause mostly is in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from gpudoctor.engine import Subject
 from gpudoctor.model import Ask, Fix, Row, Suspect, Tables, Value, rows_of
 
 _TABLE, _BY_PLACE, _PLACES = "bound_to_places", "causes_by_place", "text.places"
+_GREP = re.compile(r"""\| *grep (?:-[iE]+ )*(?:'([^']+)'|"([^"]+)"|([\w.-]+))""")
 _SYSTEMS = frozenset({"linux", "windows", "macos"})
 
 
@@ -54,6 +56,20 @@ def foreign_to_fixes(subject: Subject, tables: Tables) -> tuple[str, ...]:
     """Return the words that keep a fix out there, those of a shell among them."""
     own = (word for row in _of_other_places(subject, tables) for word in as_texts(row.get("in_fixes")))
     return (*foreign_words(subject, tables), *own)
+
+
+def as_asked_there(ask: Ask, elsewhere: tuple[str, ...]) -> Ask:
+    """Return a question with the filter of its command as the stated place has it: `findstr` for `grep`."""
+    if "grep" not in elsewhere:
+        return ask
+    return replace(ask, command=_GREP.sub(_findstr, ask.command))
+
+
+def _findstr(grep: re.Match[str]) -> str:
+    words = (grep[1] or grep[2] or grep[3]).strip().removeprefix("^").strip("()").split("|")
+    if any(" " in word for word in words):
+        return "| findstr /i " + " ".join(f'/c:"{word}"' for word in words)
+    return f'| findstr /i "{" ".join(words)}"'
 
 
 def fits(ask: Ask, foreign: tuple[str, ...]) -> bool:

@@ -116,9 +116,9 @@ def _architecture(stated: Stated, capability: str) -> Row:
     return row_of(stated.tables, "architectures", compute_capability=capability) or {}
 
 
-def by_driver(stated: Stated) -> Known | None:
+def by_driver(stated: Stated, driver_fact: str = "text.driver") -> Known | None:
     """Return how the stated driver's branch serves the stated cards, None where not all alike."""
-    driver = stated.text("text.driver")
+    driver = stated.text(driver_fact)
     capabilities = stated.texts("text.capabilities") or possible_capabilities(stated)
     if driver is None or not _OTHER_BRANCHES.isdisjoint(stated.texts("text.places")):
         return None

@@ -56,7 +56,8 @@ class Teller:
             # information about a machine is what keeps the program of a text from running
             severity = Severity.WARNING if rule.severity is Severity.INFO else rule.severity
         else:
-            asks, fixes, severity = asked(other.ask, self.supposed, self.tables), (), Severity.ERROR
+            asks, _ = self._what_to_do(other)
+            fixes, severity = (), Severity.ERROR
         return Finding(
             rule=rule.id, cause=rule.cause, severity=severity, subject=SUBJECT,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
@@ -66,8 +67,9 @@ class Teller:
     def _what_to_do(self, rule: Rule) -> tuple[tuple[Ask, ...], tuple[Remedy, ...]]:
         """Return what of a page's questions and fixes the stated place has."""
         foreign = bound.foreign_words(self.supposed, self.tables)
-        questions = [ask for ask in rule.ask if bound.fits(ask, foreign)]
         elsewhere = bound.foreign_to_fixes(self.supposed, self.tables)
+        there = (bound.as_asked_there(ask, elsewhere) for ask in rule.ask)
+        questions = [ask for ask in there if bound.fits(ask, foreign)]
         some = [fix for fix in _of_place(rule.fix, elsewhere, self.supposed)
                 if not _is_in_vain(fix, self.supposed, self.tables)]
         fixes = tuple(_remedies(some, self.supposed, self.tables))

@@ -28,6 +28,8 @@ def facts(said: Sequence[Said], stated: Facts, symptoms: Mapping[str, SymptomPat
     lists["text.symptoms"] |= {line.id: line.source for line in said}
     for line in said:
         symptom = symptoms[line.id]
+        if line.likeness < 1.0:
+            continue  # a guess at what a line means shows nothing else that the known message would
         for library in _libraries(line, symptom):
             if not library.isalpha() or family(library, tables):  # "could not load dynamic library error"
                 lists["text.libraries"].setdefault(library, line.source)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from gpudoctor.explanation import entries
 from gpudoctor.explanation.choosing import LEAST_SCORE
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Reading, Said
-from gpudoctor.model import Evidence, Finding, Severity, SymptomPattern, Undecided
+from gpudoctor.model import Ask, Evidence, Finding, Severity, SymptomPattern, Undecided
 
 UNKNOWN_MESSAGE = "unknown-message"
 NO_FAULT = "no-fault-spoken-of"
 OWN_FAULT = "fault-of-the-program"
-QUESTIONS = (UNKNOWN_MESSAGE, NO_FAULT, OWN_FAULT)
+COMPLAINT = "complaint-without-facts"
+QUESTIONS = (UNKNOWN_MESSAGE, NO_FAULT, OWN_FAULT, COMPLAINT)
 # What Python raises for the program's own text and values. A library raises the others, too.
 _TEXT = "SyntaxError|IndentationError|TabError|NameError|UnboundLocalError"
 _OF_ITS_TEXT = re.compile(rf"(?:{_TEXT})\b")  # whatever word they name is the program's
@@ -55,6 +57,12 @@ def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[st
     neutral = _known_lines(_first_of_each(reading.said), found)
     return (_open(NO_FAULT, neutral[:_MOST_NEUTRAL]
                   or [Evidence(fact="text.symptoms", saw="no line that is known", source="the whole text")]),)
+
+
+def complaint(said: Sequence[Said], asks: tuple[Ask, ...]) -> Undecided:
+    """Return the open question of a text that complains and states nothing, with what to ask first."""
+    lines = _known_lines(list({line.source: line for line in reversed(said)}.values())[::-1], ())
+    return replace(_open(COMPLAINT, lines[:_MOST_NEUTRAL]), asks=asks)
 
 
 def _is_of_the_program(reading: Reading) -> bool:

@@ -62,7 +62,10 @@ class Finding:
 
 @frozen
 class Undecided:
-    """A rule that could not be judged for a subject, and what was missing. `asked` as in `Unknown`."""
+    """A rule that could not be judged for a subject, and what was missing. `asked` as in `Unknown`.
+
+    `asks` is what would decide, where it is known.
+    """
 
     rule: str
     cause: str
@@ -70,6 +73,7 @@ class Undecided:
     subject: str
     reasons: tuple[Evidence, ...]
     asked: bool
+    asks: tuple[Ask, ...] = ()
 
 
 @frozen

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpudoctor.examine import counts
 from gpudoctor.exported import as_shown
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Certainty, Finding, Remedy, Report, Severity, Snapshot, Undecided
+from gpudoctor.model import Ask, Certainty, Finding, Remedy, Report, Severity, Snapshot, Undecided
 from gpudoctor.render import areas, told
 from gpudoctor.render.plain import REDACTED, printable
 from gpudoctor.skeleton import OF_A_SITE
@@ -113,11 +113,7 @@ def _items(finding: Finding, quoted: set[str]) -> Iterator[Item]:
         yield Item(label="seen", said=printable(told.quoted(evidence, quoted) or said, LONGEST))
     for number, fix in enumerate(finding.fixes):
         yield _fix(fix if number else replace(fix, title=fix.first_title))
-    for ask in finding.asks:
-        yield Item(label="decide", said=printable(ask.question, LONGEST),
-                   commands=(printable(ask.command, LONGEST),),
-                   answers=tuple(f"{printable(answer)} -> {printable(meaning)}"
-                                 for answer, meaning in ask.answers.items()))
+    yield from map(_ask, finding.asks)
     if finding.consequences and finding.severity is Severity.BENIGN:
         names = ", ".join(one.cause for one in finding.consequences)
         yield Item(label="also", said=f"harmless: {names}")
@@ -128,6 +124,13 @@ def _items(finding: Finding, quoted: set[str]) -> Iterator[Item]:
         yield from (Item(label="site", said=printable(f"{one.rule} {one.cause}: {one.message}", LONGEST))
                     for one in finding.consequences if one.rule.startswith(OF_A_SITE))
     yield Item(label="more", said=f"gpudoctor rules show {finding.rule}")
+
+
+def _ask(ask: Ask) -> Item:
+    return Item(label="decide", said=printable(ask.question, LONGEST),
+                commands=(printable(ask.command, LONGEST),),
+                answers=tuple(f"{printable(answer)} -> {printable(meaning)}"
+                              for answer, meaning in ask.answers.items()))
 
 
 def _fix(fix: Remedy) -> Item:
@@ -161,7 +164,8 @@ def _unknown(verdict: Undecided) -> Open:
     lines = tuple(Item(label="line", said=printable(told.quoted(reason, set()) or reason.saw, LONGEST))
                   for reason in verdict.reasons)
     return Open(said=told.OPEN[verdict.cause], severity=verdict.severity,
-                items=(*lines, Item(label="helps", said=told.what_helps(verdict.cause))))
+                items=(*lines, *map(_ask, verdict.asks),
+                       Item(label="helps", said=told.what_helps(verdict.cause))))
 
 
 _CHAIN = re.compile(r"(?:[a-z_]+(?:\.[A-Za-z0-9_]+)+: )+")

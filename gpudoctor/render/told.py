@@ -14,9 +14,10 @@ from gpudoctor.model import (
 OPEN = {
     "unknown-message": "I do not know what these lines come from:",
     "fault-of-the-program": "Python says this of the program itself, and nothing here speaks of a GPU:",
+    "complaint-without-facts": "This says that a GPU is not used, and nothing that tells the causes apart:",
     "no-fault-spoken-of": "Nothing in this text speaks of a fault, and it is no proof of health:",
 }
-_NO_FAULT, _OWN_FAULT = "no-fault-spoken-of", "fault-of-the-program"
+_NO_FAULT, _OWN_FAULT, _COMPLAINT = "no-fault-spoken-of", "fault-of-the-program", "complaint-without-facts"
 _HELPS_PROGRAM = ("look at the line of the program that Python names; of programs gpudoctor knows nothing, "
                   "only of GPUs, their drivers, libraries and frameworks")
 _HELPS = ("on the machine where it happened, `gpudoctor check` looks for the cause without the message; "
@@ -108,6 +109,8 @@ def last_words(report: Report) -> str:
             return "Undecided: nothing in this text speaks of a fault"
         if any(question.cause == _OWN_FAULT for question in report.undecided):
             return "Undecided: a fault of the program, not of the GPU, as far as this text goes"
+        if any(question.cause == _COMPLAINT for question in report.undecided):
+            return "Undecided: nothing is stated that would tell the causes apart; the question decides"
         if not report.undecided:
             return "Undecided: the text was not read to its end"
         return "Undecided: I do not know what this text says"

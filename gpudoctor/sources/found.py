@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from gpudoctor.facts import CATALOGUE
-from gpudoctor.model import Facts, Known, Snapshot, Value
+from gpudoctor.model import Facts, Known, Snapshot, Tables, Value
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank, Statement
 from gpudoctor.sources.values import cuda_of_suffix, says_nothing
@@ -35,14 +35,15 @@ class Found:
     """Statements, lists and cards, each with the line that says them.
 
     `known` are the cards of the table, `machines` the processors of machines that people name, `generations`
-    the words for generations of cards.
+    the words for generations of cards, `tables` what single importers look up more in.
     """
 
     def __init__(self, known: Mapping[str, frozenset[str]], machines: Mapping[str, str],
-                 generations: Collection[str] = ()) -> None:
+                 generations: Collection[str] = (), tables: Tables | None = None) -> None:
         self.known = known
         self.machines = machines
         self.generations = generations
+        self.tables: Tables = tables or {}
         self.statements: list[Statement] = []
         self.mentions: dict[str, dict[str, str]] = {}
         self.absences: dict[str, str] = {}

@@ -11,6 +11,9 @@ from gpudoctor.sources.lines import Text
 _TRIES = 40  # places of a cue that may be part of a longer word
 _ANSWER = 40
 _NO = re.compile(r"[^:=\w]{0,6}[:=]\s{0,20}(?:no|false|none|n/a|not installed)[\s.]{0,10}")
+# What stands around a part of a package's name in a list: `name 1.2`, `name==1.2`, or JSON.
+_BEFORE_NAME = re.compile(r'(?:^[ \t]{0,8}|"name": ?")[a-z0-9_.-]{0,39}\Z')
+_BEHIND_NAME = re.compile(r'[a-z0-9_.-]{0,30}(?:", "version": "|==|[ \t]{1,30})[0-9]{1,8}\.[0-9]')
 
 # Place, then cues in lower case; one that begins or ends with a letter or digit must not go on as a longer
 # word there. A line that begins with a space goes on with the cues above; "␣" is a space at an end.
@@ -118,7 +121,8 @@ def _places_of(folded: str, cues: tuple[str, ...]) -> Iterator[int]:
                 break
             end = position + len(cue)
             if _stands_alone(folded, position, end) and not (
-                    _is_denied(folded, end) or _is_same_anywhere(folded, position)):
+                    _is_denied(folded, end) or _is_same_anywhere(folded, position)
+                    or _is_in_a_name(folded, position, end)):
                 yield position
                 break
             position = folded.find(cue, position + 1)
@@ -133,6 +137,15 @@ def _is_denied(folded: str, end: int) -> bool:
 def _is_same_anywhere(folded: str, position: int) -> bool:
     """Say whether a line is the same on any machine: a heading, or what modinfo says a module may be told."""
     return folded.startswith(("parm:", "== "), folded.rfind("\n", 0, position) + 1)
+
+
+def _is_in_a_name(folded: str, start: int, end: int) -> bool:
+    """Say whether it is a part of the name of a listed package: tree-sitter-powershell runs anywhere."""
+    if "-" not in (folded[start - 1:start], folded[end:end + 1]):
+        return False
+    begin = max(folded.rfind("\n", 0, start) + 1, start - _ANSWER)
+    return _BEFORE_NAME.search(folded[begin:start]) is not None and _BEHIND_NAME.match(
+        folded[end:end + _ANSWER]) is not None
 
 
 def _stands_alone(folded: str, start: int, end: int) -> bool:

@@ -16,6 +16,7 @@ from typing import BinaryIO
 from gpudoctor.frozen import frozen
 from gpudoctor.sources import wide
 from gpudoctor.sources.heads import HEAD_BYTES, encoding_of, is_of_no_text, kind_of
+from gpudoctor.sources.inspections import without_prose
 
 READ_BYTES = 256 * 1024
 STRETCH_BYTES = 256 * 1024
@@ -83,7 +84,8 @@ class Reader:
         is_binary = is_of_no_text(first)
         if is_binary:
             self._tell("is binary, not a text")
-        for text in _as_utf8(first, chunks):
+        texts = _as_utf8(first, chunks)
+        for text in without_prose(next(texts, b""), texts):
             self.has_text = self.has_text or not (is_binary or not text.strip())
             if not self.has_text and self.bytes_read > self._textless_bytes:
                 self._tell(f"holds no text in its first {self._textless_bytes >> 20} MiB: "

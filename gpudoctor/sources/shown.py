@@ -36,6 +36,9 @@ _DONE = re.compile(
 _AT_LEAST = re.compile(r"\+| ?(?:or|and) (?:newer|later|higher|above|greater|up)\b| ?[<>]")
 
 # nvidia-smi's heading, in which CUDA's version is the newest that the driver runs.
+_HEADING = re.compile(
+    r"(?:NVIDIA-SMI:?\s{1,20}[0-9.]{3,12}[\s,;|]{1,40})?(?:Driver|KMD) Version ?:\s{0,20}[0-9.]{3,12}"
+    r"[\s,;|]{1,40}CUDA (?:UMD )?Version ?:\s{0,20}[0-9]{1,2}\.[0-9]{1,2}")
 _NOT_SENTENCES = ("NVIDIA-SMI", "Driver Version", "UMD Version", "CUDA Version  ", *fields.OFFERS)
 
 _DRIVER = r"[1-9][0-9]{2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?"
@@ -134,14 +137,24 @@ def stated_there(text: Text, start: int, end: int) -> bool:
     joined_on = before[-1:].isalnum() and before[-1:].isascii()  # Chinese and Japanese write no spaces
     if joined_on or before[-1:] in _GLUE or folded[end:end + 1] in ("_", "/", "\\"):
         return False
-    line = text.lines[text.index_at(start)]
+    index = text.index_at(start)
+    line = text.lines[index]
     if "e.g" in before[-_EXAMPLE:] or _DPKG_ROW.match(line):
         return False
-    if any(mark in line for mark in _NOT_SENTENCES) or _AT_LEAST.match(folded, end):
+    beside = _beside_heading(line, start - text.start(index))
+    if any(mark in beside for mark in _NOT_SENTENCES) or _AT_LEAST.match(folded, end):
         return False
     is_pinned = "==" in folded[start:end]  # pip install tensorflow==2.4: that is the one it is about
     return len(line) <= _SENTENCE and (
         is_pinned or not _WANTED.search(before) or _DONE.search(before) is not None)
+
+
+def _beside_heading(line: str, place: int) -> str:
+    """Return a line without nvidia-smi's heading, unless the place is in it: people write on behind it."""
+    heading = _HEADING.search(line, 0, 2 * _SENTENCE) if "CUDA" in line else None
+    if heading is None or heading.start() <= place < heading.end():
+        return line
+    return line[:heading.start()] + line[heading.end():]
 
 
 def _sayer(found: Found, text: Text, fact: str, rank: Rank) -> Callable[[re.Match[str]], None]:

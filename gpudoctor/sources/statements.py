@@ -17,7 +17,8 @@ _KEY_CHARACTERS = 90
 _DECORATION = " \t-*#>|_`'\"[]\u2022\u00b7+.\\"
 _PARTS = 6
 _BOUNDS = ("<", ">", "!", "~", "&lt;", "&gt;")
-_SMI_COLUMN = "CUDA Version  "  # nvidia-smi -q, where it is what the driver runs
+# nvidia-smi's own output, -q and the heading, where it is what the driver runs.
+_OF_SMI = ("CUDA Version  ", "Driver Version:", "NVIDIA-SMI")
 _MOST = 1500  # of more lines that state something, so many from the beginning and from the end count
 
 
@@ -33,7 +34,7 @@ def read(text: Text, found: Found) -> None:
         if is_none and _is_what_torch_sees(text, index):
             continue
         if value and (is_none or not says_nothing(value.removesuffix(","))):
-            of_driver = key == "cuda version" and _SMI_COLUMN in text.lines[index]
+            of_driver = key == "cuda version" and any(mark in text.lines[index] for mark in _OF_SMI)
             _apply(found, "cuda driver version" if of_driver else key, value, text.source(index))
 
 

@@ -17,9 +17,10 @@ SAMPLES = Path(__file__).resolve().parent / "samples"
 
 @cache
 def tables() -> Mapping[str, Table]:
-    """Return the tables of products, generations and processors, out of their source files."""
+    """Return the tables that importers look something up in, out of their source files."""
     paths = [ROOT / "rules" / "tables" / f"{name}.toml"
-             for name in ("gpu_products", "architectures", "processors")]
+             for name in ("gpu_products", "architectures", "processors", "jetpack", "container_images",
+                          "ngc_images", "ngc_releases")]
     return {path.stem: parse_table(path.read_text(encoding="utf-8"), path.stem, path.name) for path in paths}
 
 

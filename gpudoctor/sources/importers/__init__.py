@@ -21,7 +21,7 @@ Importer = Callable[[Text, Found], None]
 # Module of this folder -> signs, one of which every report of its kind has. Most texts hold no report, so a
 # module is imported only when there is something for it.
 MARKS: dict[str, tuple[str, ...]] = {
-    "nvidia_smi_table": ("NVIDIA-SMI",),
+    "nvidia_smi_table": ("NVIDIA-SMI", "Driver Version:"),
     "nvidia_smi_query": ("NVSMI LOG",),
     "nvidia_smi_xml": ("<nvidia_smi_log",),
     "nvidia_smi_lists": ("(UUID: ", "driver_version", "compute_cap", "memory.total", "--query-gpu",
@@ -41,7 +41,9 @@ MARKS: dict[str, tuple[str, ...]] = {
     "clusters": ("nvidia.com/", "Gres=gpu:"),
     "trees": (", installed: ", "\u2500\u2500 ", ".whl", " @cuda-", " @System", " @nvidia", " @libnvidia",
               "untime libraries", "strong GPU acceleration", "learning framework for everyone"),
-    "docker": ("Default Runtime:", "nvidia/cuda", "tensorflow/tensorflow:", "pytorch/pytorch:"),
+    "docker": ("Default Runtime:", "nvidia/cuda", "tensorflow/tensorflow:", "pytorch/pytorch:",
+               "nvcr.io/nvidia/"),
+    "boards": ("etpack", "etPack", "ETPACK", "L4T", "l4t", "R3", "(release), REVISION: "),
     "documents": ('"gpudoctor.', '"version":', '"virtual_pkgs"', '"HostConfig"', '"DefaultRuntime"'),
 }
 _ALWAYS: tuple[Importer, ...] = (
@@ -63,7 +65,7 @@ def read_all(texts: Iterable[Text], *, tables: Tables) -> Stated:
     found = Found(index(tables.get("gpu_products")),
                   {str(row["machine"]): str(row["processor"]) for row in rows_of(tables, "processors")},
                   {first_word(str(row["architecture"])) for row in rows_of(tables, "architectures")
-                   if "architecture" in row})
+                   if "architecture" in row}, tables)
     for text in texts:
         for importer in _wanted(text):
             importer(text, found)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpudoctor.model import rows_of
 from gpudoctor.sources.fields import os as read_os
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
@@ -16,6 +17,10 @@ _CUDA_IMAGE = re.compile(r"nvidia/cuda(?:-[a-z0-9]{3,8})?:([0-9]{1,2}\.[0-9](?:\
 _TENSORFLOW_IMAGE = re.compile(r"tensorflow/tensorflow:([0-9]\.[0-9]{1,2}\.[0-9](?:rc[0-9]|-rc[0-9])?)")
 _PYTORCH_IMAGE = re.compile(
     r"pytorch/pytorch:([0-9]\.[0-9]{1,2}(?:\.[0-9])?)-cuda([0-9]{1,2}\.[0-9])-cudnn([0-9]{1,2})")
+_REGISTRY = "nvcr.io/nvidia/"
+_NVIDIA_IMAGE = re.compile(
+    r"nvcr\.io/nvidia/(pytorch|tensorflow|jax|paddlepaddle):([0-9]{2}\.[0-9]{2}-[a-z0-9.-]{0,40}[a-z0-9])")
+_NVIDIA_FRAMEWORKS = {"pytorch": "torch", "tensorflow": "tensorflow", "jax": "jax", "paddlepaddle": "paddle"}
 _INFO_LINES = 30
 _VARIABLES = frozenset(ENVIRONMENT_VARIABLES)
 
@@ -45,6 +50,28 @@ def read(text: Text, found: Found) -> None:
             source = text.source(text.index_at(position))
             found.framework("torch", "framework.cuda", image[2], source, Rank.SHOWN)
             found.say("text.framework", "pytorch", source, Rank.SHOWN)
+    _of_nvidia(text, found)
+
+
+def _of_nvidia(text: Text, found: Found) -> None:
+    """Read the names of NVIDIA's own images: their framework, and what is in them as the tables have it."""
+    listed = {(row["image"], row["tag"]): row for row in rows_of(found.tables, "container_images")}
+    months = {row["release"]: row for row in rows_of(found.tables, "ngc_releases")}
+    shared = {row["image"] for row in rows_of(found.tables, "ngc_images") if row["shares_release"]}
+    for position in text.places(_REGISTRY):
+        image = _NVIDIA_IMAGE.match(text.whole, position)
+        if image is None:
+            continue
+        name, tag, source = image[1], image[2].removesuffix("-igpu"), text.source(text.index_at(position))
+        distribution = _NVIDIA_FRAMEWORKS[name]
+        found.say("text.framework", "pytorch" if name == "pytorch" else distribution, source, Rank.SHOWN)
+        found.mention("text.places", "docker", source)
+        of_month = months.get(tag[:5], {}) if f"{_REGISTRY}{name}" in shared else {}
+        row = {**of_month, **listed.get((f"{_REGISTRY}{name}", tag), {})}
+        for fact, column in (("framework.version", "framework"), ("framework.cuda", "cuda"),
+                             ("framework.cudnn", "cudnn")):
+            value = row.get(column)
+            found.framework(distribution, fact, str(value) if value else None, source, Rank.SHOWN)
 
 
 def _image(text: Text, found: Found, position: int, fact: str, version: str) -> None:

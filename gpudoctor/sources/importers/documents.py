@@ -75,7 +75,8 @@ def _document(document: object, source: str, text: Text, found: Found) -> None:
         if isinstance(schema, str) and schema.startswith("gpudoctor."):
             _own(document, text, found)
             return
-        any(reader(document, source, found) for reader in _OBJECTS)
+        if not packages.from_document(document, source, found):
+            any(reader(document, source, found) for reader in _OBJECTS)
     elif isinstance(document, list) and not packages.from_document(document, source, found):
         for item in document[:16]:
             if isinstance(item, dict):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gpudoctor.model import Facts, Value
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
+from gpudoctor.sources.stated import Rank
 from gpudoctor.sources.values import bytes_in, dotted_version_in
 
 _TABLE_LINES = 600
@@ -36,6 +37,12 @@ def read(text: Text, found: Found) -> None:
             continue  # an error message of nvidia-smi: a symptom
         _heading(text, found, index)
         _body(text, found, index)
+    for index in text.having("Driver Version:"):
+        line = text.lines[index]
+        if "CUDA Version:" in line and "NVIDIA-SMI" not in line:  # a part of the heading, copied out of it
+            source = text.source(index)
+            found.say("driver.version", _following(line, ("Driver Version:",)), source, Rank.STATED)
+            found.say("driver.cuda_ceiling", _following(line, ("CUDA Version:",)), source, Rank.STATED)
 
 
 def _heading(text: Text, found: Found, index: int) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import takewhile
+from typing import Any
 
 from gpudoctor.lazily import Pattern
 from gpudoctor.sources.found import NAMES, Found
@@ -200,7 +202,10 @@ def _shown(text: Text, found: Found) -> None:
 
 
 def from_document(document: object, source: str, found: Found) -> bool:
-    """Read `pip list --format json` or `conda list --json`; say whether it was one."""
+    """Read `pip list --format json`, `conda list --json` or `pip inspect`; say whether it was one."""
+    if isinstance(document, dict) and isinstance(document.get("installed"), list):
+        _environment(document, source, found)
+        document = [item.get("metadata") for item in document["installed"] if isinstance(item, dict)]
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
         return False
     rows = [item for item in document
@@ -219,3 +224,14 @@ def from_document(document: object, source: str, found: Found) -> bool:
     return True
 
 
+def _environment(document: Mapping[str, Any], source: str, found: Found) -> None:
+    """Read what `pip inspect` says of the interpreter."""
+    stated = document.get("environment")
+    stated = stated if isinstance(stated, dict) else {}
+    for fact, value in (("python.pip_version", document.get("pip_version")),
+                        ("python.version", stated.get("python_full_version")),
+                        ("system.os", stated.get("platform_system")),
+                        ("system.architecture", stated.get("platform_machine")),
+                        ("system.kernel", stated.get("platform_release"))):
+        if isinstance(value, str) and value:
+            found.say(fact, value[:80], source)

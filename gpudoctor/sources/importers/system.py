@@ -20,8 +20,6 @@ _OS_RELEASE = Pattern(
 _RELEASE = Pattern(r"release ([0-9]{1,2}\.[0-9]{1,2}), V([0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,4})")
 _KERNEL_MODULE = Pattern(
     r"Kernel Module(?: for [a-z0-9_]{3,10})?\s{1,4}([0-9]{3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?)")
-_TEGRA = Pattern(r"# R([0-9]{2}) \(release\), REVISION: ([0-9]{1,2}(?:\.[0-9]{1,2})?)")
-_JETPACK = Pattern(r"\[L4T ([0-9]{2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?)\]")
 _CUDNN_PART = Pattern(r"#define\s{1,8}CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s{1,8}([0-9]{1,3})\b")
 _MODULES = frozenset(
     {"nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nouveau", "nova_core", "nvidiafb"})
@@ -36,16 +34,6 @@ def read(text: Text, found: Found) -> None:
     _driver(text, found)
     _cudnn_header(text, found)
     _lsmod(text, found)
-    for index in text.having("[L4T "):
-        tegra = _JETPACK.search(text.lines[index])
-        if tegra:  # jetson_release and jtop
-            found.say("system.jetson", tegra[1], text.source(index))
-            found.mention("text.places", "jetson", text.source(index))
-    for index in text.having("(release), REVISION: "):
-        tegra = _TEGRA.search(text.lines[index])
-        if tegra:
-            found.say("system.jetson", f"{tegra[1]}.{tegra[2]}", text.source(index))
-            found.mention("text.places", "jetson", text.source(index))
 
 
 def _unames(text: Text, found: Found) -> None:
