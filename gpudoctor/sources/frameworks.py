@@ -31,7 +31,9 @@ _SCOPE = "@"  # npm's: @tensorflow/tfjs-node-gpu
 _OF_ANOTHER = re.compile(
     r"\((?!version|release|stable|nightly|gpu|cpu|v ?[0-9])[a-z][a-z0-9_-]{1,30} v?[0-9][^)]{0,60}\)?",
     re.IGNORECASE)
-_YEAR = re.compile(r"(?<![\w.-])(?:19|20)[0-9]{2}(?![\w.-])")  # "the image of May 2022"
+# "the image of May 2022", "built for CUDA 12.2"
+_NO_RELEASE = re.compile(r"(?<![\w.-])(?:19|20)[0-9]{2}(?![\w.-])|\bcuda[ -]?v?(?:[5-9]|1[0-9])(?:\.[0-9]+){0,2}\b",
+                         re.IGNORECASE)
 _SUFFIX = re.compile(r"\bcu([0-9]{3})\b")
 
 
@@ -52,7 +54,7 @@ def framework_in(words: str) -> tuple[str, str] | None:
 
 def version_of(words: str) -> str | None:
     """Return a framework's version; of what git describes and a version, the version."""
-    own = _YEAR.sub(" ", _OF_ANOTHER.sub(" ", words[:VALUE_CHARACTERS]))
+    own = _NO_RELEASE.sub(" ", _OF_ANOTHER.sub(" ", words[:VALUE_CHARACTERS]))
     return package_version_in(_DESCRIBED.sub(" ", own)) or package_version_in(own.partition("-")[0])
 
 

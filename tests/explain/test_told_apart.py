@@ -56,6 +56,10 @@ OF_DML = ("Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU
           "physical PluggableDevice (device: 0, name: DML, pci bus id: <undefined>)\n")
 FROM_PTX = ("W gpu_device.cc:27] TensorFlow was not built with CUDA kernel binaries compatible with compute "
             "capability {}. CUDA kernels will be jit-compiled from PTX, which could take 30 minutes.\n")
+NO_CUDA_BUILD = ("PackagesNotFoundError: The following packages are not available from current channels:\n"
+                 "  - pytorch==1.5.0\n  - https://conda.anaconda.org/pytorch/{channel}\n{more}")
+NO_LIBCUDA = "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"
+OLDER_CUDA = "Found CUDA version 12010, but JAX was built against version 12020, which is newer.\n"
 SILENT = "Unable to determine the device handle for GPU0: 0000:C1:00.0: Unknown Error\n"
 OTHER_PART = ("Could not load library libcudnn_cnn_train.so.8. Error: "
               "/usr/local/cuda/lib64/libcudnn_cnn_train.so.8: symbol _Z9isA, version "
@@ -108,6 +112,14 @@ OTHER_PART = ("Could not load library libcudnn_cnn_train.so.8. Error: "
     (SILENT + "platform: linux\n", "gpu-fell-off-bus"),
     (SILENT + "platform: wsl2\n", "wsl-windows-driver"),
     (OTHER_PART + "framework: pytorch\n", "cudnn-sublibrary-mismatch"),
+    (NO_CUDA_BUILD.format(channel="linux-aarch64", more="gpu: Jetson Xavier NX\n"), "jetson-wrong-wheel"),
+    (NO_CUDA_BUILD.format(channel="linux-aarch64", more=""), "wheel-arch-linux-aarch64"),
+    (NO_CUDA_BUILD.format(channel="linux-64", more=""), "python-version-unsupported"),
+    ("AttributeError: /opt/cuda/lib64/stubs/libcuda.so: undefined symbol: _undef\n", "libcuda-stub-loaded"),
+    (NO_LIBCUDA + "platform: kubernetes\n", "k8s-device-plugin"),
+    (NO_LIBCUDA + "platform: linux\n", "driver-not-installed"),
+    (OLDER_CUDA + "framework: jax\n", "ld-library-path-shadows"),
+    (OLDER_CUDA + "framework: jax, torch 2.1 (cu121)\n", "pip-nvidia-libs-mixed"),
     ("CUDA error: named symbol not found\nframework: bitsandbytes\nplatform: jetson\n", "jetson-wrong-wheel"),
     ("Pod Allocate failed due to device plugin\nerror creating nvml.Device 0: nvml: Unknown Error\n",
      "gpu-fell-off-bus"),
@@ -137,6 +149,15 @@ def test_a_year_is_no_release() -> None:
     """Regression: TensorFlow was of release 2022, newer than all."""
     text = NO_CUDART + "framework: tensorflow (Kaggle image of May 2022)\n"
     assert not isinstance(texts.read_text(text, database()).text.get("text.framework_version"), Known)
+
+
+def test_the_cuda_that_a_framework_is_built_for_is_not_its_release() -> None:
+    """Regression: JAX was of release 12.2."""
+    found = texts.read_text(OLDER_CUDA + "framework: jax built for CUDA 12.2\n", database()).text
+    assert not isinstance(found.get("text.framework_version"), Known)
+    stated = texts.read_text("framework: jax[cuda12] 0.4.30\n", database()).text["text.framework_version"]
+    assert isinstance(stated, Known)
+    assert stated.value == "0.4.30"
 
 
 def test_a_message_of_an_existing_card_is_no_machine_without_one() -> None:
