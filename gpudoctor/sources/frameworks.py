@@ -32,8 +32,8 @@ _OF_ANOTHER = re.compile(
     r"\((?!version|release|stable|nightly|gpu|cpu|v ?[0-9])[a-z][a-z0-9_-]{1,30} v?[0-9][^)]{0,60}\)?",
     re.IGNORECASE)
 # "the image of May 2022", "built for CUDA 12.2"
-_NO_RELEASE = re.compile(r"(?<![\w.-])(?:19|20)[0-9]{2}(?![\w.-])|\bcuda[ -]?v?(?:[5-9]|1[0-9])(?:\.[0-9]+){0,2}\b",
-                         re.IGNORECASE)
+_NO_RELEASE = re.compile(
+    r"(?<![\w.-])(?:19|20)[0-9]{2}(?![\w.-])|\bcuda[ -]?v?(?:[5-9]|1[0-9])(?:\.[0-9]+){0,2}\b", re.IGNORECASE)
 _SUFFIX = re.compile(r"\bcu([0-9]{3})\b")
 
 
