@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from gpudoctor.candidates.ground import NEW_ENVIRONMENT, Place, quoted
 from gpudoctor.derive.stacks import Stack
 
+_SEARCHED = "LD_LIBRARY_PATH"
+
 
 def install(stacks: Sequence[Stack], pins: Iterable[str], place: Place) -> tuple[str, str]:
     """Return the line with pip and the one with uv; each makes the environment where it is not there.
@@ -40,7 +42,23 @@ def _rounds(stacks: Sequence[Stack], pins: Iterable[str]) -> list[str]:
     return rounds
 
 
-def exports(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the lines that set variables; one that is to be empty is taken away."""
-    return tuple(f"export {name}={':'.join(map(quoted, value.split(':')))}" if value else f"unset {name}"
+def exports(environment: Mapping[str, str], here: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines that set variables; one that is to be empty is taken away.
+
+    What LD_LIBRARY_PATH has `here` stays in its place by its name: a shell may have another value.
+    """
+    return tuple(_export(name, value, here) if value else f"unset {name}"
                  for name, value in environment.items())
+
+
+def _export(name: str, value: str, here: Sequence[str]) -> str:
+    folders = value.split(":")
+    if name != _SEARCHED:
+        before, folders, behind = "", folders, ""
+    elif here and folders[:len(here)] == [*here] != folders:
+        before, folders, behind = f"${{{name}:+${name}:}}", folders[len(here):], ""
+    elif not here or folders[-len(here):] == [*here] != folders:
+        before, folders, behind = "", folders[:len(folders) - len(here)], f"${{{name}:+:${name}}}"
+    else:  # something is taken out of it
+        before, behind = "", ""
+    return f"export {name}={before}{':'.join(map(quoted, folders))}{behind}"

@@ -12,6 +12,7 @@ from gpudoctor.candidates.together import rule_of
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive import jetson
 from gpudoctor.derive.stacks import Stack, known_versions
+from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import Subject, Subjects, show_fact
 from gpudoctor.model import (
     Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Scope, Tables,
@@ -32,7 +33,7 @@ def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
     offered = not judged.objections
     notes = tuple(_notes(judged)) if offered else ()
     typed = (*commands.install(judged.stacks, judged.pins, base.place),
-             *commands.exports(judged.environment)) if offered else ()
+             *commands.exports(judged.environment, _searched(base))) if offered else ()
     verdict = Fit.REJECTED if not offered else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
         framework=first.framework, version=first.version, kind="pip", verdict=verdict, cuda=first.cuda,
@@ -42,6 +43,12 @@ def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
         python=_pythons(judged.stacks), commands=typed, notes=notes, rejected_by=judged.objections,
         environment=dict(judged.environment) if offered else {}, pins=judged.pins if offered else (),
         why=tuple(_chain(judged, base)) if why else ())
+
+
+def _searched(base: Ground) -> Sequence[str]:
+    """Return the folders that LD_LIBRARY_PATH names on the machine as it is."""
+    fact = base.snapshot.host.get("loader.library_path")
+    return as_texts(fact.value) if isinstance(fact, Known) else ()
 
 
 def without_build(wish: Wish, base: Ground) -> Candidate:

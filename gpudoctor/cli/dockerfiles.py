@@ -168,6 +168,9 @@ def _write(texts: Mapping[str, str], wish: Wish) -> None:
         _refuse_other(path, text, force=wish.force)
     for path, text in texts.items():
         sources.write(text, path or None)
+    beside = [path for path in texts if path != (wish.output or "")]
+    if beside:
+        sys.stderr.write(f"gpudoctor: wrote {printable(', '.join(texts), 4000)}\n")
 
 
 def _refuse_other(path: str, text: str, *, force: bool) -> None:

@@ -19,6 +19,7 @@ CARD = "cc"  # as in --assume: a card of this compute capability, whatever the c
 _CARD_COLUMNS = (FactType.COMPUTE_CAPABILITY, FactType.COMPUTE_CAPABILITIES)
 _CODE = "code"
 _NAME, _FORMS = "name", "forms"  # forms in which people write the name
+_COLUMNS = 80
 _FEW = 12  # words in a column that are worth listing
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -27,14 +28,25 @@ def table_named(name: str, tables: Mapping[str, Table]) -> Table:
     """Return the table; raise `UsageError` naming those that there are."""
     if name not in tables:
         raise UsageError(f"there is no table {printable(name, 80)}{did_you_mean(name, tables)}; "
-                         f"there are: {', '.join(sorted(tables))}")
+                         "`gpudoctor rules table` lists them all")
     return tables[name]
 
 
 def names(tables: Tables, *, as_json: bool) -> str:
-    """Return the names of the tables: one a line, or a list in JSON."""
+    """Return the names of the tables: one a line with what it holds, as far as that fits, or a list in JSON.
+    """
     listed = sorted(tables)
-    return json.dumps(listed) + "\n" if as_json else "".join(f"{name}\n" for name in listed)
+    if as_json:
+        return json.dumps(listed) + "\n"
+    widest = max(map(len, listed), default=0)
+    return "".join(f"{name.ljust(widest)}  {_shortened(tables[name].summary, _COLUMNS - widest - 2)}".rstrip()
+                   + "\n" for name in listed)
+
+
+def _shortened(text: str, columns: int) -> str:
+    import textwrap  # for the few who list them
+
+    return textwrap.shorten(printable(text, 400), columns, placeholder=" ...")
 
 
 def chosen(table: Table, conditions: Sequence[str], tables: Tables) -> tuple[Row, ...]:
@@ -79,19 +91,22 @@ def _of_card(table: Table, text: str, tables: Tables) -> Wanted:
     if len(columns) == 1:
         return _equal_to(columns[0], FactType(table.columns[columns[0]]), text)
     if not columns and table.columns.get(_CODE) == FactType.RECORDS.value:
-        return lambda row: _serves(row, text, tables)
+        return lambda row: _serves(row, text, table.name.partition("_")[0], tables)
     named = f"which of {', '.join(columns)} is meant?" if columns else (
         f"{table.name} has neither compute capabilities nor device code; "
         f"there are: {', '.join(table.columns)}")
     raise UsageError(f"--where {CARD}={printable(text, 80)}: {named}")
 
 
-def _serves(row: Row, capability: str, tables: Tables) -> bool:
+def _serves(row: Row, capability: str, framework: str, tables: Tables) -> bool:
+    """Return whether a row's code is known to work on a card, as a recommendation asks it of a release."""
+    from gpudoctor.derive import ptx_failures
     from gpudoctor.derive.integrated import coverage
 
     code, cuda = row.get(_CODE), row.get("cuda")
     records = [record for record in code if isinstance(record, Mapping)] if isinstance(code, tuple) else []
-    return bool(records) and coverage(records, capability, str(cuda or ""), tables).kind != "none"
+    return bool(records) and ptx_failures.is_known_to_work(
+        framework, coverage(records, capability, str(cuda or ""), tables), capability, tables)
 
 
 def _equal_to(column: str, kind: FactType, text: str) -> Wanted:

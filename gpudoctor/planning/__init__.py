@@ -59,6 +59,7 @@ def make(report: Report, machine: Snapshot, database: RuleDatabase, refused: Ref
     made = steps_of_plan.ordered(choices, planner.begin.snapshot, database)
     if not holds(machine, database, made, {key_of(choice.finding) for choice in choices}, end):
         made = steps_of_plan.numbered(choices, planner.begin.snapshot, database)
+    made = steps_of_plan.without_abandoned(made, database)
     left = [fault_of(finding, why=planner.reason(key)) for key, finding in planner.begin.faults.items()
             if key in end.faults]
     later = [fault_of(finding) for key, finding in end.faults.items() if key not in planner.begin.faults]

@@ -36,6 +36,8 @@ _LASTS: Mapping[str, str] = {
     "pdm": _LOCKED.format(tool="pdm", add="add"),
     "pipenv": _LOCKED.format(tool="pipenv", add="install"),
 }
+_OF_ENVIRONMENT: tuple[FixKind, ...] = ("pip", "environment")
+_LEFT_BEHIND = "of the environment here, which the image does without"
 _RESTART = "reboot"
 _ANSWERS = ("cuda.", "nvml.", "gpu.in_")
 _STANDS_FOR = {"driver": "driver.version", "python": "python.version", "glibc": "system.glibc"}
@@ -75,6 +77,29 @@ def ordered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) 
         steps = [step for step in steps if step.commands or step not in waiting]
         ending = (*ending[:-1], _restart_for(waiting, ending))
     return _renumbered([*steps, *ending, *numbered(shells, begin, database)])
+
+
+def without_abandoned(steps: Sequence[Step], database: RuleDatabase) -> tuple[Step, ...]:
+    """Return the steps without those that mend a framework here which another step leaves for an image.
+
+    What they cure is told at the image: there nobody meets it.
+    """
+    scopes = {rule.id: rule.scope for rule in database.rules}
+    left = {_framework(fault): step for step in steps if step.kind == "image" for fault in step.cures[:1]
+            if scopes[fault.rule] in (Scope.FRAMEWORK, Scope.PAIR)}
+    abandoned = [step for step in steps if step.kind in _OF_ENVIRONMENT
+                 and all(_framework(fault) in left for fault in step.cures)]
+    return _renumbered([_with_cures(step, [fault for gone in abandoned for fault in gone.cures
+                                           if left[_framework(fault)] is step])
+                        for step in steps if step not in abandoned])
+
+
+def _framework(fault: Fault) -> str:
+    return fault.subject.rpartition(" x ")[2]  # "GPU 0 x torch"
+
+
+def _with_cures(step: Step, more: Sequence[Fault]) -> Step:
+    return replace(step, cures=(*step.cures, *(replace(fault, why=_LEFT_BEHIND) for fault in more)))
 
 
 def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) -> tuple[Step, ...]:

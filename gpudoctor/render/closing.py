@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from gpudoctor.derive.view import as_records
 from gpudoctor.model import Known, Report, Severity, Snapshot, Unknown, Verdict
 from gpudoctor.render import told
@@ -30,6 +32,19 @@ def words(report: Report) -> str:
     if told.is_of_text(report.snapshot):
         verdict = told.last_words(report)
     return f"{verdict}{said}."
+
+
+def next_step(report: Report) -> str:
+    """Return the command to go on with where a healthy machine with cards has nothing yet that uses them.
+
+    "" anywhere else; into an image this machine's environment is not installed.
+    """
+    snapshot = report.snapshot
+    if (report.verdict is not Verdict.HEALTHY or snapshot.frameworks != () or isinstance(snapshot.gpus, Unknown)
+            or not snapshot.gpus or isinstance(snapshot.host.get("image.reference"), Known)):
+        return ""
+    assumed = [word for text in report.assumptions for word in ("--assume", text)]
+    return f"{shlex.join(['gpudoctor', 'recommend', *assumed])}    # what to install on this machine"
 
 
 def _ran_stages(snapshot: Snapshot) -> bool:

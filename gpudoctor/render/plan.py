@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from gpudoctor.exported import as_shown
 from gpudoctor.model import FixKind, Severity, Verdict
 from gpudoctor.model.plan import Change, Fault, Plan, Step
+from gpudoctor.render import closing
 from gpudoctor.render.plain import REDACTED, counted_words, printable
 from gpudoctor.render.sheet import Sheet
 from gpudoctor.render.text import COLOURS
@@ -122,6 +123,9 @@ def _foot(sheet: Sheet, plan: Plan, again: str, elsewhere: str) -> None:
     """Print what the steps come to, and the commands that do them."""
     if not plan.steps:
         sheet.paragraph(_nothing_to_do(plan), 0, "bold")
+        following = closing.next_step(plan.report)
+        if following:
+            command_line(sheet, following)
         return
     cured = {(fault.rule, fault.subject): fault.severity for step in plan.steps for fault in step.cures}
     counts = [counted_words(number, severity.value) for severity in (Severity.ERROR, Severity.WARNING)

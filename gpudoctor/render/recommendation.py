@@ -23,6 +23,7 @@ _ELSEWHERE = {
     "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
     "gone": "; older cards and newer ones are served, CUDA has dropped this one, and no later release will.",
     "nowhere": "; each of them alone has some."}
+_DRIVERS = ("driver ", "the driver ")  # how a change of it begins
 _MOST_WORDS = 700  # characters of one thing said
 
 # By framework, rule and wording: what is not offered, with what the rule says of each.
@@ -107,6 +108,9 @@ def _offer(page: Sheet, one: Candidate) -> None:
     labels = ("pip", "uv") if one.kind == "pip" else ("run",)
     for position, command in enumerate(one.commands):
         label = labels[position] if position < len(labels) else ""
+        if one.kind == "pip" and position == len(labels):
+            why = ", so that its CUDA libraries are found" if "LD_LIBRARY_PATH" in one.environment else ""
+            _row(page, "then", f"after pip or uv, in each shell that starts it{why}:")
         page.line((" " * 4 + label.ljust(_LABEL_WIDTH), "bold"), (printable(command, 4000), "cyan"))
 
 
@@ -257,6 +261,9 @@ def _changes(page: Sheet, said: Recommendation) -> None:
         newer = "anything newer" if said.exit_code == 0 else "anything"
         other = " or ".join(said.may_change).replace("python", "Python")
         _said(page, f"No other {other} makes {newer} possible, as far as these rules know.", indent=0)
+    if any(change.change.startswith(_DRIVERS) for change in said.changes):
+        _said(page, "Of drivers the smallest change is told that is still maintained, or the last for the "
+                    "cards here; branches in between have ended.", indent=4)
     for change in said.changes:
         _said(page, f"{change.change} makes {_joined(change.gains)} possible", indent=4)
 

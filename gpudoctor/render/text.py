@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from gpudoctor.model import Report, Severity, Snapshot
 from gpudoctor.render import closing, outline
 from gpudoctor.render.outline import Entry, Item, Open
+from gpudoctor.render.plain import printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
 COLOURS = {
@@ -31,6 +32,9 @@ def render(report: Report, *, width: int, colour: bool, verbose: bool = False) -
         _failed_probes(sheet, report.snapshot)
     sheet.line()
     sheet.paragraph(closing.words(report), 0, "bold")
+    following = closing.next_step(report)
+    if following:
+        sheet.line((f"    {printable(following, 4000)}", "cyan"))
     return sheet.text()
 
 
