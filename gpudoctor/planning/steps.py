@@ -89,17 +89,20 @@ def without_abandoned(steps: Sequence[Step], database: RuleDatabase) -> tuple[St
             if scopes[fault.rule] in (Scope.FRAMEWORK, Scope.PAIR)}
     abandoned = [step for step in steps if step.kind in _OF_ENVIRONMENT
                  and all(_framework(fault) in left for fault in step.cures)]
-    return _renumbered([_with_cures(step, [fault for gone in abandoned for fault in gone.cures
-                                           if left[_framework(fault)] is step])
-                        for step in steps if step not in abandoned])
+    kept = [step for step in steps if step not in abandoned]
+    return _renumbered([_in_place_of(step, [gone for gone in abandoned if left[_framework(gone.cures[0])] is step])
+                        for step in kept])
 
 
 def _framework(fault: Fault) -> str:
     return fault.subject.rpartition(" x ")[2]  # "GPU 0 x torch"
 
 
-def _with_cures(step: Step, more: Sequence[Fault]) -> Step:
-    return replace(step, cures=(*step.cures, *(replace(fault, why=_LEFT_BEHIND) for fault in more)))
+def _in_place_of(step: Step, abandoned: Sequence[Step]) -> Step:
+    """Return an image's step, in which is whole what others were to mend here."""
+    told = [replace(fault, why=_LEFT_BEHIND) for gone in abandoned for fault in gone.cures]
+    whole = {name: value for gone in abandoned for name, value in gone.effect.items()}
+    return replace(step, cures=(*step.cures, *told), effect={**whole, **step.effect})
 
 
 def numbered(choices: Sequence[Choice], begin: Snapshot, database: RuleDatabase) -> tuple[Step, ...]:

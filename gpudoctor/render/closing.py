@@ -44,7 +44,7 @@ def next_step(report: Report) -> str:
             or not snapshot.gpus or isinstance(snapshot.host.get("image.reference"), Known)):
         return ""
     assumed = [word for text in report.assumptions for word in ("--assume", text)]
-    return f"{shlex.join(['gpudoctor', 'recommend', *assumed])}    # what to install on this machine"
+    return f"{shlex.join(['gpudoctor', 'recommend', *assumed])}    # what to install; --python and --from as here"
 
 
 def _ran_stages(snapshot: Snapshot) -> bool:

@@ -262,8 +262,7 @@ def _changes(page: Sheet, said: Recommendation) -> None:
         other = " or ".join(said.may_change).replace("python", "Python")
         _said(page, f"No other {other} makes {newer} possible, as far as these rules know.", indent=0)
     if any(change.change.startswith(_DRIVERS) for change in said.changes):
-        _said(page, "Of drivers the smallest change is told that is still maintained, or the last for the "
-                    "cards here; branches in between have ended.", indent=4)
+        _said(page, "Only drivers count that are still maintained, or the last for the cards here.", indent=4)
     for change in said.changes:
         _said(page, f"{change.change} makes {_joined(change.gains)} possible", indent=4)
 

@@ -73,9 +73,11 @@ def test_files_beside_it(healthy: Path, tmp_path: Path, golden: Callable[[str, s
     """Compose and Kubernetes, in the folder of the Dockerfile; a second time nothing is in the way."""
     words = (*L4, "--framework", "torch", "--require", "gpu>=1", "--compose", "--kubernetes",
              "--tag", "a/b:1", "-o", str(tmp_path / "gpu.Dockerfile"))
+    names = ("gpu.Dockerfile", "compose.yaml", "pod.yaml")
     for _ in range(2):
         run = asked(healthy, *words)
         assert (run.returncode, run.stdout) == (SOMETHING, ""), run.stderr
+        assert f"wrote {', '.join(str(tmp_path / name) for name in names)}\n" in run.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compose.yaml", "gpu.Dockerfile", "pod.yaml"]
     for name in ("compose.yaml", "pod.yaml"):
         golden(f"dockerfile/{name}", (tmp_path / name).read_text())

@@ -109,12 +109,20 @@ def test_rows_are_chosen_by_the_type_of_the_column(
 def test_without_a_name_the_names_of_the_tables_are_listed() -> None:
     """It was an error without one of them; each that is listed can be printed."""
     run = run_gpudoctor("rules", "table")
-    names = run.stdout.splitlines()
+    names = [line.split()[0] for line in run.stdout.splitlines()]
+    assert [line for line in run.stdout.splitlines() if len(line) > 80 or len(line.split()) < 3] == []
     assert (run.returncode, run.stderr, "torch" in names) == (HEALTHY, "", True)
     assert json.loads(run_gpudoctor("rules", "table", "--format", "json").stdout) == names
     assert run_gpudoctor("rules", "table", names[0]).returncode == HEALTHY
     refused = run_gpudoctor("rules", "table", "--where", "cc=7.0")
     assert (refused.returncode, "name one" in refused.stderr) == (USAGE, True)
+
+
+@pytest.mark.parametrize(("capability", "some"), [("9.0", True), ("12.0", False)])
+def test_rows_that_serve_a_card_are_those_that_the_engine_takes(capability: str, some: bool) -> None:
+    """Regression: each TensorFlow with PTX was listed for Blackwell, where that PTX is reported to fail."""
+    run = run_gpudoctor("rules", "table", "tensorflow", "--where", f"cc={capability}")
+    assert (run.returncode, bool(run.stdout)) == (HEALTHY, some)
 
 
 def test_a_table_as_text_has_a_line_for_each_row(rules: Path) -> None:
@@ -148,8 +156,8 @@ def test_a_page_that_is_not_there_has_neighbours(name: str, said: str, rules: Pa
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    (["boards"], "there is no table boards; did you mean cards?; there are: builds, cards"),
-    (["build"], "there is no table build; did you mean builds?; there are"),
+    (["boards"], "there is no table boards; did you mean cards?; `gpudoctor rules table` lists"),
+    (["build"], "there is no table build; did you mean builds?; `gpudoctor rules table` lists"),
     (["cards", "--where", "colour=red"], "there are: name, compute_capability, driver, forms, sold, memory"),
     (["cards", "--where", "name"], "write COLUMN=VALUE"),
     (["cards", "--where", "=A"], "write COLUMN=VALUE"),

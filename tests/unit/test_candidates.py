@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.assume import assumed, lay, parse_assumption
+from gpudoctor.candidates.commands import exports
 from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.model import Absent, Candidate, Fit, Known, Recommendation, RuleDatabase, Value
 from gpudoctor.ruledb import load_compiled
@@ -67,8 +68,27 @@ def test_cusolver_of_tensorflow_2_21_becomes_a_variable(database: RuleDatabase) 
     assert candidate.commands == (
         "/home/user/venv/bin/python -m pip install 'tensorflow[and-cuda]==2.21.0'",
         "uv pip install --python /home/user/venv/bin/python 'tensorflow[and-cuda]==2.21.0'",
-        f"export LD_LIBRARY_PATH={folder}")
+        f"export LD_LIBRARY_PATH={folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}")
     assert (candidate.verdict, of_version(said, "2.20.0").verdict) == (Fit.WITH_NOTES, Fit.FITS)
+
+
+@pytest.mark.parametrize(("value", "here", "line"), [
+    ("/a:/b", (), "/a:/b${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
+    ("/here:/a", ("/here",), "${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/a"),
+    ("/a:/here", ("/here",), "/a${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
+    ("/a", ("/here", "/a"), "/a"),  # one is taken out of it
+])
+def test_what_a_shell_has_in_ld_library_path_stays(value: str, here: tuple[str, ...], line: str) -> None:
+    """Regression: the line of another shell was lost, or the page's order of the folders turned round."""
+    assert exports({"LD_LIBRARY_PATH": value}, here) == (f"export LD_LIBRARY_PATH={line}",)
+
+
+def test_a_kepler_card_gets_the_last_cudnn_that_serves_it(database: RuleDatabase) -> None:
+    """Regression: a K80 was told that no package has CUDA libraries for TensorFlow 2.13, a T4 which ones."""
+    said = asked(host(database, "cc=3.7", "driver=470.223.02"), database, "tensorflow==2.13.1", python="3.11")
+    candidate = of_version(said, "2.13.1")
+    assert "nvidia-cudnn-cu11==8.7.0.84" in candidate.commands[0]
+    assert not [note for note in candidate.notes if "no package has them" in note]
 
 
 @pytest.mark.parametrize(("version", "python", "cuda", "cudnn"), [
@@ -82,7 +102,8 @@ def test_a_release_whose_libraries_no_package_has_asks_for_its_toolkit(
     candidate = of_version(asked(machine, database, f"tensorflow=={version}", python=python), version)
     assert candidate.verdict is Fit.WITH_NOTES
     assert candidate.environment == {"LD_LIBRARY_PATH": f"/usr/local/cuda-{cuda}/lib64"}
-    assert candidate.commands[-1] == f"export LD_LIBRARY_PATH=/usr/local/cuda-{cuda}/lib64"
+    assert candidate.commands[-1] == (
+        f"export LD_LIBRARY_PATH=/usr/local/cuda-{cuda}/lib64${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}")
     [note] = [note for note in candidate.notes if "no package has them" in note]
     assert f"install CUDA {cuda} and cuDNN {cudnn} so that" in note
     assert "libcudart.so" in note

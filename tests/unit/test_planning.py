@@ -335,3 +335,17 @@ def test_a_value_that_no_line_can_show_is_not_shown_as_another() -> None:
     assert as_shown("A", "/a b") == "export A='/a b'"
     assert as_shown("A", "/a\nb") == (
         "# A gets a value with a character that no line can show: `gpudoctor env` prints it as it is")
+
+
+# -- what an image leaves behind -------------------------------------------------------------------
+
+def test_what_is_left_for_an_image_is_not_mended_first(database: RuleDatabase) -> None:
+    """Regression: on an RTX 5090 the CUDA libraries of a TensorFlow without code for it were installed, and
+    then it was left for NVIDIA's image. Another framework of the environment is mended as before."""
+    words = ("cc=12.0", "driver=580.95.05", "python=3.12.1", "release=tensorflow==2.21.0")
+    machine = supposed(database.base, [parse_assumption(word) for word in words], database.tables)
+    report = examine(machine, database, Policy())
+    made = planning.make(report, with_wishes(machine, database, Policy()), database)
+    assert [step.kind for step in made.steps] == ["image"]
+    assert {fault.cause for fault in made.steps[0].cures} > {"gpu-too-new-for-build"}
+    assert [step.number for step in made.steps] == [1]

@@ -8,11 +8,12 @@ from functools import cache
 
 import pytest
 
-from gpudoctor import ruledb
+from gpudoctor import planning, ruledb
 from gpudoctor.assume import assumed, lay
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Known, Record, Report
 from gpudoctor.render import json as json_renderer
+from gpudoctor.render import plan as plan_text
 from gpudoctor.render import text
 from gpudoctor.render.plain import printable
 
@@ -25,6 +26,18 @@ def report(driver: str = "450.80.02") -> Report:
     database = ruledb.load()
     facts = assumed([("cc", "9.0"), ("driver", driver), ("release", "torch==2.15.0")])
     return examine(lay(database.base, facts, database.tables, source="a test"), database, Policy())
+
+
+def test_a_healthy_machine_without_a_framework_is_shown_the_next_step() -> None:
+    """Regression: neither `check` nor `fix` said how to go on from "Nothing to fix."."""
+    database = ruledb.load()
+    for cards, shown in (("9.0", True), ("none", False)):
+        machine = lay(database.base, assumed([("cc", cards)]), database.tables, source="a test")
+        found = examine(machine, database, Policy())
+        plan = planning.make(found, machine, database)
+        pages = (text.render(found, width=80, colour=False),
+                 plan_text.render(plan, width=80, colour=False, again="gpudoctor fix"))
+        assert [("gpudoctor recommend    #" in page) for page in pages] == [shown, shown]
 
 
 def test_there_is_something_to_print() -> None:
