@@ -45,20 +45,17 @@ def _rounds(stacks: Sequence[Stack], pins: Iterable[str]) -> list[str]:
 def exports(environment: Mapping[str, str], here: Sequence[str]) -> tuple[str, ...]:
     """Return the lines that set variables; one that is to be empty is taken away.
 
-    What LD_LIBRARY_PATH has `here` stays in its place by its name: a shell may have another value.
+    What LD_LIBRARY_PATH has `here` stays in its place by its name, as a shell may have another value; unless
+    something is taken out of it.
     """
     return tuple(_export(name, value, here) if value else f"unset {name}"
                  for name, value in environment.items())
 
 
 def _export(name: str, value: str, here: Sequence[str]) -> str:
-    folders = value.split(":")
-    if name != _SEARCHED:
-        before, folders, behind = "", folders, ""
-    elif here and folders[:len(here)] == [*here] != folders:
-        before, folders, behind = f"${{{name}:+${name}:}}", folders[len(here):], ""
-    elif not here or folders[-len(here):] == [*here] != folders:
-        before, folders, behind = "", folders[:len(folders) - len(here)], f"${{{name}:+:${name}}}"
-    else:  # something is taken out of it
-        before, behind = "", ""
+    folders, before, behind = value.split(":"), "", ""
+    if name == _SEARCHED and here and folders[:len(here)] == [*here] != folders:
+        before, folders = f"${{{name}:+${name}:}}", folders[len(here):]
+    elif name == _SEARCHED and (not here or folders[-len(here):] == [*here] != folders):
+        folders, behind = folders[:len(folders) - len(here)], f"${{{name}:+:${name}}}"
     return f"export {name}={before}{':'.join(map(quoted, folders))}{behind}"

@@ -89,9 +89,9 @@ def without_abandoned(steps: Sequence[Step], database: RuleDatabase) -> tuple[St
             if scopes[fault.rule] in (Scope.FRAMEWORK, Scope.PAIR)}
     abandoned = [step for step in steps if step.kind in _OF_ENVIRONMENT
                  and all(_framework(fault) in left for fault in step.cures)]
-    kept = [step for step in steps if step not in abandoned]
-    return _renumbered([_in_place_of(step, [gone for gone in abandoned if left[_framework(gone.cures[0])] is step])
-                        for step in kept])
+    return _renumbered([
+        _in_place_of(step, [gone for gone in abandoned if left[_framework(gone.cures[0])] is step])
+        for step in steps if step not in abandoned])
 
 
 def _framework(fault: Fault) -> str:

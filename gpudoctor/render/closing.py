@@ -40,11 +40,13 @@ def next_step(report: Report) -> str:
     "" anywhere else; into an image this machine's environment is not installed.
     """
     snapshot = report.snapshot
-    if (report.verdict is not Verdict.HEALTHY or snapshot.frameworks != () or isinstance(snapshot.gpus, Unknown)
-            or not snapshot.gpus or isinstance(snapshot.host.get("image.reference"), Known)):
+    has_cards = not isinstance(snapshot.gpus, Unknown) and bool(snapshot.gpus)
+    is_image = isinstance(snapshot.host.get("image.reference"), Known)
+    if report.verdict is not Verdict.HEALTHY or snapshot.frameworks != () or not has_cards or is_image:
         return ""
     assumed = [word for text in report.assumptions for word in ("--assume", text)]
-    return f"{shlex.join(['gpudoctor', 'recommend', *assumed])}    # what to install; --python and --from as here"
+    command = shlex.join(["gpudoctor", "recommend", *assumed])
+    return f"{command}    # what to install; --python and --from as here"
 
 
 def _ran_stages(snapshot: Snapshot) -> bool:

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.examine import EXIT_UNDECIDED
-from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation, Unserved
+from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation
 from gpudoctor.render import alike
 from gpudoctor.render.plain import printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
 _WORDS = {Fit.FITS: "fits", Fit.WITH_NOTES: "fits, with notes", Fit.REJECTED: "not offered"}
-_LABEL_WIDTH = 8
-_MOST_VERSIONS, _MOST_SETS = 6, 2
+_LABEL_WIDTH, _MOST_VERSIONS, _MOST_SETS = 8, 6, 2
 _JOINT = " with "
 _MONTH = re.compile(r":(\d\d\.\d\d)-")  # nvcr.io/nvidia/pytorch:23.06-py3
 _ELSEWHERE = {
@@ -23,7 +22,6 @@ _ELSEWHERE = {
     "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
     "gone": "; older cards and newer ones are served, CUDA has dropped this one, and no later release will.",
     "nowhere": "; each of them alone has some."}
-_DRIVERS = ("driver ", "the driver ")  # how a change of it begins
 _MOST_WORDS = 700  # characters of one thing said
 
 # By framework, rule and wording: what is not offered, with what the rule says of each.
@@ -31,8 +29,7 @@ Groups = dict[tuple[str, str, str], list[tuple[Candidate, str]]]
 
 
 def render(said: Recommendation, *, width: int, colour: bool, check: str = "gpudoctor check") -> str:
-    """Return the recommendation as text for so many columns; `check` is the command to examine this machine.
-    """
+    """Return the recommendation as text; `check` is the command to examine this machine."""
     page = Sheet(width=width, colour=colour)
     page.line((f"gpudoctor {said.tool_version}, rules {said.rules_version}", ""))
     page.line()
@@ -109,7 +106,7 @@ def _offer(page: Sheet, one: Candidate) -> None:
     for position, command in enumerate(one.commands):
         label = labels[position] if position < len(labels) else ""
         if one.kind == "pip" and position == len(labels):
-            why = ", so that its CUDA libraries are found" if "LD_LIBRARY_PATH" in one.environment else ""
+            why = ", so that its CUDA libraries are found" * ("LD_LIBRARY_PATH" in one.environment)
             _row(page, "then", f"after pip or uv, in each shell that starts it{why}:")
         page.line((" " * 4 + label.ljust(_LABEL_WIDTH), "bold"), (printable(command, 4000), "cyan"))
 
@@ -261,7 +258,7 @@ def _changes(page: Sheet, said: Recommendation) -> None:
         newer = "anything newer" if said.exit_code == 0 else "anything"
         other = " or ".join(said.may_change).replace("python", "Python")
         _said(page, f"No other {other} makes {newer} possible, as far as these rules know.", indent=0)
-    if any(change.change.startswith(_DRIVERS) for change in said.changes):
+    if any("driver" in change.change for change in said.changes):
         _said(page, "Only drivers count that are still maintained, or the last for the cards here.", indent=4)
     for change in said.changes:
         _said(page, f"{change.change} makes {_joined(change.gains)} possible", indent=4)
@@ -292,15 +289,12 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
                     f"{', '.join(one.python)}).", indent=0)
     for never in () if said.changes else said.unserved:
         here = ", ".join(dict.fromkeys(card.compute_capability for card in said.ground.cards))
+        cards = "all the cards here together" if never.would_be == "nowhere" else "the cards here"
         known = f"{never.framework} that these rules know ({never.oldest} to {never.newest})"
         elsewhere = _ELSEWHERE[never.would_be].format(oldest=never.oldest, newest=never.newest)
-        _said(page, f"No release of {known} has code that is known to work on {_cards_of(never)} (compute "
+        _said(page, f"No release of {known} has code that is known to work on {cards} (compute "
                     f"capability {here}){elsewhere}", indent=0)
     for hint in said.hints:
         _said(page, hint.words, indent=0)
         if hint.command:
             page.line((f"    {printable(hint.command, 4000)}", "cyan"))
-
-
-def _cards_of(never: Unserved) -> str:
-    return "all the cards here together" if never.would_be == "nowhere" else "the cards here"
