@@ -201,8 +201,8 @@ def lint_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, "title": LINT_SCHEMA, "$defs": {"finding": _finding()}, **_object({
         "schema": {"const": LINT_SCHEMA}, "tool": _object({"name": TEXT, "version": TEXT}),
         "rules": _object({"version": TEXT, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
-        "verdict": {"enum": [v.value for v in Verdict]}, "exit_code": {"enum": [0, 1, 3]}, "assumed": TEXTS,
-        "host": host, "files": TEXTS, "findings": {"type": "array", "items": located},
+        "verdict": {"enum": [v.value for v in Verdict]}, "exit_code": {"enum": [0, 1, 3, 4]},
+        "assumed": TEXTS, "host": host, "files": TEXTS, "findings": {"type": "array", "items": located},
         "undecided": {"type": "array", "items": undecided},
         "notes": {"type": "array", "items": _object({**place, "note": TEXT, "matters": {"type": "boolean"}})},
         "rewrites": {"type": "array", "items": _object({**place, "rule": rule, "text": TEXT})},

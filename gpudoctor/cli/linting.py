@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,13 +13,14 @@ from gpudoctor import __version__, host, versions
 from gpudoctor.assume import assumed, parse_assumption
 from gpudoctor.cli import lint_host, showing, sources
 from gpudoctor.cli.errors import InputError, UsageError
-from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED
+from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_INPUT, EXIT_UNDECIDED
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Host, Text
 from gpudoctor.manifests import constraints, kinds, rewrites
 from gpudoctor.manifests.judging import Linter, Verdicts
+from gpudoctor.manifests.left_open import Note
 from gpudoctor.manifests.report import LintReport, encode
-from gpudoctor.manifests.spans import Source
+from gpudoctor.manifests.spans import ManifestError, Source
 from gpudoctor.manifests.statements import Build, Environment
 from gpudoctor.model import RuleDatabase, Severity, Verdict
 
@@ -55,15 +57,22 @@ def lint(asked: Asked) -> int:
     showing.refuse_lost_output(asked.output)
     database = sources.announced_database(asked.rules, "whole" if asked.format == "sarif" else "judged")
     pairs = [parse_assumption(text) for text in asked.assume]
-    texts = {name: _read(name) for name in dict.fromkeys(asked.files)}
+    refused: dict[str, str] = {}
+    texts = {name: text for name in dict.fromkeys(asked.files) if (text := _text(name, refused)) is not None}
     python = next((str(value) for name, value in pairs if name == _PYTHON), None)
     build = Build(arguments=dict(_argument(text) for text in asked.build_arguments))
-    described = _described(texts, python, build)  # before anything else: a file that cannot be read ends it
+    described = _described(texts, python, build, refused)
+    if not texts.keys() - refused.keys():  # before anything else: nothing is left to be judged
+        raise InputError("; ".join(refused.values()))
+    texts = {name: text for name, text in texts.items() if name not in refused}
     host_of = lint_host.lint_host(asked.recorded, assumed(pairs), asked.timeout, database)
     linter = Linter(host_of.machine, database, wants_gpu=asked.gpu, supposes_gpu=lint_host.names_a_gpu(pairs),
                     observed=host_of.observed, host_faults=host_of.faults)
     verdicts = linter.judge([one for some in described.values() for one in some])
+    verdicts = replace(verdicts, notes=(*verdicts.notes, *map(_refusal, refused, refused.values())))
     report = _report(asked, texts, verdicts, database, host_of.in_words)
+    if refused:
+        report = replace(report, exit_code=EXIT_INPUT)
     if asked.fix:
         report = _fixed(asked, texts, report, linter, python, build)
     sources.write(_rendered(report, asked, database), asked.output)
@@ -71,6 +80,24 @@ def lint(asked: Asked) -> int:
 
 
 # -- files -------------------------------------------------------------------------------------------------
+
+
+def _text(name: str, refused: dict[str, str]) -> str | None:
+    """Return the text of a file; None where it cannot be read, and `refused` then says why."""
+    try:
+        return _read(name)
+    except InputError as error:
+        refused[name] = str(error)
+        return None
+
+
+def _refusal(name: str, why: str) -> Note:
+    """Return what is said of a file that could not be read, at the place that the reason names."""
+    place, reason = Source(name, "").place(0), why.removeprefix(f"{name}: ")
+    found = re.fullmatch(r":(\d+)(?::(\d+))?: (.*)", why.removeprefix(name), re.DOTALL)
+    if found is not None:
+        place, reason = replace(place, line=int(found[1]), column=int(found[2] or 1)), found[3]
+    return Note(place=place, matters=True, said=f"the file cannot be read, and was not judged: {reason}")
 
 
 def _read(name: str) -> str:
@@ -97,9 +124,12 @@ def _limit(name: str) -> int:
     return _MAX_BYTES_OF_LOCK if name.endswith(".lock") else _MAX_BYTES
 
 
-def _described(texts: Mapping[str, str], python: str | None, build: Build | None = None
-               ) -> dict[str, list[Environment]]:
-    """Return the environments of each file; a list that another file takes in is judged with that one."""
+def _described(texts: Mapping[str, str], python: str | None, build: Build | None = None,
+               refused: dict[str, str] | None = None) -> dict[str, list[Environment]]:
+    """Return the environments of each file; a list that another file takes in is judged with that one.
+
+    Those that are of no kind, or broken, are left out and go to `refused`; without it the first ends it.
+    """
     taken: set[str] = set()
     named = {os.path.realpath(name): name for name in texts}
 
@@ -120,8 +150,16 @@ def _described(texts: Mapping[str, str], python: str | None, build: Build | None
 
         return read
 
-    found = {name: kinds.environments(Source(name, text), reader(name), build)
-             for name, text in texts.items()}
+    found: dict[str, list[Environment]] = {}
+    for name, text in texts.items():
+        before = set(taken)
+        try:
+            found[name] = kinds.environments(Source(name, text), reader(name), build)
+        except ManifestError as error:
+            if refused is None:
+                raise
+            refused[name] = str(error)
+            taken = before  # what it would have taken in is judged by itself
     kept = {name: some for name, some in found.items() if name not in taken or len(some) != 1
             or some[0].in_container or some[0].constrains}
     kept = constraints.beside(kept)

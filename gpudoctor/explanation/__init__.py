@@ -191,15 +191,17 @@ def _is_it_more(choice: Choice, asks: tuple[Ask, ...]) -> Ask:
 def report(told: Told, database: RuleDatabase, policy: Policy, *, interrupted: bool = False) -> Report:
     """Return the report on texts, with the verdict and the exit code that `check` would give.
 
-    Of a text that was not read to its end nobody knows that it holds no fault.
+    Of a text that was not read to its end nobody knows that it holds no fault, nor of one that is harmless
+    only where there is no card: it does not say whether there is one.
     """
     failing = [f for f in every_finding(told.findings) if f.severity.rank <= policy.fail_on.rank]
     faults = [f for f in told.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
     blind = [u for u in told.undecided if u.asked and u.severity.rank <= policy.fail_on.rank]
+    is_doubtful = any(f.certainty is Certainty.LIKELY for f in told.findings if f.severity is Severity.BENIGN)
     code, verdict = EXIT_HEALTHY, Verdict.FINDINGS if faults else Verdict.HEALTHY
     if failing:
         code, verdict = EXIT_FINDINGS, Verdict.FINDINGS
-    elif blind or interrupted:
+    elif blind or interrupted or (is_doubtful and not faults):
         verdict = Verdict.UNDECIDED
         code = EXIT_HEALTHY if policy.allow_undecided else EXIT_UNDECIDED
     return Report(

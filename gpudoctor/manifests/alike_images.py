@@ -30,6 +30,12 @@ def others(reference: str, tables: Tables) -> Iterator[Base]:
             yield other
 
 
+def likeness(reference: str, other: Base, tables: Tables) -> str:
+    """Return in words why an image is the one to take."""
+    is_same = images.base_of(reference, tables).build == "cpu" != other.build
+    return "the same release with CUDA" if is_same else "the newest like it that this driver runs"
+
+
 def _cudas(base: Base, tables: Tables) -> Iterator[str]:
     """Yield the tags of NVIDIA's images of CUDA with as much in them, those on the same system first."""
     own = images.CUDA_TAG.match(base.tag)
@@ -56,6 +62,8 @@ def _of_form(base: Base, tables: Tables) -> Iterator[str]:
     """Yield the tags of one form, each with other words in its holes."""
     for row, holes in tags.forms_of(base, tables):
         form = str(row["form"])
+        if base.build == "cpu" and "version" in holes:  # what was not published is left out by its judge
+            yield form.replace("{version}", "{version}-gpu").format(**holes)
         if "month" in holes:
             months = {str(one["release"]) for one in rows_of(tables, "ngc_releases")}
             yield from (form.format(month=month) for month in sorted(months, reverse=True))

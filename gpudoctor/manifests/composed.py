@@ -74,7 +74,8 @@ class Composed:
                 file = _path(path, folder)
                 documents = self._read(file, path.place)
                 if file is None or documents is None:
-                    self.unread.append(Unread(why=absence("include", path), place=path.place))
+                    self.unread.append(Unread(why=absence("include", path), place=path.place,
+                                              ends=is_nowhere(path)))
                     break
                 if file in above:
                     raise ManifestError(f"{path.place}: include leads in a circle: {file} includes this file")
@@ -141,6 +142,12 @@ def absence(key: str, file: Node | None) -> str:
     elif is_remote(text):
         why = f"{text} is not fetched"
     return f"{why}, so what {key} takes over was not judged"
+
+
+def is_nowhere(file: Node | None) -> bool:
+    """Return whether a file that was not found would lie in the folder: compose refuses to go on then."""
+    told = (filled(file.text or "") if file is not None else None) or ""
+    return told != "" and not is_remote(told) and not posixpath.normpath(told).startswith(("/", "../"))
 
 
 def is_remote(path: str) -> bool:

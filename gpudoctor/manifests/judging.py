@@ -153,6 +153,7 @@ class Linter:
         unsaid = [] if is_wanted or environment.refuses_gpu else releases.of_frameworks(
             environment.asked, environment.python)
         is_supposed = bool(self.supposes_gpu and unsaid)
+        notes += left_open.of_handing(environment, wishes, wants_gpu=self.wants_gpu)
         notes += left_open.of_statements(
             environment, tables, is_wanted=is_wanted or is_supposed)
         notes += left_open.of_others(environment, tables) if is_wanted or self.supposes_gpu else ()

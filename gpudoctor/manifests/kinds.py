@@ -26,6 +26,8 @@ _FOR_GPU = re.compile(
     r"(?<!no)(?<!non)[._-](?:gpu|cuda|cu1\d\d?)[\d.]*(?=[._-]|\Z)|\A(?:gpu|cuda)[._-]", re.IGNORECASE)
 # an action of a template of Helm or Jinja; what stands in quotes may be filled in when it is used
 _TEMPLATE = re.compile(r"(?m)^[^\n\"'#]*(?:\{\{|\{%)")
+# likewise in the image of a FROM, whatever stands around it
+_TEMPLATE_OF_IMAGE = re.compile(r"(?im)^[ \t]*FROM[ \t][^\n]*?(\{\{|\{%)")
 _OF_SERVICES = ("compose", "docker-compose")
 _LISTS = (".txt", ".in")
 _YAML = (".yaml", ".yml")
@@ -45,6 +47,17 @@ def environments(source: Source, reader: Reader, build: Build | None = None) -> 
 
 
 def _of_kind(name: str, source: Source, reader: Reader, build: Build | None) -> list[Environment]:
+    try:
+        return _of_name(name, source, reader, build)
+    except ManifestError:
+        template = None if name.endswith(_OTHERS) else _TEMPLATE_OF_IMAGE.search(source.text)
+        if template is None:
+            raise
+        raise source.error(template.start(1), "the name of the image is a template, which nobody can read "
+                                              "before something fills it in: lint what that prints") from None
+
+
+def _of_name(name: str, source: Source, reader: Reader, build: Build | None) -> list[Environment]:
     if DOCKERFILE.match(name) and not name.endswith(_OTHERS):
         return stages.environments(source, reader, build)
     if name.endswith(_LISTS):

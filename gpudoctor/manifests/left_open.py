@@ -53,8 +53,8 @@ def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) 
             f"it is built for {image.platform}, but judged with the wheels and images for x86-64"))
     yield from _of_other_pythons(environment, is_wanted=is_wanted)
     for one in environment.unread:
-        if is_wanted or one.of_framework:
-            yield Note(place=one.place, said=one.why, matters=is_wanted and one.of_framework)
+        if is_wanted or one.of_framework or one.ends:
+            yield Note(place=one.place, said=one.why, matters=one.ends or (is_wanted and one.of_framework))
 
 
 def _of_other_pythons(environment: Environment, *, is_wanted: bool) -> Iterator[Note]:
@@ -102,6 +102,15 @@ def of_hiding(environment: Environment, wish: Wish) -> Iterator[Note]:
         yield Note(place=setting.place, said=(
             f"{environment.hiding} keeps every GPU away here, so all was judged as meant for the CPU, though "
             f"{wish.why}; --gpu judges it for one"))
+
+
+def of_handing(environment: Environment, wishes: Sequence[Wish], *, wants_gpu: bool) -> Iterator[Note]:
+    """Yield that who starts what is made for a GPU hands it none: the engine's default may do so yet."""
+    if environment.given is False and wishes:
+        yield Note(place=environment.place, matters=wants_gpu, said=(
+            f"{environment.name} is made for a GPU ({wishes[0].why}) and is given none here: in compose "
+            "write gpus: all, in a pod the limit nvidia.com/gpu: 1. Without it there is one only where "
+            "NVIDIA's runtime is the engine's default, or where another file gives it"))
 
 
 def of_processor(one: Chosen) -> Note:

@@ -124,9 +124,11 @@ Trial = Callable[[Environment], Tried | None]
 def offered(asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
     """Return what would do in place of what a finding is about; None where nothing is known to."""
     first = next((fix for fix in asking.rule.fix if fix.kind != _DRIVER), None)
-    if first is None or (first.kind != _IMAGE and all(one.fact != _RELEASE for one in first.effect)):
-        return None  # something smaller cures it
     own = [one for one in asking.chosen if one.framework == asking.finding.subject.rpartition(EACH)[2]]
+    if first is None or (first.kind != _IMAGE and all(one.fact != _RELEASE for one in first.effect)):
+        if own and any(fix.env for fix in asking.finding.fixes[:1]):
+            return _of_release(own[-1], asking, ground, trial, needs_variable=True)
+        return None  # something smaller cures it
     if own and first.kind != _IMAGE:
         return _of_release(own[-1], asking, ground, trial)
     return _of_image(asking, ground, trial)
@@ -152,17 +154,22 @@ def _remedy(kind: str, title: str, command: str, effect: str) -> Remedy:
 # -- releases ----------------------------------------------------------------------------------------------
 
 
-def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
+def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial, *,
+                needs_variable: bool = False) -> Offer | None:
+    """Return another build; of a release that `needs_variable`, one that is asked for and needs none."""
     if one.stack is None or one.by_conda or one.asked.is_brought:
         return None
-    environment = replace(asking.environment, python=asking.python)
+    beside = [each for each in asking.chosen  # of these, what is asked for instead is to stand alone
+              if each.framework == one.framework and each.distribution != one.distribution]
+    environment = replace(asking.environment, python=asking.python, asked=tuple(
+        asked for asked in asking.environment.asked if all(asked is not each.asked for each in beside)))
     at = next(at for at, asked in enumerate(environment.asked) if asked is one.asked)
     refused: set[str | None] = set()
     tried = 0
-    for stack in _in_order(one, one.stack, environment, ground):
-        if stack.cuda in refused:
+    for stack in _in_order(one, None if beside else one.stack, environment, ground):
+        if stack.cuda in refused or (needs_variable and not releases.admits(one.requirement, stack.version)):
             continue
-        text = _written(one, stack)
+        text = _written(one, stack, with_extra=needs_variable or bool(beside))
         instead = replace(one.asked, text=text, index=stack.index, extra_indexes=(), links=())
         found = trial(with_asked(environment, at, instead))
         tried += 1
@@ -173,39 +180,43 @@ def _of_release(one: Chosen, asking: Asking, ground: Ground, trial: Trial) -> Of
         is_taken = any(each.stack is not None and each.stack.release == stack.release
                        for each in found.chosen)
         if is_taken and asking.is_better(found):
-            title = f"{_title(text, stack, one, environment)}{asking.left(found)}"
-            return Offer(
-                stack=stack, is_same=stack.version == one.stack.version, at=at, instead=instead,
-                left=frozenset(each.rule for each in asking.new(found)),
-                remedy=_remedy(_RELEASE, title, _command(text, stack), stack.release))
+            title = _leaving(beside, one, text) + _title(text, stack, one, environment) + asking.left(found)
+            return Offer(stack=stack, is_same=stack.version == one.stack.version, instead=instead,
+                         at=None if beside else at, left=frozenset(each.rule for each in asking.new(found)),
+                         remedy=_remedy(_RELEASE, title, _command(text, stack), stack.release))
     return None
 
 
-def _in_order(one: Chosen, own: Stack, environment: Environment, ground: Ground) -> Iterator[Stack]:
+def _in_order(one: Chosen, own: Stack | None, environment: Environment, ground: Ground) -> Iterator[Stack]:
     """Yield other builds: of the same release, of those that are asked for, of any; the newest first."""
     tables, cards = ground.database.tables, usable_capabilities(ground)
-    admitted = {environment.python} if environment.python else set(
-        pythons.admitted(environment.python_bounds, ground.platform, tables)
-        if environment.python_bounds else ())
+    admitted = {environment.python} if environment.python else set(pythons.admitted(
+        environment.python_bounds, ground.platform, tables) if environment.python_bounds else ())
     listed = [stack for stack in stacks_of(one.framework, ground.platform, tables)
-              if not stack.is_prerelease and stack.is_told and stack.release != own.release
+              if not stack.is_prerelease and stack.is_told and (not own or stack.release != own.release)
               and not (stack.extra and published.refused_extra(
                   stack.framework, stack.version, environment.python, tables))
               and (not admitted or admitted & {*stack.pythons})
               and (not cards or stack.serves(cards, tables))]
     asked = [stack for stack in listed if releases.admits(one.requirement, stack.version)]
     is_indexed = bool(one.asked.index or one.asked.extra_indexes)  # then another of its kind comes first
-    same = sorted((stack for stack in listed if stack.version == own.version),
+    same = sorted((stack for stack in listed if one.stack and stack.version == one.stack.version),
                   key=lambda stack: (stack.index is not None) != is_indexed)
     once = {stack.release: stack for stack in (*same, *asked, *listed)}
     yield from once.values()
 
 
-def _written(one: Chosen, stack: Stack) -> str:
+def _leaving(beside: Sequence[Chosen], one: Chosen, text: str) -> str:
+    others = {each.distribution for each in (*beside, one)} - {*re.findall(r"\A[\w-]+", text)}
+    return f"Leave out {' and '.join(sorted(others))}. " if beside else ""
+
+
+def _written(one: Chosen, stack: Stack, *, with_extra: bool = False) -> str:
     """Return the requirement on a build, with the extras that were asked for, as far as it has them."""
     own = next(planned.parse((stack.labelled,)))
     kept = {extra for extra in one.requirement.extras if not extra.startswith(("cuda", "and-cuda"))}
-    has_cuda = stack.extra and (one.framework == "jax" or stack.extra in one.requirement.extras)
+    has_cuda = stack.extra and (
+        with_extra or one.framework == "jax" or stack.extra in one.requirement.extras)
     extras = ",".join(sorted({*kept, *((stack.extra,) if has_cuda else ())}))
     return f"{own.name}{f'[{extras}]' if extras else ''}{own.specifier}"
 
@@ -261,7 +272,7 @@ def _of_image(asking: Asking, ground: Ground, trial: Trial) -> Offer | None:
         elif found is not None and asking.is_better(found):
             row = images.ended(other, tables)
             ended = f" (though {row['system']} {row['version']} has ended)" if row is not None else ""
-            title = f"Take {other.reference}, the newest like it that this driver runs{ended}"
+            title = f"Take {other.reference}, {alike_images.likeness(image.reference, other, tables)}{ended}"
             return Offer(image=other.reference, remedy=_remedy(
                 _IMAGE, f"{title}{asking.left(found)}", f"docker pull {other.reference}", other.reference))
     return None

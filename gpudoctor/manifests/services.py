@@ -42,6 +42,7 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         settings.update(_capabilities(service))
         written, built = service.get("image"), service.get("build")
         unread = tuple(_unread_of_service(service))
+        given = _is_given(service, wishes, settings)
         starts = container_commands.of_service(service, project.sources)
         if built is not None:
             found = _built(built, project.sources, reader, replace(build or Build(), started=starts))
@@ -54,7 +55,8 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         for one in found:
             name = f"service {key.text}{', ' if one.name else ''}{one.name}"
             yield replace(one, name=name, settings={**one.settings, **settings},
-                          wishes=(*one.wishes, *wishes, *signs_of(settings)), unread=(*one.unread, *unread))
+                          wishes=(*one.wishes, *wishes, *signs_of(settings)), unread=(*one.unread, *unread),
+                          given=given)
     for absent in project.unread:
         yield Environment(name="include", place=absent.place, unread=(replace(absent, of_framework=True),))
 
@@ -71,10 +73,21 @@ def _unread_of_service(service: Node) -> Iterator[Unread]:
     taken, files = service.get("extends"), service.get("env_file")
     if taken is not None and not taken.is_null:
         is_all = service.get("image") is None and service.get("build") is None
-        yield Unread(why=composed.absence("extends", taken.get("file")), place=taken.place,
-                     of_framework=is_all)
+        file = taken.get("file")
+        yield Unread(why=composed.absence("extends", file), place=taken.place, of_framework=is_all,
+                     ends=composed.is_nowhere(file))
     if files is not None:
         yield Unread(why=f"the variables of env_file are not read: {_RESOLVED}", place=files.place)
+
+
+def _is_given(service: Node, wishes: Sequence[Wish], settings: Mapping[str, Setting]) -> bool | None:
+    """Return whether a service is handed a GPU; None where it may have one in a way that is not read."""
+    if wishes:
+        return True
+    taken = service.get("extends")
+    is_open = (taken is not None and not taken.is_null) or [*signs_of(settings)] or any(
+        service.get(key) is not None for key in ("devices", "privileged", "env_file", "gpus", "runtime"))
+    return None if is_open or service.get("deploy", "resources", "reservations") is not None else False
 
 
 def _devices(service: Node) -> tuple[Node, ...]:
@@ -194,23 +207,31 @@ def _of_pod(spec: Node, beside: Sequence[Node], source: Source) -> Iterator[Envi
             if image is None or image.text is None:
                 continue
             wishes = [Wish(why=f"the container asks for {key.text}", place=key.place)
-                      for part in ("limits", "requests")
-                      if (asked := container.get("resources", part)) is not None
-                      for key, value in asked.entries
+                      for key, value in _resources(container)
                       if key.text and key.text.startswith(_GPU_RESOURCES) and value.text != "0"]
             if runtime is not None and runtime.text == "nvidia":
                 wishes.append(Wish(why="the pod has NVIDIA's runtime class", place=runtime.place))
             claims = [*resource_claims.signs(container, spec, beside)]
             wishes += [one for one in claims if isinstance(one, Wish)]
             settings = dict(_variables(container))
+            is_open = claims or runtime is not None or [*signs_of(settings)] or any(
+                "gpu" in (key.text or "") and value.text != "0" for key, value in _resources(container))
+            is_open = is_open or container.get("securityContext", "privileged") is not None
+            given = True if wishes else None if is_open else False
             told = None if _TEMPLATE.search(image.text) else image.text
             found = replace(
                 _environment(f"container {name.text if name else ''}",
                              _image(image, image.text, told, "lint what the template makes of it"),
                              (*wishes, *signs_of(settings)), settings),
-                unread=() if wishes else tuple(one for one in claims if isinstance(one, Unread)))
+                given=given, unread=() if wishes else tuple(one for one in claims if isinstance(one, Unread)))
             yield container_commands.added(found, container_commands.of_container(container, source), source,
                                            _nothing)
+
+
+def _resources(container: Node) -> Iterator[tuple[Node, Node]]:
+    for part in ("limits", "requests"):
+        asked = container.get("resources", part)
+        yield from asked.entries if asked is not None else ()
 
 
 def _nothing(name: str) -> Source | None:

@@ -10,7 +10,8 @@ from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Place, Source
 
 _FOR_GPUS = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA")
-_NO_GPU = {"CUDA_VISIBLE_DEVICES": ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
+_OF_CUDA = "CUDA_VISIBLE_DEVICES"
+_NO_GPU = {_OF_CUDA: ("", "-1"), "NVIDIA_VISIBLE_DEVICES": ("void", "none", "")}
 
 
 @frozen
@@ -134,11 +135,15 @@ class Wish:
 
 @frozen
 class Unread:
-    """What was not understood, or names what is not there; `of_framework`: a framework may hang on it."""
+    """What was not understood, or names what is not there; `of_framework`: a framework may hang on it.
+
+    `ends`: who reads the file ends there, so that nothing comes of it, for a GPU or not.
+    """
 
     why: str
     place: Place
     of_framework: bool = False
+    ends: bool = False
 
 
 @frozen
@@ -171,7 +176,8 @@ class Environment:
     `images` are those of all stages of its file, `feeding` those that it is or copies from.
     `python_bounds` are those that its Python must keep, where they leave several. `stubs` are the links
     called libcuda.so.1 that lead to the toolkit's placeholder. `in_container`: it is one with its own
-    libraries, not the host's. `constrains`: it installs nothing, and bounds what others install.
+    libraries, not the host's. `constrains`: it installs nothing, and bounds what others install. `given` says
+    whether who starts it hands it a GPU; None where that is not said here.
     """
 
     name: str
@@ -195,6 +201,7 @@ class Environment:
     alters_python: bool = False
     in_container: bool = True
     constrains: bool = False
+    given: bool | None = None
 
     @property
     def hiding(self) -> str | None:
@@ -204,8 +211,8 @@ class Environment:
 
     @property
     def refuses_gpu(self) -> bool:
-        """Return whether its variables keep every GPU from it."""
-        return self.hiding is not None
+        """Return whether its variables keep every GPU from it, though it is given none."""
+        return self.hiding is not None and not (self.given and self.hiding == _OF_CUDA)
 
 
 def signs_of(settings: Mapping[str, Setting]) -> Iterator[Wish]:

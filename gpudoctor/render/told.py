@@ -111,6 +111,8 @@ def last_words(report: Report) -> str:
             return "Undecided: a fault of the program, not of the GPU, as far as this text goes"
         if any(question.cause == _COMPLAINT for question in report.undecided):
             return "Undecided: nothing is stated that would tell the causes apart; the question decides"
+        if any(finding.certainty is Certainty.LIKELY for finding in report.findings):
+            return "Undecided: harmless or not, the question decides"
         if not report.undecided:
             return "Undecided: the text was not read to its end"
         return "Undecided: I do not know what this text says"

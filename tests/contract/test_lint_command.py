@@ -245,6 +245,26 @@ def test_what_cannot_be_done(words: tuple[str, ...], exit_code: int, said: str, 
     assert said in run.stderr
 
 
+def test_4_what_can_be_read_is_judged_beside_what_cannot(tmp_path: Path) -> None:
+    """A file that was not there, or broken, took the results of the others with it."""
+    written(tmp_path, Dockerfile__gpu="# --gpus all\nFROM python:3.12-slim\nRUN pip install -r r.txt\n",
+            Dockerfile__x="FROM ubuntu:22.04\nENV\n", r__txt="tensorflow==2.20.0\n")
+    run = lint(tmp_path, "nosuch", "Dockerfile.x", "Dockerfile.gpu", "r.txt", *ANY, "--format", "json")
+    said = document(run)
+    assert run.returncode == INPUT
+    assert [one["finding"]["cause"] for one in said["findings"]] == ["pip-nvidia-libs-not-installed"]
+    assert said["files"] == [str(tmp_path / name) for name in ("Dockerfile.gpu", "r.txt")]
+    assert [(Path(one["file"]).name, one["line"]) for one in said["notes"]] == [
+        ("nosuch", 1), ("Dockerfile.x", 2)]
+    assert lint(tmp_path, "nosuch", "Dockerfile.gpu", *ANY, "--allow-undecided").returncode == INPUT
+
+
+def test_4_where_nothing_can_be_read_every_file_is_named(tmp_path: Path) -> None:
+    run = lint(tmp_path, "nosuch", "D2", *ANY)
+    assert (run.returncode, run.stdout) == (INPUT, "")
+    assert "nosuch: no such file; D2: no such file" in run.stderr
+
+
 def test_a_recorded_machine_is_judged_for(tmp_path: Path) -> None:
     """Its driver and its card, and nothing of what was wrong with it before."""
     database, host = ruledb.load(), assumed([("driver", "535.104.05"), ("cc", "8.9")])

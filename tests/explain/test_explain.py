@@ -46,6 +46,12 @@ def test_a_message_that_is_more_probably_harmless_is_called_so_and_names_what_el
     assert told(HOOK, STILL, "gpu: AMD Radeon RX 580").undecided == ()
 
 
+def test_what_is_only_probably_harmless_is_not_called_healthy() -> None:
+    """Regression: a CUDA library that was not found ended with 0 where no card was stated."""
+    judged = report(told(HOOK, STILL, "gpu: AMD Radeon RX 580"), database(), Policy())
+    assert (judged.verdict, judged.exit_code) == (Verdict.UNDECIDED, 3)
+
+
 def test_what_ended_the_program_is_never_harmless() -> None:
     """The same words, at the end of a traceback: the crane did not go on without its hook."""
     said = ("gpu: none", f"crane.errors.HookError: {HOOK}")

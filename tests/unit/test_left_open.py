@@ -110,7 +110,29 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         [("compose.yaml:4:14", True, "b.yaml is not there to be read")]),
     "other files that are taken in": (
         {"compose.yaml": "include: [b.yaml]\n" + COMPOSE.format("image: python:3.12")}, (),
-        [("compose.yaml:1:11", False, "b.yaml is not there to be read")]),
+        [("compose.yaml:1:11", True, "b.yaml is not there to be read")]),
+    "what compose misses with or without a GPU": (
+        {"compose.yaml": "services:\n  a:\n    image: a:3\n    extends: {file: b.yaml, service: b}\n"}, (),
+        [("compose.yaml:4:14", True, "b.yaml is not there to be read")]),
+    "what may lie outside of the folder": (
+        {"compose.yaml": "include: [../b.yaml]\n" + COMPOSE.format("image: python:3.12")}, (),
+        [("compose.yaml:1:11", False, "lies outside of the folder")]),
+    "a service of an image for GPUs that is given none": (
+        {"compose.yaml": f"services:\n  a:\n    image: {CUDA_12.partition(' ')[2]}\n"}, (),
+        [("compose.yaml:3:12", False, "is given none here")]),
+    "one whose folder of devices may have it": (
+        {"compose.yaml": f"services:\n  a:\n    image: {CUDA_12.partition(' ')[2]}\n"
+                         "    devices: [/dev/nvidia0]\n"}, (), []),
+    "a pod with a limit of none": (
+        {"pod.yaml": f"kind: Pod\nspec:\n  containers:\n  - image: {CUDA_12.partition(' ')[2]}\n"
+                     "    resources: {limits: {nvidia.com/gpu: '0'}}\n"}, (),
+        [("pod.yaml:4:12", False, "the limit nvidia.com/gpu")]),
+    "a pod with one": (
+        {"pod.yaml": f"kind: Pod\nspec:\n  containers:\n  - image: {CUDA_12.partition(' ')[2]}\n"
+                     "    resources: {limits: {nvidia.com/gpu: 1}}\n"}, (), []),
+    "a pod with a GPU by another plugin's name": (
+        {"pod.yaml": f"kind: Pod\nspec:\n  containers:\n  - image: {CUDA_12.partition(' ')[2]}\n"
+                     "    resources: {limits: {vendor/gpu-mem: 3}}\n"}, (), []),
     "a Dockerfile within, in quotes": (
         {"compose.yaml": COMPOSE.format('build: {dockerfile_inline: "FROM a\\nRUN b"}')}, (),
         [("compose.yaml:4:32", True, "dockerfile_inline in quotes is not read")]),
@@ -164,3 +186,10 @@ def test_what_matters_for_a_gpu_is_a_note_where_none_is_meant() -> None:
     files = docker("ARG V", "FROM python:3.12", "RUN pip install torch==$V")
     assert [note.matters for note in judged(files).notes] == [False]
     assert [note.matters for note in judged(files, gpu=True).notes] == [True]
+
+
+def test_a_service_that_is_given_no_gpu_counts_where_one_is_meant() -> None:
+    files = {"compose.yaml": f"services:\n  a:\n    image: {CUDA_12.partition(' ')[2]}\n"}
+    assert [note.matters for note in judged(files, gpu=True).notes if "is given none" in note.said] == [True]
+    others = {"compose.yaml": "services:\n  a:\n    image: postgres:16\n"}
+    assert not [note for note in judged(others, gpu=True).notes if "is given none" in note.said]

@@ -168,7 +168,17 @@ def test_a_variable_without_a_value_is_the_shells_and_hides_no_gpu() -> None:
     text = (f"services:\n  a:\n    image: {CPU_IMAGE}\n    gpus: all\n    environment:\n"
             "      CUDA_VISIBLE_DEVICES: ")
     assert causes(judged({"compose.yaml": f"{text}\n"})) == ["cpu-only-build"]
-    assert causes(judged({"compose.yaml": f'{text}""\n'})) == []
+    hidden = f'{text}""\n'
+    assert causes(judged({"compose.yaml": hidden.replace("    gpus: all\n", "")})) == []
+    assert causes(judged({"compose.yaml": hidden})) == ["cpu-only-build", "cuda-visible-devices"]
+
+
+def test_a_variable_that_hides_what_the_same_service_is_given_is_found() -> None:
+    """`gpus: all` beside `CUDA_VISIBLE_DEVICES: "-1"` was a note, and nothing found."""
+    text = ("services:\n  a:\n    image: tensorflow/tensorflow:2.17.0-gpu\n    {}environment:\n"
+            "      CUDA_VISIBLE_DEVICES: '-1'\n")
+    assert causes(judged({"compose.yaml": text.format("gpus: all\n    ")})) == ["cuda-visible-devices"]
+    assert causes(judged({"compose.yaml": text.format("")})) == []
 
 
 def described(folder: Path, text: str) -> list[Environment]:

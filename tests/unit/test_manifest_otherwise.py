@@ -57,6 +57,35 @@ def test_the_newest_image_of_an_older_cuda_is_found_behind_many() -> None:
     assert first_fix(files, *OLDER).startswith("Take pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime, ")
 
 
+@pytest.mark.parametrize("host", [(), ("python=3.12",)])
+def test_two_packages_of_one_framework_become_one_of_the_same_release(host: tuple[str, ...]) -> None:
+    """Regression: tensorflow==2.13.1 was "the newest that fits", and the other package was to stay."""
+    found = first_fix({"requirements.txt": "tensorflow==2.17.0\ntensorflow-cpu==2.17.0\n"}, *host)
+    assert found.startswith("Leave out tensorflow-cpu. Ask for tensorflow[and-cuda]==2.17.0: the same ")
+
+
+@pytest.mark.parametrize(("image", "instead"), [
+    ("2.17.0", "2.17.0-gpu"), ("2.17.0-jupyter", "2.17.0-gpu-jupyter")])
+def test_an_image_for_the_cpu_is_told_that_of_the_same_release_with_cuda(image: str, instead: str) -> None:
+    files = docker(f"FROM tensorflow/tensorflow:{image}")
+    assert first_fix(files) == f"Take tensorflow/tensorflow:{instead}, the same release with CUDA"
+    assert "in this machine" not in judged(files, gpu=True).findings[0].finding.message
+
+
+@pytest.mark.parametrize(("asked", "causes_of_it", "titles"), [
+    ("tensorflow", "pip-nvidia-libs-not-installed", ["Ask for tensorflow[and-cuda]==2.20.0"]),
+    ("'tensorflow[and-cuda]>=2.19'", "pip-nvidia-libs-not-found", [
+        "Ask for tensorflow[and-cuda]==2.20.0", "Name the folders"]),
+    ("'tensorflow[and-cuda]==2.21.0'", "pip-nvidia-libs-not-found", ["Name the folders"])])
+def test_a_release_that_needs_no_variable_is_named_where_it_is_asked_for_as_well(
+        asked: str, causes_of_it: str, titles: list[str]) -> None:
+    found = judged(docker(SLIM, f"RUN pip install {asked}"), gpu=True)
+    assert causes(found) == [causes_of_it]
+    fixes = found.findings[0].finding.fixes
+    assert len(fixes) == len(titles)
+    assert all(fix.title.startswith(title) for fix, title in zip(fixes, titles, strict=True))
+
+
 def test_what_is_offered_is_sound_where_it_is_asked_for() -> None:
     """Of torch in an image of another CUDA, both are told, and fit one another."""
     host = ("driver=535.104.05", "card=GeForce RTX 3090")

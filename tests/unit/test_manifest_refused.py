@@ -38,6 +38,9 @@ def test_what_engines_take_is_no_fault(reference: str) -> None:
 
 @pytest.mark.parametrize(("name", "text", "place"), [
     ("Dockerfile", "FROM ubuntu:22.04 AS base\nFROM a:::b\n", "Dockerfile:2:6:"),
+    ("Dockerfile", "FROM nvidia/cuda:{{ .Values.tag }}\n", "Dockerfile:1:18: the name of the image is"),
+    ("Dockerfile", "FROM x:{{.tag}}\n", "Dockerfile:1:8: the name of the image is a template"),
+    ("image.tpl", "# a\nFROM x:{% tag %}\n", "image.tpl:2:8: the name of the image is a template"),
     ("Dockerfile", "FROM UPPER CASE\n", "Dockerfile:1:12: FROM takes one image"),
     ("Dockerfile", "ARG T=::\nFROM ubuntu$T\n", "Dockerfile:2:6:"),
     ("pod.yaml", POD.format('"tensorflow/tensorflow:::bad"'), "pod.yaml:4:13:"),
