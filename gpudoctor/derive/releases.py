@@ -166,6 +166,12 @@ def arguments_for(release_fact: str, view: View) -> Fact:
     return Known(value=shlex.join((stack.labelled, *index)), source="rule database")
 
 
+def brings_cuda(release_fact: str, view: View) -> Fact:
+    """Return whether pip installs the CUDA libraries with a release: TensorFlow's for Windows brings none."""
+    row = stack_of(release_fact, view).row
+    return Known(value=bool(row.get("requires_nvidia")), source=str(row["source"]))
+
+
 def stack_of(release_fact: str, view: View) -> Stack:
     """Return the build that a fact with a release names."""
     release = view.need_text(release_fact)
