@@ -396,7 +396,7 @@ framework.gpu_arguments | command | derive | | what pip is told for it: the requ
 framework.fitting_driver | driver_version | derive | | oldest driver for that release and the cards here, where no driver is known
 framework.gpu_driver | driver_version | derive | | the same for the CUDA build
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
-framework.fitting_brings_cuda | flag | derive | | whether that release asks pip for NVIDIA's packages, and not for the system's CUDA
+framework.fitting_brings_cuda | flag | derive | | whether pip installs the CUDA libraries with that release: else it takes the system's
 framework.fitting_arguments | command | derive | | what pip is told for it (torch==2.14.1+cu126 --index-url URL)
 framework.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, enough for the framework and the cards
 framework.least_driver | driver_version | derive | | oldest driver that would do, where that is not the one to name
