@@ -48,7 +48,7 @@ def pairs(lines: Sequence[str]) -> Iterator[Pair]:
 
 
 def release_without_gpus(line: str) -> str | None:
-    """Return the release of TensorFlow that a line gives beside an empty list of its GPUs, and nothing else."""
+    """Return the release of TensorFlow that a line gives beside an empty list of GPUs, and no more."""
     alone = _WITHOUT_GPUS.fullmatch(line.strip()) if "[]" in line and len(line) <= _LONGEST else None
     return alone[1] if alone else None
 

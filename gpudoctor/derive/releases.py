@@ -168,7 +168,7 @@ def arguments_for(release_fact: str, view: View) -> Fact:
 
 
 def brings_cuda(release_fact: str, view: View) -> Fact:
-    """Return whether pip installs the CUDA libraries with a release, as required packages or inside the wheel.
+    """Return whether pip installs the CUDA libraries with a release, as packages or in the wheel.
 
     TensorFlow's for Windows, and Paddle's, have neither: they take the system's.
     """

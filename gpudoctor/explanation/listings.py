@@ -23,8 +23,8 @@ _ASKED = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
 _PROMPT = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
 _TENSORFLOW = Pattern(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|tf-nightly-gpu|"
                       r"intel-tensorflow)(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
-_TENSORFLOW_JSON = Pattern(r"\"name\": ?\"(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|tf-nightly-gpu|"
-                           r"intel-tensorflow)\", ?\"version\": ?\"(\d+\.\d+)")
+_TENSORFLOW_JSON = Pattern(r"\"name\": ?\"(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|"
+                           r"tf-nightly-gpu|intel-tensorflow)\", ?\"version\": ?\"(\d+\.\d+)")
 _OWN_NAMES = frozenset({"tensorflow", "tf"})
 _FRAMEWORK = Pattern(r"(?<![a-z0-9])(?:tensorflow|tf|torch|pytorch|jax|paddle|mxnet)(?![a-z0-9])")
 _ONNXRUNTIME = Pattern(r"(?<![\w/.-])(onnxruntime|onnxruntime-gpu)(?:==|\s{1,40}\(?|"
@@ -76,9 +76,8 @@ def _tensorflows(lines: Sequence[str]) -> Iterator[Answered]:
         if "ensor" not in line and "tf-" not in line:
             continue
         row = _TENSORFLOW.match(line[:_LONGEST].lower())
-        named = [(row[1], row[2])] if row else _TENSORFLOW_JSON.findall(line[:_LONGEST_LIST])
-        for name, release in named:
-            found.setdefault(name, (release, number))
+        for one in (row,) if row else _TENSORFLOW_JSON.finditer(line[:_LONGEST_LIST]):
+            found.setdefault(one[1], (one[2], number))
     if len(found) > 1:
         releases = {release for release, _ in found.values()}
         text = TWO_TENSORFLOWS if len(releases) == 1 else TWO_RELEASES

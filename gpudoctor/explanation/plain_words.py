@@ -67,7 +67,7 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
 
 
 def _names_its_packages(cause: str, lines: Sequence[Quoted], database: RuleDatabase) -> bool:
-    """Say whether a text names one of the packages that a cause is about; most are about none in particular."""
+    """Say whether a text names one of the packages that a cause is about; most are about none."""
     names = [str(row["distribution"]) for row in rows_of(database.tables, _OF_PACKAGES.get(cause, ""))]
     return not names or any(name in line.text.lower().replace("_", "-") for line in lines for name in names)
 

@@ -11,10 +11,11 @@ from tests.explain.shipped import causes, findings, told
 ASKED = ("C:\\Users\\ana>python -c \"import tensorflow as tf; print(tf.__version__, "
          "tf.config.list_physical_devices('GPU'))\"\n")
 OLD_AND_NEW = {"numpy": "2.0.0", "tensorflow": "2.17.0", "tensorflow-gpu": "2.10.0"}
-AS_TABLE = "Package Version\n------- -------\n" + "".join(f"{one} {own}\n" for one, own in OLD_AND_NEW.items())
+AS_TABLE = "Package Version\n------- -------\n" + "".join(
+    f"{one} {own}\n" for one, own in OLD_AND_NEW.items())
 AS_JSON = json.dumps([{"name": one, "version": own} for one, own in OLD_AND_NEW.items()])
-NOT_THERE = ("Could not load dynamic library '{0}'; dlerror: {0}: cannot open shared object file: No such file "
-             "or directory; LD_LIBRARY_PATH: /usr/local/cuda-12.1/lib64\n")
+NOT_THERE = ("Could not load dynamic library '{0}'; dlerror: {0}: cannot open shared object file: No such "
+             "file or directory; LD_LIBRARY_PATH: /usr/local/cuda-12.1/lib64\n")
 NO_CMDLET = ("nvidia-smi : The term 'nvidia-smi' is not recognized as the name of a cmdlet, function, script "
              "file, or operable program.\n")
 
@@ -30,7 +31,8 @@ def titles(text: str, cause: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", [
-    f"{ASKED}2.16.1 []\n", "on Windows 11 tensorflow is slow:\n2.16.1 []\n", "Windows 11\nTF 2.16.1 GPUs: []\n",
+    f"{ASKED}2.16.1 []\n",
+    "on Windows 11 tensorflow is slow:\n2.16.1 []\n", "Windows 11\nTF 2.16.1 GPUs: []\n",
 ])
 def test_a_release_beside_an_empty_list_has_no_gpu(text: str) -> None:
     """Regression: the line was read only below the command that printed it."""
@@ -88,13 +90,15 @@ def test_a_number_is_quoted_as_the_log_has_it() -> None:
 
 def test_nothing_is_laid_down_again_that_nobody_calls_broken() -> None:
     """Regression: it was the advice for any TensorFlow of an unknown release."""
-    text = ("Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are "
-            "installed properly if you would like to use GPU.\n")
-    assert titles(text, "pip-nvidia-libs-not-installed") == ["Install the CUDA libraries of this very release"]
+    text = ("Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above "
+            "are installed properly if you would like to use GPU.\n")
+    assert titles(text, "pip-nvidia-libs-not-installed") == [
+        "Install the CUDA libraries of this very release"]
 
 
 def test_powershell_is_of_windows() -> None:
     """Regression: lspci and modinfo were asked for."""
     asked = [ask.command for finding in findings(f"{NO_CMDLET}tensorflow does not find my gpu\n")
              for ask in finding.asks]
-    assert asked and not any("lspci" in command or "ldconfig" in command for command in asked)
+    assert asked
+    assert not any("lspci" in command or "ldconfig" in command for command in asked)
