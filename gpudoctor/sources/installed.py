@@ -43,7 +43,7 @@ def _over_one_another(found: Found, framework: str, names: list[str],
     names = sorted(names, key=lambda name: versions_of.parse(versions[name][0])
                    if versions_of.is_version(versions[name][0]) else versions_of.parse("0"))
     told = [one for one in found.frameworks.get(framework, ()) if one.fact == "framework.version"]
-    if len(names) > 1 and told and (told[-1].value, told[-1].source) in map(versions.get, names):
+    if len(names) > 1 and told and (told[-1].value, told[-1].source) in [versions[name] for name in names]:
         version, where = versions[names[-1]]  # the list is all that tells of it
         found.framework(framework, "framework.distribution", names[-1], where)
         found.framework_version(framework, version, where)
