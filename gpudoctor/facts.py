@@ -396,6 +396,7 @@ framework.gpu_arguments | command | derive | | what pip is told for it: the requ
 framework.fitting_driver | driver_version | derive | | oldest driver for that release and the cards here, where no driver is known
 framework.gpu_driver | driver_version | derive | | the same for the CUDA build
 framework.fitting_requirement | text | derive | | what pip is to install for it (tensorflow[and-cuda]==2.20.0)
+framework.fitting_brings_cuda | flag | derive | | whether pip installs the CUDA libraries with that release: else it takes the system's
 framework.fitting_arguments | command | derive | | what pip is told for it (torch==2.14.1+cu126 --index-url URL)
 framework.maintained_driver | driver_version | derive | | the driver to name: of a maintained branch, enough for the framework and the cards
 framework.least_driver | driver_version | derive | | oldest driver that would do, where that is not the one to name
@@ -483,6 +484,7 @@ text.build_cudnn | cudnn_version | text | | cuDNN that this release was built fo
 text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the build
 text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build
 text.library_other_version_stated | flag | text | | whether a version of a missing library's family is stated that is not the missing one
+text.cudnn_other_version_stated | flag | text | | whether a cuDNN is stated that is not of the missing one's version
 text.driver_runs_cuda | flag | text | | whether the stated driver runs the CUDA of the build, or else the stated CUDA
 text.python_has_wheel | flag | text | | whether a wheel of that release exists for the stated Python
 text.wheel | text | text | | file name of a wheel that an installer refused

@@ -116,8 +116,11 @@ def _answers(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
         for shown in together.shown.values():
             for sighting in shown.sightings:
                 one = found[sighting.line - 1]
-                text = kept.lines[one.line - 1] if one.line - 1 in english else one.text
-                yield Said(id=shown.id, captures=sighting.captures, text=_quoted(text),
+                own = kept.lines[one.line - 1]
+                text = _quoted(own if one.line - 1 in english else one.text)
+                if one.meaning:
+                    text = f"{_quoted(own)} ({one.meaning})"
+                yield Said(id=shown.id, captures=sighting.captures, text=text,
                            source=f"{kept.file}:{kept.numbers[one.line - 1]}")
 
 

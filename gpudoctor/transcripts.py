@@ -16,6 +16,9 @@ _LONGEST = 300
 _PROMPT = re.compile(r"(?:>>> ?|In ?\[\d{0,6}\]: ?|Out ?\[\d{0,6}\]: ?|\.\.\. )")
 _ASKED = re.compile(r"[A-Za-z_][\w.]{1,80}(?:\([\w\"'., =:]{0,60}\))?")
 _SEPARATOR = re.compile(r"(?:sep|end) ?=")  # what print puts in place of a blank, or of the end of the line
+# `2.16.1 []` and `TF 2.16.1 GPUs: []`, alone in a line
+_WITHOUT_GPUS = re.compile(r"(?:(?:tf|tensorflow) )?([0-9]\.[0-9]{1,2}\.[0-9]{1,2}(?:rc[0-9])?)[ ,:]{1,3}"
+                           r"(?:gpus?: ?)?\[\]", re.IGNORECASE)
 _OPEN, _CLOSED, _QUOTES = "([{", ")]}", "'\""
 
 
@@ -42,6 +45,12 @@ def pairs(lines: Sequence[str]) -> Iterator[Pair]:
         for one, value in zip(asked, _printed(asked, below) if printed else _shown(below), strict=False):
             if _ASKED.fullmatch(one):
                 yield Pair(asked=one, value=value, place=place)
+
+
+def release_without_gpus(line: str) -> str | None:
+    """Return the release of TensorFlow that a line gives beside an empty list of GPUs, and no more."""
+    alone = _WITHOUT_GPUS.fullmatch(line.strip()) if "[]" in line and len(line) <= _LONGEST else None
+    return alone[1] if alone else None
 
 
 def _bare(line: str) -> str:

@@ -186,6 +186,7 @@ _BEFORE_CARDS: Mapping[str, Derivation] = {
 
 _AFTER_CARDS: Mapping[str, Derivation] = {
     "framework.fitting_requirement": lambda view: releases.requirement_for("framework.fitting_release", view),
+    "framework.fitting_brings_cuda": lambda view: releases.brings_cuda("framework.fitting_release", view),
     "framework.gpu_requirement": lambda view: releases.requirement_for("framework.gpu_release", view),
     "framework.fitting_arguments": lambda view: releases.arguments_for("framework.fitting_release", view),
     "framework.gpu_arguments": lambda view: releases.arguments_for("framework.gpu_release", view),

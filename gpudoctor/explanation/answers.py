@@ -33,10 +33,14 @@ _MOST = 50
 
 @frozen
 class Answered:
-    """A call with its answer as one line, and the number of the answer's line in the text, from 1."""
+    """A call with its answer as one line, and the number of the answer's line in the text, from 1.
+
+    Where the text is made of a part of that line, `meaning` is what is shown beside the line itself.
+    """
 
     text: str
     line: int
+    meaning: str = ""
 
 
 def answered(lines: Sequence[str]) -> Iterator[Answered]:

@@ -11,9 +11,10 @@ from gpudoctor.lazily import Pattern
 from gpudoctor.model import Tables, rows_of
 
 NAMED, ANY = "a release after its end", "any release"
-# What may stand between a name and a version: 1.15, ==1.15, (1.15), -1.15, = "^1.15"
+# What may stand between a name and a version: 1.15, ==1.15, (1.15), -1.15, = "^1.15", and pip's JSON
 _ASKED = Pattern(
-    r"(?P<extras>\[[\w,-]{0,40}\])?['\"`*]{0,2}\s{0,2}(?P<bound>=== ?|==? ?|>=? ?|<=? ?|~= ?|!= ?|-|\()?"
+    r"(?P<extras>\[[\w,-]{0,40}\])?['\"`*]{0,2}\s{0,2}(?P<bound>, ?\"version\": ?|"
+    r"=== ?|==? ?|>=? ?|<=? ?|~= ?|!= ?|-|\()?"
     r"['\"]{0,2}(?P<caret>[\^~])?v?(?P<version>\d{1,3}(?:\.\d{1,4}){1,3})?")
 _WHOLE = Pattern(r"[\w/]")  # before a name, it is part of another or of a path
 _CONDA = Pattern(r"\bconda (?:install|create)\b|\b(?:micro)?mamba\b|conda-forge|\bpkgs/")

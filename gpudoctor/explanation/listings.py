@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.lazily import Pattern
+from gpudoctor.transcripts import release_without_gpus
 
 OTHER_CARDS = "lspci lists graphics of other makers only"
 NO_CARD = "lspci finds nothing of NVIDIA's"
+NO_GPUS = "list_physical_devices(): []"
 TWO_TENSORFLOWS = "two TensorFlows are listed"
 TWO_RELEASES = "two TensorFlows of different releases are listed"
 TWO_ONNXRUNTIMES = "onnxruntime and onnxruntime-gpu are listed"
@@ -21,6 +23,10 @@ _ASKED = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
 _PROMPT = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
 _TENSORFLOW = Pattern(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|tf-nightly-gpu|"
                       r"intel-tensorflow)(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
+_TENSORFLOW_JSON = Pattern(r"\"name\": ?\"(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|"
+                           r"tf-nightly-gpu|intel-tensorflow)\", ?\"version\": ?\"(\d+\.\d+)")
+_OWN_NAMES = frozenset({"tensorflow", "tf"})
+_FRAMEWORK = Pattern(r"(?<![a-z0-9])(?:tensorflow|tf|torch|pytorch|jax|paddle|mxnet)(?![a-z0-9])")
 _ONNXRUNTIME = Pattern(r"(?<![\w/.-])(onnxruntime|onnxruntime-gpu)(?:==|\s{1,40}\(?|"
                        r"\", ?\"version\": ?\")\d+\.\d+")
 _MODULE = Pattern(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
@@ -37,6 +43,7 @@ _LONGEST_LIST = 4000  # of pip's JSON, which is one line
 def listed(lines: Sequence[str]) -> Iterator[Answered]:
     """Yield a line for each list that shows such a thing."""
     yield from _cards(lines)
+    yield from _without_gpus(lines)
     yield from _tensorflows(lines)
     yield from _onnxruntimes(lines)
     yield from _drivers(lines)
@@ -54,12 +61,23 @@ def _cards(lines: Sequence[str]) -> Iterator[Answered]:
             return
 
 
+def _without_gpus(lines: Sequence[str]) -> Iterator[Answered]:
+    """Yield the lines with TensorFlow's release and no GPU; beside other frameworks it has to be named."""
+    found = [number for number, line in enumerate(lines, start=1) if release_without_gpus(line)]
+    named = {name for line in lines for name in _FRAMEWORK.findall(line[:_LONGEST].lower())} if found else ()
+    if not named or not _OWN_NAMES.isdisjoint(named):
+        yield from (Answered(text=NO_GPUS, line=number, meaning="a release of TensorFlow, and no GPU")
+                    for number in found)
+
+
 def _tensorflows(lines: Sequence[str]) -> Iterator[Answered]:
     found: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(lines, start=1):
-        row = _TENSORFLOW.match(line[:_LONGEST].lower()) if "ensor" in line or "tf-" in line else None
-        if row is not None:
-            found.setdefault(row[1], (row[2], number))
+        if "ensor" not in line and "tf-" not in line:
+            continue
+        row = _TENSORFLOW.match(line[:_LONGEST].lower())
+        for one in (row,) if row else _TENSORFLOW_JSON.finditer(line[:_LONGEST_LIST]):
+            found.setdefault(one[1], (one[2], number))
     if len(found) > 1:
         releases = {release for release, _ in found.values()}
         text = TWO_TENSORFLOWS if len(releases) == 1 else TWO_RELEASES

@@ -47,7 +47,7 @@ def named(lines: Sequence[str], tables: Tables) -> Iterator[Answered]:
             name = names[owner].get(number)
             if name is not None and name not in found and len(found) < _MOST:
                 found.add(name)
-                yield Answered(text=f"{said.strip()} is {name}", line=place)
+                yield Answered(text=f"{said.strip()} is {name}", line=place, meaning=f"{number} is {name}")
 
 
 def _numbers(line: str) -> Iterator[tuple[str, str, int]]:

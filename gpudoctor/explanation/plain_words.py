@@ -11,7 +11,7 @@ from gpudoctor.explanation import entries
 from gpudoctor.explanation.reading import Quoted, Reading, Said
 from gpudoctor.explanation.undecided import NO_FAULT
 from gpudoctor.frozen import frozen
-from gpudoctor.model import RuleDatabase, Severity, Suspect, SymptomPattern
+from gpudoctor.model import RuleDatabase, Severity, Suspect, SymptomPattern, rows_of
 from gpudoctor.pattern_forms import PEOPLE
 from gpudoctor.unfamiliar.reports import Guess, Reports, telling
 from gpudoctor.unfamiliar.spoken import Speech
@@ -30,6 +30,8 @@ _OF_SENTENCES = frozenset(
     "my i i'm me we they it but why how when after then what can with without same again still now no not "
     "only does is are".split())
 _LEAST_OF_SENTENCES = 2
+# What is wrong with packages of certain names, and the table of them: who names none has another trouble.
+_OF_PACKAGES = {"tensorflow-gpu-package-removed": "placeholder_distributions"}
 
 
 @frozen
@@ -50,6 +52,7 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
     lines = _read(reading)
     faults = frozenset(rule.cause for rule in database.rules if rule.severity is not Severity.BENIGN)
     guesses = Reports(database.tables[TABLE].rows, NO_FAULT).guesses(telling(line.text for line in lines))
+    guesses = tuple(guess for guess in guesses if _names_its_packages(guess.cause, lines, database))
     least = _LEAST_BESIDE if beside else _LEAST_SHARE
     if not guesses or guesses[0].cause not in faults or guesses[0].share < least:
         return Guessed()
@@ -61,6 +64,12 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
     most = _WEIGHT_BESIDE if beside else _MOST_WEIGHT
     return Guessed(said=tuple(_said(guess, lines) for guess in told),
                    symptoms=tuple(_symptom(guess, most) for guess in told))
+
+
+def _names_its_packages(cause: str, lines: Sequence[Quoted], database: RuleDatabase) -> bool:
+    """Say whether a text names one of the packages that a cause is about; most are about none."""
+    names = [str(row["distribution"]) for row in rows_of(database.tables, _OF_PACKAGES.get(cause, ""))]
+    return not names or any(name in line.text.lower().replace("_", "-") for line in lines for name in names)
 
 
 class _Trouble:

@@ -146,11 +146,16 @@ def _cudnn_fits(stated: Stated) -> Fact | None:
     return _computed(fits, "the cuDNN", "text.build_cudnn")
 
 
-def _other_version(stated: Stated) -> Fact | None:
-    """Say whether a version of a missing library's family is stated that is not the missing one."""
+def _other_version(stated: Stated, *, of_cudnn: bool = False) -> Fact | None:
+    """Say whether a version of a missing library's family is stated that is not the missing one.
+
+    With `of_cudnn` only cuDNN counts: another CUDA beside a missing cuDNN is no other cuDNN.
+    """
     compared: list[bool] = []
     for library in stated.texts("text.libraries"):
         kind = family(library, stated.tables)
+        if of_cudnn and kind != "cudnn":
+            continue
         own = stated.text("text.cudnn" if kind == "cudnn" else "text.cuda")
         if own is None or kind in (None, "cuda", "nvml", "nvinfer", "zlib", "msvc", "nccl"):
             continue
@@ -235,6 +240,7 @@ _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.without_cuda": _without_cuda,
     "text.build_cuda": _build_cuda, "text.build_cudnn": _build_cudnn, "text.cuda_fits_build": _cuda_fits,
     "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
+    "text.cudnn_other_version_stated": lambda stated: _other_version(stated, of_cudnn=True),
     "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,
     "text.python_has_wheel": _python_has_wheel,
     "text.wheel_fit": _wheel_fit, "text.card_fit": card_fit.by_build, "text.driver_fit": card_fit.by_driver,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from gpudoctor import versions as versions_of
 from gpudoctor.model import Record
 from gpudoctor.sources.found import Found
 
@@ -35,7 +36,17 @@ def conclude(found: Found) -> None:
 
 def _over_one_another(found: Found, framework: str, names: list[str],
                       versions: Mapping[str, tuple[str, str]]) -> None:
-    """Note the others beside the one that counts: the last of a list, as for its version."""
+    """Note the others beside the one that counts: that of the newest release, of equals the last of a list.
+
+    Which one was installed last no list says; who takes the newest loses nothing that was asked for.
+    """
+    names = sorted(names, key=lambda name: versions_of.parse(versions[name][0])
+                   if versions_of.is_version(versions[name][0]) else versions_of.parse("0"))
+    told = [one for one in found.frameworks.get(framework, ()) if one.fact == "framework.version"]
+    if len(names) > 1 and told and (told[-1].value, told[-1].source) in [versions[name] for name in names]:
+        version, where = versions[names[-1]]  # the list is all that tells of it
+        found.framework(framework, "framework.distribution", names[-1], where)
+        found.framework_version(framework, version, where)
     source = found.whole_list
     if len(names) > 1:
         source = "; ".join(versions[name][1] for name in names)

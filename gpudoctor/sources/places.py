@@ -22,7 +22,7 @@ linux       /usr/lib | /usr/local/ | /home/ | ubuntu | debian | centos | fedora 
             /root/ | dlopen | cannot open shared object | /opt/ | redhat | rhel | /proc/ | /dev/nvidia
 windows     c:\ | d:\ | e:\ | windows 10 | windows 11 | windows 8 | windows 7 | win32 | windows-10 |
             cudart64_ | nvcuda.dll | cudnn64_ | error loading " | powershell | winerror | windows server
-            | appdata\
+            | appdata\ | as the name of a cmdlet | as an internal or external command
 windows?    on windows | in windows | (windows) | windows pc | windows machine | windows laptop
 macos       macos | mac os x | darwin | .dylib | apple m1 | apple m2 | apple silicon | m1 macbook |
             m2 macbook | m3 macbook | on a macbook | macbook pro m | macbook air m

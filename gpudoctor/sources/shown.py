@@ -11,6 +11,7 @@ from gpudoctor.sources.found import Found
 from gpudoctor.sources.frameworks import CATALOGUED
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
+from gpudoctor.transcripts import release_without_gpus
 
 _SENTENCE = 400  # characters: a longer line is output, not a sentence
 _BEFORE = 40
@@ -85,6 +86,7 @@ _IMPORTS = {"import tensorflow": "tensorflow", "import torch": "pytorch", "impor
             "from tensorflow": "tensorflow", "from torch": "pytorch", "from keras": "keras",
             "jaxlib.xla_extension": "jax", "jax.errors.jaxruntimeerror": "jax",
             "import ctranslate2": "ctranslate2", "from faster_whisper": "ctranslate2", "import vllm": "vllm"}
+_NAMES_TENSORFLOW = re.compile(r"(?<![a-z0-9])(?:tensorflow|tf)(?![a-z0-9])")
 _CARD = re.compile(
     r"(?:nvidia )?(?:geforce )?(?:quadro |tesla )?(?:(?:rtx|gtx) ?(?:a|pro |titan )?[0-9x]{1,4}(?: ?ti|"
     r" ?super)?m?(?: ada)?\b|gt ?[0-9]{3,4}m?\b|mx ?[1-5][0-9]0\b|titan (?:xp?|v|rtx)\b|(?:tesla|quadro|"
@@ -114,8 +116,20 @@ def read(text: Text, found: Found) -> None:
             source = text.source(text.index_at(position))
             found.mention("text.frameworks", name, source)
             found.say("text.framework", name, source, Rank.SHOWN)
+    if _NAMES_TENSORFLOW.search(text.folded):
+        _without_gpus(text, found)
     _cards(text, found)
     _systems(text, found)
+
+
+def _without_gpus(text: Text, found: Found) -> None:
+    """Note the release that TensorFlow's own list of no GPUs stands beside."""
+    for position in text.places("[]", folded=True):
+        index = text.index_at(position)
+        release = release_without_gpus(text.lines[index])
+        if release is not None:
+            found.say("text.framework", "tensorflow", text.source(index), Rank.SAID)
+            found.say("text.framework_version:tensorflow", release, text.source(index), Rank.SAID)
 
 
 def _each(text: Text, literal: str, pattern: str, take: Callable[[re.Match[str]], None], *,
