@@ -121,6 +121,10 @@ def _changed(snapshot: Snapshot, effect: Mapping[str, object], fault: Finding | 
     return remedy.changed(snapshot, facts, subject, database, source=source)
 
 
+def _is_of_hardware(chosen: Sequence[Choice]) -> bool:
+    return bool(chosen) and chosen[-1].remedy.kind == "hardware"
+
+
 class _Planner:
     """Looks for the choice of fixes that leaves least."""
 
@@ -147,8 +151,8 @@ class _Planner:
         """
         ours = set(state.faults) if self._foreseen else self._ours(state)
         finding = next((f for f in state.findings if key_of(f) in ours and key_of(f) not in given_up), None)
-        if chosen and chosen[-1].remedy.kind == "hardware":
-            return chosen, state  # what another machine shows of this environment was wrong before
+        if _is_of_hardware(chosen):
+            return chosen, state
         if finding is None:
             return None if self._brought(state) else (chosen, state)
         best: tuple[tuple[Choice, ...], State] | None = None
@@ -163,14 +167,14 @@ class _Planner:
             if found is None:
                 self._note(finding, self._bringing(fix, following))
                 continue
-            if best is None or self._left(found[1]) < self._left(best[1]):
+            if best is None or self._left(*found) < self._left(*best):
                 best = found
-            if self._left(best[1]) <= self._hopeless or self._looks >= LOOKS:
+            if self._left(*best) <= self._hopeless or self._looks >= LOOKS:
                 return best
         without = self.search(state, chosen, given_up | {key_of(finding)})
         if best is None or without is None:
             return best or without
-        return without if self._left(without[1]) < self._left(best[1]) else best
+        return without if self._left(*without) < self._left(*best) else best
 
     def _cures(self, finding: Finding, state: State, following: State) -> tuple[Fault, ...]:
         """Return what a step cures, what it was chosen for before the rest."""
@@ -179,8 +183,10 @@ class _Planner:
         found = key_of(finding) in self.begin.faults
         return (fault_of(finding, why="" if found else _SHOWS), *others)
 
-    def _left(self, state: State) -> int:
-        return sum(_WEIGHTS[state.faults[key].severity] for key in self._ours(state))
+    def _left(self, chosen: Sequence[Choice], state: State) -> int:
+        """Return how much is wrong at the end; what shows once hardware is mended was wrong before."""
+        ours = self._ours(state) & set(self.begin.faults) if _is_of_hardware(chosen) else self._ours(state)
+        return sum(_WEIGHTS[state.faults[key].severity] for key in ours)
 
     def _ours(self, state: State) -> set[Key]:
         """Return the faults of a machine that were found at the beginning, or that a step brought about."""
