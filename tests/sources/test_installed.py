@@ -24,7 +24,7 @@ def test_cpu_build_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("tensorflow==2.5.0\ntensorflow-gpu==2.2.0\n", ("tensorflow",)),
+        ("tensorflow==2.5.0\ntensorflow-gpu==2.2.0\n", ("tensorflow-gpu",)),  # the newer release counts
         ("tensorflow==2.5.0\ntensorboard==2.5.0\n", None),
         (f"{HEADING}{OTHERS}tensorflow 2.5.0\n", ()),
     ],
