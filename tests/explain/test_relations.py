@@ -202,6 +202,7 @@ def test_where_drivers_are_numbered_otherwise_nothing_is_said_of_branches() -> N
 @pytest.mark.parametrize(("cudnn", "capabilities", "serves"), [
     ("9.12", ["6.1"], False), ("9.10.2", ["6.1"], True), ("9.12", ["8.6", "7.0"], False),
     ("9.12", ["7.5"], True), ("9", ["6.1"], None), ("9.12", [], None),
+    ("8.7.0.84", ["3.7"], True), ("8.8.0.121", ["3.7"], False), ("8.8.1.3", ["3.7"], False),
 ])
 def test_a_cudnn_has_code_for_the_oldest_card_or_not(
         cudnn: str, capabilities: list[str], serves: bool | None) -> None:
