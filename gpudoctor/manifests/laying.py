@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, Place, lay
 from gpudoctor.candidates.ground import Ground
@@ -74,9 +72,8 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
                               and not releases.is_placeholder(asked, ground.database.tables)
                               and _applies(asked, environment.python)))
     shared = owners.colliding(every, ground.database.tables, {one.distribution for one in chosen})
-    own_words = [str(asked.place) for asked in environment.asked
-                 if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
-    facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
+    facts["python.colliding_distributions"] = Known(
+        value=shared, source=[place, *_bringing(shared, environment, own_stacks)][-1])
     if environment.python is None and not (base and base.python):
         facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")
     if any(one.by_conda for one in own_stacks):
@@ -108,6 +105,14 @@ def _applies(asked: Asked, python: str | None) -> bool:
     """Return whether a requirement counts here, which a marker may deny it."""
     requirement = releases.requirement_of(asked)
     return requirement is not None and releases.applies(requirement, python)
+
+
+def _bringing(distributions: Sequence[str], environment: Environment, own: Sequence[Chosen]) -> list[str]:
+    """Return where what brings these distributions is asked for: by their names, or as what needs them."""
+    along = [one.asked for one in own if not {*distributions}.isdisjoint(
+        planned.names(together.requirements((one,), ())))]
+    return [str(asked.place) for asked in environment.asked
+            if asked in along or not {*distributions}.isdisjoint(planned.names((asked.text,)))]
 
 
 def _stated(environment: Environment) -> str:
