@@ -37,10 +37,12 @@ class Note:
 def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) -> Iterator[Note]:
     """Yield what was written and not understood; it matters only where a GPU is meant to be used."""
     for each in environment.images:
-        why = tags.judged(images.base_of(each.reference, tables), tables).unknown if each.reference else ""
-        if why:
-            yield Note(place=each.place, said=(
-                f"whether there is an image {each.reference} is not known to these rules: its tag {why}"))
+        tag = tags.judged(images.base_of(each.reference, tables), tables) if each.reference else None
+        if tag is not None and tag.unknown:
+            is_inside = each in environment.feeding or each == environment.image
+            yield Note(place=each.place, matters=is_wanted and tag.is_newer and is_inside, said=(
+                f"whether there is an image {each.reference} is not known to these rules: its tag "
+                f"{tag.unknown}"))
     image = environment.image
     if is_wanted and image is not None and image.reference is not None:
         yield from _of_moving(images.base_of(image.reference, tables), image.place, tables)

@@ -16,21 +16,31 @@ from gpudoctor.model import Row, Tables, row_of, rows_of
 
 # from here on NVIDIA's images of CUDA are listed completely: of older ones the tags are gone
 _LISTED_SINCE = "11.0"
+_STILL_OPEN = 3  # minors of it of which a patch may have come since: 12.8.2 and 12.9.2 came after 13.0.0
 _NEAREST = 3
 _LISTED = 400  # tags that are looked through for the nearest ones
 _HOLES = {"version": r"\d+\.\d+\.\d+(?:rc\d+)?", "month": r"\d\d\.\d\d", "cuda": r"\d+\.\d+",
           "cudnn": r"\d+"}
 _HOLE = re.compile(r"\{([a-z]+)\}")
 _MONTHS = 12
+_PYTHON = re.compile(r"(\d+\.\d+)(?:\.(\d+))?(-slim|-alpine)?(?:-|\d|\Z)")
 PLATFORM = "linux_x86_64"
 
 
 @frozen
 class Verdict:
-    """What is known of a tag: `nearest` to one that was never published, or why nobody here knows it."""
+    """What is known of a tag: `nearest` to one that was never published, or why nobody here knows it.
+
+    `is_newer`: it names something newer than these rules know, so what is in it is not known either.
+    """
 
     nearest: tuple[str, ...] = ()
     unknown: str = ""
+    is_newer: bool = False
+
+
+_UNLISTED = Verdict(unknown="is in no list that these rules have")
+_NEWER = Verdict(unknown="is newer than these rules", is_newer=True)
 
 
 def judged(base: Base, tables: Tables) -> Verdict:
@@ -39,6 +49,8 @@ def judged(base: Base, tables: Tables) -> Verdict:
         return Verdict()
     if base.name == images.CUDA_IMAGE:
         return _of_cuda(base, tables) if "cuda_images" in tables else Verdict()
+    if base.name == "python":
+        return _of_python(base.tag, rows_of(tables, "python_releases"))
     forms = _forms(base, tables)
     listed = [str(row["tag"]) for row in rows_of(tables, "container_images") if row["image"] == base.name]
     if not forms or base.tag in listed or (not base.tag and any(row["form"] == "latest" for row in forms)):
@@ -82,7 +94,8 @@ def _of_month(base: Base, row: Row, month: str, listed: Sequence[str], tables: T
         return _near(base.tag, [*dict.fromkeys((*known, *(form.format(month=one) for one in in_time[-1:])))])
     if month in in_time and "-tf" not in form:
         return Verdict()
-    return Verdict(unknown="is in no list that these rules have")
+    known = [*months, *(found["month"] for tag in listed if (found := _pattern(form).match(tag)))]
+    return _NEWER if known and month > max(known) else _UNLISTED
 
 
 def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables) -> Verdict:
@@ -96,11 +109,20 @@ def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables
         return Verdict(nearest=tuple(made)) if made else Verdict(unknown=(
             f"names a release that there is not; the nearest are {', '.join(nearest)}"))
     if version not in known:
-        return Verdict(unknown=f"names a release of {framework} that these rules do not know")
+        is_newer = _is_newer(version, known)
+        return Verdict(is_newer=is_newer, unknown=f"names a release of {framework} that " + (
+            "is newer than these rules" if is_newer else "these rules do not know"))
     if cuda is not None and cuda not in _cudas(framework, version, tables):
         return Verdict(unknown=(
             f"names CUDA {cuda}, for which these rules know no build of {framework} {version}"))
     return Verdict()
+
+
+def _is_newer(version: str, known: Sequence[str]) -> bool:
+    """Return whether a release is newer than all that are known of its minor, or at all."""
+    wanted, every = versions.parse(version), [versions.parse(one) for one in known]
+    own = [one for one in every if one.release[:2] == wanted.release[:2]] or every
+    return bool(own) and wanted > max(own)
 
 
 def _cudas(framework: str, version: str, tables: Tables) -> set[str]:
@@ -151,8 +173,10 @@ def _of_cuda(base: Base, tables: Tables) -> Verdict:
     match = images.CUDA_TAG.match(base.tag)
     if base.tag in known:
         return Verdict()
+    if match is not None and versions.parse(match[1]) > max(versions.parse(str(row["cuda"])) for row in rows):
+        return _NEWER
     if match is None or not _is_listed(match[1], whole) or _has_left(base, match, known, tables):
-        return Verdict(unknown="is in no list that these rules have")
+        return _UNLISTED
     minor = versions.minor_of(match[1])
     alike = [tag for tag in known if tag.startswith(minor)][:_LISTED] or known[-_LISTED:]
     return _near(base.tag, alike)
@@ -165,7 +189,8 @@ def _is_listed(cuda: str, rows: Sequence[Row]) -> bool:
     if wanted < versions.parse(_LISTED_SINCE) or not known or wanted > known[-1]:
         return False
     minor = [version for version in known if version.release[:2] == wanted.release[:2]]
-    return not minor or wanted <= minor[-1]
+    open_ = sorted({version.release[:2] for version in known})[-_STILL_OPEN:]
+    return not minor or wanted <= minor[-1] or wanted.release[:2] not in open_
 
 
 def _has_left(base: Base, match: re.Match[str], known: Sequence[str], tables: Tables) -> bool:
@@ -190,3 +215,30 @@ def _dotted(system: str) -> str:
     """Return a distribution as tags spell it: ubuntu2204 is ubuntu22.04."""
     match = re.match(r"ubuntu(\d\d)(\d\d)\Z", system)
     return f"ubuntu{match[1]}.{match[2]}" if match else system
+
+
+# -- images of Python --------------------------------------------------------------------------------------
+
+
+def _of_python(tag: str, rows: Sequence[Row]) -> Verdict:
+    """Judge a tag that names a patch of Python: after its end none comes, before it one a month at most."""
+    match, known = _PYTHON.match(tag), {str(row["minor"]): row for row in rows}
+    if match is None or not known:
+        return Verdict()
+    minor, patch, flavour = match[1], match[2], match[3] or ""
+    row = known.get(minor)
+    if row is None:
+        is_newer = versions.parse(minor) > max(map(versions.parse, known))
+        return Verdict(unknown=_NEWER.unknown) if is_newer else Verdict()
+    ahead = int(patch or 0) - versions.parse(str(row["newest"])).micro
+    if ahead <= 0:
+        return Verdict()
+    if ahead <= _month(row["end"]) - _month(row["seen"]):
+        return Verdict(unknown=_NEWER.unknown)  # what a Python is for is known without its patch
+    return Verdict(nearest=(f"{row['newest']}{flavour}", f"{minor}{flavour}"))
+
+
+def _month(written: object) -> int:
+    """Return a month as a number that grows by one each month."""
+    year, month = str(written).split("-")
+    return int(year) * _MONTHS + int(month)
