@@ -453,9 +453,14 @@ file.misnamed_is | text | file | | what the name is instead, in words
 file.misnamed_nearest | texts | file | | the names that were probably meant
 file.release_missing | text | file | | a release that is asked for and was never published
 file.release_nearest | texts | file | | the releases nearest to it
+file.release_elsewhere | text | file | | the index that has it, where it is asked of another
 file.extra_refused | text | file | | a release that is asked for with an extra that cannot be installed
 file.extra_refusal | text | file | | why pip refuses it, in words
 file.extra_instead | text | file | | the next release of which the extra can be installed
+file.broken_requirement | text | file | | a framework that is asked for and does not run with a package beside it
+file.broken_by | text | file | | that package, in the release that is taken
+file.broken_pin | text | file | | the requirement that keeps it older
+file.broken_why | text | file | | why the framework does not run with it, in words
 file.contradiction | texts | file | | the fewest requirements of one environment that no release meets together
 file.cuda_versions | texts | file | | what one environment brings of CUDA, where the major versions differ
 text.symptoms | texts | text | | ids of the symptoms that a text shows

@@ -16,7 +16,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import jax_extras
 from gpudoctor.manifests.jax_parts import LOCAL, JaxParts
 from gpudoctor.manifests.releases import (
-    LABEL, OPEN_MINORS, admits, applies, cuda_of_index, placeholder_of, requirement_of,
+    LABEL, OPEN_MINORS, admits, applies, cuda_of_index, is_beyond, placeholder_of, requirement_of,
 )
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Tables
@@ -165,19 +165,9 @@ def _taken(one: Chosen, stacks: Sequence[Stack], supposed: str = "") -> Chosen:
     """Return a choice with the newest stack that it admits, or the newest where it asks for a newer one."""
     found = next((stack for stack in stacks if admits(one.requirement, stack.version)), None)
     newest = next((each for each in stacks if not each.is_prerelease), None)
-    if found is None and newest is not None and not supposed and _is_beyond(one.requirement, newest.version):
+    if found is None and newest is not None and not supposed and is_beyond(one.requirement, newest.version):
         return replace(one, stack=newest, supposed="is newer than these rules")
     return replace(one, stack=found, supposed=supposed if found else "")
-
-
-def _is_beyond(requirement: Requirement, version: str) -> bool:
-    """Return whether a requirement asks for something newer than a version, and nothing else."""
-    lower = [bound.version.removesuffix(".*") for bound in requirement.specifier
-             if bound.operator in (">=", "==", "~=", ">", "===")]
-    try:
-        return any(versions.parse(bound.partition("+")[0]) >= versions.parse(version) for bound in lower)
-    except versions.Incomparable:
-        return False
 
 
 def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:

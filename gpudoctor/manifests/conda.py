@@ -39,7 +39,7 @@ def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
         asked=(*conda_specs.asked_of(specs, channels), *asked), settings=settings,
         wishes=(*wishes, *signs_of(settings)), brought=tuple(conda_specs.brought_of(specs, channels)),
         unread=(*conda_specs.unread_of(specs), *unread), in_container=bool(wishes),
-        alters_libraries=any(spec.is_cuda for spec in specs),
+        alters_libraries=any(spec.is_cuda for spec in specs), has_condas=conda_specs.bring_more(specs),
         python=python[0] if python else None, python_place=python[1] if python else None)
 
 

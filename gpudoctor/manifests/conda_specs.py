@@ -119,6 +119,11 @@ def _held(specs: Sequence[Spec]) -> str | None:
     return next((spec.cuda for spec in specs if spec.name in _OF_CUDA and spec.cuda), None)
 
 
+def bring_more(specs: Sequence[Spec]) -> bool:
+    """Return whether conda installs more than a Python and pip, with packages that pip then finds there."""
+    return any(spec.name not in ("python", "pip") for spec in specs)
+
+
 def asked_of(specs: Sequence[Spec], channels: Sequence[str], *, has_driver: bool = False) -> Iterator[Asked]:
     """Yield the frameworks among conda's packages, with what these say of their build and their CUDA.
 

@@ -111,6 +111,11 @@ def split(reference: str) -> tuple[str, str]:
     return name, "@" if digest and not tag else tag
 
 
+def is_plain(reference: str | None) -> bool:
+    """Return whether an image is one of those that bring no package of Python but pip, if that."""
+    return reference is not None and split(reference)[0] in {CUDA_IMAGE, *_WITHOUT_CUDA}
+
+
 def _system_python(name: str, tag: str, tables: Tables) -> str | None:
     row = system_row(name, re.split(r"-", tag)[0], tables)
     return str(row["python"]) if row and "python" in row else None

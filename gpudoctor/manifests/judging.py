@@ -12,7 +12,7 @@ from gpudoctor.consequences import key_of, rank_of
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import (
-    left_open, offers, otherwise, pointing, pythons, releases, said, signs, system_packages,
+    later_breaks, left_open, offers, otherwise, pointing, pythons, releases, said, signs, system_packages,
 )
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.laying import Laid, lay_over
@@ -153,6 +153,9 @@ class Linter:
         unsaid = [] if is_wanted or environment.refuses_gpu else releases.of_frameworks(
             environment.asked, environment.python)
         is_supposed = bool(self.supposes_gpu and unsaid)
+        for broken in later_breaks.found(environment, base, self._ground(environment.python)):
+            findings += () if broken.open_ else self._of_file(said.of_break(broken), environment, None)
+            notes += left_open.of_break(broken, is_wanted=is_wanted or is_supposed)
         notes += left_open.of_handing(environment, wishes, wants_gpu=self.wants_gpu)
         notes += left_open.of_statements(
             environment, tables, is_wanted=is_wanted or is_supposed)

@@ -8,9 +8,10 @@ from collections.abc import Set as AbstractSet
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive.stacks import FRAMEWORKS
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choosing, images, other_packages, reaching, releases, starting, tags
+from gpudoctor.manifests import choosing, images, other_packages, reaching, releases, said, starting, tags
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.later_breaks import Break
 from gpudoctor.manifests.laying import Laid, brings_another
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment, Wish
@@ -54,9 +55,26 @@ def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) 
         yield Note(place=image.place, matters=is_wanted, said=(
             f"it is built for {image.platform}, but judged with the wheels and images for x86-64"))
     yield from _of_other_pythons(environment, is_wanted=is_wanted)
+    yield from of_releases(environment, tables, is_wanted=is_wanted)
     for one in environment.unread:
         if is_wanted or one.of_framework or one.ends:
             yield Note(place=one.place, said=one.why, matters=one.ends or (is_wanted and one.of_framework))
+
+
+def of_releases(environment: Environment, tables: Tables, *, is_wanted: bool) -> Iterator[Note]:
+    """Yield what may be on no index: a label without one, and without a GPU what is newer than the rules."""
+    for framework, some in releases.frameworks_asked(environment.asked, environment.python).items():
+        for one in some:
+            index, text = releases.index_of_label(framework, one, tables), one.text.strip()
+            if index is not None and not (one.command and said.is_told_all(environment)):
+                yield Note(place=one.place, said=(
+                    f"{text} is not on the default index, which takes no release with a label: pip finds it "
+                    f"where it is told --index-url {index}, here or by who calls it"))
+            newest = releases.newest_before(framework, one, tables) if not is_wanted else None
+            if newest is not None:
+                yield Note(place=one.place, is_unknown=True, said=(
+                    f"whether there is {text} is not known to these rules: it is newer than {newest}, the "
+                    "newest that they know"))
 
 
 def _of_other_pythons(environment: Environment, *, is_wanted: bool) -> Iterator[Note]:
@@ -113,6 +131,14 @@ def of_handing(environment: Environment, wishes: Sequence[Wish], *, wants_gpu: b
             f"{environment.name} is made for a GPU ({wishes[0].why}) and is given none here: in compose "
             "write gpus: all, in a pod the limit nvidia.com/gpu: 1. Without it there is one only where "
             "NVIDIA's runtime is the engine's default, or where another file gives it"))
+
+
+def of_break(found: Break, *, is_wanted: bool) -> Iterator[Note]:
+    """Yield what is said of a package that breaks a framework, if it is taken; nothing where it is."""
+    if found.open_:
+        yield Note(place=found.asked.place, matters=found.is_python and is_wanted, said=(
+            f"{found.one.asked.text.strip()} cannot be imported with {found.taken}, which is taken unless "
+            f"{found.open_} ({found.row['reason']}): ask for {found.row['pin']} beside it"))
 
 
 def of_processor(one: Chosen) -> Note:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from gpudoctor.manifests.installs import install_of
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Source
-from gpudoctor.manifests.stage import Stage
+from gpudoctor.manifests.stage import CONFIGURATIONS, Stage
 from gpudoctor.manifests.statements import Package, Unread
 from gpudoctor.manifests.system_packages import is_of_driver, is_of_repository, packages_of
 
@@ -26,6 +26,7 @@ _STUB = re.compile(r"(?:\A|/stubs/)libcuda\.so\Z")  # in the folder of the link,
 def look_at(command: Command, stage: Stage, source: Source) -> None:
     """Add to a stage what a command brings, as far as that is known, and what of it was not judged."""
     words, first = packages_of(command), source.of(command.words[0])
+    stage.tells_installer |= _tells_installer(command)
     if words and not command.conditional and all(word.known for word in words):
         stage.packages += [Package(text=word.text, place=source.of(word)) for word in words]
         _look_at(command, stage, at_libraries=False)
@@ -39,6 +40,13 @@ def look_at(command: Command, stage: Stage, source: Source) -> None:
     if command.words[0].text == "xargs" and install_of(_behind_xargs(command)) is not None:
         stage.unread.append(Unread(why="what xargs gives to an installer was not judged", place=first,
                                    of_framework=True))
+
+
+def _tells_installer(command: Command) -> bool:
+    """Return whether a command may write a configuration of pip or uv."""
+    texts = [word.text for word in command.words]
+    named = [*texts, *(one.target.text for one in command.redirections if one.target is not None)]
+    return "config" in texts or any(posixpath.basename(text) in CONFIGURATIONS for text in named)
 
 
 def _behind_xargs(command: Command) -> Command:

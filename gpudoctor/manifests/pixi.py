@@ -137,7 +137,7 @@ class _Workspace:
             asked=(*conda_specs.asked_of(specs, channels, has_driver=bool(cuda)),
                    *_indexed(listed, [self.head, *features])),
             wishes=wishes, unread=(*unread, *conda_specs.unread_of(specs)),
-            alters_libraries=any(spec.is_cuda for spec in specs),
+            alters_libraries=any(spec.is_cuda for spec in specs), has_condas=conda_specs.bring_more(specs),
             brought=tuple(conda_specs.brought_of(specs, channels)),
             python=python[0] if python else None, python_place=python[1] if python else None)
 

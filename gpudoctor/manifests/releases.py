@@ -29,6 +29,7 @@ _PYTORCHS_OWN = re.compile(r"https?://download\.pytorch\.org/whl/(?:cu\d{2,3}|cp
 _DEFAULT_INDEX = re.compile(r"https?://pypi[.](?:python[.])?org/simple/?\Z")
 OPEN_MINORS = 2
 NVIDIA = "nvidia-"  # what its packages are called by
+ALONG = (NVIDIA, "numpy")  # what may come along, and is judged
 _NEWER = "3.99"  # stands for a Python that is not known
 LABEL = re.compile(r"\+cu(\d{2,3})")
 
@@ -225,6 +226,38 @@ def nearest(framework: str, version: str, tables: Tables) -> tuple[str, ...] | N
     below = [version for version in final if versions.parse(version) < wanted][:2]
     above = [version for version in final if versions.parse(version) > wanted][-1:]
     return (*above, *below)
+
+
+def index_of_label(framework: str, asked: Asked, tables: Tables) -> str | None:
+    """Return the index of a build by its label, where the default index is asked, which has none."""
+    requirement = requirement_of(asked)
+    if (requirement is None or asked.tool == "conda" or asked.locked or asked.is_file
+            or asked.index or asked.extra_indexes or asked.links or asked.overrides):
+        return None
+    label = next((bound.version.partition("+")[2] for bound in requirement.specifier
+                  if bound.operator in ("==", "===") and "+" in bound.version), "")
+    known = next((str(row["index"]) for row in rows_of(tables, f"{framework}_indexes")), "")
+    return f"{known.rpartition('/')[0]}/{label}" if label and known else None
+
+
+def newest_before(framework: str, asked: Asked, tables: Tables) -> str | None:
+    """Return the newest release that is known, where only newer ones are asked for; None where not."""
+    requirement = requirement_of(asked)
+    known = known_versions(framework, tables)
+    final = next((one for one in known if not versions.parse(one).is_prerelease), None)
+    if requirement is None or final is None or any(admits(requirement, one) for one in known):
+        return None
+    return final if is_beyond(requirement, final) else None
+
+
+def is_beyond(requirement: Requirement, version: str) -> bool:
+    """Return whether a requirement asks for something newer than a version, and nothing else."""
+    lower = [bound.version.removesuffix(".*") for bound in requirement.specifier
+             if bound.operator in (">=", "==", "~=", ">", "===")]
+    try:
+        return any(versions.parse(bound.partition("+")[0]) >= versions.parse(version) for bound in lower)
+    except versions.Incomparable:
+        return False
 
 
 @frozen

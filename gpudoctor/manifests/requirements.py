@@ -70,7 +70,7 @@ def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
                 by_name.setdefault(canonicalize_name(requirement.name), []).append(Bound(
                     specifier=str(requirement.specifier), text=one.text.strip(), place=one.place))
     names = [next(iter(planned.names((one.text,))), "") for one in asked]
-    along = [bound for name, some in by_name.items() if name.startswith(releases.NVIDIA) for bound in some]
+    along = [bound for name, some in by_name.items() if name.startswith(releases.ALONG) for bound in some]
     return [replace(one, bounds=(*one.bounds, *by_name.get(name, ())), along=(*one.along, *along))
             for one, name in zip(asked, names, strict=True)]
 
@@ -178,7 +178,7 @@ def _requirement(line: _Line, source: Source) -> Asked | None:
         raise source.error(line.start, f"{text[:60]!r} is no requirement: write NAME, NAME==VERSION or "
                                        "NAME[EXTRA]>=VERSION")
     word = Word(text=text, start=line.start, end=line.text.at[len(text) - 1] + 1)
-    return Asked(text=wheel or text, place=source.of(word),
+    return Asked(text=wheel or text, place=source.of(word), is_file=wheel is not None,
                  rewritable=wheel is None and word.end - word.start == len(text))
 
 

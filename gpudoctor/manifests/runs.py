@@ -140,7 +140,7 @@ class Runs:
                 self._elsewhere(word, stage)
                 continue
             own.append(Asked(
-                text=wheel or text, place=self.source.of(word), index=index,
+                text=wheel or text, place=self.source.of(word), index=index, is_file=wheel is not None,
                 tool=install.tool, extra_indexes=extra, links=tuple(link.text for link in install.links),
                 no_dependencies=install.no_dependencies, in_shell=in_shell,
                 rewritable=wheel is None and quotable and (
@@ -244,7 +244,7 @@ class Runs:
 
     def _conda(self, install: Install, stage: Stage, number: int) -> None:
         """Add conda's packages, and what its files list."""
-        stage.alters_python = True
+        stage.alters_python = stage.has_condas = True
         stage.alters_libraries |= any(_CUDA.search(word.text) for word in install.requirements)
         meant = {word.start: text for word, text in install.lost}
         listed = [(meant.get(word.start, word.text), self.source.of(word))

@@ -15,6 +15,7 @@ from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import drivers, images, names, other_packages, releases, starting, tags, together
 from gpudoctor.manifests.images import Base
+from gpudoctor.manifests.later_breaks import Break
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
@@ -49,12 +50,19 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
     asked = releases.frameworks_asked(environment.asked, environment.python)
     for framework, some in asked.items():
         yield from _missing(framework, some, tables)
+        yield from _unlabelled(framework, some, environment, tables)
         yield from _refused(framework, some, environment, tables)
         by_command: dict[int, list[Asked]] = {}
         for one in some:
             by_command.setdefault(one.command, []).append(one)
         for own in by_command.values():
             yield from _contradiction(framework, own, tables)
+
+
+def is_told_all(environment: Environment) -> bool:
+    """Return whether all that an installer is told stands in the file, as far as its commands go."""
+    return environment.in_container and not environment.tells_installer and (
+        environment.image is not None and images.is_plain(environment.image.reference))
 
 
 def of_constraints(environment: Environment, tables: Tables) -> Iterator[Said]:
@@ -115,6 +123,16 @@ def _missing(framework: str, some: Sequence[Asked], tables: Tables) -> Iterator[
                 "file.release_missing": written, "file.release_nearest": nearest})
 
 
+def _unlabelled(framework: str, some: Sequence[Asked], environment: Environment, tables: Tables
+                ) -> Iterator[Said]:
+    """Yield the builds with a label that a command asks of the default index; a list may be given another."""
+    for one in some:
+        index = releases.index_of_label(framework, one, tables)
+        if index is not None and one.command and is_told_all(environment):
+            yield Said(place=one.place, facts={
+                "file.release_missing": one.text.strip(), "file.release_elsewhere": index})
+
+
 def _refused(framework: str, some: Sequence[Asked], environment: Environment, tables: Tables
              ) -> Iterator[Said]:
     """Yield the releases whose extra asks for packages that the default index does not have."""
@@ -155,6 +173,13 @@ def _bounds(some: Sequence[Asked]) -> dict[tuple[Place, str], None]:
     """Return what bounds a framework, with its place: constraints first, for a requirement is what yields."""
     bounds = [(bound.place, bound.text) for one in some for bound in one.bounds]
     return dict.fromkeys([*bounds, *((one.place, one.text.strip()) for one in some)])
+
+
+def of_break(found: Break) -> Said:
+    """Return what a framework shows that a package beside it breaks."""
+    return Said(place=found.asked.place, facts={
+        "file.broken_requirement": found.one.asked.text.strip(), "file.broken_by": found.taken,
+        "file.broken_pin": str(found.row["pin"]), "file.broken_why": str(found.row["reason"])})
 
 
 def of_build(environment: Environment, base: Base | None, laid: Laid, ground: Ground) -> Iterator[Said]:

@@ -15,6 +15,9 @@ from gpudoctor.manifests.statements import (
     Asked, Broken, Brought, Environment, Image, Lost, Package, Setting, Started, Unread, Wish, signs_of,
 )
 
+CONFIGURATIONS = frozenset({"pip.conf", "uv.toml"})
+_THEIR_FOLDERS = frozenset({"pip", "uv", ".pip", ".config", "etc"})
+
 
 @frozen
 class Placed:
@@ -73,6 +76,8 @@ class Stage:
         self.python: tuple[str, Place] | None = parent.python if parent else None
         self.alters_libraries: bool = parent.alters_libraries if parent else False
         self.alters_python: bool = parent.alters_python if parent else False
+        self.has_condas: bool = parent.has_condas if parent else False
+        self.tells_installer: bool = parent.tells_installer if parent else False
         # what the image itself has installed may be gone, or out of pip's reach
         self.hides_packages: bool = parent.hides_packages if parent else False
         self.has_shell: bool = parent.has_shell if parent else True
@@ -92,4 +97,7 @@ class Stage:
             unread=tuple(self.unread),
             python=self.python[0] if self.python else None,
             python_place=self.python[1] if self.python else None, alters_libraries=self.alters_libraries,
-            alters_python=self.alters_python)
+            alters_python=self.alters_python, has_condas=self.has_condas,
+            tells_installer=self.tells_installer or any(
+                posixpath.basename(path) in CONFIGURATIONS | _THEIR_FOLDERS
+                for one in self.copied for path in (one.target, one.origin)))

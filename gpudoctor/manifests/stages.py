@@ -179,6 +179,7 @@ class _Stages:
     def _run(self, instruction: Instruction) -> None:
         in_shell = json_form.words(instruction, self.source) is None
         stage = self.stages[-1]
+        stage.tells_installer |= any("type=secret" in flag.text for flag in instruction.flags)
         stage.mounted, folder, variables = [*self._mounts(instruction)], stage.folder, dict(stage.variables)
         self.runs.take(self._commands(instruction, stage), stage, in_shell=in_shell)
         stage.folder, stage.variables = folder, variables  # cd and export end with their shell

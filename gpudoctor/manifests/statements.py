@@ -44,12 +44,12 @@ class Asked:
 
     `rewritable`: it stands there as it is, so that it can be replaced. `in_shell`: a shell reads it first.
     `command`: what has the same number there is installed by one command. `bounds` are those of constraints,
-    `along` those that they set to NVIDIA's packages, which may come along. `overrides` are what uv installs
-    in place of whatever is asked for of these packages. `links` are pages of wheels beside
+    `along` those that they set to NVIDIA's packages and NumPy, which may come along. `overrides` are what uv
+    installs in place of whatever is asked for of these packages. `links` are pages of wheels beside
     the indexes. `build` is what conda is told of the build, `cuda` its CUDA. `locked`: a lock has it so, as
     its program settled what excludes one another. `is_brought`: only another package asks for it. `is_kept`:
     a release that the image has is left there, if it meets what is asked for; so is one that another
-    command put into the same environment, `into`.
+    command put into the same environment, `into`. `is_file`: it is a wheel by its address or path.
     """
 
     text: str
@@ -71,6 +71,7 @@ class Asked:
     is_brought: bool = False
     is_kept: bool = False
     into: str | None = None
+    is_file: bool = False
 
 
 @frozen
@@ -172,7 +173,8 @@ class Build:
 class Environment:
     """One environment that would be built: an image, a service, or what a list of requirements fills.
 
-    `alters_libraries`: it installs CUDA in a way that is not read.
+    `alters_libraries`: it installs CUDA in a way that is not read. `tells_installer`: pip may be told of an
+    index in a way that is not read, as by a pip.conf. `has_condas`: conda brings packages that pip finds.
     `images` are those of all stages of its file, `feeding` those that it is or copies from.
     `python_bounds` are those that its Python must keep, where they leave several. `stubs` are the links
     called libcuda.so.1 that lead to the toolkit's placeholder. `in_container`: it is one with its own
@@ -199,6 +201,8 @@ class Environment:
     brought: tuple[Brought, ...] = ()
     alters_libraries: bool = False
     alters_python: bool = False
+    tells_installer: bool = False
+    has_condas: bool = False
     in_container: bool = True
     constrains: bool = False
     given: bool | None = None

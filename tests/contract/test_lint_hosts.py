@@ -11,7 +11,7 @@ from gpudoctor import codec, ruledb
 from tests.contract.test_lint_command import FINDINGS, HEALTHY, UNDECIDED, document, lint, written
 
 FOR_A_GPU = "# docker run --gpus all\nFROM python:3.11\n"
-WITHHELD = FOR_A_GPU + "ENV NVIDIA_DRIVER_CAPABILITIES=utility\nRUN pip install torch==2.6.0+cpu\n"
+WITHHELD = FOR_A_GPU + "ENV NVIDIA_DRIVER_CAPABILITIES=utility\nRUN pip install tensorflow-cpu==2.18.0\n"
 SOUND = FOR_A_GPU + "RUN pip install torch==2.6.0\n"
 
 
@@ -37,7 +37,7 @@ def test_a_host_on_which_no_gpu_works_hides_nothing(host: tuple[str, ...], fault
 
 def test_a_recorded_machine_without_a_gpu_is_named(tmp_path: Path) -> None:
     """It was called healthy; a file that is for no GPU still is."""
-    written(tmp_path, Dockerfile=WITHHELD, requirements__txt="torch==2.6.0+cpu\n",
+    written(tmp_path, Dockerfile=WITHHELD, requirements__txt="tensorflow-cpu==2.18.0\n",
             machine__json=json.dumps(codec.encode_snapshot(ruledb.load().base)))
     recorded = ("--from", str(tmp_path / "machine.json"))
     said = document(lint(tmp_path, "Dockerfile", *recorded, "--format", "json"))

@@ -216,7 +216,7 @@ def test_a_release_that_constraints_ask_for_is_named_with_them() -> None:
 
 def test_a_bound_is_judged_as_the_release_that_pip_would_take() -> None:
     """Of 2.10 there are wheels up to Python 3.10 alone."""
-    listed = {"requirements.txt": "tensorflow>=2.10,<2.11\n"}
+    listed = {"requirements.txt": "tensorflow>=2.10,<2.11\nnumpy<2\n"}
     for python, expected in (("3.10", []), ("3.12", ["python-version-unsupported"])):
         docker = {"Dockerfile": f"FROM python:{python}-slim\nCOPY . .\nRUN pip install -r requirements.txt\n"}
         found = judged({**docker, **listed})

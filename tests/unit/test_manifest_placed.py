@@ -6,11 +6,11 @@ import pytest
 
 from tests.unit.test_manifest_troubles import SLIM, SLIM_11, Files, causes, docker, judged
 
-CPU = "torch==2.6.0+cpu\n"
+CPU = "tensorflow-cpu==2.18.0\n"
 OTHERS = {"a.txt": CPU, "sub/list.txt": CPU, "list.txt": "torch==2.6.0\n"}
 PROJECT = """[tool.poetry.dependencies]
 python = "3.11.*"
-torch = "2.6.0+cpu"
+tensorflow-cpu = "2.18.0"
 [tool.poetry.group.dev.dependencies]
 jax = "0.5.0"
 """
