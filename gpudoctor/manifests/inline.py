@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.manifests import scalars
 from gpudoctor.manifests.spans import Part, Source, Traced
 from gpudoctor.manifests.yaml_files import Node, filled
 
@@ -17,7 +18,7 @@ _LITERAL = "|"
 
 
 def inline(node: Node, source: Source) -> Part | None:
-    """Return a text as the Dockerfile that it is, None where YAML has it written in another way."""
+    """Return a text as the Dockerfile that it is, None where it is not found where it stands."""
     text = node.text or ""
     if node.style == _LITERAL:
         written = [line for line in source.lines() if line[0] > node.place.start]
@@ -26,9 +27,8 @@ def inline(node: Node, source: Source) -> Part | None:
             begin = start + len(line) - len(value) if value else start
             lines.append(_filled(Traced(text=value, at=range(begin, begin + len(value) + 1))))
         return Part(source, lines)
-    if not node.whole or "\n" in text:
-        return None
-    return Part(source, [_filled(Traced(text=text, at=range(node.place.start, node.place.end + 1)))])
+    found = scalars.lines(node, source)
+    return Part(source, [_filled(line) for line in found]) if found is not None else None
 
 
 def _filled(line: Traced) -> Traced:

@@ -153,6 +153,7 @@ class Linter:
         unsaid = [] if is_wanted or environment.refuses_gpu else releases.of_frameworks(
             environment.asked, environment.python)
         is_supposed = bool(self.supposes_gpu and unsaid)
+        environment = said.without_refused(environment, tables)
         for broken in later_breaks.found(environment, base, self._ground(environment.python)):
             findings += () if broken.open_ else self._of_file(said.of_break(broken), environment, None)
             notes += left_open.of_break(broken, is_wanted=is_wanted or is_supposed)

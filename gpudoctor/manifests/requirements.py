@@ -16,7 +16,7 @@ from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
 from gpudoctor.manifests.shellwords import words_of
-from gpudoctor.manifests.spans import Place, Source, Traced, Word
+from gpudoctor.manifests.spans import ManifestError, Place, Source, Traced, Word
 from gpudoctor.manifests.statements import Asked, Bound, Unread
 
 Reader = Callable[[str], Source | None]
@@ -81,10 +81,11 @@ class _Reading:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.seen: set[str] = set()
+        self.above: list[str] = []  # the files that are being read, each named by the one before
         self.unread: list[Unread] = []
 
     def all_of(self, source: Source, depth: int) -> Iterator[Asked]:
-        self.seen.add(source.file)
+        self.seen.add(posixpath.normpath(source.file))
         index: str | None = None
         extra: list[str] = []
         links: list[str] = []
@@ -125,11 +126,17 @@ class _Reading:
 
     def _nested(self, source: Source, name: str, place: Place, depth: int) -> Iterator[Asked]:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source.file), name))
+        above = [*self.above, posixpath.normpath(source.file)]
+        if path in above:
+            raise ManifestError(f"{place}: leads in a circle: {path[:80]} is being read, and names this file"
+                                if path != above[-1] else f"{place}: names the file that it stands in")
         if path in self.seen or len(self.seen) >= _MOST_FILES or depth >= _MOST_FILES:
             return
         nested = self.reader(path)
         if nested is not None:
+            self.above.append(above[-1])
             yield from self.all_of(nested, depth + 1)
+            self.above.pop()
         else:
             self.unread.append(Unread(why=f"{name[:80]} is not there to be read, so what it asks for was not "
                                           "judged", place=place, of_framework=True))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from packaging.utils import canonicalize_name
 
@@ -52,11 +53,25 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
         yield from _missing(framework, some, tables)
         yield from _unlabelled(framework, some, environment, tables)
         yield from _refused(framework, some, environment, tables)
-        by_command: dict[int, list[Asked]] = {}
-        for one in some:
-            by_command.setdefault(one.command, []).append(one)
-        for own in by_command.values():
+        for own in _by_command(some):
             yield from _contradiction(framework, own, tables)
+
+
+def _by_command(some: Sequence[Asked]) -> Iterable[list[Asked]]:
+    found: dict[int, list[Asked]] = {}
+    for one in some:
+        found.setdefault(one.command, []).append(one)
+    return found.values()
+
+
+def without_refused(environment: Environment, tables: Tables) -> Environment:
+    """Return an environment without what contradicts itself, which is told once: pip takes nothing of it."""
+    asked = releases.frameworks_asked(environment.asked, environment.python)
+    refused = {id(one) for framework, some in asked.items() for own in _by_command(some)
+               if all(one.tool != "conda" for one in own) and any(_contradiction(framework, own, tables))
+               for one in own}
+    return environment if not refused else replace(
+        environment, asked=tuple(one for one in environment.asked if id(one) not in refused))
 
 
 def is_told_all(environment: Environment) -> bool:

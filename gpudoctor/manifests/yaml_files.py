@@ -61,7 +61,7 @@ def documents(source: Source) -> list[Node]:
     try:
         composed = [*yaml.compose_all(source.text, Loader=yaml.SafeLoader)]
         budget = [_MOST_NODES]
-        return [_node(one, source, budget) for one in composed if one is not None]
+        return [_node(one, source, budget, ()) for one in composed if one is not None]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = mark.index if mark is not None else 0
@@ -91,12 +91,15 @@ def require_text(node: Node | None, what: str, remedy: str) -> None:
         raise ManifestError(f"{node.place}: {what} is no text: {remedy}")
 
 
-def _node(one: Any, source: Source, budget: list[int]) -> Node:
+def _node(one: Any, source: Source, budget: list[int], above: tuple[Any, ...]) -> Node:
     """Return a node of ours; what links make large or endless ends with an error."""
     budget[0] -= 1
-    if budget[0] < 0:
-        raise ManifestError(f"{source.file}: holds more than {_MOST_NODES} values, links followed")
     place = source.place(one.start_mark.index, one.end_mark.index)
+    if budget[0] < 0:
+        raise ManifestError(f"{place}: with this there are more than {_MOST_NODES} values, links followed")
+    if any(one is each for each in above):
+        raise ManifestError(f"{place}: holds itself: a link (*NAME) in it leads back to it")
+    within = (*above, one)
     tag = one.tag.removeprefix(_OF_YAML)
     if one.id == "scalar":
         whole = source.text[place.start:place.end] == one.value
@@ -107,8 +110,9 @@ def _node(one: Any, source: Source, budget: list[int]) -> Node:
                     style=one.style or "")
     if one.id == "mapping":
         return Node(place=place, tag=tag, entries=_merged(tuple(
-            (_node(key, source, budget), _node(value, source, budget)) for key, value in one.value)))
-    return Node(place=place, tag=tag, items=tuple(_node(item, source, budget) for item in one.value))
+            (_node(key, source, budget, within), _node(value, source, budget, within))
+            for key, value in one.value)))
+    return Node(place=place, tag=tag, items=tuple(_node(item, source, budget, within) for item in one.value))
 
 
 def _merged(entries: tuple[tuple[Node, Node], ...]) -> tuple[tuple[Node, Node], ...]:

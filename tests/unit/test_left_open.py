@@ -133,9 +133,6 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
     "a pod with a GPU by another plugin's name": (
         {"pod.yaml": f"kind: Pod\nspec:\n  containers:\n  - image: {CUDA_12.partition(' ')[2]}\n"
                      "    resources: {limits: {vendor/gpu-mem: 3}}\n"}, (), []),
-    "a Dockerfile within, in quotes": (
-        {"compose.yaml": COMPOSE.format('build: {dockerfile_inline: "FROM a\\nRUN b"}')}, (),
-        [("compose.yaml:4:32", True, "dockerfile_inline in quotes is not read")]),
     "a folder that only the environment says": (
         {"compose.yaml": COMPOSE.format("build: '${FOLDER}'"), **docker(SLIM, "RUN pip install torch")},
         (), [("compose.yaml:4:13", True, "which Dockerfile it is only the environment says")]),

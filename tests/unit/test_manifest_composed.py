@@ -50,6 +50,11 @@ def inline(command: str, torch: str = "2.10.0") -> Files:
     return {"compose.yaml": INLINE.format(torch, command)}
 
 
+def quoted(text: str) -> Files:
+    """Return a compose file whose Dockerfile is written in another way than as a block of its lines."""
+    return {"compose.yaml": f"services:\n  a:\n    gpus: all\n    build:\n      dockerfile_inline: {text}"}
+
+
 @pytest.mark.parametrize(("files", "expected"), [
     (inline("pip install torch==$$TORCH", "2.15.0"), ["compose.yaml:11:25 driver-too-old"]),
     (inline("pip install torch==$$TORCH"), []),
@@ -59,7 +64,18 @@ def inline(command: str, torch: str = "2.10.0") -> Files:
     (inline("echo \"a"), ["compose.yaml:11:18 shell-not-parsed"]),
     ({"compose.yaml": "services:\n  a:\n    build: {dockerfile_inline: FROM "
                       "nvidia/cuda:12.4.1-cudnn9-base-ubuntu22.04}"},
-     ["compose.yaml:3:37 image-not-published"])])
+     ["compose.yaml:3:37 image-not-published"]),
+    *((quoted(text), ["compose.yaml:" + place]) for text, place in (
+        ('"FROM python:3.12-slim\\nRUN pip install numpy>=1.26"', "5:66 requirement-not-quoted"),
+        ('"FROM python:3.12-slim\\n\\\n        RUN echo \\"a b\\" &&\n        pip install\\tnumpy>=1.26\\n"',
+         "7:22 requirement-not-quoted"),
+        ("'FROM python:3.12-slim\n\n\n        RUN echo ''a'' && pip install numpy>=1.26'",
+         "8:39 requirement-not-quoted"),
+        ("FROM python:3.12-slim\n\n        RUN pip install numpy>=1.26", "7:25 requirement-not-quoted"),
+        (">\n        FROM python:3.12-slim\n\n        RUN echo a &&\n        pip install numpy>=1.26\n",
+         "9:21 requirement-not-quoted"),
+        (">-\n\n        # a\n\n\n        FROM python:3.12-slim\n\n        RUN a; \\\n\n          pip install numpy>=1\n\n",
+         "14:23 requirement-not-quoted")))])
 def test_an_inline_dockerfile_is_judged_where_it_stands(files: Files, expected: list[str]) -> None:
     assert places(judged(files, *L4)) == expected
 

@@ -94,3 +94,19 @@ def test_of_one_distribution_one_release_is_taken(texts: tuple[str, ...], versio
     assert found is not None
     assert whole is not None
     assert found[1] == (whole[1] if version == "newest" else version)
+
+
+@pytest.mark.parametrize("text", [
+    "tensorflow==2.15.0\ntensorflow>=2.16\n",  # its newest lacks its libraries
+    "tensorflow[and-cuda]==2.15.1\ntensorflow[and-cuda]==2.16.1\nnvidia-cudnn-cu12==9.1.0.70\n",
+    "torch==2.4.0\ntorch==2.5.0\nnvidia-cudnn-cu12==8.9.7.29\n",
+    "tensorflow==2.14.0\ntensorflow==2.14.1\n"])
+def test_what_contradicts_itself_is_told_once(text: str) -> None:
+    """What follows was judged of the last of the two, though pip takes neither, and told as well."""
+    listed, built = {"requirements.txt": text}, docker(SLIM_11, "RUN pip install -r requirements.txt")
+    for files in (listed, {**built, **listed}):
+        found = judged(files, "driver=580.95.05", "cc=8.0", gpu=True)
+        assert causes(found) == ["requirements-contradict"]
+        assert not any(note.matters for note in found.notes)
+    apart = docker(SLIM_11, *(f"RUN pip install '{line}'" for line in text.splitlines()))
+    assert "requirements-contradict" not in causes(judged(apart, gpu=True))

@@ -55,6 +55,11 @@ def test_what_engines_take_is_no_fault(reference: str) -> None:
     ("compose.yaml", "services:\n  a: 3\n", "compose.yaml:2:6: the service a is no mapping"),
     ("Dockerfile", "FROM ubuntu:22.04\nCOPY a\n", "Dockerfile:2:1: COPY without a target"),
     ("Dockerfile", "FROM ubuntu:22.04\nADD [\"a\"]\n", "Dockerfile:2:1: ADD without a target"),
+    ("compose.yaml", "services:\n  a: &a\n    image: x\n    b: *a\n", "compose.yaml:2:6: holds itself"),
+    ("pod.yaml", "kind: Pod\nspec: &b [a, [*b]]\n", "pod.yaml:2:7: holds itself"),
+    ("requirements.txt", "six\n-r requirements.txt\n", "requirements.txt:2:4: names the file that it stands"),
+    ("./requirements.txt", "six\n-r ./requirements.txt\n", "./requirements.txt:2:4: names the file"),
+    ("requirements.txt", "-c requirements.txt\n", "requirements.txt:1:4: names the file that it stands"),
     ("compose.yaml", "services: [a]\n", "compose.yaml:1:11: services is no mapping"),
     ("compose.yaml", "services:\n  a:\n    image: [x]\n", "compose.yaml:3:12: image of the service a is"),
     ("compose.yaml", "services:\n  a:\n    deploy: 7\n", "compose.yaml:3:13: deploy of the service a is no"),
@@ -74,6 +79,16 @@ def test_a_file_that_cannot_be_used_is_refused_at_its_place(name: str, text: str
         [*kinds.environments(Source(name, text), lambda _: None)]
     assert str(caught.value).startswith(place)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("option", "other"), [("-r", "-r"), ("-c", "-c"), ("-r", "-c")])
+def test_lists_that_name_one_another_in_a_circle_are_refused(option: str, other: str) -> None:
+    """Regression: they were read in silence, and pip ends with "recursively references itself"."""
+    files = {"requirements.txt": f"{option} a/b.txt\n", "a/b.txt": f"six\n{other} ../requirements.txt\n"}
+    with pytest.raises(ManifestError, match=r"\Aa/b\.txt:2:4: leads in a circle: requirements\.txt is being"):
+        judged(files)
+    twice = {"requirements.txt": "-r a.txt\n-r b.txt\n-c b.txt\n", "a.txt": "-r b.txt\n", "b.txt": "six\n"}
+    assert causes(judged(twice)) == []
 
 
 @pytest.mark.parametrize("files", [
