@@ -20,6 +20,7 @@ _JAX_EXTRA = re.compile(r"jax\[(cuda\d+)\]")
 _OF_CUDA = re.compile(r"[-\[+]cu(?:da)?(1\d)")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+_FORGOTTEN = ("pip-nvidia-libs-not-installed", "pip-nvidia-libs-not-found")
 _DRIVERS = ("driver-in-image", "driver-in-image-newer")
 _DRIVER_INSTEAD = "file.driver_instead"
 _UNKNOWN = "a release that these rules do not know"  # counted as if a rule said so
@@ -155,7 +156,8 @@ def _instead(located: Located, texts: Mapping[str, str], extra: str) -> str | No
     if chosen is None or not chosen.asked.rewritable:
         return None
     if located.offer is not None:
-        return _other_build(chosen.asked, located.offer, texts)
+        return (_other_build(chosen.asked, located.offer, texts)
+                or _without_release(cause, chosen, located.offer, texts))
     if cause == "pip-nvidia-libs-not-installed" and chosen.distribution == "tensorflow" and chosen.stack:
         return _with_extra(chosen.asked, chosen.stack.extra, texts)
     if cause == "jax-cuda-plugin-missing":
@@ -176,14 +178,28 @@ def _fitting(extra: str, asked: Asked, environment: Environment) -> str:
     return extra if not majors else f"cuda{majors.pop()}" if len(majors) == 1 else ""
 
 
-def _with_extra(asked: Asked, extra: str, texts: Mapping[str, str]) -> str | None:
-    """Return a requirement with one extra more, in the quotes in which it stood."""
+def _without_release(cause: str, chosen: Chosen, offer: Offer, texts: Mapping[str, str]) -> str | None:
+    """Return a requirement that leaves the release to pip without the one that forgets its libraries."""
+    is_exact = any(bound.operator in ("==", "===") and not bound.version.endswith(".*")
+                   for bound in chosen.requirement.specifier)
+    if cause not in _FORGOTTEN or is_exact or chosen.stack is None or offer.stack is None or (
+            not releases.admits(chosen.requirement, offer.stack.version)):
+        return None
+    return _with_extra(chosen.asked, offer.stack.extra, texts, without=chosen.stack.version)
+
+
+def _with_extra(asked: Asked, extra: str, texts: Mapping[str, str], *, without: str = "") -> str | None:
+    """Return a requirement with one extra more, in the quotes in which it stood; `without` one release."""
     requirement, name = releases.requirement_of(asked), _NAME.match(asked.text.strip())
     if requirement is None or name is None or not extra:
         return None
     kept = {one for one in requirement.extras if not one.startswith("cuda")}  # one that the release lacks
     extras = ",".join(sorted({*kept, extra}))
     rest = re.sub(r"\A\s*\[[^\]]*\]", "", asked.text.strip()[name.end():])
+    bounds, semicolon, marker = rest.partition(";")
+    if without and not bounds.lstrip().startswith("("):
+        own = bounds.rstrip()
+        rest = f"{own}{',' if own else ''}!={without}{bounds[len(own):]}{semicolon}{marker}"
     new = f"{name[0]}[{extras}]{rest}"
     written = texts[asked.place.file][asked.place.start:asked.place.end]
     if written == asked.text.strip():

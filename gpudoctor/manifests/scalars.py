@@ -14,8 +14,9 @@ from gpudoctor.manifests.yaml_files import Node
 _FOLDED, _DOUBLE, _SINGLE = ">", '"', "'"
 _FOLD = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)*[ \t]*")
 _CODE = {"x": 2, "u": 4, "U": 8}  # digits behind an escape
-_ESCAPED = {"0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f",
-            "r": "\r", "e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}  # others are themselves
+_ESCAPED = {  # others are themselves
+    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
+    "e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}
 
 
 def lines(node: Node, source: Source) -> list[Traced] | None:

@@ -208,7 +208,7 @@ def test_files_that_belong_together_are_read_together(tmp_path: Path) -> None:
     ("pyproject.toml", '[project]\ndependencies = ["six", "a b c"]\n', (":2:", "'a b c' is no requirement")),
     ("compose.yaml", "services:\n  a: [\n", ("is no YAML",)),
     ("compose.yaml", "a: 1\n", ("which kind of file is it?",)),
-    ("pod.yaml", "a: &a [*a, *a]\nkind: Pod\n", ("deeply",)),
+    ("pod.yaml", "a: &a [*a, *a]\nkind: Pod\n", ("pod.yaml:1:4", "holds itself")),
     ("pod.yaml", "a: &a [1, 1]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefghijklmnop",
      "bcdefghijklmnopq", strict=True)), ("more than",)),
     ("pod.yaml", "[" * 5000, ("deeply",)),

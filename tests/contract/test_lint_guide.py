@@ -25,6 +25,7 @@ OTHERS: tuple[tuple[Files, tuple[str, ...]], ...] = (
     (docker("FROM ubuntu:24.04", "RUN apt-get install -y cuda-12-4"), ANY_DRIVER),
     (docker("FROM ubuntu:24.04", "RUN echo don't"), ANY_DRIVER),
     ({"requirements.txt": "six\njax[cuda13]==0.12.0\n"}, ANY_DRIVER),
+    ({"requirements.txt": "tensorflow[and-cuda]\n"}, ()),
     (docker("FROM ubuntu:24.04", "CMD ['python', 'a.py']"), ANY_DRIVER))
 
 

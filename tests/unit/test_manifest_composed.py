@@ -74,7 +74,7 @@ def quoted(text: str) -> Files:
         ("FROM python:3.12-slim\n\n        RUN pip install numpy>=1.26", "7:25 requirement-not-quoted"),
         (">\n        FROM python:3.12-slim\n\n        RUN echo a &&\n        pip install numpy>=1.26\n",
          "9:21 requirement-not-quoted"),
-        (">-\n\n        # a\n\n\n        FROM python:3.12-slim\n\n        RUN a; \\\n\n          pip install numpy>=1\n\n",
+        (">-\n\n        # a\n\n\n        FROM ubuntu\n\n        RUN a;\\\n\n          pip install b>1\n\n",
          "14:23 requirement-not-quoted")))])
 def test_an_inline_dockerfile_is_judged_where_it_stands(files: Files, expected: list[str]) -> None:
     assert places(judged(files, *L4)) == expected

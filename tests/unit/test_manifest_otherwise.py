@@ -113,6 +113,25 @@ def test_another_build_of_the_same_release_is_written(before: str, after: str) -
     assert rewritten({"requirements.txt": f"six\n{before}\n"}, *OLD) == f"six\n{after}\n"
 
 
+@pytest.mark.parametrize(("before", "after"), [
+    ("tensorflow", "tensorflow[and-cuda]!=2.21.0"), ("tensorflow[and-cuda]", "tensorflow[and-cuda]!=2.21.0"),
+    ("tensorflow>=2.16,<3", "tensorflow[and-cuda]>=2.16,<3,!=2.21.0"),
+    ('tensorflow ; os_name == "posix"', 'tensorflow[and-cuda]!=2.21.0 ; os_name == "posix"'),
+    ("tensorflow==2.*", "tensorflow[and-cuda]==2.*,!=2.21.0"),
+    ("tensorflow<2.21", "tensorflow[and-cuda]<2.21")])
+def test_a_release_that_is_left_to_pip_is_left_out_where_it_forgets_its_libraries(
+        before: str, after: str) -> None:
+    """Regression: nothing was written, for with its extra alone it does not find them."""
+    assert rewritten({"requirements.txt": f"six\n{before}\n"}, "python=3.12") == f"six\n{after}\n"
+
+
+@pytest.mark.parametrize("line", [
+    "tensorflow==2.21.0", "tensorflow>=2.21", "-c c.txt\ntensorflow", "tensorflow[and-cuda]==2.21.0"])
+def test_a_release_that_the_file_needs_stays(line: str) -> None:
+    files = {"requirements.txt": f"{line}\n", "c.txt": "tensorflow>=2.21\n"}
+    assert rewritten(files, "python=3.12") == f"{line}\n"
+
+
 @pytest.mark.parametrize("line", [
     "torch", "torch==2.14.1", "torch==2.9.1+cu130", f"{INDEX}cu130\ntorch==2.9.1+cu130",
     f"{INDEX}cu130\ntorch==2.9.1\ntorchvision==0.24.1+cu130", "jax[cuda13]\ncupy-cuda13x"])
