@@ -6,7 +6,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from tests.contract.checkout import run_gpudoctor
+from gpudoctor.compatible import tomllib
+from tests.contract.checkout import ROOT, run_gpudoctor
 from tests.harness.pages import PAGES
 
 COLUMNS = 80
@@ -67,3 +68,10 @@ def test_command_in_a_console_block_is_found_with_its_output() -> None:
     page = "text\n```console\n$ gpudoctor --help\nUsage\n\n  more\n$ true\n```\n```toml\n$ no = 1\n```\n"
     assert shown_commands(page) == [
         Shown(command="gpudoctor --help", output="Usage\n\n  more\n"), Shown(command="true", output="")]
+
+
+def test_the_readme_names_each_extra_in_a_line_of_its_own() -> None:
+    """Regression: Install named `docker` alone, and YAML needs `lint`."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    install = (ROOT / "README.md").read_text("utf-8").partition("## Install\n")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^- `([\w-]+)`: ", install, re.MULTILINE)) == sorted(extras)
