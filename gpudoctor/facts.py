@@ -448,6 +448,8 @@ file.package | text | file | | what is asked for of a package that is for one CU
 file.package_least_cuda | cuda_version | file | | the CUDA of the oldest driver that runs it
 file.package_instead | text | file | | the package of its kind that the driver runs
 file.placeholder_requirement | text | file | | a requirement that is met by a release which only raises an error
+file.program_absent | text | file | | a program that a RUN calls and nothing has put into the image before
+file.program_image | text | file | | that image
 file.misnamed | text | file | | a requirement whose name sounds like that of a framework or a library and is not
 file.misnamed_is | text | file | | what the name is instead, in words
 file.misnamed_nearest | texts | file | | the names that were probably meant

@@ -12,7 +12,8 @@ from packaging.utils import canonicalize_name
 
 from gpudoctor.derive import planned
 from gpudoctor.manifests import (
-    conda, conda_specs, installer_variables, other_commands, placed, projects, releases, requirements,
+    absent_programs, conda, conda_specs, installer_variables, other_commands, placed, projects, releases,
+    requirements,
 )
 from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.groups import Groups
@@ -58,6 +59,8 @@ class Runs:
             self._changes(command, stage)
             script = script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
+            if script is None:
+                absent_programs.look_at(command, stage, self.source)
             if script is not None:
                 places = places_in(script, self.source)
                 nested = [replace(one, conditional=one.conditional or command.conditional)

@@ -42,6 +42,9 @@ def of_statements(environment: Environment, tables: Tables) -> Iterator[Said]:
     for broken in environment.broken:
         yield Said(place=broken.place, facts={
             "file.json_fault" if broken.is_list else "file.shell_fault": broken.why})
+    for lacking in environment.lacking:
+        yield Said(place=lacking.place, facts={
+            "file.program_absent": lacking.program, "file.program_image": lacking.image})
     for image in environment.images:
         if image.reference is not None:
             base = images.base_of(image.reference, tables)

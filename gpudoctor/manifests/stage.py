@@ -12,7 +12,8 @@ from gpudoctor.manifests.installs import Install
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Place, Source
 from gpudoctor.manifests.statements import (
-    Asked, Broken, Brought, Environment, Image, Lost, Package, Setting, Started, Unread, Wish, signs_of,
+    Asked, Broken, Brought, Environment, Image, Lacking, Lost, Package, Setting, Started, Unread, Wish,
+    signs_of,
 )
 
 CONFIGURATIONS = frozenset({"pip.conf", "uv.toml"})
@@ -70,6 +71,8 @@ class Stage:
         self.mounted: list[Placed] = []  # for the RUN that is read
         self.lost: list[Lost] = []
         self.broken: list[Broken] = []
+        self.lacking: list[Lacking] = []
+        self.lacks_pip: bool = parent.lacks_pip if parent else False  # until something may have brought it
         self.unread: list[Unread] = list(parent.unread) if parent else []
         self.held_back: list[tuple[Unread, Instruction]] = []  # by ONBUILD, for a stage built from this one
         self.feeding: list[Image] = list(parent.feeding) if parent else [image] if image else []
@@ -93,7 +96,7 @@ class Stage:
             feeding=tuple(self.feeding), asked=tuple(self.asked),
             packages=tuple(self.packages), stubs=tuple(self.stubs), brought=tuple(self.brought),
             settings=self.settings, wishes=(*wishes, *signs_of(self.settings)), lost=tuple(self.lost),
-            broken=tuple(self.broken),
+            broken=tuple(self.broken), lacking=tuple(self.lacking),
             unread=tuple(self.unread),
             python=self.python[0] if self.python else None,
             python_place=self.python[1] if self.python else None, alters_libraries=self.alters_libraries,

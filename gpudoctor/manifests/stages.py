@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 
-from gpudoctor.manifests import instruction_forms, json_form, references, requirements
+from gpudoctor.manifests import absent_programs, instruction_forms, json_form, references, requirements
 from gpudoctor.manifests.context import Context
 from gpudoctor.manifests.dockerfile import Dockerfile, Instruction, marker_free, parse, trigger
 from gpudoctor.manifests.runs import Runs
@@ -76,6 +76,7 @@ class _Stages:
         for started in start_order({**last.started, **self.build.started}):
             self.runs.of(started.source).start(started.commands, last, in_shell=started.in_shell)
         last.lost, last.broken = self.runs.lost, self.broken
+        last.lacking = [one for stage in self.stages for one in stage.lacking]
         return last
 
     def _named(self, name: str) -> Stage | None:
@@ -103,6 +104,7 @@ class _Stages:
             self.images.append(image)
         name = words[2].text if named else f"stage {len(self.stages)}"
         stage = Stage(name, image, place, parent)
+        stage.lacks_pip = parent.lacks_pip if parent else absent_programs.has_none(image.reference)
         self.stages.append(stage)
         for note, held_back in parent.held_back if parent else ():
             stage.unread.remove(note)
@@ -158,6 +160,8 @@ class _Stages:
         if len(words) < 2:
             raise self.source.error(instruction.keyword.start,
                                     f"{instruction.name} without a target: write {instruction.name} FROM TO")
+        stage.lacks_pip &= instruction.name == "COPY" and origin is None and not absent_programs.copies(
+            stage.whole(words[-1]))
         other = self._named(origin) if origin is not None else None
         other = None if other is stage else other  # no builder takes from the stage that is being built
         stage.copied += [_placed(path, words[-1], stage, other, is_elsewhere=origin is not None)
@@ -180,6 +184,7 @@ class _Stages:
         in_shell = json_form.words(instruction, self.source) is None
         stage = self.stages[-1]
         stage.tells_installer |= any("type=secret" in flag.text for flag in instruction.flags)
+        stage.lacks_pip &= all("from=" not in flag.text for flag in instruction.flags)
         stage.mounted, folder, variables = [*self._mounts(instruction)], stage.folder, dict(stage.variables)
         self.runs.take(self._commands(instruction, stage), stage, in_shell=in_shell)
         stage.folder, stage.variables = folder, variables  # cd and export end with their shell

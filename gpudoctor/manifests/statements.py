@@ -127,6 +127,15 @@ class Broken:
 
 
 @frozen
+class Lacking:
+    """A program that a RUN calls, and that nothing has put into the image before."""
+
+    program: str
+    image: str
+    place: Place
+
+
+@frozen
 class Wish:
     """A sign that it is meant to use a GPU, in words."""
 
@@ -197,6 +206,7 @@ class Environment:
     python_place: Place | None = None
     python_bounds: str = ""
     packages: tuple[Package, ...] = ()
+    lacking: tuple[Lacking, ...] = ()
     stubs: tuple[str, ...] = ()
     brought: tuple[Brought, ...] = ()
     alters_libraries: bool = False

@@ -43,7 +43,7 @@ def rows() -> tuple[tuple[tuple[str, ...], tuple[str, ...], bool], ...]:
 def found_in(files: Files, host: tuple[str, ...]) -> Iterator[tuple[str, str, bool]]:
     """Yield the page of each finding, the file that it is in, and whether it is put right."""
     def judge_again(changed: Mapping[str, str]) -> Verdicts:
-        return judged(changed, *host)
+        return judged(changed, *host, whole=True)
 
     verdicts = judge_again(files)
     changed = {change.rule for change in rewrites.proven(verdicts.findings, files, judge_again)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -34,14 +35,19 @@ def machine(*assumptions: str) -> Snapshot:
 
 
 def judged(files: Files, *assumptions: str, gpu: bool = False, rules: RuleDatabase | None = None,
-           first: int = 1) -> Verdicts:
-    """Judge the first of the files, by the shipped rules or by these; the others lie beside them."""
+           first: int = 1, whole: bool = False) -> Verdicts:
+    """Judge the first of the files, by the shipped rules or by these; the others lie beside them.
+
+    Most files here leave out the line that installs a Python: only as a `whole` one it is missed.
+    """
     def reader(name: str) -> Source | None:
         return Source(name, files[name]) if name in files else None
 
     environments = [environment for name in [*files][:first]
                     for environment in kinds.environments(Source(name, files[name]), reader)]
-    return Linter(machine(*assumptions), rules or database(), wants_gpu=gpu).judge(environments)
+    found = Linter(machine(*assumptions), rules or database(), wants_gpu=gpu).judge(environments)
+    return replace(found, findings=tuple(
+        one for one in found.findings if whole or one.finding.cause != "python-not-in-image"))
 
 
 def causes(verdicts: Verdicts) -> list[str]:
