@@ -92,10 +92,10 @@ def _of_month(base: Base, row: Row, month: str, listed: Sequence[str], tables: T
     if not 1 <= int(month.partition(".")[2]) <= _MONTHS or (last is not None and month > last):
         known = [tag for tag in listed if _pattern(form).match(tag)]
         return _near(base.tag, [*dict.fromkeys((*known, *(form.format(month=one) for one in in_time[-1:])))])
-    if month in in_time and "-tf" not in form:
+    own = [found["month"] for tag in listed if (found := _pattern(form).match(tag))]
+    if month in in_time and ("-tf" not in form or month >= min(own, default=month)):  # one each month
         return Verdict()
-    known = [*months, *(found["month"] for tag in listed if (found := _pattern(form).match(tag)))]
-    return _NEWER if known and month > max(known) else _UNLISTED
+    return _NEWER if (own or months) and month > max(own + months) else _UNLISTED
 
 
 def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables) -> Verdict:

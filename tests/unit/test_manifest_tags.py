@@ -37,7 +37,7 @@ def test_a_tag_that_cannot_be_is_found_with_one_of_the_same_spelling(reference: 
 @pytest.mark.parametrize(("reference", "words"), [
     ("tensorflow/tensorflow:2.10.0rc7-gpu", "a release of tensorflow that these rules do not know"),
     ("tensorflow/tensorflow:latest-gpu-py3", "VERSION-gpu"),
-    ("nvcr.io/nvidia/pytorch", "MONTH-py3"), ("nvidia/cuda:12.8.2-base-ubuntu24.04", "in no list"),
+    ("nvcr.io/nvidia/pytorch", "MONTH-py3"), ("nvcr.io/nvidia/tensorflow:19.04-tf2-py3", "in no list"), ("nvidia/cuda:12.8.2-base-ubuntu24.04", "in no list"),
     ("python:3.12.15-slim", "newer than these rules"), ("python:3.99-slim", "newer than these rules"),
     ("pytorch/pytorch:2.6.0-cuda12.4", "VERSION-cudaCUDA-cudnnCUDNN-runtime"),
     ("pytorch/pytorch:2.6.0-cuda12.3-cudnn9-devel", "no build of torch 2.6.0"),
@@ -77,6 +77,7 @@ def test_no_patch_of_python_that_there_was_is_taken_for_none() -> None:
     "python", "python:3", "python:3-slim", "python:3.12", "python:3.15.0a2-trixie",
     "python:slim", "python:3.13.9-windowsservercore-ltsc2022", "python:3.4.10-alpine3.9",
     "tensorflow/tensorflow", "tensorflow/tensorflow:latest-gpu", "tensorflow/tensorflow:2.15.0-gpu-jupyter",
+    "nvcr.io/nvidia/tensorflow:24.12-tf2-py3", "nvcr.io/nvidia/tensorflow:22.12-tf1-py3",
     "nvcr.io/nvidia/pytorch:24.05-py3", "nvcr.io/nvidia/jax:25.04-py3", "pytorch/pytorch",
     "pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel", "nvidia/cuda:12.4.1-base-ubuntu22.04",
     "nvidia/cuda:13.1.1-cudnn-runtime-ubuntu24.04", "nvcr.io/nvidia/cuda:13.3.1-base-ubi9",
