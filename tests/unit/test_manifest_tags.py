@@ -37,7 +37,8 @@ def test_a_tag_that_cannot_be_is_found_with_one_of_the_same_spelling(reference: 
 @pytest.mark.parametrize(("reference", "words"), [
     ("tensorflow/tensorflow:2.10.0rc7-gpu", "a release of tensorflow that these rules do not know"),
     ("tensorflow/tensorflow:latest-gpu-py3", "VERSION-gpu"),
-    ("nvcr.io/nvidia/pytorch", "MONTH-py3"), ("nvcr.io/nvidia/tensorflow:19.04-tf2-py3", "in no list"), ("nvidia/cuda:12.8.2-base-ubuntu24.04", "in no list"),
+    ("nvcr.io/nvidia/pytorch", "MONTH-py3"), ("nvcr.io/nvidia/tensorflow:19.04-tf2-py3", "in no list"),
+    ("nvidia/cuda:12.8.2-base-ubuntu24.04", "in no list"),
     ("python:3.12.15-slim", "newer than these rules"), ("python:3.99-slim", "newer than these rules"),
     ("pytorch/pytorch:2.6.0-cuda12.4", "VERSION-cudaCUDA-cudnnCUDNN-runtime"),
     ("pytorch/pytorch:2.6.0-cuda12.3-cudnn9-devel", "no build of torch 2.6.0"),
