@@ -21,13 +21,10 @@ from gpudoctor.manifests.otherwise import Offer, Tried
 from gpudoctor.manifests.said import Said
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Environment
-from gpudoctor.model import (
-    Fact, Finding, Known, Rule, RuleDatabase, Severity, Snapshot, Undecided, Unknown, Value,
-)
+from gpudoctor.model import Fact, Finding, Known, RuleDatabase, Severity, Snapshot, Undecided, Value, value_of
 from gpudoctor.proven import tempered
 
-_FILE = "file."
-_HOST = "host"
+_HOST, _PROCESSOR, _OF_ARM, _BUILT = "host", "system.architecture", "aarch64", "--platform"
 _REQUIRED = "requirement-not-met"  # says of what was required what another page says better
 _MOST_STATEMENTS = 200  # of one environment that show something by themselves
 _MOST_WORK, _LEAST_WORK = 12_000, 100  # requirements looked at to find what could be asked for instead
@@ -75,8 +72,9 @@ class Linter:
         self._grounds: dict[str | None, Ground] = {}
         self._offers: dict[object, Offer | None] = {}
         self._left = _MOST_WORK
+        self._on_arm: Linter | None = None
         self._of_files = replace(database, rules=tuple(
-            rule for rule in database.rules if rule.withdrawn is None and _reads_files(rule)))
+            rule for rule in database.rules if rule.withdrawn is None and said.is_about_files(rule)))
 
     def judge(self, environments: Sequence[Environment], *, offering: bool = True) -> Verdicts:
         """Return the verdicts on environments, by their places; `offering` with what would do instead."""
@@ -84,6 +82,12 @@ class Linter:
         undecided: list[tuple[Place, Undecided]] = []
         notes: list[Note] = []
         for written in environments:
+            other = self._for_arm() if left_open.is_for_arm(written.image) else None
+            if other is not None:
+                own = other.judge([written], offering=offering)
+                findings, undecided = [*findings, *own.findings], [*undecided, *own.undecided]
+                notes += own.notes
+                continue
             environment = replace(written, asked=tuple(map(releases.from_default, written.asked)))
             found: list[Located] = []
             self._judge(environment, found, undecided, notes)
@@ -93,6 +97,17 @@ class Linter:
                          key=lambda one: (one.place.file, one.place.start, rank_of(one.finding)))
         return Verdicts(findings=tuple(ordered), undecided=tuple(undecided),
                         notes=tuple(dict.fromkeys(notes)))
+
+    def _for_arm(self) -> Linter | None:
+        """Return what judges for the same machine with a processor of ARM; None where it has one."""
+        if value_of(self.host.host, _PROCESSOR) == _OF_ARM:
+            return None
+        if self._on_arm is None:
+            facts = {_PROCESSOR: Known(value=_OF_ARM, source=_BUILT)}
+            host = lay(self.host, facts, self.database.tables, source=_BUILT)
+            self._on_arm = Linter(host, self.database, wants_gpu=self.wants_gpu, observed=self.observed,
+                                  supposes_gpu=self.supposes_gpu, host_faults=self.host_faults)
+        return self._on_arm
 
     def _offer(self, one: Located, found: Sequence[Located], environment: Environment) -> Offer | None:
         rule = next((rule for rule in self.database.rules if rule.id == one.finding.rule), None)
@@ -184,7 +199,7 @@ class Linter:
         known = findings[begun:]
         wrong = {one.place for one in known if one.finding.severity is Severity.ERROR}
         notes += left_open.of_build(environment, base, laid, wrong, ground, observed=self.observed,
-                                    has_card=_has_card(ground.snapshot))
+                                    has_card=left_open.has_card(ground.snapshot))
         notes += self._supposed(environment, base, laid, ground, known)
 
     def _diagnosed(self, snapshot: Snapshot, environment: Environment, laid: Laid, ground: Ground
@@ -200,7 +215,7 @@ class Linter:
             new = pythons.apart(new, snapshot, usual, ground.database, place_of)
         found = [Located(place=place_of(one), environment=environment, finding=one, laid=laid) for one in new]
         # what is asked of each card has no answer, and needs none, where nobody said which card
-        has_card = _has_card(snapshot)
+        has_card = left_open.has_card(snapshot)
         open_ = [one for one in judged.undecided if one.asked and key_of(one) not in ground.had]
         return found, [(pointing.requirement_of(one.subject, laid) or environment.place, one) for one in open_
                        if has_card or pointing.EACH not in one.subject]
@@ -283,16 +298,3 @@ def usual_python(database: RuleDatabase) -> str | None:
     """Return the Python, major and minor, of an environment whose files name none."""
     fact = database.base.host["python.version"]
     return versions.minor_of(str(fact.value)) if isinstance(fact, Known) else None
-
-
-def _has_card(machine: Snapshot) -> bool:
-    """Return whether it is known for which card files are judged."""
-    cards = () if isinstance(machine.gpus, Unknown) else machine.gpus
-    return any(isinstance(card.get("gpu.compute_capability"), Known) for card in cards)
-
-
-def _reads_files(rule: Rule) -> bool:
-    conditions = [condition for block in rule.detect for condition in block.when]
-    read = [condition.fact for condition in conditions]
-    read += [one.right.other for one in conditions if one.right is not None and one.right.other is not None]
-    return any(name.startswith(_FILE) for name in read)

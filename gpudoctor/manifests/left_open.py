@@ -14,11 +14,11 @@ from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.later_breaks import Break
 from gpudoctor.manifests.laying import Laid, brings_another
 from gpudoctor.manifests.spans import Place
-from gpudoctor.manifests.statements import Asked, Environment, Wish
-from gpudoctor.model import Tables
+from gpudoctor.manifests.statements import Asked, Environment, Image, Wish
+from gpudoctor.model import Known, Snapshot, Tables, Unknown
 
 _MINORS = 99  # of Python 3, that have been or may come
-_ARM = ("linux/arm", "linux/aarch64", "arm64")
+_ARM = ("linux/arm", "linux/arm64", "linux/aarch64", "arm64")
 _OF_CUDA = ("nvidia/", "nvcr.io/nvidia/", "pytorch/pytorch", "tensorflow/tensorflow")
 
 
@@ -51,14 +51,33 @@ def of_statements(environment: Environment, tables: Tables, *, is_wanted: bool) 
         known = image.name is not None and not image.name.startswith(_OF_CUDA)
         yield Note(place=image.place, matters=is_wanted and not known, said=(
             f"which image it is only the build knows: a variable has no value ({image.told_by})"))
-    if image is not None and image.platform.startswith(_ARM):
+    if image is not None and image.platform.startswith(_ARM) and not _is_known_for_arm(environment, image):
         yield Note(place=image.place, matters=is_wanted, said=(
-            f"it is built for {image.platform}, but judged with the wheels and images for x86-64"))
+            f"it is built for {image.platform}, but judged with the "
+            f"{'' if is_for_arm(image) else 'wheels, '}images and markers for x86-64"))
     yield from _of_other_pythons(environment, is_wanted=is_wanted)
     yield from of_releases(environment, tables, is_wanted=is_wanted)
     for one in environment.unread:
         if is_wanted or one.of_framework or one.ends:
             yield Note(place=one.place, said=one.why, matters=one.ends or (is_wanted and one.of_framework))
+
+
+def has_card(machine: Snapshot) -> bool:
+    """Return whether it is known for which card files are judged."""
+    cards = () if isinstance(machine.gpus, Unknown) else machine.gpus
+    return any(isinstance(card.get("gpu.compute_capability"), Known) for card in cards)
+
+
+def is_for_arm(image: Image | None) -> bool:
+    """Return whether an image is built for a processor of ARM for which there are wheels."""
+    return image is not None and image.platform.startswith(_ARM[1:])
+
+
+def _is_known_for_arm(environment: Environment, image: Image) -> bool:
+    """Return whether what is known of an image is so for each processor, and no marker asks for one."""
+    name, _ = images.split(image.reference or "")
+    return is_for_arm(image) and name != images.CUDA_IMAGE and images.is_plain(image.reference) and not any(
+        "platform_machine" in one.text for one in environment.asked)
 
 
 def of_releases(environment: Environment, tables: Tables, *, is_wanted: bool) -> Iterator[Note]:

@@ -20,7 +20,7 @@ from gpudoctor.manifests.later_breaks import Break
 from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
-from gpudoctor.model import Tables, Value
+from gpudoctor.model import Rule, Tables, Value
 
 _OF_CUDA = re.compile(r"-cu(?:da)?(1\d)\d?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
@@ -191,6 +191,14 @@ def _bounds(some: Sequence[Asked]) -> dict[tuple[Place, str], None]:
     """Return what bounds a framework, with its place: constraints first, for a requirement is what yields."""
     bounds = [(bound.place, bound.text) for one in some for bound in one.bounds]
     return dict.fromkeys([*bounds, *((one.place, one.text.strip()) for one in some)])
+
+
+def is_about_files(rule: Rule) -> bool:
+    """Return whether a rule reads what files alone show."""
+    conditions = [condition for block in rule.detect for condition in block.when]
+    read = [condition.fact for condition in conditions]
+    read += [one.right.other for one in conditions if one.right is not None and one.right.other is not None]
+    return any(name.startswith("file.") for name in read)
 
 
 def of_break(found: Break) -> Said:
