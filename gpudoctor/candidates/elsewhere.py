@@ -1,5 +1,5 @@
 """What to do next where nothing is known to fit: without NVIDIA's card, on a board with its own builds, with
-cards of which no release serves all.
+cards of which no release serves all, or that only a build from elsewhere serves.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.ground import Ground, version_of, with_facts
-from gpudoctor.candidates.images import is_in_an_image
-from gpudoctor.candidates.judging import Judge
+from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of, with_facts
+from gpudoctor.candidates.images import Images, is_in_an_image, newest_that_fits
+from gpudoctor.candidates.judging import Judge, faults
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.branches import is_left_out
+from gpudoctor.derive.integrated import coverage
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack
-from gpudoctor.derive.view import as_texts
+from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.engine import Subject
 from gpudoctor.model import Hint, Known, Scope, Tables, rows_of
 
@@ -62,6 +63,33 @@ def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     """Yield for what no image is known at all, on whatever machine."""
     yield from (Hint(words=f"These rules know no image with {wish.text}.") for wish in wishes
                 if not is_in_an_image(wish, base.database.tables))
+
+
+def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
+    """Yield conda-forge's builds for cards that nothing of pip's serves, where the driver runs them."""
+    tables, here = base.database.tables, usable_capabilities(base)
+    ceiling = version_of(base.fact("driver.cuda_ceiling"))
+    if ceiling is None or not here or any(faults(base)):
+        return
+    for wish in wishes:
+        for row in rows_of(tables, "conda_builds"):
+            cuda, version = str(row["cuda"]), str(row["version"])
+            if (row["framework"], row["platform"]) == (wish.framework, base.platform) and (
+                    not wish.bounds or versions.meets(version, wish.bounds)) and (
+                    versions.parse(cuda).major <= versions.parse(ceiling).major) and all(
+                    coverage(as_records(row["code"]), card, cuda, tables).kind != "none" for card in here):
+                yield Hint(words=f"conda-forge has {wish.framework} {version} for CUDA {cuda} with code for "
+                                 f"compute capability {', '.join(here)}, as its recipe says (not tried):",
+                           command=f"conda create -n {wish.framework} -c conda-forge '{row['package']}'")
+
+
+def with_own_python(wishes: Sequence[Wish], python: str, base: Ground) -> Iterator[Hint]:
+    """Yield that an image would do if its Python may be another than the one that was named."""
+    for wish in wishes:
+        found = newest_that_fits(Images(wish=wish), base, ())
+        if found is not None:
+            yield Hint(words=f"The image {found[0]} fits; it brings its own Python, which is not known to be "
+                             f"{python}:", command=f"docker run --rm -it --gpus all {found[0]}")
 
 
 def for_one_card(wishes: Sequence[Wish], stacks: Mapping[str, Sequence[Stack]],

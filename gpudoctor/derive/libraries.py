@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpudoctor.derive import stale
+from gpudoctor.derive import planned, stale
 from gpudoctor.derive.jax import plugin_libraries
 from gpudoctor.derive.loader_inputs import loader_inputs, preload_row
 from gpudoctor.derive.loader_trace import Inputs, Step, elsewhere, missing, trace, trace_with_needs
@@ -249,9 +249,28 @@ def _cudnn_version(steps: Sequence[Step], inputs: Inputs) -> Fact:
 
 
 def cudnn_found(view: View) -> Fact:
-    """Return the version of the cuDNN that the trace finds, when its file or distribution tells."""
-    steps, inputs = trace_all(view)
+    """Return the version of the cuDNN that the trace finds, when its file or distribution tells.
+
+    Where nothing can be traced, as nothing is installed yet, it is the one that pip brings with the build.
+    """
+    try:
+        steps, inputs = trace_all(view)
+    except NotKnown:
+        if (brought := _cudnn_brought(view)) is not None:
+            return brought
+        raise
     return _cudnn_version(steps, inputs)
+
+
+def _cudnn_brought(view: View) -> Fact | None:
+    """Return the version of the cuDNN that a build asks for and pip installs, None where none is exact."""
+    names = [name for name in planned.names(view.texts("framework.requires_nvidia"))
+             if name.startswith("nvidia-cudnn-")]
+    for requirement in planned.parse(view.texts("python.planned_distributions")):
+        exact = [one.version for one in requirement.specifier if one.operator == "=="]
+        if requirement.name in names and exact:
+            return Known(value=exact[0], source=f"the requirement {requirement}")
+    return None
 
 
 def cudnn_without_library_path(view: View) -> Fact:

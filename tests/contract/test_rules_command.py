@@ -143,6 +143,20 @@ def test_that_no_row_matches_is_said(where: list[str], said: str, rules: Path) -
         assert (run.returncode, run.stdout, run.stderr) == (HEALTHY, printed, f"{said}\n")
 
 
+@pytest.mark.parametrize(("table", "where", "said"), [
+    ("tensorflow", "version=2.16",
+     "no row of tensorflow has version=2.16, of 245; write its version whole: 2.16.1, 2.16.2"),
+    ("torch_indexes", "torch=2", "; write its torch whole: 2.0, 2.1, "),
+    ("torch", "version=3.0", "no row of torch has version=3.0, of "),
+])
+def test_a_part_of_a_version_is_answered_with_the_whole_ones(table: str, where: str, said: str) -> None:
+    """2.16 is equal to no release: that no row has it read as if TensorFlow 2.16 were not known."""
+    run = run_gpudoctor("rules", "table", table, "--where", where)
+    assert (run.returncode, run.stdout) == (HEALTHY, "")
+    assert said in run.stderr
+    assert ("whole" in run.stderr) is ("whole" in said)
+
+
 @pytest.mark.parametrize(("name", "said"), [
     ("GPD9992", "there is no rule GPD9992; did you mean GPD9991 or GPD9990?"),
     ("cuda-doesnot-start", "; did you mean cuda-does-not-start or nvml-does-not-start?;"),

@@ -150,8 +150,8 @@ def _nothing_beside(name: str) -> Source:
 
 
 @given(driver=st.sampled_from([one for one in DRIVERS if parse(one) < parse("640")]),
-       capabilities=st.lists(st.sampled_from(TOLD), min_size=1, max_size=2, unique=True), python=st.sampled_from(PYTHONS),
-       glibc=st.sampled_from(GLIBCS))
+       capabilities=st.lists(st.sampled_from(TOLD), min_size=1, max_size=2, unique=True),
+       python=st.sampled_from(PYTHONS), glibc=st.sampled_from(GLIBCS))
 @settings(max_examples=8)
 def test_nothing_is_left_open_of_what_the_tables_know(driver: str, capabilities: list[str], python: str,
                                                       glibc: str) -> None:
