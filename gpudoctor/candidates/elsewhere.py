@@ -67,7 +67,7 @@ def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
 
 def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     """Yield conda-forge's builds for cards that nothing of pip's serves, where the driver runs them."""
-    tables, here = base.database.tables, usable_capabilities(base)
+    tables, here = base.database.tables, tuple(dict.fromkeys(usable_capabilities(base)))
     ceiling = version_of(base.fact("driver.cuda_ceiling"))
     if ceiling is None or not here or any(faults(base)):
         return
