@@ -263,14 +263,14 @@ def cudnn_found(view: View) -> Fact:
 
 
 def _cudnn_brought(view: View) -> Fact | None:
-    """Return the version of the cuDNN that a build asks for and pip installs, None where none is exact."""
+    """Return the cuDNN that a build asks for, as pip is told last; None where that is not one release."""
     names = [name for name in planned.names(view.texts("framework.requires_nvidia"))
              if name.startswith("nvidia-cudnn-")]
-    for requirement in planned.parse(view.texts("python.planned_distributions")):
-        exact = [one.version for one in requirement.specifier if one.operator == "=="]
-        if requirement.name in names and exact:
-            return Known(value=exact[0], source=f"the requirement {requirement}")
-    return None
+    exact = [(one.version, requirement)
+             for requirement in planned.parse(view.texts("python.planned_distributions"))
+             for one in requirement.specifier
+             if one.operator == "==" and not one.version.endswith(".*") and requirement.name in names]
+    return Known(value=exact[-1][0], source=f"the requirement {exact[-1][1]}") if exact else None
 
 
 def cudnn_without_library_path(view: View) -> Fact:

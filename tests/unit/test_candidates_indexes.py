@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor import derive
+from gpudoctor.assume import lay
 from gpudoctor.derive import planned, published
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Candidate, Row, RuleDatabase
+from gpudoctor.model import Candidate, Known, Row, RuleDatabase, Scope
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
 
@@ -51,6 +53,16 @@ def test_a_build_whose_cudnn_dropped_the_card_is_refused(database: RuleDatabase)
     [refused] = [one for one in said.candidates if one.cuda == "11.8"]
     assert [one.rule for one in refused.rejected_by] == ["GPD5050"]
     assert "cuDNN 9.1.0.70" in refused.rejected_by[0].message
+
+
+def test_a_cudnn_that_replaces_another_is_the_one_that_is_found(database: RuleDatabase) -> None:
+    """A fix that installs another release was held to the cuDNN of the one before, and so not offered."""
+    machine = host(database, TESLA_T4, "driver=580.95.05", "release=torch==2.14.1")
+    after = lay(machine, {"release": Known(value="torch==2.15.0", source="a test")}, database.tables,
+                source="a test")
+    found = [derive.subjects(one, database)[Scope.FRAMEWORK][0].fact("framework.cudnn_found")
+             for one in (machine, after)]
+    assert [fact.value for fact in found if isinstance(fact, Known)] == ["9.24.0.43", "9.26.0.51"]
 
 
 def test_a_build_with_its_libraries_inside_asks_for_none(database: RuleDatabase) -> None:
