@@ -128,6 +128,8 @@ def _otherwise(wishes: Sequence[Wish], asked: Asked, base: Ground, *, is_lost: b
         yield from elsewhere.with_own_python(wishes, asked.only_python, base)
     if not asked.image:
         yield from elsewhere.of_conda(wishes, base)
+    if is_lost:
+        yield from elsewhere.of_processor(wishes, base)
 
 
 def _hints(wanted: Sequence[Wish], unserved: Mapping[str, Sequence[Judged]], asked: Asked,

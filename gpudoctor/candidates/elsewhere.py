@@ -14,13 +14,13 @@ from gpudoctor.candidates.judging import Judge, faults
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.integrated import coverage
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.engine import Subject
 from gpudoctor.model import Hint, Known, Scope, Tables, rows_of
 
 _ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise
-_OF_BOARD = "jetson-wrong-wheel"  # the page
+_OF_BOARD, _OF_PROCESSOR = "jetson-wrong-wheel", "wheel-arch-linux-aarch64"  # the pages
 # By UUID, as the numbers of CUDA and of nvidia-smi differ; which one it is, is private.
 _SHOWN_ALONE = "CUDA_VISIBLE_DEVICES with the UUID that nvidia-smi -L lists shows a program no other card"
 _CARD = "RTX 5090"  # as `check --help` writes it
@@ -81,6 +81,15 @@ def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
                 yield Hint(words=f"conda-forge has {wish.framework} {version} for CUDA {cuda} with code for "
                                  f"compute capability {', '.join(here)}, as its recipe says (not tried):",
                            command=f"conda create -n {wish.framework} -c conda-forge '{row['package']}'")
+
+
+def of_processor(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
+    """Yield where it is written what there is for a processor of which a framework has no build with CUDA."""
+    without = [wish.framework for wish in wishes if base.platform.startswith("linux")
+               and not stacks_of(wish.framework, base.platform, base.database.tables)]
+    if without and base.takes_server_wheels and usable_capabilities(base):
+        yield Hint(words=f"What else there is with {' and '.join(without)} for this processor:",
+                   command=f"gpudoctor explain {_OF_PROCESSOR}")
 
 
 def with_own_python(wishes: Sequence[Wish], python: str, base: Ground) -> Iterator[Hint]:

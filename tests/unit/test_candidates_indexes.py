@@ -118,6 +118,19 @@ def test_conda_is_named_for_a_card_that_no_wheel_serves(
     assert (CONDA in [hint.command for hint in said.hints]) is is_named
 
 
+@pytest.mark.parametrize(("words", "wanted", "is_named"), [
+    (("cc=12.1", "system.architecture=aarch64"), "tensorflow", True),  # GB10, as in a DGX Spark
+    (("cc=9.0", "system.architecture=ppc64le"), "torch", True),
+    (("cc=8.7", "system.architecture=aarch64", "system.jetson=36.4.0"), "tensorflow", False),  # it has a page
+    (("cc=12.1", "system.architecture=aarch64"), "torch", False), (("cc=12.0",), "tensorflow", False),
+])
+def test_a_processor_without_builds_has_a_page_that_says_what_there_is(
+        words: tuple[str, ...], wanted: str, is_named: bool, database: RuleDatabase) -> None:
+    """Of TensorFlow on a GB10 it was said that nothing fits, and no more."""
+    said = asked(host(database, *words, "driver=580.95.05"), database, wanted, python="3.12")
+    assert ("gpudoctor explain wheel-arch-linux-aarch64" in [hint.command for hint in said.hints]) is is_named
+
+
 @pytest.mark.parametrize("python", [None, "3.12"])
 def test_an_image_with_whatever_python_is_named_where_a_python_was_asked_for(
         python: str | None, database: RuleDatabase) -> None:
