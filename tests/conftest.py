@@ -11,6 +11,8 @@ import pluggy
 import pytest
 from hypothesis import settings
 
+from tests.frameworks import untried
+
 GOLDEN = Path(__file__).parent / "golden"
 
 # What continuous integration may skip; every reason begins with one of these. All else must be tried there.
@@ -74,7 +76,8 @@ def golden(updating: bool) -> Callable[[str, str], None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how many of the faults that were tried (tests/faults) were survived."""
+    """Print how many of the faults that were tried (tests/faults) were survived, and what was not installed.
+    """
     def number(outcome: str) -> int:
         reports = terminalreporter.stats.get(outcome, [])
         return sum("::test_fault[" in getattr(report, "nodeid", "") for report in reports)
@@ -83,6 +86,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if survived or broken:
         left_out = f", {number('skipped')} not tried here" if number("skipped") else ""
         terminalreporter.write_line(f"faults: {survived} of {survived + broken} survived{left_out}")
+    reports = (report for some in terminalreporter.stats.values() for report in some)
+    for line in untried.lines(pair for report in reports for pair in getattr(report, "user_properties", ())):
+        terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(hookwrapper=True)

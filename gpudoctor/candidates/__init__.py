@@ -116,8 +116,20 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
             wishes, fitting, alone, judge, is_assumed=bool(snapshot.assumed or asked.assumptions)),
         last=tuple(_last(helpless, judge.base)) if judge.base.takes_server_wheels else (),
         unserved=unserved,
-        hints=() if offered else tuple(_hints(
-            wanted, {one.framework: alone[one.framework] for one in unserved}, asked, judge.base)))
+        hints=(*_otherwise([wish for wish in wanted if not fitting[wish.framework]], asked, judge.base,
+                           is_lost=not offered),
+               *(() if offered else _hints(
+                   wanted, {one.framework: alone[one.framework] for one in unserved}, asked, judge.base))))
+
+
+def _otherwise(wishes: Sequence[Wish], asked: Asked, base: Ground, *, is_lost: bool) -> Iterator[Hint]:
+    """Yield who has what pip has not for this machine: images with whatever Python, and conda."""
+    if is_lost and asked.only_python is not None and asked.images is not None:
+        yield from elsewhere.with_own_python(wishes, asked.only_python, base)
+    if not asked.image:
+        yield from elsewhere.of_conda(wishes, base)
+    if is_lost:
+        yield from elsewhere.of_processor(wishes, base)
 
 
 def _hints(wanted: Sequence[Wish], unserved: Mapping[str, Sequence[Judged]], asked: Asked,

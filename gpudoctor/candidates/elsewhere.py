@@ -1,5 +1,5 @@
 """What to do next where nothing is known to fit: without NVIDIA's card, on a board with its own builds, with
-cards of which no release serves all.
+cards of which no release serves all, or that only a build from elsewhere serves.
 """
 
 from __future__ import annotations
@@ -8,18 +8,19 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.ground import Ground, version_of, with_facts
-from gpudoctor.candidates.images import is_in_an_image
-from gpudoctor.candidates.judging import Judge
+from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of, with_facts
+from gpudoctor.candidates.images import Images, is_in_an_image, newest_that_fits
+from gpudoctor.candidates.judging import Judge, faults
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.branches import is_left_out
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack
-from gpudoctor.derive.view import as_texts
+from gpudoctor.derive.integrated import coverage
+from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
+from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.engine import Subject
 from gpudoctor.model import Hint, Known, Scope, Tables, rows_of
 
 _ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise
-_OF_BOARD = "jetson-wrong-wheel"  # the page
+_OF_BOARD, _OF_PROCESSOR = "jetson-wrong-wheel", "wheel-arch-linux-aarch64"  # the pages
 # By UUID, as the numbers of CUDA and of nvidia-smi differ; which one it is, is private.
 _SHOWN_ALONE = "CUDA_VISIBLE_DEVICES with the UUID that nvidia-smi -L lists shows a program no other card"
 _CARD = "RTX 5090"  # as `check --help` writes it
@@ -62,6 +63,42 @@ def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     """Yield for what no image is known at all, on whatever machine."""
     yield from (Hint(words=f"These rules know no image with {wish.text}.") for wish in wishes
                 if not is_in_an_image(wish, base.database.tables))
+
+
+def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
+    """Yield conda-forge's builds for cards that nothing of pip's serves, where the driver runs them."""
+    tables, here = base.database.tables, tuple(dict.fromkeys(usable_capabilities(base)))
+    ceiling = version_of(base.fact("driver.cuda_ceiling"))
+    if ceiling is None or not here or any(faults(base)):
+        return
+    for wish in wishes:
+        for row in rows_of(tables, "conda_builds"):
+            cuda, version = str(row["cuda"]), str(row["version"])
+            if (row["framework"], row["platform"]) == (wish.framework, base.platform) and (
+                    not wish.bounds or versions.meets(version, wish.bounds)) and (
+                    versions.parse(cuda).major <= versions.parse(ceiling).major) and all(
+                    coverage(as_records(row["code"]), card, cuda, tables).kind != "none" for card in here):
+                yield Hint(words=f"conda-forge has {wish.framework} {version} for CUDA {cuda} with code for "
+                                 f"compute capability {', '.join(here)}, as its recipe says (not tried):",
+                           command=f"conda create -n {wish.framework} -c conda-forge '{row['package']}'")
+
+
+def of_processor(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
+    """Yield where it is written what there is for a processor of which a framework has no build with CUDA."""
+    without = [wish.framework for wish in wishes if base.platform.startswith("linux")
+               and not stacks_of(wish.framework, base.platform, base.database.tables)]
+    if without and base.takes_server_wheels and usable_capabilities(base):
+        yield Hint(words=f"What else there is with {' and '.join(without)} for this processor:",
+                   command=f"gpudoctor explain {_OF_PROCESSOR}")
+
+
+def with_own_python(wishes: Sequence[Wish], python: str, base: Ground) -> Iterator[Hint]:
+    """Yield that an image would do if its Python may be another than the one that was named."""
+    for wish in wishes:
+        found = newest_that_fits(Images(wish=wish), base, ())
+        if found is not None:
+            yield Hint(words=f"The image {found[0]} fits; it brings its own Python, which is not known to be "
+                             f"{python}:", command=f"docker run --rm -it --gpus all {found[0]}")
 
 
 def for_one_card(wishes: Sequence[Wish], stacks: Mapping[str, Sequence[Stack]],

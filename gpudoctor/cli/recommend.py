@@ -18,7 +18,8 @@ def recommend(
     image: Annotated[bool, typer.Option("--image", help="Only container images.")] = False,
     may_change: Annotated[str | None, typer.Option(
         "--may-change", metavar="WHAT",
-        help="driver, python or both (driver,python): say what the smallest change would buy.")] = None,
+        help="driver, python or both (driver,python): say which change, the nearest first, makes something "
+             "newer possible.")] = None,
     why: Annotated[list[str] | None, typer.Option(
         metavar="NAME==VERSION", help="Give the chain of reasons for this release (repeatable).")] = None,
     pre: Annotated[bool, typer.Option("--pre", help="Consider pre-releases, too.")] = False,

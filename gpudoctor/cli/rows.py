@@ -68,8 +68,20 @@ def none_of(table: Table, conditions: Sequence[str]) -> str:
             if table.columns.get(column) == texts}
     listed = "".join(f"; its {column}: {', '.join(sorted(words))}" for column, words in held.items()
                      if 0 < len(words) <= _FEW)
+    listed += "".join(_whole(table, condition) for condition in conditions)
     return (f"no row of {table.name} has {printable(' and '.join(conditions), 200)}, "
             f"of {len(table.rows)}{printable(listed, 600)}")
+
+
+def _whole(table: Table, condition: str) -> str:
+    """Return the versions in a column that begin with the one that was asked for, which is equal to none."""
+    column, _, text = (part.strip() for part in condition.partition("="))
+    if not table.columns.get(column, "").endswith("_version"):
+        return ""
+    longer = dict.fromkeys(str(row[column]) for row in table.rows
+                           if str(row.get(column, "")).startswith(f"{text}."))
+    few = [*list(longer)[:_FEW], *(["..."] if len(longer) > _FEW else [])]
+    return f"; write its {column} whole: {', '.join(few)}" if few else ""
 
 
 def _wanted(table: Table, condition: str, tables: Tables) -> Wanted:

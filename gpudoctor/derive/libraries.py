@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpudoctor.derive import stale
+from gpudoctor.derive import planned, stale
 from gpudoctor.derive.jax import plugin_libraries
 from gpudoctor.derive.loader_inputs import loader_inputs, preload_row
 from gpudoctor.derive.loader_trace import Inputs, Step, elsewhere, missing, trace, trace_with_needs
@@ -249,9 +249,28 @@ def _cudnn_version(steps: Sequence[Step], inputs: Inputs) -> Fact:
 
 
 def cudnn_found(view: View) -> Fact:
-    """Return the version of the cuDNN that the trace finds, when its file or distribution tells."""
-    steps, inputs = trace_all(view)
+    """Return the version of the cuDNN that the trace finds, when its file or distribution tells.
+
+    Where nothing can be traced, as nothing is installed yet, it is the one that pip brings with the build.
+    """
+    try:
+        steps, inputs = trace_all(view)
+    except NotKnown:
+        if (brought := _cudnn_brought(view)) is not None:
+            return brought
+        raise
     return _cudnn_version(steps, inputs)
+
+
+def _cudnn_brought(view: View) -> Fact | None:
+    """Return the cuDNN that a build asks for, as pip is told last; None where that is not one release."""
+    names = [name for name in planned.names(view.texts("framework.requires_nvidia"))
+             if name.startswith("nvidia-cudnn-")]
+    exact = [(one.version, requirement)
+             for requirement in planned.parse(view.texts("python.planned_distributions"))
+             for one in requirement.specifier
+             if one.operator == "==" and not one.version.endswith(".*") and requirement.name in names]
+    return Known(value=exact[-1][0], source=f"the requirement {exact[-1][1]}") if exact else None
 
 
 def cudnn_without_library_path(view: View) -> Fact:

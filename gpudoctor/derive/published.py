@@ -194,9 +194,10 @@ def _plugins(table: Table, platform: str) -> Sequence[Row]:
 def indexed_rows(name: str, platform: str, tables: Tables) -> Sequence[Row]:
     """Return the builds of torch on PyTorch's own indexes, as rows; none of any other framework.
 
-    Python, glibc and what it asks for besides are those of the same version on the default index; its CUDA
-    libraries those that a release of the default index asks for with the same CUDA, without their versions.
-    Where the wheels of the default index ask for none, as on Windows, its own lie inside it.
+    Python, glibc and what it asks for besides are those of the same version on the default index, unless the
+    build's row says otherwise; its CUDA libraries those that the release nearest to it on the default index
+    asks for with the same CUDA, without their versions. They lie inside a build that is called bundled, and
+    inside each where the wheels of the default index ask for none, as on Windows.
     """
     if name != "torch" or _INDEXES not in tables:
         return ()
@@ -218,17 +219,28 @@ def _label(build: Row) -> str:
 
 
 def _brought_with(build: Row, every: Sequence[Row]) -> Sequence[str]:
-    """Return the CUDA libraries that the newest release for the CUDA of a build asks for."""
-    alike: Row = max((row for row in every if row.get("cuda") == build["cuda"]),
-                     key=lambda row: versions.parse(str(row["version"])), default={})
-    return tuple(_with_cudnn(text, str(build["cudnn"])) for text in as_texts(alike.get("requires_nvidia")))
+    """Return the CUDA libraries of a build: those that its row names, or those of a release for its CUDA.
+
+    That is the newest which is not newer than the build, or else the oldest.
+    """
+    if build.get("bundled"):
+        return ()
+    alike = sorted((row for row in every if row.get("cuda") == build["cuda"]),
+                   key=lambda row: versions.parse(str(row["version"])))
+    before = [row for row in alike if versions.parse(str(row["version"])).release[:2]
+              <= versions.parse(str(build["torch"])).release[:2]]
+    nearest: Row = (before[-1:] or alike[:1] or [{}])[0]
+    asked = as_texts(build.get("requires_nvidia", nearest.get("requires_nvidia")))
+    return tuple(_with_cudnn(text, str(build["cudnn"])) for text in asked)
 
 
 def _indexed(row: Row, build: Row, brought: Sequence[str]) -> Row:
     kept = {column: row[column] for column in ("platform", "python", "glibc", "uploaded", "requires")
             if column in row}
-    stated = {column: build[column] for column in ("cuda", "cudnn", "code", "index", "source")}
-    return {**kept, **stated, "build": "cuda", "version": f"{row['version']}+{_label(build)}",
+    stated = {column: build[column] for column in ("cuda", "cudnn", "code", "index", "source", "glibc")
+              if column in build}
+    inside: Row = {"loads": ()} if build.get("bundled") else {}
+    return {**kept, **stated, **inside, "build": "cuda", "version": f"{row['version']}+{_label(build)}",
             "requires_nvidia": tuple(brought) if row.get("requires_nvidia") else ()}
 
 

@@ -10,6 +10,7 @@ from gpudoctor import versions
 from gpudoctor.derive import cards, published
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.releases import platform_of, release_rows
+from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import NotKnown, View, as_texts, text_of
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Known, Row, Snapshot, Unknown
@@ -228,8 +229,21 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
         return Absent(source=_SOURCE)
     name, row = offer
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
-    extra = "[cuda12]" if name == "jax" else extra  # each release that is listed has it, in some spelling
-    return Known(value=f"{name}{extra}=={row['version']}", source=str(row["source"]))
+    plain = f"{name}{extra}=={row['version']}"
+    wanted = _jax_for_cuda(view, str(row["version"]), snapshot) if name == "jax" else plain
+    return Known(value=wanted or plain, source=str(row["source"]))
+
+
+def _jax_for_cuda(view: View, version: str, snapshot: Snapshot) -> str | None:
+    """Return a release of JAX with the newest CUDA that driver and cards run, else with its oldest."""
+    tables, ceiling = view.tables, view.value("driver.cuda_ceiling")
+    listed = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
+    here = [str(fact.value) for card in listed
+            if isinstance(fact := card.get("gpu.compute_capability"), Known)]
+    builds = [one for one in stacks_of("jax", platform_of(view), tables) if one.version == version]
+    running = [one for one in builds if one.serves(here, tables) and (
+        ceiling is None or versions.parse(one.cuda or "0").major <= versions.parse(str(ceiling)).major)]
+    return next((one.requirement for one in (*running, *builds[-1:])), None)
 
 
 def _python_beyond_tables(view: View) -> Fact:

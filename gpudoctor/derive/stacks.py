@@ -16,6 +16,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Record, Row, Table, Tables, rows_of
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
+_CUDNN = re.compile(r"nvidia-cudnn-cu\d+==([\d.]+)\Z")
 _PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
 # What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they
 # require beside NVIDIA's packages is held against what is installed, and nothing is; of device code only what
@@ -155,10 +156,15 @@ class Stack:
         return not self.row.get("requires_nvidia") and "loads" not in self.row
 
     def serves(self, capabilities: Iterable[str], tables: Tables) -> bool:
-        """Return whether it has code for each card, of any kind that is known to work there."""
-        return self.is_measured and all(
-            ptx_failures.is_known_to_work(self.framework, self._coverage(card, tables), card, tables)
-            for card in capabilities)
+        """Return whether it has code for each card, of any kind that is known to work there.
+
+        So must the cuDNN have that pip brings with it, where that is one release and no other.
+        """
+        if not self.is_measured:
+            return False
+        oldest = versions.parse(_oldest_card(as_texts(self.row.get("requires_nvidia")), tables))
+        return all(versions.parse(card) >= oldest and ptx_failures.is_known_to_work(
+            self.framework, self._coverage(card, tables), card, tables) for card in capabilities)
 
     def _coverage(self, card: str, tables: Tables) -> Coverage:
         return integrated.coverage(as_records(self.row["code"]), card, self.cuda, tables)
@@ -176,6 +182,15 @@ class Stack:
     def newness(self) -> tuple[object, ...]:
         """Return what to sort by: version, then the default index, then the newer CUDA."""
         return (versions.parse(self.version), self.index is None, versions.parse(self.cuda or "0"))
+
+
+def _oldest_card(requires: Sequence[str], tables: Tables) -> str:
+    """Return the oldest card that the cuDNN serves asked for by its very release, "0" without one."""
+    exact = next((match[1] for text in requires if (match := _CUDNN.match(text)) is not None), "0")
+    since = [row for row in rows_of(tables, "cudnn_architectures")
+             if versions.parse(str(row["since"])) <= versions.parse(exact)]
+    newest: Row = max(since, key=lambda row: versions.parse(str(row["since"])), default={})
+    return str(newest.get("oldest_card", "0"))
 
 
 @of_same

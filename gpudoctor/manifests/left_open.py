@@ -247,8 +247,8 @@ def _of_capabilities(environment: Environment, laid: Laid) -> Iterator[Note]:
     if setting is not None and "compute" in given and not given & {"utility", "all"}:
         yield Note(place=setting.place, matters=bool(laid.chosen), said=(
             "without the capability utility there is no NVML (libnvidia-ml.so.1) in the container: "
-            "nvidia-smi is missing, and a framework that loads NVML lists no GPU. Which one does was not "
-            "judged: add utility"))
+            "nvidia-smi is missing, NCCL does not start, by which several cards work together, and a "
+            "framework that loads NVML lists no GPU. Which one does was not judged: add utility"))
 
 
 def _of_libcuda(environment: Environment, base: Base | None, ground: Ground) -> Iterator[Note]:

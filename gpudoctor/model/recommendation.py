@@ -158,8 +158,8 @@ class Hint:
 class Recommendation:
     """What `gpudoctor recommend` says, complete. `conflict` is the smallest set that nothing fits.
 
-    `hints` are next steps where there is no card, a board that takes builds of its own, or no release for
-    all cards.
+    `hints` are next steps where there is no card, a board that takes builds of its own, no release for all
+    cards, or none that pip has.
     """
 
     tool_version: str

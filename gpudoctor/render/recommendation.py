@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gpudoctor import versions
 from gpudoctor.examine import EXIT_UNDECIDED
 from gpudoctor.model import Candidate, CardSummary, Fit, Recommendation
 from gpudoctor.render import alike
+from gpudoctor.render.newer import in_vain
 from gpudoctor.render.plain import printable
 from gpudoctor.render.sheet import LABEL_WIDTH, Sheet
 
 _WORDS = {Fit.FITS: "fits", Fit.WITH_NOTES: "fits, with notes", Fit.REJECTED: "not offered"}
 _LABEL_WIDTH, _MOST_VERSIONS, _MOST_SETS = 8, 6, 2
 _JOINT = " with "
-_MONTH = re.compile(r":(\d\d\.\d\d)-")  # nvcr.io/nvidia/pytorch:23.06-py3
 _ELSEWHERE = {
     "older": "; the last that had, if one did, is older than {oldest}, where these rules begin.",
     "newer": "; the first that has, if there is one, is newer than {newest}, where these rules end.",
@@ -44,6 +42,7 @@ def render(said: Recommendation, *, width: int, colour: bool, check: str = "gpud
     _rejected(page, said)
     _reasons(page, said)
     _nothing(page, said)
+    _hints(page, said)
     _changes(page, said)
     return page.text()
 
@@ -157,7 +156,7 @@ def _rejected(page: Sheet, said: Recommendation) -> None:
     faulty: dict[str, list[Candidate]] = {}
     faults = {fault.rule for fault in said.ground.faults}
     for name, candidates in _by_framework(said.candidates).items():
-        newer = _newer(candidates)
+        newer = in_vain(candidates)
         widest = _widest(newer)
         for one in newer:
             reason = min(one.rejected_by, key=lambda each: (each.is_open, each.rule != widest))
@@ -206,38 +205,6 @@ def _faulty(page: Sheet, faulty: dict[str, list[Candidate]]) -> None:
         rules = dict.fromkeys(one.rejected_by[0].rule for some in faulty.values() for one in some)
         _said(page, "; ".join(shown), indent=2)
         _row(page, ", ".join(rules), "the fault above, whatever is installed")
-
-
-def _newer(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the rejected candidates that would have come before what is offered of their kind.
-
-    They come newest first; an older build of the release that is offered is no loss. Images are told of where
-    only these were asked for.
-    """
-    found = []
-    kinds = ("pip",) if any(one.kind == "pip" for one in candidates) else ("image",)
-    for kind in kinds:
-        some = [one for one in candidates if one.kind == kind]
-        fitting = next((one for one in some if one.offered), None)
-        rejected = [one for one in some if not one.offered]
-        if fitting is None:
-            found += rejected
-        else:
-            found += [one for one in rejected if _is_newer(one, fitting)]
-    return found
-
-
-def _is_newer(one: Candidate, fitting: Candidate) -> bool:
-    try:
-        return _newness(one) > _newness(fitting)
-    except versions.Incomparable:
-        return False
-
-
-def _newness(one: Candidate) -> tuple[bool, object]:
-    """Return what to compare: releases, and behind them NVIDIA's own builds, by their month."""
-    month = _MONTH.search(one.image or "")
-    return month is None, versions.parse(month[1] if month else one.version)
 
 
 def _reasons(page: Sheet, said: Recommendation) -> None:
@@ -294,6 +261,12 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
         elsewhere = _ELSEWHERE[never.would_be].format(oldest=never.oldest, newest=never.newest)
         _said(page, f"No release of {known} has code that is known to work on {cards} (compute "
                     f"capability {here}){elsewhere}", indent=0)
+
+
+def _hints(page: Sheet, said: Recommendation) -> None:
+    """Write the next steps."""
+    if said.hints and said.exit_code == 0:
+        page.line()
     for hint in said.hints:
         _said(page, hint.words, indent=0)
         if hint.command:

@@ -95,14 +95,14 @@ def test_what_was_judged_without_a_gpu_says_so(host: tuple[str, ...], tmp_path: 
 
 def test_3_what_cannot_be_judged(tmp_path: Path) -> None:
     """A build whose device code is in no table, on a card that is known, unless that is allowed."""
-    asked = "torch==2.4.1 --index-url https://download.pytorch.org/whl/cu118"
+    asked = "torch==2.7.1 --index-url https://download.pytorch.org/whl/cu118"
     written(tmp_path, Dockerfile=f"FROM python:3.12\nRUN pip install {asked}\n")
     host = ("--assume", "driver=595.45.04", "--assume", "cc=8.0")
     run = lint(tmp_path, "Dockerfile", *host, "--format", "json")
     said = document(run)
     assert (run.returncode, said["verdict"], said["findings"]) == (UNDECIDED, "undecided", [])
     assert [(one["line"], one["matters"]) for one in said["notes"]] == [(2, True)]
-    assert "torch==2.4.1" in said["notes"][0]["note"]
+    assert "torch==2.7.1" in said["notes"][0]["note"]
     assert lint(tmp_path, "Dockerfile", *host, "--allow-undecided").returncode == HEALTHY
 
 

@@ -127,7 +127,8 @@ def test_a_driver_that_is_too_old_has_a_cure_in_a_text_too() -> None:
     (finding, *_) = explain(texts.read_text(log, database()), database()).findings
     first, *_, last = finding.fixes
     assert first.title.startswith("Update the NVIDIA driver")
-    assert last.commands == ("python -m pip install torch==2.0.1",)
+    index = "https://download.pytorch.org/whl/cu118"
+    assert last.commands == (f"python -m pip install torch==2.6.0+cu118 --index-url {index}",)
 
 
 def test_a_driver_to_name_leaves_open_that_an_older_one_will_do() -> None:

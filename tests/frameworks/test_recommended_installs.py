@@ -1,7 +1,8 @@
 """What `recommend` prints is typed: the environment is made, the framework imports, and `check` is content.
 
 A dozen recommendations of which the index that pip is configured with has the wheels. Not tried: builds on
-PyTorch's and Paddle's own indexes, images, the other releases, and whether anything runs on a card.
+PyTorch's and Paddle's own indexes, images, the other releases, and whether anything runs on a card. What is
+offered on the same machines and not tried is named at the end of the run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ import pytest
 
 from gpudoctor import codec, ruledb
 from tests.contract.checkout import ROOT, run_gpudoctor
-from tests.frameworks import installing
+from tests.frameworks import installing, untried
 from tests.harness.interpreters import need_python
 from tests.shim.build import cache_folder
 
@@ -74,7 +76,7 @@ CASES = (
 
 
 def recommended(wanted: Wanted, folder: Path) -> dict[str, Any]:
-    """Return the first recommendation that pip's own index serves."""
+    """Return what is recommended, and in it as `typed` the first that pip's own index serves."""
     snapshot = folder / "machine.json"
     seen = codec.encode_snapshot(ruledb.load().base)
     seen["host"]["python.executable"] = {"absent": "a machine of which only the Python's version is known"}
@@ -83,9 +85,9 @@ def recommended(wanted: Wanted, folder: Path) -> dict[str, Any]:
     run = run_gpudoctor("recommend", "--from", str(snapshot), "--python", wanted.python, "--format", "json",
                         *wanted.machine, *options)
     assert run.returncode == 0, run.stderr
-    offered = [one for one in json.loads(run.stdout)["candidates"]
-               if one["verdict"] != "rejected" and one["kind"] == "pip"]
-    return next(one for one in offered if "--index-url" not in one["commands"][0])
+    said: dict[str, Any] = json.loads(run.stdout)
+    offered = [one for one in said["candidates"] if one["verdict"] != "rejected" and one["kind"] == "pip"]
+    return {**said, "typed": next(one for one in offered if "--index-url" not in one["commands"][0])}
 
 
 def surroundings(python: Path, folder: Path) -> dict[str, str]:
@@ -112,7 +114,8 @@ def typed(lines: list[str], folder: Path, python: Path, seconds: int) -> subproc
 
 
 @pytest.mark.parametrize("wanted", CASES, ids=lambda wanted: wanted.name)
-def test_what_is_printed_installs_imports_and_is_sound(wanted: Wanted) -> None:
+def test_what_is_printed_installs_imports_and_is_sound(
+        wanted: Wanted, record_property: Callable[[str, object], None]) -> None:
     """On that machine, assumed: `check` of the real environment finds nothing that keeps it off the card."""
     python = need_python(wanted.python)
     folder = cache_folder("recommended") / wanted.name.replace("*", "x")
@@ -122,13 +125,15 @@ def test_what_is_printed_installs_imports_and_is_sound(wanted: Wanted) -> None:
     if free < wanted.room_gib * GIB:
         pytest.skip(f"{wanted.room_gib} GiB are needed below {folder}, {free / GIB:.1f} are free")
     try:
-        _install_and_check(wanted, folder, python)
+        said = recommended(wanted, folder)
+        for kind, name in untried.offered_besides(said, said["typed"]):
+            record_property(kind, name)
+        _install_and_check(wanted, said["typed"], folder, python)
     finally:
         shutil.rmtree(folder, ignore_errors=True)  # what was fetched stays in the installer's own cache
 
 
-def _install_and_check(wanted: Wanted, folder: Path, python: Path) -> None:
-    said = recommended(wanted, folder)
+def _install_and_check(wanted: Wanted, said: dict[str, Any], folder: Path, python: Path) -> None:
     with_pip, with_uv, *exports = said["commands"]
     installed = typed([with_uv if wanted.tool == "uv" else with_pip], folder, python, INSTALL_SECONDS)
     assert installed.returncode == 0, f"{said['commands']}\n{installed.stdout}\n{installed.stderr}"[-3000:]

@@ -30,10 +30,18 @@ PLACES: Mapping[str, tuple[Mapping[str, Fact], set[str], re.Pattern[str] | None]
     "WSL": ({"system.wsl": Known(value=2, source="x"), **system("ubuntu", "24.04", "debian")}, {"apt-get"},
             DRIVER),
     "a container": ({"container.runtime": Known(value="docker", source="x")}, {"apt-get"}, HOST_ALONE),
+    "Debian": (system("debian", "13"), {"apt-get"}, None),
+    "Ubuntu": (system("ubuntu", "24.04", "debian"), {"apt-get", "ubuntu-drivers"}, None),
     "Fedora": (system("fedora", "42"), {"dnf"}, None),
+    "RHEL": (system("rhel", "9.6", "fedora"), {"dnf"}, None),
+    "Rocky": (system("rocky", "8.10", "rhel", "centos", "fedora"), {"dnf"}, None),
+    "Amazon Linux": (system("amzn", "2023", "fedora"), {"dnf"}, None),
+    "SLES": (system("sles", "15.6", "suse"), {"zypper"}, None),
     "Arch": (system("arch", None), {"pacman"}, None),
     "openSUSE": (system("opensuse-leap", "16.0", "suse", "opensuse"), {"zypper"}, None),
     "Gentoo": (system("gentoo", None), set(), None),
+    "NixOS": (system("nixos", "25.11"), set(), None),
+    "Alpine": (system("alpine", "3.22"), set(), None),
 }
 
 

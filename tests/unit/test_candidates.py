@@ -117,9 +117,9 @@ def test_a_cudnn_that_is_chosen_for_a_release_is_not_older_than_the_one_it_was_b
 
 
 def test_what_a_fix_brings_to_one_framework_is_held_against_the_others(database: RuleDatabase) -> None:
-    """TensorFlow 2.13 needs packages for CUDA 11 whose files are written by torch's for CUDA 12 too."""
+    """TensorFlow 2.13 needs packages for CUDA 11 whose files are written by JAX's for CUDA 12 too."""
     said = asked(host(database, "cc=9.0", "driver=550.54.14"), database, "tensorflow==2.13.1",
-                 "torch==2.1.2", python="3.11")
+                 "jax==0.4.29", python="3.11")
     (refused,) = [one for one in said.candidates if one.version == "2.13.1"]
     assert refused.verdict is Fit.REJECTED
     assert "both write nvidia/cudnn/lib/" in refused.rejected_by[0].message

@@ -70,7 +70,7 @@ def test_packages_write_the_same_files_also_where_one_release_asks_for_both(data
 def test_a_set_is_completed_with_a_release_that_takes_the_same_packages(database: RuleDatabase) -> None:
     said = asked(host(database, *A100), database, "tensorflow==2.12.*", "torch")
     best = said.candidates[0]
-    assert best.name == "tensorflow 2.12.1 with torch 2.0.1"
+    assert best.name == "tensorflow 2.12.1 with torch 2.1.2"  # for CUDA 11.8, with its libraries inside
     assert best.verdict is Fit.WITH_NOTES
 
 

@@ -69,8 +69,12 @@ def test_a_cpu_build_is_replaced_by_the_cuda_build_of_the_same_release(database:
             release("torch==2.8.0"),
             cpu,
         )
-        == "torch==2.14.1+cu126"
+        == "torch==2.8.0+cu126"
     )
+    newest: Change = {"framework.version": "2.15.0+cpu", "framework.build": "cpu"}
+    pascal: Change = {"cc": "6.0", "driver": "580.95.05"}
+    assert value(database, "framework.gpu_requirement", pascal, release("torch==2.15.0"), newest) == (
+        "torch==2.14.1+cu126")
 
 
 def test_another_index_is_named_with_the_label_that_makes_pip_replace_the_same_version(

@@ -24,9 +24,10 @@ def first_fix(files: Mapping[str, str], *host: str) -> str:
     ("torch==2.9.1+cu130", OLD, "torch==2.9.1: the same release"),
     (f"{INDEX}cu130\ntorch==2.9.1", OLD, "torch==2.9.1+cu126: the same release"),
     ("torch", OLD, "torch==2.14.1+cu126: the newest release that fits"),
-    ("torch>=2.10", OLDER, "torch==2.0.1: the newest release that fits"),
-    ("torch<2.2", OLDER, "torch==2.0.1: the newest of those that are asked for"),
-    ("torch==2.4.1\ntorchvision==0.19.1", OLDER, "torch==2.0.1, and for torchvision of the same time"),
+    ("torch>=2.10", OLDER, "torch==2.6.0+cu118: the newest release that fits"),
+    ("torch<2.2", OLDER, "torch==2.1.2+cu118: the same release"),
+    ("torch==2.4.1\ntorchvision==0.19.1", OLDER, "torch==2.4.1+cu118: the same release"),
+    ("torch==2.7.1\ntorchvision==0.22.1", OLDER, "torch==2.6.0+cu118, and for torchvision of the same time"),
     ("jax[cuda13]==0.12.0", OLD, "jax[cuda12]==0.12.0: the same release"),
     ("jax\njax-cuda13-plugin[with-cuda]", OLD, "jax[cuda12]==0.12.0.1 in place of jax-cuda13-plugin"),
     ("tensorflow[and-cuda]==2.20.0", OLDER, "tensorflow==2.13.1: the newest release that fits"),
@@ -54,7 +55,7 @@ def test_an_image_for_a_newer_driver_is_told_another(image: str, instead: str) -
 
 def test_the_newest_image_of_an_older_cuda_is_found_behind_many() -> None:
     files = docker("FROM pytorch/pytorch:2.3.0-cuda12.1-cudnn8-runtime")
-    assert first_fix(files, *OLDER).startswith("Take pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime, ")
+    assert first_fix(files, *OLDER).startswith("Take pytorch/pytorch:2.3.0-cuda11.8-cudnn8-runtime, ")
 
 
 @pytest.mark.parametrize("host", [(), ("python=3.12",)])
@@ -144,7 +145,7 @@ def test_another_release_is_never_written(line: str) -> None:
     (("torch==2.15.0", "jax[cuda13]"), ("driver=525.60.13",),
      ("torch==2.14.1+cu126", "jax[cuda12]==0.12.0.1")),
     (("torch==2.9.0", "tensorflow[and-cuda]==2.20.0"), ("driver=470.223.02",),
-     ("torch==2.0.1", "tensorflow==2.13.1"))])
+     ("torch==2.6.0+cu118", "tensorflow==2.13.1"))])
 def test_each_framework_that_is_too_new_is_a_finding_of_its_own(
         lines: tuple[str, ...], host: tuple[str, ...], offered: tuple[str, ...]) -> None:
     """Regression: one was told, with a newer driver as its only fix, and the other folded under it.

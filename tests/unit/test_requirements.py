@@ -182,4 +182,19 @@ def test_jax_has_the_pythons_of_its_jaxlib(python: str, wanted: str, without: tu
     found, instead = host["require.without_wheel"], host["require.wheel_requirement"]
     assert isinstance(found, Known)
     assert found.value == without
-    assert not without or (isinstance(instead, Known) and str(instead.value).startswith("jax[cuda12]=="))
+    assert not without or (isinstance(instead, Known) and str(instead.value).startswith("jax[cuda1"))
+
+
+@pytest.mark.parametrize(("card", "driver", "wanted", "extra"), [
+    ("9.0", "580.95.05", "jax>=0.7", "jax[cuda13]=="), ("9.0", "535.288.01", "jax>=0.7", "jax[cuda12]=="),
+    ("7.0", "580.95.05", "jax>=0.7", "jax[cuda12]=="), ("9.0", "580.95.05", "jax==0.4.30", "jax[cuda12]==")])
+def test_jax_comes_with_a_cuda_that_the_release_has_and_the_machine_runs(
+        card: str, driver: str, wanted: str, extra: str) -> None:
+    """Its extra stood in the code, the same for each release, driver and card."""
+    database = ruledb.load()
+    facts = assumed([("cc", card), ("driver", driver), ("python", "3.8.10")])
+    facts["require.wanted"] = Known(value=(wanted,), source="a test")
+    host = derive.complete(lay(database.base, facts, database.tables, source="a test"), database).host
+    instead = host["require.wheel_requirement"]
+    assert isinstance(instead, Known)
+    assert str(instead.value).startswith(extra)
