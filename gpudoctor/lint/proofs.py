@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import derive, remedy
@@ -13,7 +13,7 @@ from gpudoctor.engine import (
 )
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
-    Absent, Case, Detect, Fact, Finding, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided, Unknown,
+    Absent, Case, Detect, Fact, Finding, Fix, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided, Unknown,
 )
 from gpudoctor.skeleton import OF_A_SITE
 
@@ -96,13 +96,29 @@ def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, databa
     yield from _blanks(rule, subject)
     before = evaluate(subjects, database.rules, database.tables)
     yield from _company(rule, before, database)
-    offers = [fix for fix in rule.fix
-              if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when)]
+    offers = offered_to(subject, rule, database)
     offered |= {fix.title for fix in offers}
+    if not as_expected(case, rule, offers):
+        yield (f"it is offered {[fix.title for fix in offers]}; a case that is to be offered other fixes than one "
+               "or more of any kind names them: offers = [...]")
     for fix in offers:
         if remedy.prove(fix, subject, finding, before, snapshot, database) is None:
             yield (f"fix {fix.title!r} does not clear it, or makes another rule match, "
                    "or cannot be made concrete")
+
+
+def offered_to(subject: Subject, rule: Rule, database: RuleDatabase) -> list[Fix]:
+    """Return the fixes whose conditions hold."""
+    return [fix for fix in rule.fix
+            if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when)]
+
+
+def as_expected(case: Case, rule: Rule, offers: Sequence[Fix]) -> bool:
+    """Say whether these are the fixes that a case is to be offered: at least one, where it does not say."""
+    if case.offers is None:
+        return bool(offers) or not rule.fix
+    return len(offers) == len(case.offers) and all(
+        fix.title.startswith(beginning) for fix, beginning in zip(offers, case.offers, strict=True))
 
 
 def _blindness(block: Detect, subject: Subject, database: RuleDatabase) -> Iterator[str]:
