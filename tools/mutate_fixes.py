@@ -1,10 +1,10 @@
 """Change every proven fix of the rule pages a little, and see whether the page's own cases notice.
 
 Each mutant differs from its page in one place: a fix is left out, is offered where one of its conditions does
-not hold or whatever that says, a step of its effect is left out or leads elsewhere, or it prints another value
+not hold or whatever it says, a step of its effect is left out or leads elsewhere, or it prints another value
 of a variable. A case notices when it is no longer offered the fixes that it expects, or when what it is
-offered no longer cures it: laid over the machine, the finding stays or another comes; and the linter notices
-when what is printed is not what is proven.
+offered no longer cures it: the finding stays, or another comes. The linter notices when what is printed is
+not what is proven.
 
 Usage: python -m tools.mutate_fixes [--rules DIR] [--page GPD2010]... [-v] [--write]
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,20 +22,24 @@ from typing import Any
 
 from gpudoctor import remedy, ruledb
 from gpudoctor.editions import condition_words
-from gpudoctor.engine import Subject, Truth, evaluate, holds, judge, resolve
+from gpudoctor.engine import Subject, Truth, always_said, evaluate, holds, judge, placeholders, resolve
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.lint.form import printed_otherwise
 from gpudoctor.lint.proofs import as_expected, case_snapshot, case_subjects, offered_to
 from gpudoctor.model import Case, Effect, Finding, Fix, Judgement, Known, Operand, Rule, RuleDatabase, Value
-from tools.mutate_rules import EQUIVALENT, LEAST_SHARE, OPPOSITES, ROOT, Count, Ladders, equivalents, ladders_of
+from tools.mutate_rules import EQUIVALENT, LEAST_SHARE, OPPOSITES, ROOT, Count, Ladders, ladders_of
 
-FIGURE = re.compile(r"^\| fixes \|.*$", re.MULTILINE)
+# Of a step it is only provable that the finding stays without it: what else becomes well is not.
+OFFERS, STEPS = KINDS = ("what is offered and printed", "steps of effects")
+STEP = "effect on "
 # What a fix is to bring about: an effect of these alone says that it helps, and not by what.
 OUTCOMES = frozenset({
     "framework.import_outcome", "framework.stages", "framework.log", "gpu.driver_kernel",
     "gpu.driver_kernel_answer"})
-ASSUMED = {"driver": FactType.DRIVER_VERSION, "cc": FactType.COMPUTE_CAPABILITY, "python": FactType.PYTHON_VERSION}
+ASSUMED = {"driver": FactType.DRIVER_VERSION, "cc": FactType.COMPUTE_CAPABILITY,
+           "python": FactType.PYTHON_VERSION}
+NUMBERS = (FactType.FLAG, FactType.INTEGER, FactType.NUMBER)
 
 
 @frozen
@@ -69,7 +73,8 @@ class Machine:
 
     def cured_by(self, fix: Fix) -> bool:
         """Say whether a fix clears what is found and causes nothing else."""
-        return remedy.prove(fix, self.subject, self.finding, self.before, self.snapshot, self.database) is not None
+        found = remedy.prove(fix, self.subject, self.finding, self.before, self.snapshot, self.database)
+        return found is not None
 
     def notices(self, mutant: Mutant) -> bool:
         """Say whether the case is offered other fixes than it expects, or one that does not cure it."""
@@ -91,16 +96,21 @@ def mutants(fix: Fix, database: RuleDatabase, ladders: Ladders) -> Iterator[Muta
         return Mutant(what=what, fix=fix, on=lambda _: changed)
 
     yield Mutant(what="left out", fix=fix, on=lambda _: None)
+    texts = (*fix.commands, *fix.env.values(), always_said(fix.title), fix.image or "", fix.undo or "")
+    named = {name for text in texts for name in placeholders(text)}
     for condition in fix.when:
+        if condition.op == "exists" and condition.fact in named:
+            continue  # a fix that names what is not known is not given in any case
         others, words = tuple(one for one in fix.when if one is not condition), condition_words(condition)
         yield made(f"{words} -> dropped", when=others)
         if opposite := OPPOSITES.get(condition.op):
             yield made(f"{words} -> {opposite}", when=(*others, replace(condition, op=opposite)))
-    yield from (made(f"effect on {step[0].fact} -> left out", effect=tuple(one for one in fix.effect if one not in step))
+    yield from (made(f"{STEP}{step[0].fact} -> left out",
+                     effect=tuple(one for one in fix.effect if one not in step))
                 for step in steps(fix) if len(step) < len(fix.effect))
     for effect in fix.effect:
         if is_ordered(effect.fact, ladders):
-            yield Mutant(what=f"effect on {effect.fact} -> another", fix=fix,
+            yield Mutant(what=f"{STEP}{effect.fact} -> another", fix=fix,
                          on=_elsewhere(fix, effect, database, ladders))
     for name, said in fix.env.items():
         if fix.effect and (name == "LD_LIBRARY_PATH" or f"environment.{name}" in CATALOGUE):
@@ -116,7 +126,7 @@ def steps(fix: Fix) -> list[tuple[Effect, ...]]:
 def is_ordered(fact: str, ladders: Ladders) -> bool:
     """Say whether a wrong value of a fact can be made of a right one: a flag, a number or a version."""
     kind = kind_of(fact)
-    return fact not in OUTCOMES and (kind in ladders or kind in (FactType.FLAG, FactType.INTEGER, FactType.NUMBER))
+    return fact not in OUTCOMES and (kind in ladders or kind in NUMBERS)
 
 
 def kind_of(fact: str) -> FactType:
@@ -124,7 +134,8 @@ def kind_of(fact: str) -> FactType:
     return ASSUMED.get(fact) or (CATALOGUE[fact].type if fact in CATALOGUE else FactType.TEXT)
 
 
-def _elsewhere(fix: Fix, effect: Effect, database: RuleDatabase, ladders: Ladders) -> Callable[[Subject], Fix]:
+def _elsewhere(fix: Fix, effect: Effect, database: RuleDatabase,
+               ladders: Ladders) -> Callable[[Subject], Fix]:
     def on(subject: Subject) -> Fix:
         fact = None if effect.right is None else resolve(effect.right, subject, database.tables)
         value = other_than(fact.value if isinstance(fact, Known) else None, effect.fact, ladders)
@@ -135,7 +146,7 @@ def _elsewhere(fix: Fix, effect: Effect, database: RuleDatabase, ladders: Ladder
 
 
 def other_than(value: Value | None, fact: str, ladders: Ladders) -> Value:
-    """Return what a step does not lead to: the other answer, none at all, the oldest version that is known."""
+    """Return what a step does not lead to: the other answer, none, the oldest version that is known."""
     match value:
         case bool():
             return not value
@@ -159,28 +170,37 @@ def survives(mutant: Mutant, machines: Sequence[Machine]) -> bool:
     return not any(machine.notices(mutant) for machine in machines)
 
 
-def count(database: RuleDatabase, rules: Sequence[Rule]) -> Count:
-    """Make and judge every mutant of the fixes of these pages."""
+def count(database: RuleDatabase, rules: Sequence[Rule]) -> dict[str, Count]:
+    """Make and judge every mutant of the fixes of these pages, by what they change."""
     ladders = ladders_of(database.tables)
-    made, survived = 0, []
+    made = dict.fromkeys(KINDS, 0)
+    survived: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for rule in rules:
         machines = [Machine(case, rule, database) for case in rule.case
                     if case.log is None and case.expect == "match"]
         for fix in rule.fix:
             for mutant in mutants(fix, database, ladders):
-                made += 1
+                kind = STEPS if mutant.what.startswith(STEP) else OFFERS
+                made[kind] += 1
                 if survives(mutant, machines):
-                    survived.append(f"{rule.id} / {fix.title} / {mutant.what}")
-    return Count(made=made, survived=tuple(survived))
+                    survived[kind].append(f"{rule.id} / {fix.title} / {mutant.what}")
+    return {kind: Count(made=made[kind], survived=tuple(survived[kind])) for kind in KINDS}
 
 
-def proven_how(database: RuleDatabase) -> dict[str, int]:
+def row_of_proofs(database: RuleDatabase) -> str:
     """Return how many fixes the overlay proves by what they change, by the outcome alone, and not at all."""
     fixes = [fix for rule in database.rules for fix in rule.fix if rule.withdrawn is None]
-    by_outcome = [fix for fix in fixes if fix.effect and OUTCOMES.issuperset(one.fact for one in fix.effect)]
-    unproven = [fix for fix in fixes if not fix.effect]
-    return {"all": len(fixes), "changes": len(fixes) - len(by_outcome) - len(unproven),
-            "outcomes": len(by_outcome), "commands": len(unproven)}
+    commands = len([fix for fix in fixes if not fix.effect])
+    outcome = len([fix for fix in fixes if OUTCOMES.issuperset(one.fact for one in fix.effect)]) - commands
+    return f"| all fixes: {len(fixes)} | {len(fixes) - outcome - commands} | {outcome} | {commands} |"
+
+
+def written(text: str, found: Mapping[str, Count], database: RuleDatabase) -> str:
+    """Return the document with the figures in it."""
+    for kind, one in found.items():
+        row = f"| {kind} | {one.made} | {one.made - len(one.survived)} | {len(one.survived)} |"
+        text = re.sub(rf"^\| {kind} \|.*$", row, text, flags=re.MULTILINE)
+    return re.sub(r"^\| all fixes:.*$", row_of_proofs(database), text, flags=re.MULTILINE)
 
 
 def main(arguments: list[str]) -> int:
@@ -194,17 +214,14 @@ def main(arguments: list[str]) -> int:
     database = ruledb.load_pages(options.rules)
     found = count(database, [rule for rule in database.rules if rule.detect and rule.withdrawn is None
                              and (not options.page or rule.id in options.page)])
-    same = equivalents()
-    for name in found.survived if options.verbose else ():
-        print(f"{name} (equivalent)" if name in same else name)
-    print(found.words(same))
-    how = proven_how(database)
-    print("{all} fixes: {changes} proven by what they change, {outcomes} by their outcome alone, "
-          "{commands} are commands that only text leads to".format(**how))
+    for name in [name for one in found.values() for name in one.survived] if options.verbose else ():
+        print(name)
+    for kind, one in found.items():
+        print(f"{kind}: {one.words(frozenset())}")
+    print(row_of_proofs(database))
     if options.write:
-        row = f"| fixes | {' | '.join(str(how[name]) for name in how)} |"
-        EQUIVALENT.write_text(FIGURE.sub(row, EQUIVALENT.read_text("utf-8")), encoding="utf-8")
-    return 0 if found.share(same) >= LEAST_SHARE else 1
+        EQUIVALENT.write_text(written(EQUIVALENT.read_text("utf-8"), found, database), encoding="utf-8")
+    return 0 if found[OFFERS].share(frozenset()) >= LEAST_SHARE else 1
 
 
 if __name__ == "__main__":

@@ -182,8 +182,8 @@ def measure(
         libraries = {member: sha256 for member, sha256 in libraries.items()
                      if Path(member).name == LOADERS[0]}
     if why := jax_versions.cannot_ask(release.chosen, libraries):
-        print(f"{project.name}: {release.chosen.filename} was not asked what it is built for, {why}: a row that "
-              "it has stays as it is, a new one says less", file=sys.stderr, flush=True)
+        print(f"{project.name}: {release.chosen.filename} was not asked what it is built for, {why}: a row "
+              "that it has stays as it is, a new one says less", file=sys.stderr, flush=True)
     elif libraries:
         print(f"{project.name}: measuring {release.chosen.filename}", file=sys.stderr, flush=True)
         cache.get(

@@ -178,7 +178,7 @@ def cudnn_oldest_card(view: View) -> Fact:
         return stale.unknown(view, f"cuDNN {version}", f"cuDNN {end}", at_least=oldest, asked=is_other)
     if oldest is None:
         return Unknown(
-            reason=f"the rule database does not say which cards cuDNN {version} for this CUDA serves", asked=False
+            reason=f"the rule database does not say which cards this cuDNN {version} serves", asked=False
         )
     return Known(value=oldest, source=f"rules/tables/cudnn_architectures.toml for cuDNN {version}")
 

@@ -263,7 +263,8 @@ def _cudnn_serves(row: Row, view: View, cards: Sequence[str]) -> bool:
         if requirement.name.startswith("nvidia-cudnn-"):
             chosen = planned.newest(requirement, nvidia_packages(view))
             served = chosen and cudnn_row(view.tables, chosen[1], lambda: text_in(row, "cuda"))
-            if served and any(versions.parse(card) < versions.parse(str(served["oldest_card"])) for card in cards):
+            oldest = versions.parse(str(served["oldest_card"])) if served else None
+            if oldest is not None and any(versions.parse(card) < oldest for card in cards):
                 return False
     return True
 

@@ -159,8 +159,8 @@ def _fixes(rule: Rule) -> Iterator[str]:
                         for command in fix.commands if _BY_GPUS.search(command))
         if fix.risk in ("safe", "reinstall") and any(map(_AS_ROOT.search, fix.commands)):
             yield f"fix {fix.title!r} acts as root or restarts the machine: its risk is admin or restart"
-        yield from (f"fix {fix.title!r} is not proven as it is printed: {name} is {said!r} in it, and in its effect "
-                    f"{proven!r}" for name, said, proven in printed_otherwise(fix))
+        yield from (f"fix {fix.title!r} is not proven as it is printed: {name} is {said!r} in it, and in its "
+                    f"effect {proven!r}" for name, said, proven in printed_otherwise(fix))
 
 
 def printed_otherwise(fix: Fix) -> Iterator[tuple[str, Value, Value]]:

@@ -13,7 +13,8 @@ from gpudoctor.engine import (
 )
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
-    Absent, Case, Detect, Fact, Finding, Fix, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided, Unknown,
+    Absent, Case, Detect, Fact, Finding, Fix, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided,
+    Unknown,
 )
 from gpudoctor.skeleton import OF_A_SITE
 
@@ -99,8 +100,8 @@ def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, databa
     offers = offered_to(subject, rule, database)
     offered |= {fix.title for fix in offers}
     if not as_expected(case, rule, offers):
-        yield (f"it is offered {[fix.title for fix in offers]}; a case that is to be offered other fixes than one "
-               "or more of any kind names them: offers = [...]")
+        yield (f"it is offered {[fix.title for fix in offers]}; where that is right, the case names them "
+               "by their beginnings: offers = [...]")
     for fix in offers:
         if remedy.prove(fix, subject, finding, before, snapshot, database) is None:
             yield (f"fix {fix.title!r} does not clear it, or makes another rule match, "

@@ -211,7 +211,7 @@ def test_a_cudnn_has_code_for_the_oldest_card_or_not(
 
 
 @pytest.mark.parametrize(("cuda", "serves"), [("11.8", False), ("10.2", None), ("", None)])
-def test_of_a_cudnn_for_cuda_10_nobody_read_for_which_cards_it_has_code(cuda: str, serves: bool | None) -> None:
+def test_of_a_cudnn_for_cuda_10_nobody_read_its_code(cuda: str, serves: bool | None) -> None:
     """Those of 8.5 to 8.7 for CUDA 11 were read out of their wheels; there are no wheels of the others."""
     stated = {"cuda": cuda} if cuda else {}
     assert related(cudnn="8.7.0.84", capabilities=("3.0",), **stated)["cudnn_serves_card"] is serves

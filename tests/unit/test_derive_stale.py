@@ -231,7 +231,8 @@ def test_a_later_cudnn_serves_no_card_that_an_earlier_one_dropped(
 
 @pytest.mark.parametrize(("cuda", "cudnn", "oldest"), [
     ("11.7", "8.5.0", "3.5"), ("10.2", "8.5.0", None), ("10.2", "8.7.0", None), ("12.4", "9.1.0", "5.0"),
-    ("11.8", "8.7.0.84", "3.5"), ("11.8", "8.8.0", "5.0"), ("12.4", "9.11.0", "7.5"), ("12.4", "9.11.0.98", "7.5"),
+    ("11.8", "8.7.0.84", "3.5"), ("11.8", "8.8.0", "5.0"),
+    ("12.4", "9.11.0", "7.5"), ("12.4", "9.11.0.98", "7.5"),
 ])
 def test_of_a_cudnn_for_a_cuda_that_nobody_read_nothing_is_said(
     database: RuleDatabase, cuda: str, cudnn: str, oldest: str | None,

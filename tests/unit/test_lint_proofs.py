@@ -89,6 +89,11 @@ PROOFS: dict[str, tuple[Rule, str]] = {
         limit(fix=(*page("GPD1070").fix, fix(fact="system.kernel", value="6.2",
                                              when=(condition("system.os", "Hurd"),)))),
         "no case is offered the fix 'Turn it off and on'"),
+    "a case that is offered no fix": (
+        limit(fix=tuple(replace(one, when=(condition("system.os", "Hurd"),)) for one in page("GPD1070").fix)),
+        "it is offered []; where that is right, the case names them"),
+    "a case that is offered another fix than it names": (
+        limit(case=(replace(MATCH, name="x", offers=("Another",)),)), "case 'x': it is offered ['"),
     "a summary with a blank": (
         limit(summary="cuInit gave up on {gpu.name} with {framework.name}"), "the summary names gpu.name"),
 }
@@ -165,6 +170,14 @@ FORMS: dict[str, tuple[Rule, str]] = {
         limit(fix=(Fix(kind="container", title="Start", risk="restart",
                        commands=("docker run --rm --gpus all I",)),)),
         "asks for GPUs as not every engine takes them"),
+    "a variable that is set otherwise than proven": (
+        limit(fix=(replace(fix(fact="environment.XLA_FLAGS", value="a"), env={"XLA_FLAGS": "b"}),)),
+        "is not proven as it is printed: XLA_FLAGS is 'b' in it, and in its effect 'a'"),
+    "a variable that no effect unsets": (
+        limit(fix=(replace(fix(fact="system.kernel", value="6"), commands=("unset CUDA_VISIBLE_DEVICES",)),)),
+        "CUDA_VISIBLE_DEVICES is '' in it, and in its effect 'not in it'"),
+    "a log that is offered fixes": (
+        limit(case=(Case(name="x", expect="match", log="words", offers=()),)), "and is offered no fix"),
     "a next step that leaves the image": (
         limit(fix=(Fix(kind="pip", title="Look", risk="safe", by_hand=True,
                        commands=("gpudoctor check --python ITS",)),)),

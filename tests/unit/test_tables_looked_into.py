@@ -115,7 +115,7 @@ def test_where_a_plugin_cannot_be_asked_the_row_of_an_older_wheel_stays(
     wheel: WheelFile, unreachable: WheelIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Without its Python "12" out of the name was written over 12.9, and nobody was told; with it, it is asked."""
+    """Without its Python "12" out of the name was written over 12.9 in silence; with it, it is asked."""
     monkeypatch.setenv("PATH", str(tmp_path))
     project = next(one for one in PROJECTS if one.name == "jax_distributions")
     plugin = replace(wheel, project="jax-cuda12-plugin", filename="jax_cuda12_plugin-9.9-cp312.whl",
