@@ -33,14 +33,16 @@ pages: test-environment  ## write anew what follows from rules and help texts: s
 	@$(RUN) -m tools.build_schemas
 	@$(RUN) -m tools.build_man_page
 	@$(RUN) -m tools.mutate_rules --write
+	@$(RUN) -m tools.mutate_fixes --write
 	@$(RUN) -m pytest -q --update-golden
 	@git status --short  # what to look at before it is committed
 
 rules-wheel: run-environment  ## build the data-only wheel gpudoctor-rules into dist/
 	@$(RUN) -m tools.rules_wheel $(ARGS)
 
-mutants: run-environment  ## change each condition of the rules and count what their cases notice
+mutants: run-environment  ## change each condition and fix of the rules and count what their cases notice
 	@$(RUN) -m tools.mutate_rules $(ARGS)
+	@$(RUN) -m tools.mutate_fixes $(ARGS)
 
 tables: test-environment  ## write the generated tables again from the published wheels
 	@$(RUN) tools/update_tables.py $(ARGS)

@@ -271,9 +271,9 @@ def _rule(raw: Mapping[str, Any]) -> Rule:
 
 
 def _case(raw: Mapping[str, Any]) -> Case:
-    return Case(name=raw["name"], expect=raw["expect"], block=raw.get("block"), log=raw.get("log"),
-                facts={name: value(fact) for name, fact in raw.get("facts", {}).items()},
-                absent=tuple(raw.get("absent", ())), unknown=tuple(raw.get("unknown", ())))
+    lists = {name: tuple(raw[name]) for name in ("absent", "unknown", "offers") if name in raw}
+    return Case(name=raw["name"], expect=raw["expect"], block=raw.get("block"), log=raw.get("log"), **lists,
+                facts={name: value(fact) for name, fact in raw.get("facts", {}).items()})
 
 
 def _table(name: str, raw: Mapping[str, Any]) -> Table:

@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from tools.loader_trace import CALL_LIMIT_SECONDS, LOOKED_FOR, WITHOUT_LOADER_CACHE, can_trace
@@ -39,6 +41,15 @@ def interpreter(wheel: WheelFile) -> str | None:
     return next((path for path in found if path), None)
 
 
+def cannot_ask(wheel: WheelFile, members: Iterable[str]) -> str | None:
+    """Return what is missing here to ask a wheel that would answer, None where nothing is."""
+    answers = wheel.platform == "linux_x86_64" and any(Path(member).name == MODULE for member in members)
+    if not answers or interpreter(wheel):
+        return None
+    return f"which needs Linux x86_64 and, on PATH, a Python that it is for ({', '.join(wheel.pythons)})"
+
+
+@cache
 def _real_interpreter(name: str) -> str | None:
     """Return where a Python lies; a version manager's stand-in only says so when it is run."""
     asked = "import sys; print(sys.executable)"

@@ -23,7 +23,8 @@ sys.path.insert(0, str(ROOT))
 from packaging.version import Version  # noqa: E402 - the repository's root has to be on the path first
 
 from tools import (  # noqa: E402
-    error_codes, nvidia_code, nvidia_libraries, nvidia_releases, nvidia_requirements, shared_modules,
+    error_codes, jax_versions, nvidia_code, nvidia_libraries, nvidia_releases, nvidia_requirements,
+    shared_modules,
 )
 from tools.framework_tables import MEASURED, PROJECTS, TABLES_FOLDER, Project, Release, releases  # noqa: E402
 from tools.table_file import Row, Table, changes, read_rows, write_table  # noqa: E402
@@ -62,14 +63,13 @@ def complete_row(
         row["library_sha256"] = sorted({content["libraries"].get(library) for content in contents} - {None})
     if row.get("declared") and "code" in row:
         row["declared_differs"] = declared_difference(row["declared"], row["code"])
+    if committed.get("cuda_from") == "build functions" != row.get("cuda_from"):
+        return committed  # what the plugin answered elsewhere is better than what can be told of it here
     return project.fitted(row)
 
 
 def looked_into(index: WheelIndex, cache: WheelCache, wheel: WheelFile, committed: Row) -> Row:
-    """Return the columns that were measured in a wheel: by this machine, else by whoever made the table.
-
-    What a plugin answered when it was asked stays where this machine could not ask it.
-    """
+    """Return the columns that were measured in a wheel: by this machine, else by whoever made the table."""
     names = set(MEASURED)
     for what in ("cuda", "cudnn"):
         if committed.get(f"{what}_from") in FROM_A_LOOK:
@@ -95,10 +95,14 @@ def with_measured(row: Row, measured: Row) -> Row:
 
 def all_rows(project: Project, index: WheelIndex, cache: WheelCache, found: list[Release]) -> list[Row]:
     """Return the rows of all releases, asking over a few connections at a time."""
-    committed = {row.get("wheel_sha256"): row for row in read_rows(project.path)}
+    rows = read_rows(project.path)
+    committed = {row.get("wheel_sha256"): row for row in rows}
+    of_release = {(row["source"], row["platform"]): row for row in rows}
 
     def complete(release: Release) -> Row:
-        return complete_row(project, index, cache, release, committed.get(release.chosen.sha256, {}))
+        wheel = release.chosen
+        own = of_release.get((f"pypi:{wheel.project}=={wheel.version}", wheel.platform), {})
+        return complete_row(project, index, cache, release, committed.get(wheel.sha256, own))
 
     with ThreadPoolExecutor(CONNECTIONS) as pool:
         return list(pool.map(complete, found))
@@ -115,7 +119,8 @@ def measuring_order(
         release
         for release, row in zip(found, rows, strict=True)
         if row.get("build") == "cuda"
-        and (again.match(release.chosen.filename) if again else "fat_binaries" not in row)
+        and (again.match(release.chosen.filename) if again else "fat_binaries" not in row
+             or row.get("wheel_sha256", release.chosen.sha256) != release.chosen.sha256)
     ]
     newest_patch: dict[tuple[str, str, tuple[int, ...]], Version] = {}
     for release in found:
@@ -176,11 +181,13 @@ def measure(
     if not whole:
         libraries = {member: sha256 for member, sha256 in libraries.items()
                      if Path(member).name == LOADERS[0]}
-    if libraries:
+    if why := jax_versions.cannot_ask(release.chosen, libraries):
+        print(f"{project.name}: {release.chosen.filename} was not asked what it is built for, {why}: a row "
+              "that it has stays as it is, a new one says less", file=sys.stderr, flush=True)
+    elif libraries:
         print(f"{project.name}: measuring {release.chosen.filename}", file=sys.stderr, flush=True)
         cache.get(
-            OBSERVED if whole else LOADER_OBSERVED,
-            release.chosen.sha256,
+            OBSERVED if whole else LOADER_OBSERVED, release.chosen.sha256,
             lambda: observe(index, release.chosen, libraries, tensorrt=bool(row.get("tensorrt_build"))),
             anew=anew,
         )

@@ -10,12 +10,13 @@ version stands in each entry's header.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from gpudoctor import versions
+from gpudoctor.derive.view import floor_row
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Record
+from gpudoctor.model import Record, Row, Tables
 
 _CAPABILITY = re.compile(r"(\d+)\.(\d+)([af]?)\Z")
 
@@ -156,3 +157,16 @@ def _compiles(target: tuple[int, int, str], card: tuple[int, int, str]) -> bool:
     if target[2] == "f":
         return target[0] == card[0] and target[1] <= card[1]
     return target[:2] <= card[:2]
+
+
+def cudnn_row(tables: Tables, cudnn: str, cuda: Callable[[], str | None]) -> Row | None:
+    """Return the row of a cuDNN that is for some CUDA, None when what the table read is not of such a one.
+
+    Of one version there is a build for each CUDA, and they need not have code for the same cards.
+    """
+    row = floor_row(tables["cudnn_architectures"], "since", cudnn)
+    if row is None or "oldest_cuda" not in row:
+        return row
+    stated = cuda()
+    is_read = stated is not None and versions.parse(stated) >= versions.parse(str(row["oldest_cuda"]))
+    return row if is_read else None

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import planned, published, stale
+from gpudoctor.derive.device_code import cudnn_row
 from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.libraries import trace_all
 from gpudoctor.derive.releases import (
-    capped, cuda_version, nvidia_packages, oldest_card_of, own_row, platform_of, release_rows,
+    capped, cuda_version, nvidia_packages, own_row, platform_of, release_rows,
 )
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown, Value
@@ -167,7 +168,8 @@ def _tested_cudnn(view: View, major: str) -> Fact | None:
 def cudnn_oldest_card(view: View) -> Fact:
     """Return the oldest card that the cuDNN which the trace finds has code for."""
     version = view.need_text("framework.cudnn_found")
-    oldest = oldest_card_of(version, view)
+    row = cudnn_row(view.tables, version, lambda: cuda_version(view))
+    oldest = str(row["oldest_card"]) if row is not None else None
     end = stale.cudnn_end(view.tables)
     if oldest is not None and stale.is_newer(versions.minor_of(version), end):
         # no later cuDNN serves a card again that an earlier one dropped; of a later minor release a
@@ -176,7 +178,7 @@ def cudnn_oldest_card(view: View) -> Fact:
         return stale.unknown(view, f"cuDNN {version}", f"cuDNN {end}", at_least=oldest, asked=is_other)
     if oldest is None:
         return Unknown(
-            reason=f"the rule database does not say which cards cuDNN {version} serves", asked=False
+            reason=f"the rule database does not say which cards this cuDNN {version} serves", asked=False
         )
     return Known(value=oldest, source=f"rules/tables/cudnn_architectures.toml for cuDNN {version}")
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import integrated, planned, published, stale
+from gpudoctor.derive.device_code import cudnn_row
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.stacks import Stack, stacks_of
-from gpudoctor.derive.view import View, as_records, as_texts, floor_row, text_in
+from gpudoctor.derive.view import View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Row, Table, Unknown, Value
 
 _ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
@@ -257,18 +258,13 @@ def _finds_libraries(row: Row, view: View) -> bool:
 # -- cuDNN and the cards -------------------------------------------------------------------------------------
 
 
-def oldest_card_of(cudnn: str, view: View) -> str | None:
-    """Return the oldest compute capability that a cuDNN has code for, None when the table does not say."""
-    row = floor_row(view.table("cudnn_architectures"), "since", cudnn)
-    return str(row["oldest_card"]) if row is not None else None
-
-
 def _cudnn_serves(row: Row, view: View, cards: Sequence[str]) -> bool:
     for requirement in planned.parse(as_texts(row.get("requires_nvidia"))):
         if requirement.name.startswith("nvidia-cudnn-"):
             chosen = planned.newest(requirement, nvidia_packages(view))
-            oldest = oldest_card_of(chosen[1], view) if chosen is not None else None
-            if oldest is not None and any(versions.parse(card) < versions.parse(oldest) for card in cards):
+            served = chosen and cudnn_row(view.tables, chosen[1], lambda: text_in(row, "cuda"))
+            oldest = versions.parse(str(served["oldest_card"])) if served else None
+            if oldest is not None and any(versions.parse(card) < oldest for card in cards):
                 return False
     return True
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import branches, integrated
+from gpudoctor.derive.device_code import cudnn_row
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.explanation import sonames
 from gpudoctor.explanation.stated import CODE_TABLES, Stated
@@ -148,7 +149,8 @@ def by_cudnn(stated: Stated) -> Known | None:
         return None
     if "." not in cudnn:
         return None  # "9" may be any release of it
-    row = floor_row(stated.tables["cudnn_architectures"], "since", cudnn)
+    cuda = stated.text("text.build_cuda") or stated.text("text.cuda")
+    row = cudnn_row(stated.tables, cudnn, lambda: cuda)
     if row is None:
         return None
     oldest = min(capabilities, key=versions.parse)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from gpudoctor import meaning
 from gpudoctor.courses import FRAMEWORKS
 from gpudoctor.engine import placeholders
+from gpudoctor.facts import CATALOGUE
 from gpudoctor.lint.sections import section_problems, text_problems
-from gpudoctor.model import Case, Certainty, Rule, RuleDatabase, Scope, Severity
+from gpudoctor.model import Case, Certainty, Fix, Rule, RuleDatabase, Scope, Severity, Value
 from gpudoctor.skeleton import UNFINISHED
 from gpudoctor.table_meaning import PINNED, is_day
 
@@ -58,8 +59,8 @@ def _case(case: Case) -> Iterator[str]:
     if case.log is None:
         if case.expect == "first":
             yield "expects to be first, which only the cause of a log can be"
-    elif case.facts or case.absent or case.unknown or case.block is not None:
-        yield "has a log, so it has neither facts nor a block"
+    elif case.facts or case.absent or case.unknown or case.block is not None or case.offers is not None:
+        yield "has a log, so it has neither facts nor a block, and is offered no fix"
     elif case.expect == "undecided":
         yield "has a log: it expects match, first or clear"
 
@@ -158,6 +159,23 @@ def _fixes(rule: Rule) -> Iterator[str]:
                         for command in fix.commands if _BY_GPUS.search(command))
         if fix.risk in ("safe", "reinstall") and any(map(_AS_ROOT.search, fix.commands)):
             yield f"fix {fix.title!r} acts as root or restarts the machine: its risk is admin or restart"
+        yield from (f"fix {fix.title!r} is not proven as it is printed: {name} is {said!r} in it, and in its "
+                    f"effect {proven!r}" for name, said, proven in printed_otherwise(fix))
+
+
+def printed_otherwise(fix: Fix) -> Iterator[tuple[str, Value, Value]]:
+    """Yield the variables that a proven fix sets or unsets, and that its effect leaves or changes otherwise.
+
+    No effect can have a value that is put together from a fact and more.
+    """
+    effects = {effect.fact: effect.right for effect in fix.effect}
+    unset = (name for command in fix.commands if command.startswith("unset ") for name in command.split()[1:])
+    for name, said in {**dict.fromkeys(unset, ""), **fix.env}.items() if fix.effect else ():
+        place = "loader.library_path" if name == "LD_LIBRARY_PATH" else f"environment.{name}"
+        right = effects.get(place)
+        proven = (f"{{{right.other}}}" if right.other else right.value or "") if right else ""
+        if place in CATALOGUE and (proven != said if place in effects else not placeholders(said)):
+            yield name, said, proven if place in effects else "not in it"
 
 
 def _sources(rule: Rule) -> Iterator[str]:

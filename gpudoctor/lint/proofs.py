@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from gpudoctor import derive, remedy
 from gpudoctor.assume import AssumptionError, lay
@@ -13,7 +14,8 @@ from gpudoctor.engine import (
 )
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
-    Absent, Case, Detect, Fact, Finding, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided, Unknown,
+    Absent, Case, Detect, Fact, Finding, Fix, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided,
+    Unknown,
 )
 from gpudoctor.skeleton import OF_A_SITE
 
@@ -60,8 +62,10 @@ def proof_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
                 for index, condition in enumerate(block.when):
                     truth = holds(condition, subject, database.tables).truth
                     seen.setdefault((block.name, index), set()).add(truth)
-        yield from (f"case {case.name!r}: {p}"
-                    for p in _case(case, rule, snapshot, subjects, database, offered))
+        before = evaluate(subjects, database.rules, database.tables)
+        yield from (f"case {case.name!r}: {p}" for p in (
+            *strangers(before, database),
+            *_case(case, rule, snapshot, subjects, before, database, offered)))
     for block in rule.detect:
         for index, condition in enumerate(block.when):
             for wanted in (Truth.TRUE, Truth.FALSE):
@@ -73,8 +77,8 @@ def proof_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
                     for fix in rule.fix if fix.title not in offered)
 
 
-def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, database: RuleDatabase,
-          offered: set[str]) -> Iterator[str]:
+def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, before: Judgement,
+          database: RuleDatabase, offered: set[str]) -> Iterator[str]:
     verdicts = [(subject, judge(rule, subject, database.tables)) for subject in subjects[rule.scope]]
     matches = [(s, v) for s, v in verdicts if isinstance(v, Finding)]
     blind = any(isinstance(v, Undecided) for _, v in verdicts)
@@ -94,15 +98,29 @@ def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, databa
         yield f"names block {case.block!r}, which is only likely, but a block that is certain matched as well"
     yield from _blindness(named, subject, database)
     yield from _blanks(rule, subject)
-    before = evaluate(subjects, database.rules, database.tables)
-    yield from _company(rule, before, database)
-    offers = [fix for fix in rule.fix
-              if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when)]
+    offers = offered_to(subject, rule, database)
     offered |= {fix.title for fix in offers}
+    if not as_expected(case, rule, offers):
+        yield (f"it is offered {[fix.title for fix in offers]}; where that is right, the case names them "
+               "by their beginnings: offers = [...]")
     for fix in offers:
         if remedy.prove(fix, subject, finding, before, snapshot, database) is None:
             yield (f"fix {fix.title!r} does not clear it, or makes another rule match, "
                    "or cannot be made concrete")
+
+
+def offered_to(subject: Subject, rule: Rule, database: RuleDatabase) -> list[Fix]:
+    """Return the fixes whose conditions hold."""
+    return [fix for fix in rule.fix
+            if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when)]
+
+
+def as_expected(case: Case, rule: Rule, offers: Sequence[Fix]) -> bool:
+    """Say whether these are the fixes that a case is to be offered: at least one, where it does not say."""
+    if case.offers is None:
+        return bool(offers) or not rule.fix
+    return len(offers) == len(case.offers) and all(
+        fix.title.startswith(beginning) for fix, beginning in zip(offers, case.offers, strict=True))
 
 
 def _blindness(block: Detect, subject: Subject, database: RuleDatabase) -> Iterator[str]:
@@ -122,17 +140,14 @@ def _blanks(rule: Rule, subject: Subject) -> Iterator[str]:
             yield f"the summary names {name}, which is unknown here; write [?...] around that part"
 
 
-def _company(rule: Rule, found: Judgement, database: RuleDatabase) -> Iterator[str]:
-    """Yield pages of the family that match as well, and that do not name each other in their texts.
+def strangers(found: Judgement, database: RuleDatabase) -> Iterator[str]:
+    """Yield pages of one family that match together, and that do not name each other in their texts.
 
-    A published page knows of no site's own: those are held to this by their own cases.
+    A published page knows of no site's own: those name what they are found with.
     """
-    family = rule.path.partition("/")[0]
-    ids = {finding.rule for finding in found.findings} - {rule.id}
-    for other in database.rules:
-        is_of_another = other.id.startswith(OF_A_SITE) and not rule.id.startswith(OF_A_SITE)
-        if other.id in ids and other.path.partition("/")[0] == family and not is_of_another:
-            for one, named in ((rule, other), (other, rule)):
-                knows_none = named.id.startswith(OF_A_SITE) and not one.id.startswith(OF_A_SITE)
-                if named.id not in one.page and not knows_none:
-                    yield f"{other.id} matches as well: the page of {one.id} must name {named.id}"
+    ids = {finding.rule for finding in found.findings}
+    for one, other in permutations([rule for rule in database.rules if rule.id in ids], 2):
+        knows_none = other.id.startswith(OF_A_SITE) and not one.id.startswith(OF_A_SITE)
+        is_family = one.path.partition("/")[0] == other.path.partition("/")[0]
+        if is_family and other.id not in one.page and not knows_none:
+            yield f"{other.id} matches as well: the page of {one.id} must name {other.id}"

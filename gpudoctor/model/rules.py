@@ -142,6 +142,9 @@ class Case:
     `facts` are taken in order and may use the names that `assume.py` expands; then follow `absent` and
     `unknown`. Or a `log`, a text as `gpudoctor explain -` is given it, which must name the cause among others
     ("match"), before all others ("first"), or not at all ("clear").
+
+    `offers` are the fixes that a match is offered, in order, by the beginnings of their titles; where a case
+    names none it is offered one at least, if its page has any.
     """
 
     name: str
@@ -150,6 +153,7 @@ class Case:
     facts: Mapping[str, Value] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    offers: tuple[str, ...] | None = None
     log: str | None = None
 
 

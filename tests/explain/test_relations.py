@@ -202,12 +202,19 @@ def test_where_drivers_are_numbered_otherwise_nothing_is_said_of_branches() -> N
 @pytest.mark.parametrize(("cudnn", "capabilities", "serves"), [
     ("9.12", ["6.1"], False), ("9.10.2", ["6.1"], True), ("9.12", ["8.6", "7.0"], False),
     ("9.12", ["7.5"], True), ("9", ["6.1"], None), ("9.12", [], None),
-    ("8.7.0.84", ["3.7"], True), ("8.8.0.121", ["3.7"], False), ("8.8.1.3", ["3.7"], False),
+    ("8.8.0.121", ["3.7"], False), ("8.8.1.3", ["3.7"], False),
 ])
 def test_a_cudnn_has_code_for_the_oldest_card_or_not(
         cudnn: str, capabilities: list[str], serves: bool | None) -> None:
     """A major version alone may be any release."""
     assert related(cudnn=cudnn, capabilities=tuple(capabilities))["cudnn_serves_card"] is serves
+
+
+@pytest.mark.parametrize(("cuda", "serves"), [("11.8", False), ("10.2", None), ("", None)])
+def test_of_a_cudnn_for_cuda_10_nobody_read_its_code(cuda: str, serves: bool | None) -> None:
+    """Those of 8.5 to 8.7 for CUDA 11 were read out of their wheels; there are no wheels of the others."""
+    stated = {"cuda": cuda} if cuda else {}
+    assert related(cudnn="8.7.0.84", capabilities=("3.0",), **stated)["cudnn_serves_card"] is serves
 
 
 @pytest.mark.parametrize(("library", "brought"), [

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor import codec, share
+from gpudoctor import codec, derive, ruledb, share
+from gpudoctor.engine import evaluate
+from gpudoctor.lint.proofs import strangers
 
 RECORDED = Path(__file__).parent / "recorded"
 H100, H200 = "h100-580.159.04-2026-11-27-", "h200-580.159.04-2026-11-20-"
@@ -73,6 +75,15 @@ def test_nothing_private_is_in_it(path: Path) -> None:
     """What `snapshot --share` would change still could have no place here."""
     seen = codec.decode_snapshot(json.loads(path.read_text("utf-8")), path.name)
     assert share.share(seen) == replace(seen, redacted=True)
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.json")), ids=lambda path: path.stem)
+def test_pages_that_it_shows_together_name_each_other(path: Path) -> None:
+    """Within a family, as on the cases of the pages."""
+    rules = ruledb.load(extent="whole")
+    seen = codec.decode_snapshot(json.loads(path.read_text("utf-8")), path.name)
+    found = evaluate(derive.subjects(seen, rules), rules.rules, rules.tables, worded=False)
+    assert list(strangers(found, rules)) == []
 
 
 def test_verbose_shows_how_each_stage_went() -> None:

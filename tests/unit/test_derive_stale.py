@@ -229,6 +229,23 @@ def test_a_later_cudnn_serves_no_card_that_an_earlier_one_dropped(
     assert found.at_least == database.tables["cudnn_architectures"].rows[-1]["oldest_card"]
 
 
+@pytest.mark.parametrize(("cuda", "cudnn", "oldest"), [
+    ("11.7", "8.5.0", "3.5"), ("10.2", "8.5.0", None), ("10.2", "8.7.0", None), ("12.4", "9.1.0", "5.0"),
+    ("11.8", "8.7.0.84", "3.5"), ("11.8", "8.8.0", "5.0"),
+    ("12.4", "9.11.0", "7.5"), ("12.4", "9.11.0.98", "7.5"),
+])
+def test_of_a_cudnn_for_a_cuda_that_nobody_read_nothing_is_said(
+    database: RuleDatabase, cuda: str, cudnn: str, oldest: str | None,
+) -> None:
+    """cuDNN 8.5 to 8.7 exist for CUDA 10.2 too, in no wheel: they were counted with those for CUDA 11.
+
+    A file says three numbers: libcudnn.so.9.11.0 was held to be older than the package 9.11.0.98."""
+    found = fact(database, Scope.FRAMEWORK, "framework.cudnn_oldest_card", H100, release(TODAY),
+                 {"framework.cudnn_found": cudnn, "framework.cuda": cuda})
+    assert (found.value if isinstance(found, Known) else None) == oldest
+    assert not (isinstance(found, Unknown) and found.asked)
+
+
 def test_ptx_newer_than_the_tables_needs_more_than_they_know(database: RuleDatabase) -> None:
     """A driver that runs less than the newest CUDA in them cannot compile it: that is certain."""
     code: tuple[Record, ...] = ({"sass": (), "ptx": ("9.0@99.0",), "fat_binaries": 3},)

@@ -89,6 +89,11 @@ PROOFS: dict[str, tuple[Rule, str]] = {
         limit(fix=(*page("GPD1070").fix, fix(fact="system.kernel", value="6.2",
                                              when=(condition("system.os", "Hurd"),)))),
         "no case is offered the fix 'Turn it off and on'"),
+    "a case that is offered no fix": (
+        limit(fix=tuple(replace(one, when=(condition("system.os", "Hurd"),)) for one in page("GPD1070").fix)),
+        "it is offered []; where that is right, the case names them"),
+    "a case that is offered another fix than it names": (
+        limit(case=(replace(MATCH, name="x", offers=("Another",)),)), "case 'x': it is offered ['"),
     "a summary with a blank": (
         limit(summary="cuInit gave up on {gpu.name} with {framework.name}"), "the summary names gpu.name"),
 }
@@ -111,8 +116,15 @@ def test_pages_of_a_family_that_match_together_name_each_other() -> None:
     said = "GPD2004 matches as well: the page of GPD2002 must name GPD2004"
     assert any(said in problem for problem in proof_problems(silent, with_rule(silent)))
     other = replace(module, page=module.page.replace("GPD2002", ""))
-    said = "GPD2004 matches as well: the page of GPD2004 must name GPD2002"
+    said = "GPD2002 matches as well: the page of GPD2004 must name GPD2002"
     assert any(said in problem for problem in proof_problems(nouveau, with_rule(other)))
+
+
+def test_pages_that_only_a_third_page_s_case_shows_together_name_each_other() -> None:
+    """A card that vfio-pci has, on a case of the page on nouveau: nobody looked at the others there."""
+    silent = replace(page("GPD2000"), page=page("GPD2000").page.replace("GPD2004", ""))
+    said = "GPD2004 matches as well: the page of GPD2000 must name GPD2004"
+    assert any(said in problem for problem in proof_problems(page("GPD2002"), with_rule(silent)))
 
 
 def test_a_published_page_names_no_page_of_a_site_that_names_it() -> None:
@@ -165,6 +177,14 @@ FORMS: dict[str, tuple[Rule, str]] = {
         limit(fix=(Fix(kind="container", title="Start", risk="restart",
                        commands=("docker run --rm --gpus all I",)),)),
         "asks for GPUs as not every engine takes them"),
+    "a variable that is set otherwise than proven": (
+        limit(fix=(replace(fix(fact="environment.XLA_FLAGS", value="a"), env={"XLA_FLAGS": "b"}),)),
+        "is not proven as it is printed: XLA_FLAGS is 'b' in it, and in its effect 'a'"),
+    "a variable that no effect unsets": (
+        limit(fix=(replace(fix(fact="system.kernel", value="6"), commands=("unset CUDA_VISIBLE_DEVICES",)),)),
+        "CUDA_VISIBLE_DEVICES is '' in it, and in its effect 'not in it'"),
+    "a log that is offered fixes": (
+        limit(case=(Case(name="x", expect="match", log="words", offers=()),)), "and is offered no fix"),
     "a next step that leaves the image": (
         limit(fix=(Fix(kind="pip", title="Look", risk="safe", by_hand=True,
                        commands=("gpudoctor check --python ITS",)),)),

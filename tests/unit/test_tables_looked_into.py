@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tools.framework_tables import Release
+from tools.framework_tables import PROJECTS, Release
 from tools.table_file import Row
-from tools.update_tables import LOADER_OBSERVED, OBSERVED, looked_into, measuring_order, with_measured
+from tools.update_tables import (
+    LOADER_OBSERVED, OBSERVED, complete_row, looked_into, measure, measuring_order, with_measured,
+)
 from tools.wheel_cache import WheelCache
 from tools.wheel_index import WheelFile, WheelIndex
 
@@ -106,6 +109,31 @@ def test_a_plugin_s_own_answer_counts_before_its_requirements() -> None:
     """They have the lowest that is admitted: 9.8 of a plugin that was built with 9.10.2."""
     told = {"cudnn": "9.10.2", "cudnn_from": "build functions"}
     assert with_measured({"cudnn": "9.8", "cudnn_from": "requirements"}, told) == told
+
+
+def test_where_a_plugin_cannot_be_asked_the_row_of_an_older_wheel_stays(
+    wheel: WheelFile, unreachable: WheelIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without its Python "12" out of the name was written over 12.9 in silence; with it, it is asked."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    project = next(one for one in PROJECTS if one.name == "jax_distributions")
+    plugin = replace(wheel, project="jax-cuda12-plugin", filename="jax_cuda12_plugin-9.9-cp312.whl",
+                     version="9.9")
+    own = Release(chosen=plugin, wheels=(plugin,))
+    contents = {"libraries": {PLUGIN: "aa"}, "build": None, "bytes": 1}
+    for name, answer in (("contents-3", contents), ("metadata", "Name: jax-cuda12-plugin")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{SHA256}.json").write_text(json.dumps(answer))
+    here = WheelCache(tmp_path)
+    old = ANSWERED | {"wheel_sha256": "cd" * 32, "fat_binaries": 3, "build": "cuda"}
+    assert complete_row(project, unreachable, here, own, old) == old
+    weaker = complete_row(project, unreachable, here, own, {})
+    assert (weaker["cuda"], weaker["cuda_from"]) == ("12", "name")
+    (due,) = measuring_order([own], [old], every_patch=False)
+    measure(project, unreachable, here, due, old, whole=True)
+    assert "jax_cuda12_plugin-9.9-cp312.whl was not asked what it is built for" in capsys.readouterr().err
+    assert here.find(OBSERVED, SHA256) is None  # so that it is asked as soon as it can be
 
 
 def release(filename: str) -> Release:
