@@ -92,24 +92,24 @@ def _by_toolkit(stated: Stated, capability: str) -> str | None:
     """Return what the CUDA of the build says of a card: too new or too old for its compiler."""
     cuda, row = stated.text("text.build_cuda"), _architecture(stated, capability)
     if cuda is None:
-        return _by_runtime(stated, capability)
-    if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
+        runtime = sonames.newest_cuda(f"libcudart.so.{stated.text('text.runtime')}", stated.tables)
+        return "too-new" if _knows_no_card_of(capability, runtime, stated) else None
+    if _knows_no_card_of(capability, cuda, stated):
         return "too-new"
     if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
         return "too-old"
     return None  # what the compiler could serve, the build need not
 
 
-def _by_runtime(stated: Stated, capability: str) -> str | None:
-    """Return "too-new" for a card whose whole generation is newer than the CUDA runtime that was opened.
+def _knows_no_card_of(capability: str, cuda: str | None, stated: Stated) -> bool:
+    """Say whether a CUDA is older than the whole generation of a card.
 
-    Code for the first cards of a generation runs on its later ones, so only the generation counts.
+    Code for the first cards of a generation runs on its later ones: 8.6's on an 8.9 that came after it.
     """
-    newest = sonames.newest_cuda(f"libcudart.so.{stated.text('text.runtime')}", stated.tables)
     generation = versions.parse(capability).major
     firsts = [versions.parse(str(row["first_cuda"])) for row in stated.rows_of("architectures")
               if "first_cuda" in row and versions.parse(str(row["compute_capability"])).major == generation]
-    return "too-new" if newest is not None and firsts and versions.parse(newest) < min(firsts) else None
+    return cuda is not None and bool(firsts) and versions.parse(cuda) < min(firsts)
 
 
 def _architecture(stated: Stated, capability: str) -> Row:
