@@ -481,6 +481,7 @@ text.xids | texts | text | | Xid numbers of the kernel log
 text.build_cuda | cuda_version | text | | CUDA that this release of the framework was built for
 text.without_cuda | text | text | | what rules CUDA out: the build is for "cpu", "rocm" or "xpu", or the only "card" is another maker's
 text.build_cudnn | cudnn_version | text | | cuDNN that this release was built for
+text.build_code | texts | text | | architectures that the build has code for, where the text lists them: sm_86, compute_90
 text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the build
 text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build
 text.library_other_version_stated | flag | text | | whether a version of a missing library's family is stated that is not the missing one

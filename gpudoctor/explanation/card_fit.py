@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gpudoctor import versions
@@ -11,6 +12,8 @@ from gpudoctor.explanation import sonames
 from gpudoctor.explanation.stated import CODE_TABLES, Stated
 from gpudoctor.model import Facts, Known, Row, Tables, row_of
 
+_ARCHITECTURE = re.compile(r"(sm|compute)_([0-9]{2,3})([af]?)\Z")
+_ANY_ISA = "@0"  # a list does not say of which version its PTX is
 _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are numbered otherwise, or not theirs
 
 
@@ -18,18 +21,36 @@ def by_build(stated: Stated) -> Known | None:
     """Return how the build serves the card that it serves worst, or all of a generation."""
     capabilities = stated.texts("text.capabilities")
     possible = () if capabilities else possible_capabilities(stated)
-    # a build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never
-    has_local = "+" in (stated.text("text.framework_version") or "")
-    elsewhere = has_local and "jetson" in stated.texts("text.places")
-    cuda = stated.text("text.build_cuda")
-    row = next((row for row in stated.rows
-                if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
+    row = _listed(stated) or _published(stated)
     fits = [_one_by_build(stated, row, one) for one in capabilities or possible]
     if possible and len(set(fits)) > 1:
         return None
     worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
     named = "what the card may be" if possible else "text.capabilities"
     return Known(value=worst, source=f"computed from {named} and the build") if worst else None
+
+
+def _listed(stated: Stated) -> Row | None:
+    """Return the build as the text itself lists its code; None where it does not."""
+    matches = [match for text in stated.texts("text.build_code") if (match := _ARCHITECTURE.match(text))]
+    if not matches:
+        return None
+    cards = [(match[1], f"{match[2][:-1]}.{match[2][-1]}{match[3]}") for match in matches]
+    code = {"sass": tuple(card for kind, card in cards if kind == "sm"),
+            "ptx": tuple(f"{card}{_ANY_ISA}" for kind, card in cards if kind == "compute")}
+    return {"code": (code,), "cuda": stated.text("text.build_cuda") or ""}
+
+
+def _published(stated: Stated) -> Row | None:
+    """Return the row of the release.
+
+    A build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never.
+    """
+    has_local = "+" in (stated.text("text.framework_version") or "")
+    elsewhere = has_local and "jetson" in stated.texts("text.places")
+    cuda = stated.text("text.build_cuda")
+    return next((row for row in stated.rows
+                 if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
 
 
 def possible_capabilities(stated: Stated) -> tuple[str, ...]:
