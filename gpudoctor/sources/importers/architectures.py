@@ -1,4 +1,4 @@
-"""Architectures that a build has code for, where a text lists them: PyTorch's warning, a list, nvcc's flags."""
+"""Architectures that a build has code for, where a text lists them: a warning, a list, nvcc's flags."""
 
 from __future__ import annotations
 
