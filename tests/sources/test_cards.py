@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.sources.cards import (
-    capabilities_of,
-    capability_of,
-    forms,
-    index,
-    maker_is_nvidia,
-    stated_cards,
+    capabilities_of, capability_of, forms, index, maker_is_nvidia, stated_cards,
 )
 from tests.sources.stating import stated, tables, value
 
