@@ -23,6 +23,9 @@ from gpudoctor.texts import told_causes
     ("modprobe: ERROR: could not insert 'nvidia_uvm': Operation not permitted", "nvidia-uvm-missing"),
     (("Filling the queue before starting to train. This will take a few minutes.\n"
      "tensorflow: Device mapping: no known devices."), "cpu-only-build"),
+    ("AttributeError: module 'torch' has no attribute '__version__'", "module-shadowed-by-local-file"),
+    ("ImportError: cannot import name 'nn' from 'torch' (unknown location)", "module-shadowed-by-local-file"),
+    ("AttributeError: module 'torch' has no attribute 'compile'", "api-misuse"),
     ("invalid device function\nGPU: GeForce GTX 765M\n-gencode;arch=compute_50,code=sm_50",
      "gpu-too-old-for-build"),
     ("no kernel image is available\nRTX 5090\n>>> torch.cuda.get_arch_list()\n['sm_50', 'sm_80', 'sm_90']",
