@@ -9,7 +9,7 @@ from gpudoctor import versions
 from gpudoctor.derive import branches, integrated
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.explanation import sonames
-from gpudoctor.explanation.stated import CODE_TABLES, Stated
+from gpudoctor.explanation.stated import CODE_TABLES, FRAMEWORK_TABLES, Stated
 from gpudoctor.model import Facts, Known, Row, Tables, row_of
 
 _ARCHITECTURE = re.compile(r"(sm|compute)_([0-9]{2,3})([af]?)\Z")
@@ -25,7 +25,7 @@ def by_build(stated: Stated) -> Known | None:
     fits = [_one_by_build(stated, row, one) for one in capabilities or possible]
     if possible and len(set(fits)) > 1:
         return None
-    worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
+    worst = next((kind for kind in ("too-new", "too-old", "newer", "ptx", "fits") if kind in fits), None)
     named = "what the card may be" if possible else "text.capabilities"
     return Known(value=worst, source=f"computed from {named} and the build") if worst else None
 
@@ -70,7 +70,7 @@ def _one_by_build(stated: Stated, row: Row | None, capability: str) -> str | Non
     toolkit = _by_toolkit(stated, capability)
     if row is not None:
         return _by_code(row, capability, toolkit, stated.tables)
-    return toolkit or _by_all(stated, capability)
+    return toolkit or _by_series(stated, capability) or _by_all(stated, capability)
 
 
 def _by_code(row: Row, capability: str, by_toolkit: str | None, tables: Tables) -> str:
@@ -88,6 +88,25 @@ def _by_code(row: Row, capability: str, by_toolkit: str | None, tables: Tables) 
     if kind == "ptx":
         return "too-new" if by_toolkit == "too-new" else "ptx"
     return "too-new" if newer else "too-old"
+
+
+def _by_series(stated: Stated, capability: str) -> str | None:
+    """Return "too-new" for a card that no CUDA knows for which a release of the stated series was built.
+
+    The series must have ended, as TensorFlow 1 has: of another nobody knows the last release.
+    """
+    framework, version = stated.text("text.framework"), stated.text("text.framework_version") or ""
+    published = stated.rows_of(FRAMEWORK_TABLES.get(framework or "", ""))
+    rows = [row for row in (*stated.rows_of("tested_builds"), *published)
+            if row.get("framework", framework) == framework and "cuda" in row]
+    majors = {versions.parse(str(row["version"])).major for row in rows}
+    if not version.isdecimal() or int(version) >= max(majors, default=0):
+        return None
+    built_for = [str(row["cuda"]) for row in rows
+                 if versions.parse(str(row["version"])).major == int(version)]
+    is_new = bool(built_for) and all(
+        _knows_no_card_of(capability, cuda, stated) for cuda in built_for)
+    return "too-new" if is_new else None
 
 
 def _by_all(stated: Stated, capability: str) -> str | None:
@@ -110,13 +129,18 @@ def _is_unmeasured(stated: Stated, rows: Sequence[Row]) -> bool:
 
 
 def _by_toolkit(stated: Stated, capability: str) -> str | None:
-    """Return what the CUDA of the build says of a card: too new or too old for its compiler."""
+    """Return what the CUDA of the build says of a card: too new or too old for its compiler.
+
+    One that is only newer than the first of its generation may run that one's code; libraries may fail on it.
+    """
     cuda, row = stated.text("text.build_cuda"), _architecture(stated, capability)
     if cuda is None:
         runtime = sonames.newest_cuda(f"libcudart.so.{stated.text('text.runtime')}", stated.tables)
         return "too-new" if _knows_no_card_of(capability, runtime, stated) else None
     if _knows_no_card_of(capability, cuda, stated):
         return "too-new"
+    if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
+        return "newer"
     if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
         return "too-old"
     return None  # what the compiler could serve, the build need not

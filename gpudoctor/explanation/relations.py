@@ -44,6 +44,8 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     public, _, local = str(version.value).partition("+")
     if local.startswith(_OF_NVIDIA):
         return  # another CUDA, and other cards, than the release of this number has on the index
+    if "." not in public:
+        return  # "TensorFlow 2" is not 2.0: any release of it
     minor = versions.minor_of(public)
     table = FRAMEWORK_TABLES.get(str(framework.value), "")
     listed, cuda = rows_of(tables, table), _labelled_cuda(local)

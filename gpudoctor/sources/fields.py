@@ -68,10 +68,15 @@ def framework_version(found: Found, name: str, value: str, source: str, rank: Ra
     _version(found, name, value, source, rank)
 
 
+# No release will come to it any more, so that what holds for all of them holds.
+_ENDED_SERIES = re.compile(r"(?<![\w.])v?(1)\.[xX*](?![\w.])")
+
+
 def _version(found: Found, name: str, words: str, source: str, rank: Rank) -> None:
     found.mention("text.frameworks", name, source)
     version, suffix = version_of(words), cuda_suffix(words)
-    found.say(f"text.framework_version:{name}", version, source, rank)
+    ended = _ENDED_SERIES.search(words[:200]) if version is None else None
+    found.say(f"text.framework_version:{name}", ended[1] if ended else version, source, rank)
     own = CATALOGUED.get(name)
     if own is not None:
         if version is not None:

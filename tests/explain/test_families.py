@@ -26,6 +26,18 @@ from gpudoctor.texts import told_causes
     ("AttributeError: module 'torch' has no attribute '__version__'", "module-shadowed-by-local-file"),
     ("ImportError: cannot import name 'nn' from 'torch' (unknown location)", "module-shadowed-by-local-file"),
     ("AttributeError: module 'torch' has no attribute 'compile'", "api-misuse"),
+    ("framework: tensorflow 1.x\ngpu: RTX 3090\nfailed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED",
+     "gpu-too-new-for-build"),
+    ("  File \"third_party/gpus/find_cuda_config.py\", line 227, in _find_versioned_file",
+     "source-build-config"),
+    (("The GPU architecture in your current machine is Pascal, which is not compatible with Paddle "
+      "installation with arch: 70 75 80 86 , it is recommended"), "gpu-too-old-for-build"),
+    (("The GPU architecture in your current machine is Ampere, which is not compatible with Paddle "
+      "installation with arch: 50 60 70 75 , it is recommended"), "gpu-too-new-for-build"),
+    ("ImportError\n  File \"/usr/lib/python3/tensorflow/core/framework/graph_pb2.py\", line 16, in <module>",
+     "python-deps-abi"),
+    (("W cpu_feature_guard.cc:45] The TensorFlow library wasn't compiled to use SSE2 instructions, but these "
+     "are available on your"), "benign-onednn-cpu-feature"),
     ("invalid device function\nGPU: GeForce GTX 765M\n-gencode;arch=compute_50,code=sm_50",
      "gpu-too-old-for-build"),
     ("no kernel image is available\nRTX 5090\n>>> torch.cuda.get_arch_list()\n['sm_50', 'sm_80', 'sm_90']",
