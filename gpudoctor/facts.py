@@ -488,6 +488,7 @@ text.xids | texts | text | | Xid numbers of the kernel log
 text.build_cuda | cuda_version | text | | CUDA that this release of the framework was built for
 text.without_cuda | text | text | | what rules CUDA out: the build is for "cpu", "rocm" or "xpu", or the only "card" is another maker's
 text.build_cudnn | cudnn_version | text | | cuDNN that this release was built for
+text.build_code | texts | text | | architectures that the build has code for, where the text lists them: sm_86, compute_90
 text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the build
 text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build
 text.library_other_version_stated | flag | text | | whether a version of a missing library's family is stated that is not the missing one
@@ -497,7 +498,7 @@ text.python_has_wheel | flag | text | | whether a wheel of that release exists f
 text.wheel | text | text | | file name of a wheel that an installer refused
 text.wheel_fit | text | text | | what of the stated machine such a wheel is not for: processor, system, python; or fits
 text.generation | text | text | | generation of the card, where a sentence names no more of it
-text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx or too-new
+text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx, newer (than its CUDA, of whose generation it is) or too-new
 text.driver_fit | text | text | | whether the branch of the stated driver serves the stated cards, where it is one answer for all: serves, too-new or too-old
 text.asked_driver | driver_version | text | | the oldest driver that takes an image, as its own message says
 text.asked_driver_fit | text | text | | whether the branch of that driver still serves the stated cards: serves, too-new or too-old

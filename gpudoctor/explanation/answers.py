@@ -26,6 +26,8 @@ _CALL = re.compile(
     r"|is_compiled_with_cuda|cuda_device_count|get_cuda_device_count|get_device|default_backend|devices"
     r"|local_devices|local_device_count|_get_available_gpus|get_available_providers|is_cuda_available"
     r"|get_num_gpus|get_cuda_device|version\.cuda|get_backend\(\)\.platform)\b")
+_SUDO = re.compile(r"(?:^|[$#>] ?)sudo\s")
+AS_ROOT = "as root it works"  # a sentence that people write as well
 _FARTHEST = 60  # lines of a log between a call and its answer
 _LONGEST = 300
 _MOST = 50
@@ -50,21 +52,27 @@ def answered(lines: Sequence[str]) -> Iterator[Answered]:
         if (call := _last_call(pair.asked)) is not None:
             yield Answered(text=f"{call}: {pair.value}", line=pair.place + 1)
     given = {pair.place + 1 for pair in of_several}
-    asked: tuple[int, str] | None = None
+    asked: tuple[int, str, bool] | None = None
+    by_who: dict[tuple[str, bool], str] = {}  # the last answer to a call as an ordinary user and through sudo
     found = 0
     for number, line in enumerate(lines, start=1):
         asked = None if number in given else asked
         if len(line) > _LONGEST:
             continue
         said = line.strip(" \t\r>*`")
-        if asked is not None and number - asked[0] <= _FARTHEST and _answer(said) is not None:
-            yield Answered(text=f"{asked[1]}: {_answer(said)}", line=number)
+        answer = _answer(said) if asked is not None and number - asked[0] <= _FARTHEST else None
+        if asked is not None and answer is not None:
+            _, call, with_sudo = asked
+            yield Answered(text=f"{call}: {answer}", line=number)
+            by_who[call, with_sudo] = answer
+            if by_who.get((call, True)) == "True" and by_who.get((call, False), "True") != "True":
+                yield Answered(text=f"{call}: {AS_ROOT}", line=number)
             asked, found = None, found + 1
             if found == _MOST:
                 return
             continue
         name = _last_call(said)
-        asked = (number, name) if name is not None else asked
+        asked = (number, name, _SUDO.search(said) is not None) if name is not None else asked
 
 
 def _answer(said: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gpudoctor import versions
@@ -9,9 +10,11 @@ from gpudoctor.derive import branches, integrated
 from gpudoctor.derive.device_code import cudnn_row
 from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.explanation import sonames
-from gpudoctor.explanation.stated import CODE_TABLES, Stated
+from gpudoctor.explanation.stated import CODE_TABLES, FRAMEWORK_TABLES, Stated
 from gpudoctor.model import Facts, Known, Row, Tables, row_of
 
+_ARCHITECTURE = re.compile(r"(sm|compute)_([0-9]{2,3})([af]?)\Z")
+_ANY_ISA = "@0"  # a list does not say of which version its PTX is
 _OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are numbered otherwise, or not theirs
 
 
@@ -19,18 +22,36 @@ def by_build(stated: Stated) -> Known | None:
     """Return how the build serves the card that it serves worst, or all of a generation."""
     capabilities = stated.texts("text.capabilities")
     possible = () if capabilities else possible_capabilities(stated)
-    # a build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never
-    has_local = "+" in (stated.text("text.framework_version") or "")
-    elsewhere = has_local and "jetson" in stated.texts("text.places")
-    cuda = stated.text("text.build_cuda")
-    row = next((row for row in stated.rows
-                if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
+    row = _listed(stated) or _published(stated)
     fits = [_one_by_build(stated, row, one) for one in capabilities or possible]
     if possible and len(set(fits)) > 1:
         return None
-    worst = next((kind for kind in ("too-new", "too-old", "ptx", "fits") if kind in fits), None)
+    worst = next((kind for kind in ("too-new", "too-old", "newer", "ptx", "fits") if kind in fits), None)
     named = "what the card may be" if possible else "text.capabilities"
     return Known(value=worst, source=f"computed from {named} and the build") if worst else None
+
+
+def _listed(stated: Stated) -> Row | None:
+    """Return the build as the text itself lists its code; None where it does not."""
+    matches = [match for text in stated.texts("text.build_code") if (match := _ARCHITECTURE.match(text))]
+    if not matches:
+        return None
+    cards = [(match[1], f"{match[2][:-1]}.{match[2][-1]}{match[3]}") for match in matches]
+    code = {"sass": tuple(card for kind, card in cards if kind == "sm"),
+            "ptx": tuple(f"{card}{_ANY_ISA}" for kind, card in cards if kind == "compute")}
+    return {"code": (code,), "cuda": stated.text("text.build_cuda") or ""}
+
+
+def _published(stated: Stated) -> Row | None:
+    """Return the row of the release.
+
+    A build of another index ("+cu118") is the row's only where both are for the same CUDA; a Jetson's never.
+    """
+    has_local = "+" in (stated.text("text.framework_version") or "")
+    elsewhere = has_local and "jetson" in stated.texts("text.places")
+    cuda = stated.text("text.build_cuda")
+    return next((row for row in stated.rows
+                 if "code" in row and not elsewhere and (not has_local or row.get("cuda") == cuda)), None)
 
 
 def possible_capabilities(stated: Stated) -> tuple[str, ...]:
@@ -50,7 +71,7 @@ def _one_by_build(stated: Stated, row: Row | None, capability: str) -> str | Non
     toolkit = _by_toolkit(stated, capability)
     if row is not None:
         return _by_code(row, capability, toolkit, stated.tables)
-    return toolkit or _by_all(stated, capability)
+    return toolkit or _by_series(stated, capability) or _by_all(stated, capability)
 
 
 def _by_code(row: Row, capability: str, by_toolkit: str | None, tables: Tables) -> str:
@@ -68,6 +89,25 @@ def _by_code(row: Row, capability: str, by_toolkit: str | None, tables: Tables) 
     if kind == "ptx":
         return "too-new" if by_toolkit == "too-new" else "ptx"
     return "too-new" if newer else "too-old"
+
+
+def _by_series(stated: Stated, capability: str) -> str | None:
+    """Return "too-new" for a card that no CUDA knows for which a release of the stated series was built.
+
+    The series must have ended, as TensorFlow 1 has: of another nobody knows the last release.
+    """
+    framework, version = stated.text("text.framework"), stated.text("text.framework_version") or ""
+    published = stated.rows_of(FRAMEWORK_TABLES.get(framework or "", ""))
+    rows = [row for row in (*stated.rows_of("tested_builds"), *published)
+            if row.get("framework", framework) == framework and "cuda" in row]
+    majors = {versions.parse(str(row["version"])).major for row in rows}
+    if not version.isdecimal() or int(version) >= max(majors, default=0):
+        return None
+    built_for = [str(row["cuda"]) for row in rows
+                 if versions.parse(str(row["version"])).major == int(version)]
+    is_new = bool(built_for) and all(
+        _knows_no_card_of(capability, cuda, stated) for cuda in built_for)
+    return "too-new" if is_new else None
 
 
 def _by_all(stated: Stated, capability: str) -> str | None:
@@ -90,27 +130,32 @@ def _is_unmeasured(stated: Stated, rows: Sequence[Row]) -> bool:
 
 
 def _by_toolkit(stated: Stated, capability: str) -> str | None:
-    """Return what the CUDA of the build says of a card: too new or too old for its compiler."""
+    """Return what the CUDA of the build says of a card: too new or too old for its compiler.
+
+    One that is only newer than the first of its generation may run that one's code; libraries may fail on it.
+    """
     cuda, row = stated.text("text.build_cuda"), _architecture(stated, capability)
     if cuda is None:
-        return _by_runtime(stated, capability)
-    if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
+        runtime = sonames.newest_cuda(f"libcudart.so.{stated.text('text.runtime')}", stated.tables)
+        return "too-new" if _knows_no_card_of(capability, runtime, stated) else None
+    if _knows_no_card_of(capability, cuda, stated):
         return "too-new"
+    if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
+        return "newer"
     if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
         return "too-old"
     return None  # what the compiler could serve, the build need not
 
 
-def _by_runtime(stated: Stated, capability: str) -> str | None:
-    """Return "too-new" for a card whose whole generation is newer than the CUDA runtime that was opened.
+def _knows_no_card_of(capability: str, cuda: str | None, stated: Stated) -> bool:
+    """Say whether a CUDA is older than the whole generation of a card.
 
-    Code for the first cards of a generation runs on its later ones, so only the generation counts.
+    Code for the first cards of a generation runs on its later ones: 8.6's on an 8.9 that came after it.
     """
-    newest = sonames.newest_cuda(f"libcudart.so.{stated.text('text.runtime')}", stated.tables)
     generation = versions.parse(capability).major
     firsts = [versions.parse(str(row["first_cuda"])) for row in stated.rows_of("architectures")
               if "first_cuda" in row and versions.parse(str(row["compute_capability"])).major == generation]
-    return "too-new" if newest is not None and firsts and versions.parse(newest) < min(firsts) else None
+    return cuda is not None and bool(firsts) and versions.parse(cuda) < min(firsts)
 
 
 def _architecture(stated: Stated, capability: str) -> Row:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from gpudoctor import versions
+from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation import card_fit, sonames, wheels
 from gpudoctor.explanation.processors import lacks_builds
@@ -15,6 +16,7 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows
 
 _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
+_OF_EACH_BUILD = ("version", "platform", "python", "glibc", "uploaded", "numpy", "source")
 _OTHER_CARD = "people-other-graphics"
 _OF_NVIDIA = "nv"  # how it begins in NVIDIA's own builds: 1.15.5+nv23.3
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
@@ -42,9 +44,13 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     public, _, local = str(version.value).partition("+")
     if local.startswith(_OF_NVIDIA):
         return  # another CUDA, and other cards, than the release of this number has on the index
+    if "." not in public:
+        return  # "TensorFlow 2" is not 2.0: any release of it
     minor = versions.minor_of(public)
-    listed = rows_of(tables, FRAMEWORK_TABLES.get(str(framework.value), ""))
-    rows = [row for row in listed if _same(str(row["version"]), public)]
+    table = FRAMEWORK_TABLES.get(str(framework.value), "")
+    listed, cuda = rows_of(tables, table), _labelled_cuda(local)
+    rows = [*_of_index(table, str(version.value), tables),
+            *(_of_cuda(row, cuda) for row in listed if _same(str(row["version"]), public))]
     if not rows:
         near = [row for row in listed if _same(versions.minor_of(str(row["version"])), minor)
                 and not versions.parse(str(row["version"])).is_prerelease]
@@ -59,6 +65,21 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
         # what runs there is NVIDIA's own build or the index's for its processor, never the one for x86_64
         rows = [row for row in rows if row.get("platform") == "linux_aarch64"]
     yield from sorted(rows, key=lambda row: "cuda" not in row)
+
+
+def _of_index(table: str, version: str, tables: Tables) -> Iterator[Row]:
+    """Yield the rows of a build that another index than the default has (2.4.0+cu118): its platforms'."""
+    for platform in sorted({str(row["platform"]) for row in rows_of(tables, "torch_indexes")}):
+        for row in published.indexed_rows(table, platform, tables):
+            if row["version"] == version:
+                yield row
+
+
+def _of_cuda(row: Row, cuda: str | None) -> Row:
+    """Return a row without what its own CUDA decides, where the stated build is for another."""
+    if cuda is None or row.get("cuda") == cuda:
+        return row
+    return {column: row[column] for column in _OF_EACH_BUILD if column in row}
 
 
 def _same(one: str, other: str) -> bool:
@@ -77,10 +98,15 @@ def _computed(value: Value, *names: str) -> Known:
 
 
 def _build_cuda(stated: Stated) -> Fact | None:
-    local = _LOCAL_CUDA.search(_local(stated))
-    if local is not None:
-        return _computed(f"{local[1][:-1]}.{local[1][-1]}", "text.framework_version")
+    labelled = _labelled_cuda(_local(stated))
+    if labelled is not None:
+        return _computed(labelled, "text.framework_version")
     return None if _instead_of_cuda(stated) else _named(stated, "cuda")
+
+
+def _labelled_cuda(local: str) -> str | None:
+    match = _LOCAL_CUDA.search(local)
+    return f"{match[1][:-1]}.{match[1][-1]}" if match else None
 
 
 def _local(stated: Stated) -> str:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.assume.products import capabilities_of
 from gpudoctor.assume.releases import facts_of_row
+from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts
 from gpudoctor.explanation.card_fit import possible_capabilities
 from gpudoctor.explanation.stated import Stated
@@ -126,8 +127,10 @@ def _published(facts: Facts, tables: Tables) -> Facts:
     if not isinstance(name, Known) or not isinstance(version, Known):
         return {}
     wanted = str(version.value).partition("+")[0]
-    rows = [row for row in rows_of(tables, str(name.value)) if row["platform"] == _ORDINARY_PLATFORM
-            and f"{row['version']}.".startswith(f"{wanted}.")]
+    indexed = published.indexed_rows(str(name.value), _ORDINARY_PLATFORM, tables)
+    rows = [row for row in indexed if row["version"] == version.value] or [
+        row for row in rows_of(tables, str(name.value)) if row["platform"] == _ORDINARY_PLATFORM
+        and f"{row['version']}.".startswith(f"{wanted}.")]
     newest = max(rows, key=lambda row: versions.parse(str(row["version"])), default=None)
     found = facts_of_row(str(name.value), newest, _SUPPOSED) if newest else {}
     return {fact: value for fact, value in found.items() if fact != "framework.installer"}

@@ -23,7 +23,8 @@ _QUICK = Pattern(r"\b(?:fast|quick\w*|instant\w*|immediate\w*|normal\w*|smooth\w
                  r"(?<!\d)\d{1,2} ?s(?:ec\w*)?|seconds|no delay)\b")
 # What takes minutes anywhere, or is no wait.
 _OTHERWISE = Pattern(r"\b(?:download\w*|install\w*|pip|conda|pull\w*|upload\w*|epochs?|boot\w*|compil(?:e|"
-                     r"ing) from|building|crash\w*|die[sd]?|killed|timeouts?|timed out|disk|nfs|error)\b")
+                     r"ing) from|building|crash\w*|die[sd]?|killed|timeouts?|timed out|disk|nfs|error)\b|"
+                     r"\bthis (?:will|may|might|can) take\b")  # so speaks a program of what it is about to do
 _OF_GPUS = Pattern(r"cuda|gpu|nvidia|torch|tensorflow|\bjax|\bsess(?:ion)?\b|\brtx|\bgtx", re.IGNORECASE)
 _LONGEST, _NEAR = 400, 3
 

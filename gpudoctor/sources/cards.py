@@ -43,8 +43,9 @@ mi300x tpu rocm gaudi
 _NO_CARD = frozenset({"none", "no", "no gpu", "cpu", "cpu only", "without gpu", "-", "n/a (cpu)", "no gpus"})
 _CAPABILITY = Pattern(
     r"\b(?:sm_|compute_)([0-9]{2,3})[af]?\b|\b(?:capability|cc)[ :=]{1,3}([0-9]{1,2}\.[0-9])\b")
-_COUNT = Pattern(r"\(?([0-9]{1,2}) ?[x\u00d7*]\)? ?(?=[A-Za-z])|(?<=[ )])[x\u00d7*] ?([0-9]{1,2})\b")
+_COUNT = Pattern(r"\(?([0-9]{1,2}) ?[x\u00d7*](?!x)\)? ?(?=[A-Za-z])|(?<=[ )])[x\u00d7*] ?([0-9]{1,2})\b")
 _PLAIN_NUMBER = Pattern(r"[0-9]{3}|[a-z]?[0-9]{4}")
+_SERIES = Pattern(r"\b([rg]tx)[ -]?([0-9]{2})(?:xx|[ -]series)\b")
 _SEPARATORS = Pattern(r"[,;&\n]| \+ | and | / | plus ")
 # From one of these on a part goes on as a sentence, or is one: it names a card no more.
 _SENTENCE = Pattern(
@@ -144,11 +145,15 @@ def capability_of(name: str, known: Mapping[str, frozenset[str]]) -> str | None:
 def capabilities_of(name: str, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Return the compute capabilities of the products that bear a name: of "GeForce GT 710" there are two.
 
-    Of a name that nvidia-smi cut short ("GeForce GTX 165...") they are those of all that begin so.
+    Of a name that nvidia-smi cut short ("GeForce GTX 165...") they are those of all that begin so, of a
+    series ("RTX 30 series", "RTX 30xx") those of all that belong to it.
     """
     words = tokens(name.replace("...", " "))
     if "..." in name:
         return _beginning(" ".join(words), known)
+    if series := _SERIES.search(name.lower()):
+        of_series = re.compile(rf"geforce {series[1]} {series[2]}\d\d\b")
+        return frozenset().union(*(some for form, some in known.items() if of_series.match(form)))
     for length in range(min(len(words), 6), 0, -1):
         for start in range(min(len(words) - length + 1, 4)):
             part = " ".join(words[start:start + length])

@@ -10,7 +10,7 @@ from gpudoctor.sources.cards import capability_in, stated_cards
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.frameworks import CATALOGUED, SPELLINGS, cuda_suffix, framework_in, version_of
 from gpudoctor.sources.stated import Rank
-from gpudoctor.sources.values import distribution_in, dotted_version_in, says_nothing, version_in
+from gpudoctor.sources.values import distribution_in, dotted_version_in, says_nothing, series_in, version_in
 
 SPELLED = dict(SPELLINGS)
 _WITHOUT = ("without a gpu", "without gpu", "no gpu", "no nvidia gpu", "has no gpu")
@@ -71,7 +71,7 @@ def framework_version(found: Found, name: str, value: str, source: str, rank: Ra
 def _version(found: Found, name: str, words: str, source: str, rank: Rank) -> None:
     found.mention("text.frameworks", name, source)
     version, suffix = version_of(words), cuda_suffix(words)
-    found.say(f"text.framework_version:{name}", version, source, rank)
+    found.say(f"text.framework_version:{name}", version or series_in(words), source, rank)
     own = CATALOGUED.get(name)
     if own is not None:
         if version is not None:

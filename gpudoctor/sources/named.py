@@ -28,6 +28,7 @@ _OF_GENERATION = (
     r"(?:[- ]?based|[- ]generation|[- ]class|[- ]era)?(?: (?:architecture|lovelace|ultra|nvidia|tesla|quadro|"
     r"geforce|desktop|laptop|graphics)){0,3}[ -](?:gpu|card|graphics ?card|karte)\b(?! (?:support|"
     r"architecture|famil|generation|is not supported))")
+_PADDLE = "architecture in your current machine is "  # as Paddle's warning begins
 # Somebody's own graphics are another maker's; a laptop has those beside NVIDIA's card as well.
 _OTHERS = Pattern(
     r"\b(?:my|i have|i've got|i own|it has|has|only|just)\b[^.\n]{0,30}?\b(?:(?:amd )?radeon|amd (?:rx|vega|"
@@ -56,9 +57,10 @@ def read(text: Text, found: Found) -> None:
 def _generation(text: Text, found: Found) -> None:
     """Note the generation that sentences give a card; several are no answer (`settle` sees to it)."""
     for word in found.generations:
-        pattern = Pattern(word + _OF_GENERATION)
+        pattern, of_paddle = Pattern(word + _OF_GENERATION), Pattern(_PADDLE + word)
         for position in text.places(word, folded=True):
-            match = pattern.match(text.folded, position)
+            match = (pattern.match(text.folded, position)
+                     or of_paddle.match(text.folded, max(position - len(_PADDLE), 0)))
             if match is not None and stated_there(text, position, match.end()):
                 found.say("text.generation", word, text.source(text.index_at(position)), Rank.SAID)
 

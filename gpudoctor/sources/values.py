@@ -8,6 +8,7 @@ from gpudoctor.lazily import Pattern
 
 VALUE_CHARACTERS = 240
 _VERSION = Pattern(r"[0-9]{1,5}(?:\.[0-9]{1,8}){0,4}")
+_ENDED_SERIES = Pattern(r"(?<![\w.])v?(1)\.[xX*](?![\w.])")
 _DOTTED = Pattern(r"[0-9]{1,5}(?:\.[0-9]{1,8}){1,4}")
 _PACKAGE_VERSION = Pattern(
     r"[0-9]{1,8}(?:\.[0-9]{1,8}){0,5}(?:\.?(?:dev|post|rc|a|b)\.?[0-9]{0,12}){0,2}"
@@ -49,6 +50,12 @@ def version_in(words: str) -> str | None:
         if not _bound(words, found) and not part_of_word:
             return found[0]
     return None
+
+
+def series_in(words: str) -> str | None:
+    """Return the series that a few words name, "1" of "1.x": no release will come to it any more."""
+    found = _ENDED_SERIES.search(words[:VALUE_CHARACTERS])
+    return found[1] if found else None
 
 
 def _bound(words: str, found: re.Match[str]) -> bool:

@@ -79,3 +79,21 @@ def test_a_healthy_answer_is_no_fault(printed: str) -> None:
     told = explain(texts.read_text(asked + printed, database), database)
     assert not told.findings
     assert value_of(told.snapshot.host, "text.framework_version") == printed.partition(" ")[0]
+
+
+ASKED = "{prompt}{sudo}python -c 'import torch;print(torch.cuda.is_available())'\n{answer}\n"
+
+
+@pytest.mark.parametrize(("answers", "works"), [
+    ((("sudo ", "True"), ("", "False")), True), ((("", "False"), ("sudo ", "True")), True),
+    ((("sudo ", "False"), ("", "False")), False), ((("sudo ", "True"), ("", "True")), False),
+    ((("sudo ", "False"), ("", "True")), False), ((("", "False"), ("", "True")), False),
+])
+@pytest.mark.parametrize("prompt", ["", "$ ", "(venv) user@localhost:~> "])
+def test_what_only_sudo_finds_is_a_matter_of_permissions(
+        prompt: str, answers: tuple[tuple[str, str], ...], works: bool) -> None:
+    """A transcript in which only `sudo` found the card was taken for a driver that is too old."""
+    text = "".join(ASKED.format(prompt=prompt, sudo=sudo, answer=answer) for sudo, answer in answers)
+    database = ruledb.load_shipped("told")
+    causes = [finding.cause for finding in explain(texts.read_text(text, database), database).findings[:1]]
+    assert (causes == ["device-permission"]) is works

@@ -89,7 +89,7 @@ INSPECT = '  File "/home/me/anaconda3/lib/python3.7/inspect.py", line 35, in <mo
 def test_an_import_of_pythons_own_that_ends_in_a_file_of_the_users(frame: str, is_taken: bool) -> None:
     """The traceback shows both frames: nothing needs to be lacking yet."""
     text = (f"{INSPECT}\n    import dis\n{frame}\n    import torch.nn as nn\n"
-            "AttributeError: module 'torch' has no attribute 'Tensor'")
+            "AttributeError: module 'torch' has no attribute 'compile'")
     assert bool(list(shadowed.taken_imports(text.split("\n")))) is is_taken
     assert (texts.told_causes(text, database())[0] == "module-shadowed-by-local-file") is is_taken
 

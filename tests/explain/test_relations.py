@@ -141,6 +141,31 @@ def test_a_card_fits_the_code_of_the_build(framework: str, version: str, capabil
     assert related(**stated, capabilities=(capability,))["card_fit"] == fit
 
 
+@pytest.mark.parametrize(("version", "capability", "fit"), [
+    ("1", "8.6", "too-new"), ("1", "7.5", None), ("1", "6.1", None), ("2", "8.6", None), ("2", "12.0", None),
+])
+def test_a_card_that_is_newer_than_each_release_of_a_series_is_too_new(
+        version: str, capability: str, fit: str | None) -> None:
+    """ "TensorFlow 1.x" with an RTX 3090: whichever release it is."""
+    found = related(framework="tensorflow", framework_version=version, capabilities=(capability,))
+    assert found["card_fit"] == fit
+
+
+@pytest.mark.parametrize(("version", "cudnn", "fits"), [
+    ("1.12.1+cu113", "8.3.2.44", "fits"),  # of its own index: with code for 8.6, which an 8.9 runs
+    ("1.12.1", "7.6.5", "too-new"),  # the default index has it for CUDA 10.2
+    ("1.12.1+cu102", "7.6.5", "too-new"),
+    ("1.8.1+cu111", None, "newer"),  # its code is in no table; CUDA 11.1 knows cards of that generation
+    ("1.7.1+cu101", None, "too-new"),  # what no table has can have no code that its CUDA does not know
+])
+def test_a_build_of_another_index_is_not_taken_for_the_default_ones(
+        version: str, cudnn: str | None, fits: str | None) -> None:
+    """An RTX 4090 with 1.12.1+cu113 was too new beyond doubt: it was held against the build for CUDA 10.2."""
+    found = related(framework="pytorch", framework_version=version, capabilities=("8.9",))
+    built = found["build_cudnn"]
+    assert (built, found["card_fit"]) == (cudnn, fits)
+
+
 def test_what_is_no_version_relates_to_nothing() -> None:
     """A stranger's words never raise."""
     found = related(framework="tensorflow", framework_version="latest", cuda="eleven", cudnn="?",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.sources.cards import capability_of, forms, index, maker_is_nvidia, stated_cards
+from gpudoctor.sources.cards import (
+    capabilities_of, capability_of, forms, index, maker_is_nvidia, stated_cards,
+)
 from tests.sources.stating import stated, tables, value
 
 KNOWN = index(tables()["gpu_products"])
@@ -55,6 +57,15 @@ KNOWN = index(tables()["gpu_products"])
 def test_compute_capability(name: str, capability: str | None) -> None:
     """By the table alone, and only where it has one answer."""
     assert capability_of(name, KNOWN) == capability
+
+
+@pytest.mark.parametrize(("name", "capabilities"), [
+    ("RTX 30 series", {"8.6"}), ("NVIDIA GeForce RTX 30xx", {"8.6"}), ("RTX 50-series", {"12.0"}),
+    ("GTX 10 series", {"6.1"}), ("RTX 5000", {"7.5", "8.9"}), ("RTX 70 series", set()),
+])
+def test_a_series_is_each_of_its_cards(name: str, capabilities: set[str]) -> None:
+    """Of GeForce cards: Quadros of like numbers belong to no series."""
+    assert capabilities_of(name, KNOWN) == capabilities
 
 
 @pytest.mark.parametrize(

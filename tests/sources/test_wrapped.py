@@ -14,6 +14,7 @@ from tests.sources.stating import SAMPLES, stated, written
 NAMES = sorted(path.name for path in SAMPLES.iterdir())
 # What one broken line says that nothing shows to be broken.
 LOST_AT_80 = {"collect_env-2.3-windows.txt": {"text.cudnn = 8"},
+              "mmcv.txt": {"text.build_code = sm_37, sm_75"},  # one long word, broken in its middle
               "system.txt": {"system.architecture = x86_64"}}
 # Of half a list less is read, and of conda's own places first or last; both are true.
 TRUE_AS_WELL = ("text.packages = ", "text.places = ", "text.cards = ", "cards: ", "text.capabilities = ",
