@@ -226,10 +226,14 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
     offer = _first_offer(view, snapshot)
     if offer is None:
         return Absent(source=_SOURCE)
-    name, row = offer
+    return Known(value=installing(*offer), source=str(offer[1]["source"]))
+
+
+def installing(name: str, row: Row) -> str:
+    """Return what pip is to be told for a release of a framework with its CUDA libraries."""
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
     extra = "[cuda12]" if name == "jax" else extra  # each release that is listed has it, in some spelling
-    return Known(value=f"{name}{extra}=={row['version']}", source=str(row["source"]))
+    return f"{name}{extra}=={row['version']}"
 
 
 def _python_beyond_tables(view: View) -> Fact:

@@ -16,14 +16,14 @@ _DRIVER = r"([1-9][0-9]{2}\.[0-9]{1,3}(?:\.[0-9]{1,3})?)"
 _DKMS = re.compile(rf"\s{{0,8}}nvidia(?:-open|-current|-srv)?[/,] {{0,2}}{_DRIVER}, "
                    r"([0-9][0-9A-Za-z._+-]{2,60}), ([a-z0-9_]{3,12}): installed\b")
 _RELEASE = r"([2-6]\.[0-9]{1,3}\.[0-9]{1,3}[0-9A-Za-z._+-]{0,60})"
-_ASKED = re.compile(rf"(?:^|[$#%>\]] {{0,2}}|[;&] {{0,2}}|^\s{{1,8}})uname -r\s{{0,8}}"
+_ASKED = re.compile(r"(?:^|[$#%>\]] {0,2}|[;&] {0,2}|^\s{1,8})uname -r\s{0,8}"
                     rf"(?:$|[;&]|(?:#|:|->|=>?)\s{{0,4}}{_RELEASE}\s{{0,8}}$)")
 _PROMPT = re.compile(r"[^#]{0,60}[$%] \S|\[[^]]{1,60}\]# \S|# [a-z]{2,12} ")
 _ANSWER_LINES = 12  # of the commands that stand in the same line
 _ALONE = re.compile(rf"\s{{0,8}}{_RELEASE}\s{{0,8}}")
 _SEARCHED = re.compile(rf"Module \S{{1,40}} not found in directory /lib/modules/{_RELEASE}\.?\s{{0,4}}$")
-_FILE = re.compile(rf"(?:filename:)?\s{{0,16}}(?:/usr)?/lib/modules/{_RELEASE}/\S{{0,80}}/nvidia(?:-current)?\.ko"
-                   r"(?:\.[gx]?z(?:st)?)?\s{0,8}")
+_FILE = re.compile(rf"(?:filename:)?\s{{0,16}}(?:/usr)?/lib/modules/{_RELEASE}/\S{{0,80}}/"
+                   r"nvidia(?:-current)?\.ko(?:\.[gx]?z(?:st)?)?\s{0,8}")
 _LICENSES = {"NVIDIA": "proprietary", "Dual MIT/GPL": "open"}
 
 
