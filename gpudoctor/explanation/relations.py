@@ -80,6 +80,8 @@ def _build_cuda(stated: Stated) -> Fact | None:
     local = _LOCAL_CUDA.search(_local(stated))
     if local is not None:
         return _computed(f"{local[1][:-1]}.{local[1][-1]}", "text.framework_version")
+    if (cuda := versions.cuda_of_post(stated.text("text.framework_version") or "")) is not None:
+        return _computed(cuda, "text.framework_version")
     return None if _instead_of_cuda(stated) else _named(stated, "cuda")
 
 
