@@ -6,7 +6,8 @@ missing libraries, the stated CUDA, or the releases that were built with the cuD
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
@@ -19,8 +20,38 @@ from gpudoctor.model import Fact, Facts, Known, Table, Tables
 _PACKAGES = "nvidia_libraries"  # of Linux on x86-64
 _PLATFORM = "linux_x86_64"
 _TOLD = "told_requirements"
+_ASKED = frozenset({"framework.numpy_unmet", "framework.protobuf_unmet", "framework.cuda_requirement",
+                    "framework.cudnn_requirement", "require.newest_python", "require.wheel_requirement"})
 _OF_CUDNN = "cudnn"
 _OF_THE_DRIVER = ("cuda", "nvml")
+
+
+class WithAsked(Mapping[str, Fact]):
+    """Facts, in which what pip is to be told is looked up where a fix asks for it and nothing else says it.
+
+    Few fixes do, and it takes the tables of packages and releases.
+    """
+
+    def __init__(self, facts: Facts, tables: Tables) -> None:
+        self._facts, self._tables = facts, tables
+
+    @cached_property
+    def _asked(self) -> dict[str, Fact]:
+        return asked_packages(self._facts, self._tables)
+
+    def __getitem__(self, name: str) -> Fact:
+        fact = self._facts.get(name)
+        if name in _ASKED and not isinstance(fact, Known):
+            fact = self._asked.get(name, fact)
+        if fact is None:
+            raise KeyError(name)
+        return fact
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)
 
 
 def asked_packages(facts: Facts, tables: Tables) -> dict[str, Fact]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
 
 from gpudoctor import derive
 from gpudoctor.engine import Subject, Subjects
 from gpudoctor.explanation import relations, shown
-from gpudoctor.explanation.asked_packages import asked_packages
+from gpudoctor.explanation.asked_packages import WithAsked
 from gpudoctor.explanation.reading import Reading
 from gpudoctor.explanation.supposed import supposed
-from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Snapshot, SymptomPattern, Unknown
+from gpudoctor.model import Fact, RuleDatabase, Scope, Snapshot, SymptomPattern, Unknown
 
 _NOT_SAID = Unknown(reason="the text does not say it", asked=False)
 _NOT_LISTED = Unknown(reason="the text does not list them", asked=False)
@@ -56,7 +54,4 @@ def supposed_subject(snapshot: Snapshot, database: RuleDatabase) -> Subject:
     What pip is to be told follows from a machine; where the text states too little of one, its messages say.
     """
     subject = whole_subject(derive.subjects(supposed(snapshot, database.tables), database))
-    told = asked_packages(subject.facts, database.tables)
-    more = {name: fact for name, fact in told.items() if not isinstance(subject.fact(name), Known)}
-    facts = ChainMap(more, cast("MutableMapping[str, Fact]", subject.facts))  # only read
-    return replace(subject, facts=facts) if more else subject
+    return replace(subject, facts=WithAsked(subject.facts, database.tables))
