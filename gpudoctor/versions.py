@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -14,6 +15,7 @@ from gpudoctor.model import Value
 _NUMERIC = (FactType.INTEGER, FactType.NUMBER)  # no sets: to hash a member of an enumeration takes longer
 _TEXTUAL = (FactType.TEXT, FactType.PATH, FactType.FLAG)
 _UPPER, _LOWER = ("<", "<="), (">", ">=")
+_PADDLES_POST = re.compile(r"[2-9]\.[0-9.]{1,20}\.post(1[0-9])([0-9])$")
 
 
 class Incomparable(ValueError):
@@ -110,6 +112,15 @@ def of_cuda_number(number: int) -> str | None:
     if not 1000 <= number < 1000000:
         return None
     return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def cuda_of_post(version: str) -> str | None:
+    """Return 11.7 of PaddlePaddle's 2.4.2.post117; None of other versions.
+
+    In its releases 1 the last digit was cuDNN's, and nobody else's post-releases have three.
+    """
+    post = _PADDLES_POST.match(version)
+    return f"{post[1]}.{post[2]}" if post else None
 
 
 @lru_cache(maxsize=4096)  # of hundreds of candidates most ask for the same

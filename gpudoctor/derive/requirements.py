@@ -228,10 +228,14 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
     if offer is None:
         return Absent(source=_SOURCE)
     name, row = offer
+    of_jax = _jax_for_cuda(view, str(row["version"]), snapshot) if name == "jax" else None
+    return Known(value=of_jax or installing(name, row), source=str(row["source"]))
+
+
+def installing(name: str, row: Row) -> str:
+    """Return what pip is to be told for a release with its CUDA libraries; of JAX that is without an extra."""
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
-    plain = f"{name}{extra}=={row['version']}"
-    wanted = _jax_for_cuda(view, str(row["version"]), snapshot) if name == "jax" else plain
-    return Known(value=wanted or plain, source=str(row["source"]))
+    return f"{name}{extra}=={row['version']}"
 
 
 def _jax_for_cuda(view: View, version: str, snapshot: Snapshot) -> str | None:

@@ -10,6 +10,7 @@ from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placehold
 from gpudoctor.explanation import bound
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
+from gpudoctor.explanation.stand_ins import with_stand_ins
 from gpudoctor.explanation.supposed import CONTAINERS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
@@ -24,6 +25,7 @@ SUBJECT = "text"
 LAST_RESORT = Ask(
     question="Is it so on the machine itself?", command="gpudoctor explain LOG --here",
     answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
+_FILLED_IN = "gpudoctor fix    # on that machine: prints the commands with its packages and folders"
 _WHOSE = "framework.name"
 _MAKER = "text.maker"
 _OTHER_BUILDS = ("rocm", "xpu")
@@ -73,6 +75,10 @@ class Teller:
         some = [fix for fix in _of_place(rule.fix, elsewhere, self.supposed)
                 if not _is_in_vain(fix, self.supposed, self.tables)]
         fixes = tuple(_remedies(some, self.supposed, self.tables))
+        if not fixes:
+            filled = [with_stand_ins(fix, rule.cause, self.supposed, self.tables)
+                      for fix in _lending(some, self.supposed, self.tables)]
+            fixes = tuple(_remedies(_of_place(filled, elsewhere, self.supposed), self.supposed, self.tables))
         fixes = (*_left_open(some, fixes, self.supposed, self.tables), *fixes)
         if not fixes and not bound.speaks_of(rule.title, elsewhere):
             fixes = _as_the_page_says(rule, some, self.supposed, self.tables)
@@ -171,22 +177,29 @@ def _bare(fix: Fix) -> Fix:
     return replace(fix, commands=(), env={}, image=None, undo=None)
 
 
-def _as_the_page_says(rule: Rule, fixes: Sequence[Fix], subject: Subject, tables: Tables
-                      ) -> tuple[Remedy, ...]:
-    """Return what to do in the words of the page, whose commands need what the text does not say.
+def _lending(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Sequence[Fix]:
+    """Return the fixes that have words to lend where none can be filled in: those whose conditions hold.
 
-    Of fixes whose conditions the text leaves open only the first, the page's main one, has words to lend.
+    Of fixes whose conditions the text leaves open only the first, the page's main one.
     """
-    if not rule.fix or rule.severity is Severity.BENIGN:
-        return ()
     truths = [(fix, _truth(fix, subject, tables)) for fix in fixes]
     fitting = [fix for fix, truth in truths if truth is Truth.TRUE]
-    first = [fix for fix, truth in truths[:1] if truth is not Truth.FALSE]
-    filled = (remedy for fix in fitting or first if (remedy := concretise(_bare(fix), subject)) is not None)
-    title = next((remedy.title for remedy in filled), rule.title)
+    return fitting or [fix for fix, truth in truths[:1] if truth is not Truth.FALSE]
+
+
+def _as_the_page_says(rule: Rule, fixes: Sequence[Fix], subject: Subject, tables: Tables
+                      ) -> tuple[Remedy, ...]:
+    """Return what to do in the words of the page, whose commands need what the text does not say."""
+    if not rule.fix or rule.severity is Severity.BENIGN:
+        return ()
+    bare = ((fix, concretise(_bare(fix), subject)) for fix in _lending(fixes, subject, tables))
+    filled = ((fix, remedy.title) for fix, remedy in bare if remedy is not None)
+    lending, title = next(filled, (rule.fix[0], rule.title))
+    # what a text does not say, the machine does
+    there = rule.detect and (lending.commands or lending.env) and subject.value("system.os") == "Linux"
     return (Remedy(
         kind=rule.fix[0].kind, title=title, risk=rule.fix[0].risk, proven="unproven",
-        commands=(), env={}, image=None, undo=None, effect={}),)
+        commands=(_FILLED_IN,) if there else (), env={}, image=None, undo=None, effect={}),)
 
 
 def _of_place(fixes: Sequence[Fix], foreign: tuple[str, ...], subject: Subject) -> Sequence[Fix]:

@@ -101,6 +101,8 @@ def _build_cuda(stated: Stated) -> Fact | None:
     labelled = _labelled_cuda(_local(stated))
     if labelled is not None:
         return _computed(labelled, "text.framework_version")
+    if (cuda := versions.cuda_of_post(stated.text("text.framework_version") or "")) is not None:
+        return _computed(cuda, "text.framework_version")
     return None if _instead_of_cuda(stated) else _named(stated, "cuda")
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpudoctor import derive
 from gpudoctor.engine import Subject, Subjects
 from gpudoctor.explanation import relations, shown
+from gpudoctor.explanation.asked_packages import WithAsked
 from gpudoctor.explanation.reading import Reading
 from gpudoctor.explanation.supposed import supposed
 from gpudoctor.model import Fact, RuleDatabase, Scope, Snapshot, SymptomPattern, Unknown
@@ -48,5 +49,9 @@ def whole_subject(subjects: Subjects) -> Subject:
 
 
 def supposed_subject(snapshot: Snapshot, database: RuleDatabase) -> Subject:
-    """Return the subject by which the words of fixes are filled in."""
-    return whole_subject(derive.subjects(supposed(snapshot, database.tables), database))
+    """Return the subject by which the words of fixes are filled in.
+
+    What pip is to be told follows from a machine; where the text states too little of one, its messages say.
+    """
+    subject = whole_subject(derive.subjects(supposed(snapshot, database.tables), database))
+    return replace(subject, facts=WithAsked(subject.facts, database.tables))

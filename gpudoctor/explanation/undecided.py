@@ -56,7 +56,7 @@ def unexplained(reading: Reading, found: Sequence[Finding], symptoms: Mapping[st
         return (_open(OWN_FAULT if own else UNKNOWN_MESSAGE, reasons[:_MOST_QUOTED]),)
     neutral = _known_lines(_first_of_each(reading.said), found)
     return (_open(NO_FAULT, neutral[:_MOST_NEUTRAL]
-                  or [Evidence(fact="text.symptoms", saw="no line that is known", source="the whole text")]),)
+                  or [Evidence(fact="text.symptoms", saw="", source="the whole text")]),)
 
 
 def complaint(said: Sequence[Said], asks: tuple[Ask, ...]) -> Undecided:

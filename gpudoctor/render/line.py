@@ -52,6 +52,8 @@ def _could_not_look(questions: list[Open], snapshot: Snapshot) -> str:
     first, *others = questions
     more = f" (And {counted_words(len(others), 'reason')} more.)" if others else ""
     open_ = _few(first.causes) or printable(first.said, _LONGEST).rstrip(":")
+    if first.said == told.NO_LINE:
+        return f"{told.NO_LINE} Next: gpudoctor check"
     if first.said in told.OPEN.values():  # a text was read, and does not tell
         lines = "; ".join(item.said for item in first.items if item.label == "line")
         return f"{open_}: {_sentence(printable(lines, _LONGEST))} Next: gpudoctor check"

@@ -162,8 +162,8 @@ def open_questions(report: Report) -> Iterator[Open]:
 def _unknown(verdict: Undecided) -> Open:
     """Return the lines of a text that nothing explains, or that are all it says, and what helps then."""
     lines = tuple(Item(label="line", said=printable(told.quoted(reason, set()) or reason.saw, LONGEST))
-                  for reason in verdict.reasons)
-    return Open(said=told.OPEN[verdict.cause], severity=verdict.severity,
+                  for reason in verdict.reasons if reason.saw)
+    return Open(said=told.OPEN[verdict.cause] if lines else told.NO_LINE, severity=verdict.severity,
                 items=(*lines, *map(_ask, verdict.asks),
                        Item(label="helps", said=told.what_helps(verdict.cause))))
 

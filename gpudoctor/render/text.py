@@ -43,8 +43,10 @@ def _head(sheet: Sheet, report: Report) -> None:
     for label, said in outline.head(report):
         sheet.line()
         sheet.row(label, said)
-    sheet.line()
-    for label, said in outline.seen(report):
+    seen = list(outline.seen(report))
+    if seen:
+        sheet.line()
+    for label, said in seen:
         sheet.row(label, said)
 
 

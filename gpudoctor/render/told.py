@@ -14,9 +14,10 @@ from gpudoctor.model import (
 OPEN = {
     "unknown-message": "I do not know what these lines come from:",
     "fault-of-the-program": "Python says this of the program itself, and nothing here speaks of a GPU:",
-    "complaint-without-facts": "This says that a GPU is not used, and nothing that tells the causes apart:",
+    "complaint-without-facts": "Something does not work, it says, and nothing that tells the causes apart:",
     "no-fault-spoken-of": "Nothing in this text speaks of a fault, and it is no proof of health:",
 }
+NO_LINE = "Nothing in this text speaks of a fault, and no line of it is known; that is no proof of health."
 _NO_FAULT, _OWN_FAULT, _COMPLAINT = "no-fault-spoken-of", "fault-of-the-program", "complaint-without-facts"
 _HELPS_PROGRAM = ("look at the line of the program that Python names; of programs gpudoctor knows nothing, "
                   "only of GPUs, their drivers, libraries and frameworks")

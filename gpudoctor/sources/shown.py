@@ -73,7 +73,8 @@ _SAID: tuple[tuple[str, str, str], ...] = (
      "python.pip_version"),
     ("python", rf"python{_NUMBER}([23]\.[0-9]{{1,2}}(?:\.[0-9]{{1,2}})?)(?!{_MORE})", "python.version"),
 )
-_RELEASE = (r"([0-9]\.[0-9]{1,2}(?:\.[0-9]{1,2})?(?:\.?dev[0-9]{1,8}|rc[0-9])?(?:\+[a-z0-9.]{2,12})?)"
+_RELEASE = (r"([0-9]\.[0-9]{1,2}(?:\.[0-9]{1,2})?(?:\.?dev[0-9]{1,8}|rc[0-9]|\.post1[0-9]{2})?"
+            r"(?:\+[a-z0-9.]{2,12})?)"
             r"(?![0-9a-z])")
 _FRAMEWORKS = {
     "tensorflow": "tensorflow", "pytorch": "pytorch", "torch": "pytorch", "tf": "tensorflow", "jax": "jax",

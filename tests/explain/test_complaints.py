@@ -34,6 +34,8 @@ def told(text: str) -> Told:
     ("tensorflow not using gpu help", "is_built_with_cuda"),
     ("pytorch cannot see my gpu", "torch.version.cuda"),
     ("paddle not using gpu", "run_check"),
+    ("jax not using gpu", "jax.devices"),
+    ("nvidia-smi does not work", "nvidia-smi"),
 ])
 def test_a_bare_complaint_is_asked_the_one_question_that_decides(text: str, command: str) -> None:
     """Regression: up to five candidates with exit code 1, the likeliest at 18 of a hundred."""
@@ -54,6 +56,8 @@ def test_a_bare_complaint_is_asked_the_one_question_that_decides(text: str, comm
     ("my gpu does not work, it is a docker container", "docker-no-gpu-flag"),
     ("my gpu does not work after a kernel update", "driver-module-not-loaded"),
     ("torch.cuda.is_available() returns False", "cpu-only-build"),
+    ("jax 0.4.30 not using gpu", "jax-cuda-plugin-missing"),
+    ("nvidia-smi is not working after a kernel update", "driver-module-not-loaded"),
 ])
 def test_a_fact_or_a_program_speaks_for_candidates(text: str, cause: str) -> None:
     """A place, a release, what was done before, or what a program answered."""

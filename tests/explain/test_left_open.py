@@ -7,6 +7,7 @@ import pytest
 from gpudoctor.examine import Policy
 from gpudoctor.explanation import report
 from gpudoctor.render import line as one_line
+from gpudoctor.render.text import render
 from tests.explain.shipped import database, told
 
 CUDART = ("W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library "
@@ -62,3 +63,21 @@ def test_the_limit_of_open_files_is_told_first(text: str) -> None:
     assert first.cause == "host-memory-limit"
     assert "open files" in first.message
     assert "ulimit -n" in first.asks[0].command
+
+
+@pytest.mark.parametrize("text", ["hello world", "\x01\x02 qwe 7", "the weather is nice"])
+def test_of_a_text_without_a_known_line_one_sentence_is_said(text: str) -> None:
+    """Regression: "line no line that is known (the whole text)", below two empty lines."""
+    said = render(report(told(text), database(), Policy()), width=200, colour=False)
+    assert "no line of it is known; that is no proof of health." in said
+    assert "    line " not in said
+    assert "\n\n\n" not in said
+
+
+def test_a_harmless_line_is_still_quoted() -> None:
+    """What is known of a text stands there, and so does what it states, below one empty line."""
+    said = render(report(told("NVIDIA-SMI 535.183.01   Driver Version: 535.183.01   CUDA Version: 12.2\n"),
+                         database(), Policy()), width=200, colour=False)
+    assert "    line    NVIDIA-SMI 535.183.01" in said
+    assert "no line of it is known" not in said
+    assert "\n\n  versions " in said

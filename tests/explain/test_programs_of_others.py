@@ -66,3 +66,21 @@ def test_a_notice_of_theirs_is_no_fault(line: str) -> None:
     causes = texts.told_causes(line, ruledb.load_shipped("told"))
     assert causes
     assert all(cause.startswith("benign-") for cause in causes)
+
+
+@pytest.mark.parametrize(("line", "cause"), [
+    ("cuda driver library failed to get device context 800time=2025-02-11T11:04:19.165-05:00 level=WARN",
+     "docker-nvml-lost-after-reload"),
+    ("cuda driver library failed to get device context 999time=2025-02-11T11:04:19.165-05:00 level=WARN",
+     "nvidia-uvm-missing"),
+    ("unable to get device count: 100", "cuda-visible-devices"),
+    ("Detected CUDA Runtime version is 10.2. Please update your CUDA Runtime to 11.0 or above.",
+     "cuda-version-mismatch"),
+    ("UnknownError (see above for traceback): ncclCommInitRank failed: unhandled cuda error", "nccl-network"),
+    ("cuda driver library failed to get device context 801", "vgpu-config"),
+    ("Please update your Java Runtime to 11.0 or above.", None),
+])
+def test_the_code_in_what_ollama_and_rapids_say_tells_the_cause(line: str, cause: str | None) -> None:
+    """Regression: each resembled "no driver" or nothing, whichever code stood in it."""
+    told = texts.told_causes(line, ruledb.load_shipped("told"))
+    assert (told[0] == cause) if cause else ("cuda-version-mismatch" not in told[:1])

@@ -299,3 +299,14 @@ def test_a_generation_is_held_against_the_build_as_far_as_its_cards_are_alike(
     """The same of a release."""
     found = related(framework="pytorch", framework_version=version, generation=generation)
     assert found["card_fit"] == fit
+
+
+@pytest.mark.parametrize(("version", "cuda"), [
+    ("2.4.2.post117", "11.7"), ("2.2.2.post112", "11.2"), ("2.6.1.post120", "12.0"),
+    ("1.8.5.post107", None),  # in releases 1 the last digit is cuDNN's
+    ("2.5.2", None),
+])
+def test_the_post_release_of_paddle_is_the_cuda_it_was_built_for(version: str, cuda: str | None) -> None:
+    """Its own index has one release for each CUDA."""
+    found = related(framework="paddle", framework_version=version)["build_cuda"]
+    assert found == cuda or (cuda is None and found != f"{version[-3:-1]}.{version[-1]}")

@@ -52,3 +52,17 @@ def test_what_could_be_installed_is_no_driver_that_is_there() -> None:
     """Regression: rows of `ubuntu-drivers devices` stated one."""
     text = "driver   : nvidia-driver-535 - distro non-free recommended\nmodel    : GA106 [GeForce RTX 3060]\n"
     assert not isinstance(texts.read_text(text, database()).text.get("text.driver"), Known)
+
+
+_SMI = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+
+
+@pytest.mark.parametrize(("built_for", "cause"), [
+    ("6.5.0-35-generic", "driver-module-not-loaded"), ("6.8.0-40-generic", "secure-boot-unsigned-module")])
+def test_secure_boot_refuses_no_module_that_was_built_for_another_kernel(built_for: str, cause: str) -> None:
+    """Regression: what `uname -r` and `dkms status` say counted nothing beside "SecureBoot enabled"."""
+    first = findings(f"$ nvidia-smi\n{_SMI}\n$ uname -r\n6.8.0-40-generic\n$ dkms status\n"
+                     f"nvidia/535.183.01, {built_for}, x86_64: installed\n"
+                     "$ mokutil --sb-state\nSecureBoot enabled\n")[0]
+    assert first.cause == cause
+    assert ("another kernel" in first.message) is (cause == "driver-module-not-loaded")

@@ -110,3 +110,34 @@ def test_conda_info_in_json_tells_of_the_active_environment() -> None:
         "/opt/conda/envs/tf", "/usr/local/cuda-11.2/lib64", None]
     base = document.replace("/opt/conda/envs/tf", "/opt/conda")
     assert host(base, "python.version") == "3.11.5"
+
+
+@pytest.mark.parametrize(("text", "kernels"), [
+    ("nvidia/535.183.01, 5.15.0-117-generic, x86_64: installed\n", ("5.15.0-117-generic",)),
+    ("nvidia-current/535.183.01, 6.1.0-28-amd64, x86_64: installed (WARNING! Diff)\n", ("6.1.0-28-amd64",)),
+    ("nvidia/535.183.01, 5.15.0-117-generic, x86_64: built\n", None),
+    ("v4l2loopback/0.12.7, 5.15.0-117-generic, x86_64: installed\n", None),
+    ("filename:       /lib/modules/6.8.0-40-generic/updates/dkms/nvidia.ko.zst\n", ("6.8.0-40-generic",)),
+    ("/lib/modules/6.5.0-35-generic/kernel/drivers/video/nvidia.ko\n", ("6.5.0-35-generic",)),
+    ("filename:       /lib/modules/6.8.0-40-generic/kernel/drivers/net/nvidiafb.ko\n", None),
+])
+def test_the_kernels_that_have_the_module_are_those_that_a_program_lists(text: str, kernels: object) -> None:
+    """Not one that is only built and lies in no folder of the kernel's, nor for another module."""
+    assert host(text, "driver.module_kernels") == kernels
+
+
+@pytest.mark.parametrize(("text", "kernel"), [
+    ("$ uname -r\n6.8.0-40-generic\n", "6.8.0-40-generic"),
+    ("ana@box:~$ uname -r; mokutil --sb-state; dkms status\n6.8.0-40-generic\nSecureBoot enabled\n",
+     "6.8.0-40-generic"),
+    ("uname -r # 5.15.0-94-generic\n", "5.15.0-94-generic"),
+    ("uname -r: 6.1.0-28-amd64\n", "6.1.0-28-amd64"),
+    ("modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-40-generic\n",
+     "6.8.0-40-generic"),
+    ("$ sudo apt install linux-headers-$(uname -r)\n$ ls /lib/modules\n6.5.0-35-generic\n", None),
+    ("$ uname -r && ls /lib/modules\n6.8.0-40-generic\n6.5.0-35-generic\n6.8.0-40-generic\n", None),
+    ("$ uname -r\n$ dkms status\n", None),
+])
+def test_the_kernel_that_runs_is_what_uname_answers(text: str, kernel: object) -> None:
+    """Not what another command prints after it; nor where nobody can tell which line is the answer."""
+    assert host(text, "system.kernel") == kernel

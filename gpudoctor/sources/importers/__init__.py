@@ -37,7 +37,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "pacman": ("pacman -Q", "nvidia-utils ", "nvidia-open ", "python-pytorch", "python-tensorflow"),
     "lspci": ("VGA compatible controller", "3D controller", "Display controller"),
     "conda": ("virtual packages", "__cuda", "conda version"),
-    "kernel_modules": ("/nvidia.ko", "SecureBoot ", ": installed"),
+    "kernel_modules": ("/lib/modules/", "SecureBoot ", ": installed", "uname -r"),
     "wsl": ("STATE           VERSION", "WSL version: "),
     "clusters": ("nvidia.com/", "Gres=gpu:"),
     "trees": (", installed: ", "\u2500\u2500 ", ".whl", " @cuda-", " @System", " @nvidia", " @libnvidia",
