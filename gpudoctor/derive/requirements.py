@@ -233,7 +233,7 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
 
 
 def installing(name: str, row: Row) -> str:
-    """Return what pip is to be told for a release with its CUDA libraries; of JAX that is without an extra."""
+    """Return what pip is to be told for a release with its CUDA libraries; of JAX without the extra."""
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
     return f"{name}{extra}=={row['version']}"
 
