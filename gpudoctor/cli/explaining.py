@@ -53,7 +53,7 @@ def explain(what: Sequence[str], wish: Wish) -> int:
         return EXIT_HEALTHY
     database = sources.announced_database(wish.rules, "told")
     progress = Progress() if sys.stderr.isatty() else None
-    report = told(map(inputs.opened, what), database, wish, progress, refuses_nothing=not wish.here)
+    report = told(inputs.each_opened(what), database, wish, progress, refuses_nothing=not wish.here)
     text = showing.rendered(report, wish.format, wish.output, verbose=False, policy=wish.policy)
     sources.write(text, wish.output)
     return report.exit_code
