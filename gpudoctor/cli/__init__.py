@@ -62,7 +62,7 @@ def run() -> int:
         code = _plain_command()
         return _command() if code is None else code
     except SystemExit as ended:  # a reader that has gone, a signal that ends us
-        if isinstance(ended.__context__, BrokenPipeError):  # click, which prints help, ends with a 1 of its own
+        if isinstance(ended.__context__, BrokenPipeError):  # click prints help, and ends with a 1 of its own
             forget_output()
             return EXIT_BROKEN_PIPE
         return ended.code if isinstance(ended.code, int) else 0
