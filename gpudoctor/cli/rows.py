@@ -19,7 +19,7 @@ CARD = "cc"  # as in --assume: a card of this compute capability, whatever the c
 _CARD_COLUMNS = (FactType.COMPUTE_CAPABILITY, FactType.COMPUTE_CAPABILITIES)
 _CODE = "code"
 _NAME, _FORMS = "name", "forms"  # forms in which people write the name
-_COLUMNS = 80
+_COLUMNS, _LEAST_COLUMNS = 80, 20  # a site's own table may have a long name
 _FEW = 12  # words in a column that are worth listing
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -33,8 +33,7 @@ def table_named(name: str, tables: Mapping[str, Table]) -> Table:
 
 
 def names(tables: Tables, *, as_json: bool) -> str:
-    """Return the names of the tables: one a line with what it holds, as far as that fits, or a list in JSON.
-    """
+    """Return the names of the tables, one a line with what it holds as far as that fits; in JSON, a list."""
     listed = sorted(tables)
     if as_json:
         return json.dumps(listed) + "\n"
@@ -46,7 +45,7 @@ def names(tables: Tables, *, as_json: bool) -> str:
 def _shortened(text: str, columns: int) -> str:
     import textwrap  # for the few who list them
 
-    return textwrap.shorten(printable(text, 400), columns, placeholder=" ...")
+    return textwrap.shorten(printable(text, 400), max(columns, _LEAST_COLUMNS), placeholder=" ...")
 
 
 def chosen(table: Table, conditions: Sequence[str], tables: Tables) -> tuple[Row, ...]:
