@@ -69,6 +69,8 @@ def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: P
     if progress is not None:
         progress.end()
     if refuses_nothing and not reading.has_text:
+        if reading.interrupted:
+            raise KeyboardInterrupt  # there is nothing to go on with, and nobody knows what the texts hold
         raise InputError("; ".join(reading.notes))
     machine = _machine(wish) if wish.here else _recorded(reading, database, wish)
     found = explanation.explain(reading, database, machine)

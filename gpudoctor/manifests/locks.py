@@ -113,10 +113,10 @@ def _of_toml(source: Source) -> tuple[_Placed, str]:
     placed = [(one, source.place(headers[at]) if at < len(headers) else source.place(0))
               for at, one in enumerate(packages)]
     if not isinstance(listed, list) or len(packages) < len(listed):
-        raise ManifestError(f"{source.place(0)}: its packages are no list of tables: {_ANEW}")
+        raise ManifestError(source.place(0), f"its packages are no list of tables: {_ANEW}")
     for one, place in placed:
         if not one.get("name") or not all(isinstance(one.get(key, ""), str) for key in ("name", "version")):
-            raise ManifestError(f"{place}: name and version of a package are text: {_ANEW}")
+            raise ManifestError(place, f"name and version of a package are text: {_ANEW}")
     about = table(document.get("metadata"))
     targets = {str(one.get("requires_python", "")) for one in tables(about.get("targets"))}
     stated = document.get("requires-python") or about.get("python-versions") or (

@@ -84,7 +84,7 @@ class _Project:
                   *table(self.document.get("dependency-groups")).items())
         for name, listed in (("dependencies", self.project.get("dependencies", [])), *groups):
             if not isinstance(listed, list):
-                raise ManifestError(f"{self.finder.key(name)}: {name} is no list of requirements")
+                raise ManifestError(self.finder.key(name), f"{name} is no list of requirements")
 
     def unread(self) -> Iterator[Unread]:
         """Yield what says more of dependencies, and is not read."""

@@ -246,6 +246,19 @@ def test_ctrl_c_tells_what_was_read() -> None:
     assert (process.returncode, found["interrupted"], found["machines"], err) == (3, True, 4, b"")
 
 
+def test_ctrl_c_before_any_machine_is_no_file_that_cannot_be_used() -> None:
+    """Regression: what was half read was called no report, with the exit code for that."""
+    with subprocess.Popen([sys.executable, "-m", "gpudoctor", "report", "-"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(report().encode()[:100])
+        process.stdin.flush()
+        _await_idle(process.pid, process.stdin.fileno())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out, err) == (130, b"", b"gpudoctor: interrupted\n")
+
+
 def _await_idle(process: int, pipe: int) -> None:
     """Wait until a process has read all that is in the pipe and sleeps."""
     idle, deadline = 0, time.monotonic() + SECONDS
