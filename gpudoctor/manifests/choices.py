@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
-from gpudoctor.derive.stacks import Stack, stacks_of
+from gpudoctor.derive.stacks import HOLDING_CUDA, Stack, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import jax_extras
 from gpudoctor.manifests.jax_parts import LOCAL, JaxParts
@@ -79,7 +79,7 @@ class Chosen:
     @property
     def brings_libraries(self) -> bool:
         """Return whether the CUDA libraries that the release asks for are installed with it."""
-        return self.framework == "torch" or self.by_conda or bool(
+        return self.framework in HOLDING_CUDA or self.by_conda or bool(
             self.stack and self.stack.extra in {_extra(extra) for extra in self.requirement.extras})
 
 

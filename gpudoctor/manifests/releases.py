@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
-from gpudoctor.derive import planned
+from gpudoctor.derive import planned, published
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
@@ -240,9 +240,8 @@ def refused(framework: str, requirement: Requirement, python: str | None, tables
 
     Where nobody knows the Python, a release counts only if its extra fails with all that it has wheels for.
     """
-    broken = {str(row["version"]): row for row in rows_of(tables, "broken_extras")
-              if row["framework"] == framework and str(row["extra"]) in requirement.extras
-              and _fails_with(row, framework, python, tables)}
+    broken = {str(row["version"]): row for row in published.broken_extras(framework, tables)
+              if str(row["extra"]) in requirement.extras and _fails_with(row, framework, python, tables)}
     known = known_versions(framework, tables)  # the newest first
     asked = [version for version in known if admits(requirement, version)]
     if not asked or not all(version in broken for version in asked):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.sources.cards import capability_of, forms, index, maker_is_nvidia, stated_cards
+from gpudoctor.sources.cards import capability_named, forms, index, maker_is_nvidia, stated_cards
 from tests.sources.stating import stated, tables, value
 
 KNOWN = index(tables()["gpu_products"])
@@ -54,7 +54,7 @@ KNOWN = index(tables()["gpu_products"])
 )
 def test_compute_capability(name: str, capability: str | None) -> None:
     """By the table alone, and only where it has one answer."""
-    assert capability_of(name, KNOWN) == capability
+    assert capability_named(name, KNOWN) == capability
 
 
 @pytest.mark.parametrize(
