@@ -64,7 +64,7 @@ def _perhaps_harmless(report: Report) -> str:
 
 def _tell(report: Report, wish: explaining.Wish, ended: relay.Ended) -> None:
     how = f"ended with exit code {ended.code}" if ended.code >= 0 else f"was ended by {_named(-ended.code)}"
-    faults = any(finding.severity in (Severity.ERROR, Severity.WARNING) for finding in report.findings)
+    faults = any(finding.severity.is_fault for finding in report.findings)
     if not faults and ended.signals:
         return  # it ended because somebody said so
     if report.verdict is Verdict.UNDECIDED and not faults:

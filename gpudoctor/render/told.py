@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive.view import as_texts
 from gpudoctor.engine import show
-from gpudoctor.model import (
-    Certainty, Evidence, Facts, Finding, Known, Report, Severity, Snapshot, Verdict, value_of,
-)
+from gpudoctor.model import Certainty, Evidence, Facts, Finding, Known, Report, Snapshot, Verdict, value_of
 
 # What is said of a text that is not judged, by the name of the open question.
 OPEN = {
@@ -130,4 +128,4 @@ def last_words(report: Report) -> str:
 
 
 def _faults(report: Report) -> list[Finding]:
-    return [f for f in report.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
+    return [f for f in report.findings if f.severity.is_fault]
