@@ -140,6 +140,15 @@ def test_only_what_is_between_the_marks_changes() -> None:
         page.replaced("mine", text)
 
 
+def test_each_day_has_the_tools_that_ran_then() -> None:
+    """Seconds of different days do not compare."""
+    ran = [Cell(tool=tool, machine=BROKEN_MACHINE, verdict="right", day=day)
+           for tool, day in (("gpudoctor", "2026-11-28"), ("env-doctor", "2026-11-20"))]
+    assert page.rendered(ran, "0.1.0").startswith(
+        "Run on 2026-11-20 (env-doctor) and 2026-11-28 (gpudoctor). ")
+    assert page.rendered(ran[:1], "0.1.0").startswith("Run on 2026-11-28. ")
+
+
 def test_a_tool_that_never_ran_says_so() -> None:
     """No verdict is made up for it."""
     assert {cell.verdict for cell in judge_all({}, {})} == {"not run"}
