@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from gpudoctor import derive, versions
 from gpudoctor.derive.view import as_records, text_in
-from gpudoctor.engine import Subject
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Course, RuleDatabase, Scope, Skip, Snapshot, Tables, Unknown, Value, rows_of
+from gpudoctor.model import (
+    Course, RuleDatabase, Scope, Skip, Snapshot, Subject, Tables, Unknown, Value, rows_of,
+)
 
 STAGES = ("matmul", "convolution", "compiled", "reduced-precision", "all-reduce")
 DEFAULT_LIMIT_SECONDS = 120.0

@@ -11,10 +11,9 @@ from gpudoctor.arguments import allowed, refused
 from gpudoctor.derive import requirements
 from gpudoctor.derive.cards import card_within
 from gpudoctor.derive.requirements import Requirement
-from gpudoctor.engine import Subject
 from gpudoctor.examine import Policy, every_finding, examine
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Known, Report, RuleDatabase, Scope, Severity, Snapshot, Unknown
+from gpudoctor.model import Known, Report, RuleDatabase, Scope, Severity, Snapshot, Subject, Unknown
 
 KEYWORDS = ("count", "memory", "capability", "framework")
 _NAME = re.compile(r"[A-Za-z][\w.-]*")

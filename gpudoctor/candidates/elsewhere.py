@@ -15,8 +15,7 @@ from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.stacks import FRAMEWORKS, Stack
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import Subject
-from gpudoctor.model import Hint, Known, Scope, Tables, rows_of
+from gpudoctor.model import Hint, Known, Scope, Subject, Tables, rows_of
 
 _ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise
 _OF_BOARD = "jetson-wrong-wheel"  # the page

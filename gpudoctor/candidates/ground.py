@@ -14,10 +14,10 @@ from gpudoctor.candidates.wishes import WishError
 from gpudoctor.consequences import Key, key_of
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.view import as_records, as_texts, text_in
-from gpudoctor.engine import Subjects, evaluate
+from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Snapshot, Unknown, Value, value_of,
+    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value, value_of,
 )
 
 NEW_ENVIRONMENT = "gpu-environment"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from gpudoctor import meaning
 from gpudoctor.courses import FRAMEWORKS
-from gpudoctor.engine import placeholders
 from gpudoctor.lint.sections import section_problems, text_problems
 from gpudoctor.model import Case, Certainty, Rule, RuleDatabase, Scope, Severity
 from gpudoctor.skeleton import UNFINISHED
 from gpudoctor.table_meaning import PINNED, is_day
+from gpudoctor.words import placeholders
 
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
 _UNDOCUMENTED = re.compile(r"^No documentation: *\S", re.MULTILINE)

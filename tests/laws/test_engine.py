@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor import derive, remedy, ruledb
-from gpudoctor.engine import Subject, Truth, evaluate, judge_block
+from gpudoctor.engine import Truth, evaluate, judge_block
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
-    Absent, Condition, Detect, Fact, Known, Operand, Operator, RuleDatabase, Scope, Snapshot, Unknown,
+    Absent, Condition, Detect, Fact, Known, Operand, Operator, RuleDatabase, Scope, Snapshot, Subject,
+    Unknown,
 )
 from tests.laws.made_up import facts_of, known, snapshots
 
