@@ -8,8 +8,6 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
 from gpudoctor.derive.stacks import HOLDING_CUDA, Stack, stacks_of
 from gpudoctor.frozen import frozen
@@ -20,6 +18,7 @@ from gpudoctor.manifests.releases import (
 )
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Tables
+from gpudoctor.versions import distribution_name
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -99,7 +98,7 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
     requirement = requirement_of(asked)
     if requirement is None or asked.no_dependencies:
         return None
-    name = str(canonicalize_name(requirement.name))
+    name = distribution_name(requirement.name)
     framework = _FRAMEWORK_OF.get(name)
     if framework is None or not applies(requirement, python):
         return None

@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
 from gpudoctor.assume import AssumptionError, Place, lay
 from gpudoctor.candidates.ground import Ground
@@ -22,6 +20,7 @@ from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.manifests.together import Pin
 from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown
 from gpudoctor.variables import ENVIRONMENT_VARIABLES
+from gpudoctor.versions import distribution_name
 
 _SEARCHED = ("loader.cache", "loader.files", "loader.library_path")
 _PACKAGES = re.compile(r"(.{1,4000}/(?:site|dist)-packages)/nvidia(?:/|\Z)")
@@ -75,7 +74,7 @@ def lay_over(environment: Environment, base: Base | None, ground: Ground, *, obs
                               and _applies(asked, environment.python)))
     shared = owners.colliding(every, ground.database.tables, {one.distribution for one in chosen})
     own_words = [str(asked.place) for asked in environment.asked
-                 if any(canonicalize_name(one.name) in shared for one in planned.parse((asked.text,)))]
+                 if any(distribution_name(one.name) in shared for one in planned.parse((asked.text,)))]
     facts["python.colliding_distributions"] = Known(value=shared, source=[place, *own_words][-1])
     if environment.python is None and not (base and base.python):
         facts["python.version"] = facts["python.abi"] = _not_said("which Python it has")

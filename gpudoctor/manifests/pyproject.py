@@ -13,8 +13,6 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import planned
 from gpudoctor.manifests import pixi
 from gpudoctor.manifests.groups import DEV, Groups
@@ -23,6 +21,7 @@ from gpudoctor.manifests.requirements import bounded, is_elsewhere, is_of_index
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import Places, parsed, table, tables
+from gpudoctor.versions import distribution_name
 
 _DEFAULT_OF_PDM = "pypi"
 _OF_PIPENV = ("sys_platform", "platform_system", "platform_machine", "os_name", "python_version")
@@ -145,7 +144,7 @@ class _Project:
         overrides = tuple(str(text) for text in self.overrides if is_of_index(str(text)))
         listed = tuple(replace(one, overrides=overrides) for one in bounded(listed, self.constraints))
         found = tuple(replace(one, tool="uv", index=addresses[name], build="") if (name := next(
-            (pinned.get(canonicalize_name(requirement.name), "") or one.build
+            (pinned.get(distribution_name(requirement.name), "") or one.build
              for requirement in planned.parse((one.text,))), "")) in addresses else replace(one, build="")
             for one in listed)
         return tuple(one if one.index else self._from_others(one, of_uv) for one in found)
@@ -158,7 +157,7 @@ class _Project:
                 counts = one.get("marker") is None or any(
                     applies(each, self.python) for each in planned.parse((f"{name} ; {one['marker']}",)))
                 if "index" in one and counts and one.get("extra", one.get("group")) in (None, group):
-                    found[canonicalize_name(name)] = str(one["index"])
+                    found[distribution_name(name)] = str(one["index"])
         return found
 
     def _from_others(self, one: Asked, of_uv: Sequence[Mapping[str, Any]]) -> Asked:

@@ -8,8 +8,6 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
 from gpudoctor.derive import planned, published
 from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
@@ -17,6 +15,7 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Row, Tables, row_of, rows_of
+from gpudoctor.versions import distribution_name
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -57,7 +56,7 @@ def overridden(needs: Sequence[str], asked: Asked) -> tuple[str, ...]:
     found = []
     for text in needs:
         own = next(planned.parse((text,)), None) if instead else None
-        other = instead.get(canonicalize_name(own.name)) if own is not None else None
+        other = instead.get(distribution_name(own.name)) if own is not None else None
         changed = None
         if own is not None and other is not None:
             changed = copy(own)
@@ -71,7 +70,7 @@ def wants_gpu(asked: Asked) -> str:
     requirement = requirement_of(asked)
     if requirement is None:
         return ""
-    name = str(canonicalize_name(requirement.name))
+    name = distribution_name(requirement.name)
     if any(extra.startswith(("cuda", "and-cuda", "gpu")) for extra in requirement.extras):
         return f"{asked.text} asks for CUDA"
     if _OF_GPU.match(name):
@@ -106,7 +105,7 @@ def placeholder_of(name: str, tables: Tables) -> str | None:
 def is_placeholder(asked: Asked, tables: Tables) -> bool:
     """Return whether what is asked for is met by such a release: it holds no file, and its building fails."""
     requirement = requirement_of(asked)
-    version = placeholder_of(canonicalize_name(requirement.name), tables) if requirement else None
+    version = placeholder_of(distribution_name(requirement.name), tables) if requirement else None
     return version is not None and requirement is not None and admits(requirement, version)
 
 

@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
 from gpudoctor.manifests.shellwords import words_of
 from gpudoctor.manifests.spans import Place, Source, Traced, Word
 from gpudoctor.manifests.statements import Asked, Bound, Unread
+from gpudoctor.versions import distribution_name
 
 Reader = Callable[[str], Source | None]
 
@@ -67,7 +66,7 @@ def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
     for one in bounds:
         for requirement in planned.parse((one.text,)):
             if releases.is_for_any_python(requirement):
-                by_name.setdefault(canonicalize_name(requirement.name), []).append(Bound(
+                by_name.setdefault(distribution_name(requirement.name), []).append(Bound(
                     specifier=str(requirement.specifier), text=one.text.strip(), place=one.place))
     names = [next(iter(planned.names((one.text,))), "") for one in asked]
     along = [bound for name, some in by_name.items() if name.startswith(releases.NVIDIA) for bound in some]
