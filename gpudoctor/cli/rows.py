@@ -74,11 +74,11 @@ def none_of(table: Table, conditions: Sequence[str]) -> str:
 def _wanted(table: Table, condition: str, tables: Tables) -> Wanted:
     column, equals, text = (part.strip() for part in condition.partition("="))
     if not (column and equals and text):
-        raise UsageError(f"--where {printable(condition, 80)!r}: write COLUMN=VALUE, as in cuda=12.8")
+        raise UsageError(f"--where '{printable(condition, 80)}': write COLUMN=VALUE, as in cuda=12.8")
     if column == CARD and CARD not in table.columns:
         return _of_card(table, text, tables)
     if column not in table.columns:
-        raise UsageError(f"--where {printable(condition, 80)!r}: {table.name} has no such column; "
+        raise UsageError(f"--where '{printable(condition, 80)}': {table.name} has no such column; "
                          f"there are: {', '.join(table.columns)}")
     return _equal_to(column, FactType(table.columns[column]), text)
 
@@ -90,7 +90,7 @@ def _of_card(table: Table, text: str, tables: Tables) -> Wanted:
     if len(columns) == 1:
         return _equal_to(columns[0], FactType(table.columns[columns[0]]), text)
     if not columns and table.columns.get(_CODE) == FactType.RECORDS.value:
-        return lambda row: _serves(row, text, table.name.partition("_")[0], tables)
+        return lambda row: _serves(row, text, table.name.partition("_")[0], tables)  # jax_distributions: jax
     named = f"which of {', '.join(columns)} is meant?" if columns else (
         f"{table.name} has neither compute capabilities nor device code; "
         f"there are: {', '.join(table.columns)}")

@@ -13,6 +13,7 @@ from io import BytesIO
 
 from gpudoctor.cli import explaining, relay, showing, sources
 from gpudoctor.model import Certainty, Report, Severity, Verdict
+from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
 
 EXIT_NOT_FOUND, EXIT_NOT_RUN = 127, 126  # as shells have it
@@ -47,7 +48,7 @@ def _interpreter(program: str) -> str | None:
 
 
 def _not_run(program: str, why: str, code: int) -> int:
-    sys.stderr.write(f"gpudoctor: {program} cannot be run: {why}\n")
+    sys.stderr.write(f"gpudoctor: {printable(program, 400)} cannot be run: {why}\n")
     return code
 
 

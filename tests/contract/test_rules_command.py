@@ -161,6 +161,7 @@ def test_a_page_that_is_not_there_has_neighbours(name: str, said: str, rules: Pa
     (["cards", "--where", "colour=red"], "there are: name, compute_capability, driver, forms, sold, memory"),
     (["cards", "--where", "name"], "write COLUMN=VALUE"),
     (["cards", "--where", "=A"], "write COLUMN=VALUE"),
+    (["cards", "--where", "a\nb"], "--where 'a\\nb': write COLUMN=VALUE"),
     (["cards", "--where", "driver=new"], "driver_version, which this is not"),
     (["cards", "--where", "sold=perhaps"], "flag, which this is not"),
     (["cards", "--where", "memory=much"], "integer, which this is not"),

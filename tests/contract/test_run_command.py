@@ -80,11 +80,12 @@ def test_a_failure_that_says_nothing_known_is_one_line() -> None:
     assert (done.returncode, done.stderr.count(b"\n")) == (3, 1)
 
 
-@pytest.mark.parametrize(("command", "code"), [("no-such-program", 127), ("/etc/hostname", 126)])
+@pytest.mark.parametrize(("command", "code"), [
+    ("no-such-program", 127), ("/etc/hostname", 126), ("no\nsuch\x1b[31mprogram", 127)])
 def test_what_cannot_be_run_ends_as_in_a_shell(command: str, code: int) -> None:
-    """127 and 126, with one line."""
+    """127 and 126, with one line, in which nothing commands the terminal."""
     done = run(command)
-    assert (done.returncode, done.stderr.count(b"\n")) == (code, 1)
+    assert (done.returncode, done.stderr.count(b"\n"), b"\x1b" in done.stderr) == (code, 1, False)
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
