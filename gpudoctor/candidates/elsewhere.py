@@ -13,8 +13,9 @@ from gpudoctor.candidates.images import is_in_an_image
 from gpudoctor.candidates.judging import Judge
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.branches import is_left_out
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_texts
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.model import Hint, Known, Scope, Subject, Tables, rows_of
 
 _ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise

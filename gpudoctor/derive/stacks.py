@@ -15,7 +15,6 @@ from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Record, Row, Table, Tables, rows_of
 
-FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 HOLDING_CUDA = frozenset({"torch"})  # whose wheels hold the CUDA libraries that they require no packages for
 _PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
 # What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import meaning
-from gpudoctor.courses import FRAMEWORKS
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.lint.sections import section_problems, text_problems
 from gpudoctor.model import Case, Certainty, Rule, RuleDatabase, Scope, Severity
 from gpudoctor.skeleton import UNFINISHED

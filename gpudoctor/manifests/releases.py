@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.derive import planned, published
-from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
+from gpudoctor.derive.stacks import known_versions
 from gpudoctor.derive.view import as_texts
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Row, Tables, row_of, rows_of

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
+from gpudoctor.derive.stacks import known_versions
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import drivers, images, names, other_packages, releases, starting, tags, together
 from gpudoctor.manifests.images import Base

@@ -9,9 +9,9 @@ from functools import cache
 import pytest
 
 from gpudoctor import derive, ruledb, texts
-from gpudoctor.courses import FRAMEWORKS
 from gpudoctor.editions import differences
 from gpudoctor.explanation import explain, findings, subjects
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.lint.form import form_problems
 from gpudoctor.model import Ask, Condition, Known, Operand, Rule, RuleDatabase, Snapshot, Subject, Value
 from gpudoctor.remedy import asked

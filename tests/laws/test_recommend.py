@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from gpudoctor.assume import lay
 from gpudoctor.candidates import Asked, recommend
 from gpudoctor.candidates.ground import ground_of, usable_capabilities
-from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.examine import Policy, every_finding, examine
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.model import Candidate, Fact, Known, Recommendation, RuleDatabase, Severity, Snapshot, Value
 from gpudoctor.ruledb import load_compiled
 from gpudoctor.versions import parse
