@@ -148,10 +148,10 @@ class _Planner:
 
         None where an error is left there that was not found at the beginning.
         """
+        if _is_of_hardware(chosen):
+            return chosen, state  # what a mended card shows is looked for when it is there
         ours = set(state.faults) if self._foreseen else self._ours(state)
         finding = next((f for f in state.findings if key_of(f) in ours and key_of(f) not in given_up), None)
-        if _is_of_hardware(chosen):
-            return chosen, state
         if finding is None:
             return None if self._brought(state) else (chosen, state)
         best: tuple[tuple[Choice, ...], State] | None = None
