@@ -25,7 +25,7 @@ def command(name: str, asked: Asked) -> str:
 
 
 def recommending(asked: Asked) -> str:
-    """Return the line that asks what to install into what was examined, "" where `recommend` cannot name it."""
+    """Return the line that asks what to install there, "" for a place that `recommend` cannot look at."""
     if not asked.given.isdisjoint(_PLACES):
         return ""
     return command("recommend", replace(asked, given=asked.given & _OF_HOST, require=()))

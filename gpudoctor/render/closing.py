@@ -35,8 +35,8 @@ def words(report: Report) -> str:
 def next_step(report: Report, recommending: str) -> str:
     """Return the command to go on with where a healthy machine with cards has nothing yet that uses them.
 
-    "" anywhere else; into an image this machine's environment is not installed. `recommending` is that command
-    for the same machine.
+    "" anywhere else; into an image this machine's environment is not installed. `recommending` is that
+    command for the same machine.
     """
     snapshot = report.snapshot
     has_cards = not isinstance(snapshot.gpus, Unknown) and bool(snapshot.gpus)

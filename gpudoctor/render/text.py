@@ -21,7 +21,7 @@ COLOURS = {
 
 def render(report: Report, *, width: int, colour: bool, verbose: bool = False,
            recommending: str = "") -> str:
-    """Return the report as text; `width` in columns. `recommending` asks what to install into the same place."""
+    """Return the report as text; `width` in columns. `recommending` asks what to install there."""
     sheet = Sheet(width=width, colour=colour)
     _head(sheet, report)
     for entry in outline.entries(report):
