@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from gpudoctor import __version__
 from gpudoctor.cli.memory import NO_MEMORY, hold_back_what_is_ignored, is_out_of_memory, say_what_was_ignored
-from gpudoctor.cli.streams import EXIT_BROKEN_PIPE, Closed, Told, forget_output, say
+from gpudoctor.cli.streams import EXIT_BROKEN_PIPE, Closed, StandardError, forget_output, say
 from gpudoctor.home import ISSUES
 
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
@@ -33,7 +33,7 @@ def main() -> NoReturn:
     gc.disable()
     hold_back_what_is_ignored()
     if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = Told.of(sys.stderr)
+        sys.stderr = StandardError.of(sys.stderr)
     try:
         code = run()
     except KeyboardInterrupt:  # also while something else is being described

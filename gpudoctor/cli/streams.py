@@ -26,11 +26,11 @@ class Closed(io.TextIOBase):
         raise OSError(errno.EBADF, "it is closed")
 
 
-class Told(io.TextIOWrapper):
+class StandardError(io.TextIOWrapper):
     """Standard error, full or read by nobody: what is told there goes nowhere then, and nothing fails."""
 
     @classmethod
-    def of(cls, stream: io.TextIOWrapper) -> Told:
+    def of(cls, stream: io.TextIOWrapper) -> StandardError:
         """Return the stream for what an open one writes to."""
         return cls(stream.buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=True)
 
