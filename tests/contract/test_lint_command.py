@@ -206,6 +206,8 @@ def test_files_that_belong_together_are_read_together(tmp_path: Path) -> None:
     ("requirements.txt", "six\n= nonsense ==\n", (":2:1: ", "is no requirement")),
     ("pyproject.toml", "[project]\nname = \n", (":2:", "is no TOML")),
     ("pyproject.toml", '[project]\ndependencies = ["six", "a b c"]\n', (":2:", "'a b c' is no requirement")),
+    ("pyproject.toml", "[dependency-groups]\ng0 = []\n" + "".join(
+        f"g{n + 1} = [{{include-group = 'g{n}'}}]\n" for n in range(2000)), ("more than 100 others",)),
     ("compose.yaml", "services:\n  a: [\n", ("is no YAML",)),
     ("compose.yaml", "a: 1\n", ("which kind of file is it?",)),
     ("pod.yaml", "a: &a [*a, *a]\nkind: Pod\n", ("deeply",)),
