@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpudoctor.engine import show_fact
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Fact, Facts, Known, Snapshot, Unknown
 from gpudoctor.share import share
 from gpudoctor.stand_ins import as_numbered_in
+from gpudoctor.words import show_fact
 
 RESTLESS = frozenset({
     "gpu.memory_used_bytes", "gpu.throttle_reasons", "gpu.pcie_generation", "gpu.compute_processes",

@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from gpudoctor import derive, versions
 from gpudoctor.derive.view import as_records, text_in
-from gpudoctor.engine import Subject
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Course, RuleDatabase, Scope, Skip, Snapshot, Tables, Unknown, Value, rows_of
+from gpudoctor.model import (
+    Course, RuleDatabase, Scope, Skip, Snapshot, Subject, Tables, Unknown, Value, rows_of,
+)
 
 STAGES = ("matmul", "convolution", "compiled", "reduced-precision", "all-reduce")
 DEFAULT_LIMIT_SECONDS = 120.0
-FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 ROOM_BYTES = 1 << 30  # the data and the context that the driver makes beside it
 ROOM_TOGETHER_BYTES = 4 << 30  # and NCCL's buffers, which grow with the cards and their links
 COMPILING_SECONDS = 600.0  # with a limit from here on, what must first be compiled from PTX is tried

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from gpudoctor.engine import show
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Condition, Effect, Fix, Operand, Row, Rule, RuleDatabase, SymptomPattern, Table,
 )
+from gpudoctor.words import show
 
 _T = TypeVar("_T")
 _WORDS = {

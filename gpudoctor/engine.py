@@ -6,8 +6,7 @@ was looked for and is not there is false whichever way it is put, so that only `
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from gpudoctor import versions
@@ -15,11 +14,10 @@ from gpudoctor.exhaustive import assert_never
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Certainty, Condition, Detect, Evidence, Fact, Facts, Finding, Judgement, Known, Operand, Row,
-    Rule, Scope, Table, Tables, Undecided, Unknown, Value, value_of,
+    Absent, Certainty, Condition, Detect, Evidence, Fact, Finding, Judgement, Known, Operand, Row, Rule,
+    Subject, Subjects, Table, Tables, Undecided, Unknown, Value,
 )
-
-NO_TEXT = Unknown(reason="no text was read", asked=False)
+from gpudoctor.words import evidence_of, fill
 
 
 class Truth(Enum):
@@ -28,35 +26,6 @@ class Truth(Enum):
     FALSE = 0
     UNKNOWN = 1
     TRUE = 2
-
-
-@frozen
-class Subject:
-    """One thing a rule is judged for: its name and every fact that is visible from there.
-
-    `missing` is what a name reads as that nobody filled in, for example because the scope could not be
-    enumerated. `gpu` and `framework` are positions in the snapshot.
-    """
-
-    name: str
-    facts: Facts
-    gpu: int | None = None
-    framework: int | None = None
-    missing: Unknown = Unknown(reason="no probe answered for it")
-
-    def fact(self, name: str) -> Fact:
-        """Return the fact, never raising."""
-        fact = self.facts.get(name)
-        return _NOT_READ.get(name.partition(".")[0], self.missing) if fact is None else fact
-
-    def value(self, name: str) -> Value | None:
-        """Return the value of a fact that is known, None of any other."""
-        return value_of(self.facts, name)
-
-
-_NONE: Fact = Absent(source="none was read")
-_NOT_READ: Mapping[str, Fact] = {"text": NO_TEXT, "file": _NONE, "image": _NONE}
-Subjects = Mapping[Scope, Sequence[Subject]]
 
 
 def find_row(table: Table, key: Sequence[Value]) -> Row | None:
@@ -226,75 +195,3 @@ def evaluate(subjects: Subjects, rules: Iterable[Rule], tables: Tables, *, worde
                 case Undecided() as open_verdict:
                     undecided.append(open_verdict)
     return Judgement(findings=tuple(findings), undecided=tuple(undecided))
-
-
-# -- words -----------------------------------------------------------------------------------------
-
-PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+)\}")
-_OPTIONAL = re.compile(r"\[\?([^\[\]]*)\]")
-
-
-def show(value: Value) -> str:
-    """Return a value as a person reads it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ", ".join(item if isinstance(item, str) else _show_record(item) for item in value) or "none"
-    return str(value)
-
-
-def _show_record(record: Mapping[str, Value]) -> str:
-    return " ".join(f"{key}={show(value)}" for key, value in record.items())
-
-
-def show_fact(fact: Fact) -> str:
-    """Return a fact as a person reads it."""
-    match fact:
-        case Known():
-            return show(fact.value)
-        case Absent():
-            return "not there"
-        case Unknown():
-            return "unknown" if fact.at_least is None else f"{fact.at_least} or newer"
-        case _:
-            assert_never(fact)
-
-
-def placeholders(text: str) -> tuple[str, ...]:
-    """Return the fact names that stand in braces."""
-    return tuple(PLACEHOLDER.findall(text))
-
-
-def always_said(text: str) -> str:
-    """Return a text without its parts in `[?...]`, which may stay away."""
-    return _OPTIONAL.sub("", text)
-
-
-def fill(text: str, subject: Subject) -> str:
-    """Replace `{fact.name}` by what was seen; what is not there reads "none".
-
-    A part in `[?...]` is left out when a fact in it is empty or not known: "[?; broken: {fact.name}]".
-    """
-    text = _OPTIONAL.sub(lambda m: m[1] if _all_said(m[1], subject) else "", text)
-    facts = {name: subject.fact(name) for name in placeholders(text)}
-    shown = {name: "none" if isinstance(fact, Absent) else show_fact(fact) for name, fact in facts.items()}
-    return PLACEHOLDER.sub(lambda m: shown[m[1]], text)
-
-
-def _all_said(part: str, subject: Subject) -> bool:
-    return all(subject.value(name) not in (None, (), "") for name in placeholders(part))
-
-
-def evidence_of(block: Detect, subject: Subject) -> tuple[Evidence, ...]:
-    """Return what the block's conditions read, each fact once."""
-    names: dict[str, None] = {}
-    for condition in block.when:
-        right = condition.right
-        asked = () if right is None else (right.other,) if right.other else right.key
-        names |= dict.fromkeys((condition.fact, *(name for name in asked if not name.startswith("'"))))
-    return tuple(_evidence(name, subject.fact(name)) for name in names)
-
-
-def _evidence(name: str, fact: Fact) -> Evidence:
-    source = fact.reason if isinstance(fact, Unknown) else fact.source
-    return Evidence(fact=name, saw=show_fact(fact), source=source)

@@ -52,7 +52,7 @@ def conclude(severities: Sequence[Severity], *, is_open: bool, policy: Policy) -
         return Verdict.FINDINGS, EXIT_FINDINGS
     if is_open:
         return Verdict.UNDECIDED, EXIT_HEALTHY if policy.allow_undecided else EXIT_UNDECIDED
-    faults = any(severity in (Severity.ERROR, Severity.WARNING) for severity in severities)
+    faults = any(severity.is_fault for severity in severities)
     return Verdict.FINDINGS if faults else Verdict.HEALTHY, EXIT_HEALTHY
 
 

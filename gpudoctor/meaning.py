@@ -12,11 +12,11 @@ from collections.abc import Generator, Iterable, Iterator
 
 from gpudoctor import versions
 from gpudoctor.assume import ALIASES
-from gpudoctor.engine import placeholders
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Condition, Effect, Operand, Rule, RuleDatabase, Scope, Table, Value
 from gpudoctor.skeleton import UNFINISHED
+from gpudoctor.words import placeholders
 
 _NUMBERS = (FactType.INTEGER, FactType.NUMBER)
 # facts that list ids of symptoms: an id that is renamed would silently stop to count

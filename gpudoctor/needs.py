@@ -11,10 +11,10 @@ from gpudoctor.arguments import allowed, refused
 from gpudoctor.derive import requirements
 from gpudoctor.derive.cards import card_within
 from gpudoctor.derive.requirements import Requirement
-from gpudoctor.engine import Subject
 from gpudoctor.examine import Policy, every_finding, examine
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Known, Report, RuleDatabase, Scope, Severity, Snapshot, Unknown
+from gpudoctor.model import Known, Report, RuleDatabase, Scope, Severity, Snapshot, Subject, Unknown
 
 KEYWORDS = ("count", "memory", "capability", "framework")
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
@@ -50,9 +50,9 @@ def need(count: int = 1, *, memory: str | None = None, capability: str | float |
     if capability is not None and not versions.is_version(str(capability)):
         raise refused("capability", capability, "a compute capability, such as \"8.0\"")
     named = None if framework is None else _requirement(framework)
-    if framework is not None and (named is None or named.subject not in requirements.FRAMEWORKS):
+    if framework is not None and (named is None or named.subject not in FRAMEWORKS):
         name = _NAME.match(framework) if isinstance(framework, str) else None
-        known = allowed(name and name[0], requirements.FRAMEWORKS)
+        known = allowed(name and name[0], FRAMEWORKS)
         raise refused("framework", framework, f"a framework with its version, as in \"torch>=2.6\"; {known}")
     size = None if memory is None else _requirement(f"gpu.memory>={memory}")
     if memory is not None and size is None:

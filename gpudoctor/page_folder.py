@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections import Counter
@@ -30,7 +31,7 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
     `base.toml` of the folder, else from the shipped one. Where its tables will be judged with, they
     have the columns of the `shipped` ones.
     """
-    if not root.is_dir():
+    if not os.path.isdir(root):  # Path.is_dir() fails where its parent may not be entered
         raise RuleDatabaseError(
             f"{root}: no such folder; --rules, GPUDOCTOR_RULES and GPUDOCTOR_RULES_EXTRA name one of pages")
     problems: list[str] = []
@@ -138,8 +139,12 @@ def _line_of(file: Path, place: str) -> int:
 
 
 def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
-    folders = [d for d in root.iterdir() if d.is_dir() and (d.name == only if only else d.name != "tables")]
-    files = (file for folder in folders for file in folder.iterdir() if file.is_file())
+    try:
+        folders = [d for d in root.iterdir()
+                   if d.is_dir() and (d.name == only if only else d.name != "tables")]
+        files = [file for folder in folders for file in folder.iterdir() if file.is_file()]
+    except OSError as error:
+        raise RuleDatabaseError(f"{error.filename}: cannot be read: {error.strerror}") from None
     return sorted((file for file in files if file.name.endswith(suffix)), key=str)
 
 

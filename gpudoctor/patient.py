@@ -9,10 +9,10 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.host import Data, Host, Kind, Missing, Refused
 
-PACKAGES = ("tensorflow", "torch", "jax", "paddle")
 NONE_ON_PATH = "there is none on its PATH"
 _ENVIRONMENT_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _NAMES_ON_PATH = ("python3", "python")
@@ -144,7 +144,7 @@ def one_line(text: str) -> str:
 
 def _installed(own: Own, host: Host) -> str | None:
     """Return the first framework in gpudoctor's own environment."""
-    for package in PACKAGES:
+    for package in FRAMEWORKS:
         for folder in own.folders:
             found = host.entry(posixpath.join(folder, package, "__init__.py"))
             if posixpath.isabs(folder) and not isinstance(found, Missing | Refused):

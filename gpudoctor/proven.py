@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_records, text_in
-from gpudoctor.engine import Subject, Subjects
-from gpudoctor.model import Finding, Judgement, Known, Scope, Severity, Undecided
+from gpudoctor.model import Finding, Judgement, Known, Scope, Severity, Subject, Subjects, Undecided
 
 _NEEDED = frozenset({"matmul", "convolution"})  # cuBLAS and cuDNN: neither says anything of the other
 _SAID = (". All the same its smoke stages ran on the GPU and gave the right results: if this note is wrong, "

@@ -16,17 +16,16 @@ from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, Place, lay, unobserved
 from gpudoctor.consequences import Key, fold, key_of, rank_of
 from gpudoctor.derive import planned
-from gpudoctor.engine import (
-    PLACEHOLDER, Subject, Subjects, Truth, always_said, evaluate, fill, holds, placeholders, resolve, show,
-)
+from gpudoctor.engine import Truth, evaluate, holds, resolve
 from gpudoctor.exported import exported
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Absent, Ask, Certainty, Effect, Fact, Facts, Finding, Fix, Judgement, Known, Remedy, Rule, RuleDatabase,
-    Scope, Severity, Snapshot, Tables, Value,
+    Scope, Severity, Snapshot, Subject, Subjects, Tables, Value,
 )
 from gpudoctor.proven import tempered
+from gpudoctor.words import PLACEHOLDER, always_said, fill, placeholders, show
 
 _PATIENT, _PLANNED, _SHELL = "python.executable", "python.planned_distributions", "container.shell_command"
 _UNSET = "unset "

@@ -22,12 +22,15 @@ from typing import Any
 
 from gpudoctor import remedy, ruledb
 from gpudoctor.editions import condition_words
-from gpudoctor.engine import Subject, Truth, always_said, evaluate, holds, judge, placeholders, resolve
+from gpudoctor.engine import Truth, evaluate, holds, judge, resolve
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.lint.form import printed_otherwise
 from gpudoctor.lint.proofs import as_expected, case_snapshot, case_subjects, offered_to
-from gpudoctor.model import Case, Effect, Finding, Fix, Judgement, Known, Operand, Rule, RuleDatabase, Value
+from gpudoctor.model import (
+    Case, Effect, Finding, Fix, Judgement, Known, Operand, Rule, RuleDatabase, Subject, Value,
+)
+from gpudoctor.words import always_said, placeholders
 from tools.mutate_rules import EQUIVALENT, LEAST_SHARE, OPPOSITES, ROOT, Count, Ladders, ladders_of
 
 # Of a step it is only provable that the finding stays without it: what else becomes well is not.

@@ -24,12 +24,12 @@ from packaging.version import Version
 
 from gpudoctor import ruledb, versions
 from gpudoctor.editions import condition_words
-from gpudoctor.engine import Subject, Truth, holds, resolve
+from gpudoctor.engine import Truth, holds, resolve
 from gpudoctor.facts import CATALOGUE, ORDERED, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.lint.proofs import case_snapshot, case_subjects
 from gpudoctor.model import (
-    Case, Certainty, Condition, Detect, Known, Operand, Operator, Rule, RuleDatabase, Tables, Value,
+    Case, Certainty, Condition, Detect, Known, Operand, Operator, Rule, RuleDatabase, Subject, Tables, Value,
 )
 
 ROOT = Path(__file__).resolve().parent.parent

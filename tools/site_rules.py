@@ -6,10 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpudoctor.engine import show
 from gpudoctor.facts import CATALOGUE, FactSpec
 from gpudoctor.model import Condition, Fix, Operand, Rule, RuleDatabase, SymptomPattern
 from gpudoctor.render.markup import block, code
+from gpudoctor.words import show
 
 FACTS = "facts.md"
 _PROSE = re.compile(r"([\\`*_{}\[\]<>|&~#@])")

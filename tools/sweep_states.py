@@ -11,9 +11,9 @@ from gpudoctor.assume import assumed, lay, parse_assumption
 from gpudoctor.assume.releases import with_build
 from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts, floor_row
-from gpudoctor.engine import Subjects, evaluate
+from gpudoctor.engine import evaluate
 from gpudoctor.model import (
-    Absent, Fact, Finding, Judgement, Known, Row, RuleDatabase, Scope, Severity, Snapshot, Value,
+    Absent, Fact, Finding, Judgement, Known, Row, RuleDatabase, Scope, Severity, Snapshot, Subjects, Value,
 )
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle", "cupy")

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudoctor import derive
-from gpudoctor.engine import Subjects
-from gpudoctor.model import Evidence, Finding, Known, Report, RuleDatabase, Snapshot
+from gpudoctor.model import Evidence, Finding, Known, Report, RuleDatabase, Snapshot, Subjects
 
 
 def marked(report: Report, machine: Snapshot, assumptions: tuple[str, ...],

@@ -13,8 +13,9 @@ from gpudoctor.candidates.images import Images, images_of
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.sets import judged_sets, smallest_conflict
 from gpudoctor.candidates.wishes import Wish, WishError, parse
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
+from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Candidate, Change
 from gpudoctor.model import Ground as GroundInWords

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import remedy
-from gpudoctor.engine import Subject, Subjects, Truth, holds
+from gpudoctor.engine import Truth, holds
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Fact, Finding, Judgement, Known, Remedy, Rule, RuleDatabase, Snapshot
+from gpudoctor.model import (
+    Fact, Finding, Judgement, Known, Remedy, Rule, RuleDatabase, Snapshot, Subject, Subjects,
+)
 
 _KINDS = ("environment", "pip")
 

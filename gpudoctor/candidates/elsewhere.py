@@ -14,10 +14,10 @@ from gpudoctor.candidates.judging import Judge, faults
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.integrated import coverage
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack, stacks_of
+from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_records, as_texts
-from gpudoctor.engine import Subject
-from gpudoctor.model import Hint, Known, Scope, Tables, rows_of
+from gpudoctor.frameworks import FRAMEWORKS
+from gpudoctor.model import Hint, Known, Scope, Subject, Tables, rows_of
 
 _ON_CPU = {"paddle": "paddlepaddle"}  # the distribution that pip has, where it is called otherwise
 _OF_BOARD, _OF_PROCESSOR = "jetson-wrong-wheel", "wheel-arch-linux-aarch64"  # the pages

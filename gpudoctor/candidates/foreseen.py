@@ -19,10 +19,12 @@ from gpudoctor.candidates.together import Together
 from gpudoctor.candidates.veil import Drivers, LeftOut, UnforeseenError, by_cards, left_out
 from gpudoctor.consequences import key_of
 from gpudoctor.derive.stacks import Stack
-from gpudoctor.engine import Subject, Subjects, judge
+from gpudoctor.engine import judge
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Finding, Known, Rule, RuleDatabase, Scope, Severity, Snapshot, Undecided
+from gpudoctor.model import (
+    Finding, Known, Rule, RuleDatabase, Scope, Severity, Snapshot, Subject, Subjects, Undecided,
+)
 
 MOST_CURES = 4
 _OF_MACHINE = (Scope.HOST, Scope.GPU)

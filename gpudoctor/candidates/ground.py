@@ -14,10 +14,10 @@ from gpudoctor.candidates.wishes import WishError
 from gpudoctor.consequences import Key, key_of
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.view import as_records, as_texts, text_in
-from gpudoctor.engine import Subjects, evaluate
+from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Severity, Snapshot, Unknown, Value, value_of,
+    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value, value_of,
 )
 
 NEW_ENVIRONMENT = "gpu-environment"
@@ -25,7 +25,6 @@ HERE = "$PWD"  # stands before what lies in the folder where the commands are ty
 _SOURCE = "a new environment"
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 _OWN = ("venv", "conda")  # environments that are somebody's own: pip may install there
-_JUDGED = (Severity.ERROR, Severity.WARNING)
 # What was installed, or seen of a process: nothing of it is there in an environment without packages.
 _EMPTY = ("python.nvidia_distributions", "python.planned_distributions", "python.collisions",
           "python.colliding_distributions", "python.incomplete_distributions", "python.shadowing_files",
@@ -93,7 +92,7 @@ def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = N
     """
     if judged is None:
         some = (rule for rule in database.rules if rule.detect and rule.withdrawn is None
-                and rule.severity in _JUDGED)
+                and rule.severity.is_fault)
         judged = replace(database, rules=unrun.speaking(some, snapshot, database))
     place = _place(snapshot, python)
     facts = {**_of_environment(place, python), **_of_loader(snapshot)}

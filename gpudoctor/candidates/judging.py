@@ -15,11 +15,11 @@ from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
 from gpudoctor.candidates.installed import added, cured, installed
 from gpudoctor.derive.stacks import Machine, Stack
 from gpudoctor.derive.view import as_records, as_texts
-from gpudoctor.engine import Subjects, evaluate
+from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Finding, Judgement, Known, Rejection, Remedy, Rule, Scope, Severity, Snapshot, Undecided, Unknown,
-    value_of,
+    Finding, Judgement, Known, Rejection, Remedy, Rule, Scope, Severity, Snapshot, Subjects, Undecided,
+    Unknown, value_of,
 )
 
 

@@ -13,12 +13,12 @@ from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive import jetson
 from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import Subject, Subjects, show_fact
 from gpudoctor.model import (
-    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Scope, Tables,
-    Unknown, rows_of,
+    Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Scope, Subject,
+    Subjects, Tables, Unknown, rows_of,
 )
 from gpudoctor.versions import parse
+from gpudoctor.words import show_fact
 
 _CHAIN = ("framework.glibc_floor", "framework.cuda", "framework.cuda_floor", "framework.libraries_missing",
           "framework.cudnn_found")

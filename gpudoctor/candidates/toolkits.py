@@ -9,9 +9,8 @@ from gpudoctor import versions
 from gpudoctor.assume import lay
 from gpudoctor.derive.stacks import Stack
 from gpudoctor.derive.view import as_records, as_texts
-from gpudoctor.engine import Subject
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Known, Record, Snapshot, Tables, Value
+from gpudoctor.model import Known, Record, Snapshot, Subject, Tables, Value
 
 _SOURCE = "a toolkit"
 _RUNTIME = re.compile(r"libcudart\.so\.(\d+\.\d+)\Z")

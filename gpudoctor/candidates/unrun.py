@@ -8,9 +8,11 @@ from dataclasses import replace
 from gpudoctor.assume import seen_by_running
 from gpudoctor.derive import frameworks
 from gpudoctor.derive.lazy import LazyFacts
-from gpudoctor.engine import Subject, Truth, holds
+from gpudoctor.engine import Truth, holds
 from gpudoctor.facts import CATALOGUE
-from gpudoctor.model import Condition, Detect, Fact, Facts, Rule, RuleDatabase, Scope, Snapshot, Unknown
+from gpudoctor.model import (
+    Condition, Detect, Fact, Facts, Rule, RuleDatabase, Scope, Snapshot, Subject, Unknown,
+)
 
 NOT_RUN = Unknown(reason="what is not installed cannot be run", asked=False)
 _OF_FRAMEWORK = (Scope.FRAMEWORK, Scope.PAIR)

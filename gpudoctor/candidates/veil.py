@@ -17,8 +17,7 @@ from gpudoctor.candidates import drivers
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.lazy import LazyFacts
-from gpudoctor.engine import Subjects
-from gpudoctor.model import Fact, Facts, Known, Scope, Snapshot, Unknown
+from gpudoctor.model import Fact, Facts, Known, Scope, Snapshot, Subjects, Unknown
 
 _SOURCE = "another driver"
 _OF_DRIVER = ("driver.present", "driver.ready", "driver.works", "cuda.serves")  # whatever is installed

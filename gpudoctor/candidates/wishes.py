@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from gpudoctor import versions
 from gpudoctor.derive import planned
 from gpudoctor.derive.requirements import RequirementError
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack, known_versions, stacks_of
+from gpudoctor.derive.stacks import Stack, known_versions, stacks_of
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables
 

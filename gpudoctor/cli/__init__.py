@@ -7,13 +7,14 @@ written, 5 gpudoctor itself failed. As shells have it: 130 after Ctrl-C, 141 whe
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from typing import NoReturn
 
 from gpudoctor import __version__
 from gpudoctor.cli.memory import NO_MEMORY, hold_back_what_is_ignored, is_out_of_memory, say_what_was_ignored
-from gpudoctor.cli.streams import Closed, forget_output
+from gpudoctor.cli.streams import EXIT_BROKEN_PIPE, Closed, StandardError, forget_output, say
 from gpudoctor.home import ISSUES
 
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 5, 130
@@ -31,6 +32,8 @@ def main() -> NoReturn:
     """
     gc.disable()
     hold_back_what_is_ignored()
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = StandardError.of(sys.stderr)
     try:
         code = run()
     except KeyboardInterrupt:  # also while something else is being described
@@ -54,11 +57,14 @@ def run() -> int:
     try:
         _open_standard_streams()
         if sys.argv[1:] == ["--version"]:
-            print(f"gpudoctor {__version__}", flush=True)
+            say(f"gpudoctor {__version__}\n")
             return 0
         code = _plain_command()
         return _command() if code is None else code
     except SystemExit as ended:  # a reader that has gone, a signal that ends us
+        if isinstance(ended.__context__, BrokenPipeError):  # click prints help, and ends with a 1 of its own
+            forget_output()
+            return EXIT_BROKEN_PIPE
         return ended.code if isinstance(ended.code, int) else 0
     except Exception as error:  # the outermost line: whatever it is becomes one line and an exit code
         behind = _end_behind(error)

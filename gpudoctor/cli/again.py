@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 from gpudoctor.cli.asked import Asked
 
 _REPEATED = {"--python": "python", "--kernel": "kernel", "--pid": "pid", "--from": "recorded",
              "--depth": "depth", "--fail-on": "fail_on", "--rules": "rules"}
+_OF_HOST = {"--python", "--from", "--rules"}  # of them, what all commands about a host have
+_PLACES = {"--kernel", "--pid", "--image", "--container"}
 
 
 def command(name: str, asked: Asked) -> str:
@@ -19,6 +22,13 @@ def command(name: str, asked: Asked) -> str:
     words += [word for option, values in (("--require", asked.require), ("--assume", asked.assume))
               for value in values for word in (option, value)]
     return shlex.join(words)
+
+
+def recommending(asked: Asked) -> str:
+    """Return the line that asks what to install there, "" for a place that `recommend` cannot look at."""
+    if not asked.given.isdisjoint(_PLACES):
+        return ""
+    return command("recommend", replace(asked, given=asked.given & _OF_HOST, require=()))
 
 
 def of_host(name: str, interpreter: str | None, recorded: str | None, assume: tuple[str, ...],

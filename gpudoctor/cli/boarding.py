@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from gpudoctor import host
-from gpudoctor.cli import checking, showing, sources, visits
+from gpudoctor.cli import again, checking, showing, sources, visits
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.errors import InputError
 from gpudoctor.cli.places import Place, place_of
@@ -24,7 +24,8 @@ def preflight(asked: Asked) -> int:
     place = Place(format=asked.format) if _CHOSEN & asked.given else place_of(host.environment())
 
     def told(format_: str, output: str | None) -> str:
-        return showing.rendered(report, format_, output, verbose=asked.verbose > 0, policy=judge.policy)
+        return showing.rendered(report, format_, output, verbose=asked.verbose > 0, policy=judge.policy,
+                                recommending=again.recommending(asked))
 
     if place.tests is not None:
         _tell(place.tests, lambda name: sources.write(told("junit", name), name))

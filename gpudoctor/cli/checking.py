@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from gpudoctor.cli import showing, visits
+from gpudoctor.cli import again, showing, visits
 from gpudoctor.cli.asked import Asked
 from gpudoctor.cli.stopwatch import Stopwatch
 from gpudoctor.transports import local
@@ -79,6 +79,7 @@ def show(report: Report, policy: Policy, asked: Asked, watch: Stopwatch) -> None
     from gpudoctor.cli import sources
 
     watch.begin("rendering")
-    text = showing.rendered(report, asked.format, asked.output, verbose=asked.verbose > 0, policy=policy)
+    text = showing.rendered(report, asked.format, asked.output, verbose=asked.verbose > 0, policy=policy,
+                            recommending=again.recommending(asked))
     sources.write(text, asked.output)
     showing.tell_time(asked, watch)

@@ -32,7 +32,7 @@ def tables() -> _Offered:
 
 def frameworks() -> _Offered:
     """Return the names of the frameworks."""
-    from gpudoctor.derive.requirements import FRAMEWORKS
+    from gpudoctor.frameworks import FRAMEWORKS
 
     return [(name, "") for name in FRAMEWORKS]
 

@@ -148,7 +148,7 @@ def _with_refusals(report: Report, refusals: tuple[str, ...], judge: Judge, aske
 
 def _is_of_words(finding: Finding) -> bool:
     """Say whether it is a cause to which the engine's words lead."""
-    return finding.severity in (Severity.ERROR, Severity.WARNING) and any(
+    return finding.severity.is_fault and any(
         evidence.fact == _SAID for evidence in finding.evidence)
 
 

@@ -19,7 +19,7 @@ from gpudoctor.dockerfiles import dockerfile as text_of
 from gpudoctor.dockerfiles import has_preflight, image_name, kubernetes
 from gpudoctor.examine import EXIT_HEALTHY, EXIT_UNDECIDED
 from gpudoctor.frozen import frozen
-from gpudoctor.host import Data, Entry, Host, Kind, Missing
+from gpudoctor.host import Data, Entry, Host, Kind, Missing, Refused
 from gpudoctor.model import RuleDatabase
 from gpudoctor.render import recommendation
 from gpudoctor.render.plain import printable
@@ -180,6 +180,8 @@ def _refuse_other(path: str, text: str, *, force: bool) -> None:
     there = Host().entry(os.path.abspath(path))
     if isinstance(there, Entry) and there.kind is Kind.FOLDER:
         raise InputError(f"{path}: cannot be written: it is a folder")
+    if isinstance(there, Refused):
+        raise InputError(f"{path}: cannot be written: {there.reason}")
     if force or isinstance(there, Missing) or (isinstance(there, Entry) and there.kind is not Kind.FILE):
         return  # a device or a pipe is not replaced, but written to
     old = Host().read_bytes(os.path.abspath(path), limit_bytes=_MOST_BYTES)

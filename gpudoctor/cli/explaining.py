@@ -53,7 +53,7 @@ def explain(what: Sequence[str], wish: Wish) -> int:
         return EXIT_HEALTHY
     database = sources.announced_database(wish.rules, "told")
     progress = Progress() if sys.stderr.isatty() else None
-    report = told(map(inputs.opened, what), database, wish, progress, refuses_nothing=not wish.here)
+    report = told(inputs.each_opened(what), database, wish, progress, refuses_nothing=not wish.here)
     text = showing.rendered(report, wish.format, wish.output, verbose=False, policy=wish.policy)
     sources.write(text, wish.output)
     return report.exit_code
@@ -69,6 +69,8 @@ def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: P
     if progress is not None:
         progress.end()
     if refuses_nothing and not reading.has_text:
+        if reading.interrupted:
+            raise KeyboardInterrupt  # there is nothing to go on with, and nobody knows what the texts hold
         raise InputError("; ".join(reading.notes))
     machine = _machine(wish) if wish.here else _recorded(reading, database, wish)
     found = explanation.explain(reading, database, machine)

@@ -107,7 +107,7 @@ def _shown(plan: Plan, applied: Applied | None, asked: Asked, same: str, exit_co
     terminal = sys.stdout.isatty() and asked.output in (None, "-")
     elsewhere = next((words for name, words in _OTHER_MACHINES.items() if name in asked.given), "")
     text = plan_text.render(plan, width=showing.width(terminal), colour=terminal and showing.colour(),
-                            again=same, elsewhere=elsewhere)
+                            again=same, elsewhere=elsewhere, recommending=again.recommending(asked))
     if applied is not None:
         text += plan_end.render(plan, applied, width=showing.width(False), colour=False, again=same)
     return text

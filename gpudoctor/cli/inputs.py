@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
+from collections.abc import Iterable, Iterator
 from io import TextIOBase
 
 from gpudoctor.cli.errors import InputError
@@ -18,6 +20,14 @@ _REFUSED = {
     stat.S_IFBLK: "is a disk, not a text; name the files on it",
     stat.S_IFCHR: "is a device, which has no end; put what it says into a file (head -c 1000000 FILE)",
 }
+
+
+def each_opened(names: Iterable[str]) -> Iterator[Input]:
+    """Open texts one after another, each when the one before has been read and closed."""
+    for name in names:
+        given = opened(name)
+        with contextlib.closing(given.stream) if name != "-" else contextlib.nullcontext():
+            yield given
 
 
 def opened(name: str) -> Input:

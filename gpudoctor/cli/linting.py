@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +19,7 @@ from gpudoctor.manifests import constraints, kinds, rewrites
 from gpudoctor.manifests.judging import Linter, Verdicts
 from gpudoctor.manifests.left_open import Note
 from gpudoctor.manifests.report import LintReport, encode
-from gpudoctor.manifests.spans import ManifestError, Source
+from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Build, Environment
 from gpudoctor.model import RuleDatabase, Severity, Verdict
 
@@ -57,13 +56,13 @@ def lint(asked: Asked) -> int:
     showing.refuse_lost_output(asked.output)
     database = sources.announced_database(asked.rules, "whole" if asked.format == "sarif" else "judged")
     pairs = [parse_assumption(text) for text in asked.assume]
-    refused: dict[str, str] = {}
+    refused: dict[str, ManifestError] = {}
     texts = {name: text for name in dict.fromkeys(asked.files) if (text := _text(name, refused)) is not None}
     python = next((str(value) for name, value in pairs if name == _PYTHON), None)
     build = Build(arguments=dict(_argument(text) for text in asked.build_arguments))
     described = _described(texts, python, build, refused)
     if not texts.keys() - refused.keys():  # before anything else: nothing is left to be judged
-        raise InputError("; ".join(refused.values()))
+        raise InputError("; ".join(map(str, refused.values())))
     texts = {name: text for name, text in texts.items() if name not in refused}
     host_of = lint_host.lint_host(asked.recorded, assumed(pairs), asked.timeout, database)
     linter = Linter(host_of.machine, database, wants_gpu=asked.gpu, supposes_gpu=lint_host.names_a_gpu(pairs),
@@ -82,41 +81,41 @@ def lint(asked: Asked) -> int:
 # -- files -------------------------------------------------------------------------------------------------
 
 
-def _text(name: str, refused: dict[str, str]) -> str | None:
+def _text(name: str, refused: dict[str, ManifestError]) -> str | None:
     """Return the text of a file; None where it cannot be read, and `refused` then says why."""
     try:
         return _read(name)
-    except InputError as error:
-        refused[name] = str(error)
+    except ManifestError as error:
+        refused[name] = error
         return None
 
 
-def _refusal(name: str, why: str) -> Note:
-    """Return what is said of a file that could not be read, at the place that the reason names."""
-    place, reason = Source(name, "").place(0), why.removeprefix(f"{name}: ")
-    found = re.fullmatch(r":(\d+)(?::(\d+))?: (.*)", why.removeprefix(name), re.DOTALL)
-    if found is not None:
-        place, reason = replace(place, line=int(found[1]), column=int(found[2] or 1)), found[3]
+def _refusal(name: str, error: ManifestError) -> Note:
+    """Return what is said of a file that could not be read; it may be for another that it takes over."""
+    is_here = isinstance(error.where, Place) and error.where.file == name
+    place = error.where if isinstance(error.where, Place) and is_here else Source(name, "").place(0)
+    reason = error.said if is_here or error.where == name else str(error)
     return Note(place=place, matters=True, said=f"the file cannot be read, and was not judged: {reason}")
 
 
 def _read(name: str) -> str:
     if name == "-":
-        raise InputError("-: lint reads no standard input, for a file's name tells what it is: name files")
+        raise ManifestError(name, "lint reads no standard input, for a file's name tells what it is: "
+                                  "name files")
     limit = _limit(name)
     match Host().read_bytes(os.path.abspath(name), limit_bytes=limit):
         case host.Data(truncated=True):
-            raise InputError(f"{name}: larger than {limit >> 20} MiB, which no such file is")
+            raise ManifestError(name, f"larger than {limit >> 20} MiB, which no such file is")
         case host.Data(data=data):
             try:
                 return data.decode("utf-8")
             except UnicodeDecodeError as error:
-                line = data[:error.start].count(b"\n") + 1
-                raise InputError(f"{name}:{line}: is no UTF-8 text") from None
+                before = Source(name, data[:error.start].decode("utf-8"))
+                raise before.error(len(before.text), "is no UTF-8 text") from None
         case host.Missing():
-            raise InputError(f"{name}: no such file")
+            raise ManifestError(name, "no such file")
         case host.Refused(reason=reason):
-            raise InputError(f"{name}: cannot be read: {reason}")
+            raise ManifestError(name, f"cannot be read: {reason}")
 
 
 def _limit(name: str) -> int:
@@ -125,7 +124,7 @@ def _limit(name: str) -> int:
 
 
 def _described(texts: Mapping[str, str], python: str | None, build: Build | None = None,
-               refused: dict[str, str] | None = None) -> dict[str, list[Environment]]:
+               refused: dict[str, ManifestError] | None = None) -> dict[str, list[Environment]]:
     """Return the environments of each file; a list that another file takes in is judged with that one.
 
     Those that are of no kind, or broken, are left out and go to `refused`; without it the first ends it.
@@ -158,7 +157,7 @@ def _described(texts: Mapping[str, str], python: str | None, build: Build | None
         except ManifestError as error:
             if refused is None:
                 raise
-            refused[name] = str(error)
+            refused[name] = error
             taken = before  # what it would have taken in is judged by itself
     kept = {name: some for name, some in found.items() if name not in taken or len(some) != 1
             or some[0].in_container or some[0].constrains}

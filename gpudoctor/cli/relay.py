@@ -9,6 +9,7 @@ on, so that it gets each of them once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import functools
 import os
@@ -241,11 +242,16 @@ def _read(descriptor: int) -> bytes:
 
 
 def _written(stream: int, data: bytes) -> bool:
-    """Write all of it; say whether somebody takes it."""
+    """Write all of it; say whether somebody takes it.
+
+    The command sees a closed pipe, whatever the reason: a full disk it could not tell of.
+    """
     view = memoryview(data)
     try:
         while view:
             view = view[os.write(stream, view):]
-    except OSError:
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            sys.stderr.write(f"gpudoctor: what the command says cannot be passed on: {error.strerror}\n")
         return False
     return True

@@ -89,6 +89,8 @@ def report(asked: Asked) -> int:
             if progress is not None:
                 progress.of_machines(summary.machines.number)
     except KeyboardInterrupt:
+        if not summary.machines.number:
+            raise
         summary.is_interrupted = True
     if progress is not None:
         progress.end()

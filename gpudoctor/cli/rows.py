@@ -19,7 +19,7 @@ CARD = "cc"  # as in --assume: a card of this compute capability, whatever the c
 _CARD_COLUMNS = (FactType.COMPUTE_CAPABILITY, FactType.COMPUTE_CAPABILITIES)
 _CODE = "code"
 _NAME, _FORMS = "name", "forms"  # forms in which people write the name
-_COLUMNS = 80
+_COLUMNS, _LEAST_COLUMNS = 80, 20  # a site's own table may have a long name
 _FEW = 12  # words in a column that are worth listing
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -33,8 +33,7 @@ def table_named(name: str, tables: Mapping[str, Table]) -> Table:
 
 
 def names(tables: Tables, *, as_json: bool) -> str:
-    """Return the names of the tables: one a line with what it holds, as far as that fits, or a list in JSON.
-    """
+    """Return the names of the tables, one a line with what it holds as far as that fits; in JSON, a list."""
     listed = sorted(tables)
     if as_json:
         return json.dumps(listed) + "\n"
@@ -46,7 +45,7 @@ def names(tables: Tables, *, as_json: bool) -> str:
 def _shortened(text: str, columns: int) -> str:
     import textwrap  # for the few who list them
 
-    return textwrap.shorten(printable(text, 400), columns, placeholder=" ...")
+    return textwrap.shorten(printable(text, 400), max(columns, _LEAST_COLUMNS), placeholder=" ...")
 
 
 def chosen(table: Table, conditions: Sequence[str], tables: Tables) -> tuple[Row, ...]:
@@ -87,11 +86,11 @@ def _whole(table: Table, condition: str) -> str:
 def _wanted(table: Table, condition: str, tables: Tables) -> Wanted:
     column, equals, text = (part.strip() for part in condition.partition("="))
     if not (column and equals and text):
-        raise UsageError(f"--where {printable(condition, 80)!r}: write COLUMN=VALUE, as in cuda=12.8")
+        raise UsageError(f"--where '{printable(condition, 80)}': write COLUMN=VALUE, as in cuda=12.8")
     if column == CARD and CARD not in table.columns:
         return _of_card(table, text, tables)
     if column not in table.columns:
-        raise UsageError(f"--where {printable(condition, 80)!r}: {table.name} has no such column; "
+        raise UsageError(f"--where '{printable(condition, 80)}': {table.name} has no such column; "
                          f"there are: {', '.join(table.columns)}")
     return _equal_to(column, FactType(table.columns[column]), text)
 
@@ -103,7 +102,7 @@ def _of_card(table: Table, text: str, tables: Tables) -> Wanted:
     if len(columns) == 1:
         return _equal_to(columns[0], FactType(table.columns[columns[0]]), text)
     if not columns and table.columns.get(_CODE) == FactType.RECORDS.value:
-        return lambda row: _serves(row, text, table.name.partition("_")[0], tables)
+        return lambda row: _serves(row, text, table.name.partition("_")[0], tables)  # jax_distributions: jax
     named = f"which of {', '.join(columns)} is meant?" if columns else (
         f"{table.name} has neither compute capabilities nor device code; "
         f"there are: {', '.join(table.columns)}")

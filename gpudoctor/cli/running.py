@@ -13,6 +13,7 @@ from io import BytesIO
 
 from gpudoctor.cli import explaining, relay, showing, sources
 from gpudoctor.model import Certainty, Report, Severity, Verdict
+from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input
 
 EXIT_NOT_FOUND, EXIT_NOT_RUN = 127, 126  # as shells have it
@@ -47,7 +48,7 @@ def _interpreter(program: str) -> str | None:
 
 
 def _not_run(program: str, why: str, code: int) -> int:
-    sys.stderr.write(f"gpudoctor: {program} cannot be run: {why}\n")
+    sys.stderr.write(f"gpudoctor: {printable(program, 400)} cannot be run: {why}\n")
     return code
 
 
@@ -64,7 +65,7 @@ def _perhaps_harmless(report: Report) -> str:
 
 def _tell(report: Report, wish: explaining.Wish, ended: relay.Ended) -> None:
     how = f"ended with exit code {ended.code}" if ended.code >= 0 else f"was ended by {_named(-ended.code)}"
-    faults = any(finding.severity in (Severity.ERROR, Severity.WARNING) for finding in report.findings)
+    faults = any(finding.severity.is_fault for finding in report.findings)
     if not faults and ended.signals:
         return  # it ended because somebody said so
     if report.verdict is Verdict.UNDECIDED and not faults:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def rendered(report: Report, format_: str, output: str | None, *, verbose: bool,
-             policy: Policy) -> str:
+             policy: Policy, recommending: str = "") -> str:
     """Return the report as it is to be written to `output`, None for standard output.
 
-    `policy` is what the caller calls a failure, which some formats tell apart.
+    `policy` is what the caller calls a failure, which some formats tell apart; `recommending` is the command
+    that says what to install into what was examined.
     """
     from gpudoctor.as_root import as_typed
 
@@ -53,7 +54,8 @@ def rendered(report: Report, format_: str, output: str | None, *, verbose: bool,
     from gpudoctor.render import text
 
     terminal = sys.stdout.isatty() and output is None
-    return text.render(report, width=width(terminal), colour=terminal and colour(), verbose=verbose)
+    return text.render(report, width=width(terminal), colour=terminal and colour(), verbose=verbose,
+                       recommending=recommending)
 
 
 def tell_time(asked: Asked, watch: Stopwatch) -> None:

@@ -1,4 +1,7 @@
-"""Standard output as the command line needs it: whole, or one line on standard error and an exit code."""
+"""Standard output as the command line needs it: whole, or one line on standard error and an exit code.
+
+Standard error is for people: what it does not take is lost, and neither the answer nor its exit code with it.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,26 @@ class Closed(io.TextIOBase):
     def write(self, _text: str, /) -> int:
         """Refuse, as the closed stream would."""
         raise OSError(errno.EBADF, "it is closed")
+
+
+class StandardError(io.TextIOWrapper):
+    """Standard error, full or read by nobody: what is told there goes nowhere then, and nothing fails."""
+
+    @classmethod
+    def of(cls, stream: io.TextIOWrapper) -> StandardError:
+        """Return the stream for what an open one writes to."""
+        return cls(stream.buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=True)
+
+    def write(self, text: str, /) -> int:
+        """Write what can be written."""
+        with contextlib.suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what can be handed on."""
+        with contextlib.suppress(OSError):
+            super().flush()
 
 
 def forget_output() -> None:

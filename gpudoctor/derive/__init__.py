@@ -18,9 +18,10 @@ from gpudoctor.derive.host import HOST_DERIVATIONS
 from gpudoctor.derive.lazy import Derivation, LazyFacts, Narrowed, Supposed
 from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.view import View
-from gpudoctor.engine import Subject, Subjects
 from gpudoctor.facts import CATALOGUE, promised
-from gpudoctor.model import Absent, Fact, Facts, Known, RuleDatabase, Scope, Snapshot, Unknown
+from gpudoctor.model import (
+    Absent, Fact, Facts, Known, RuleDatabase, Scope, Snapshot, Subject, Subjects, Unknown,
+)
 
 _NOT_PROBED = Unknown(reason="no probe answered for it")
 # What was first asked after snapshots were: one without these facts is older than the question.

@@ -122,13 +122,17 @@ def jax_part(part: str, version: str, platform: str, tables: Tables) -> Row | No
                  and _is_same(str(row["version"]), version)), None)
 
 
+def broken_extras(name: str, tables: Tables) -> Sequence[Row]:
+    """Return the extras that ask for what does not exist, each with its release and its Pythons."""
+    return [row for row in rows_of(tables, "broken_extras") if row["framework"] == name]
+
+
 def refused_extra(name: str, version: str, python: str | None, tables: Tables) -> Row | None:
-    """Return why pip refuses a release with its CUDA packages: a few ask for what does not exist.
+    """Return why pip refuses a release with its CUDA packages.
 
     Where the Python is not known, one that cannot be had with some is none to rely on.
     """
-    return next((row for row in rows_of(tables, "broken_extras")
-                 if (row["framework"], row["version"]) == (name, version)
+    return next((row for row in broken_extras(name, tables) if row["version"] == version
                  and (python is None or python in as_texts(row["python"]))), None)
 
 

@@ -16,7 +16,6 @@ from gpudoctor.derive.view import View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Row, Table, Unknown, Value
 
 _ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
-_WITH_CUDA_INSIDE = frozenset({"torch"})  # whose wheels hold the CUDA that they require no packages for
 
 
 def platform_of(view: View) -> str:
@@ -169,13 +168,9 @@ def arguments_for(release_fact: str, view: View) -> Fact:
 
 
 def brings_cuda(release_fact: str, view: View) -> Fact:
-    """Return whether pip installs the CUDA libraries with a release, as packages or in the wheel.
-
-    TensorFlow's for Windows, and Paddle's, have neither: they take the system's.
-    """
+    """Return whether pip installs the CUDA libraries with a release."""
     stack = stack_of(release_fact, view)
-    brings = bool(stack.row.get("requires_nvidia")) or stack.framework in _WITH_CUDA_INSIDE
-    return Known(value=brings, source=str(stack.row["source"]))
+    return Known(value=stack.brings_cuda, source=str(stack.row["source"]))
 
 
 def stack_of(release_fact: str, view: View) -> Stack:

@@ -12,11 +12,11 @@ from gpudoctor.derive.lazy import Derivation
 from gpudoctor.derive.releases import platform_of, release_rows
 from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import NotKnown, View, as_texts, text_of
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Known, Row, Snapshot, Unknown
 from gpudoctor.nearest import did_you_mean
 
-FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _FORM = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.-]*)\s*((?:>=|<=|==|!=|~=|>|<).+)?\s*\Z")
 _CARDS, _MEMORY = "gpu", "gpu.memory"
 _SUBJECTS = (_CARDS, _MEMORY, *FRAMEWORKS)

@@ -15,8 +15,8 @@ from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Record, Row, Table, Tables, rows_of
 
-FRAMEWORKS = ("tensorflow", "torch", "jax", "paddle")
 _CUDNN = re.compile(r"nvidia-cudnn-cu\d+==([\d.]+)\Z")
+HOLDING_CUDA = frozenset({"torch"})  # whose wheels hold the CUDA libraries that they require no packages for
 _PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
 # What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they
 # require beside NVIDIA's packages is held against what is installed, and nothing is; of device code only what
@@ -154,6 +154,14 @@ class Stack:
     def lacks_libraries(self) -> bool:
         """Return whether it brings no CUDA libraries, and no table says which of the system's it opens."""
         return not self.row.get("requires_nvidia") and "loads" not in self.row
+
+    @property
+    def brings_cuda(self) -> bool:
+        """Return whether pip installs its CUDA libraries, as packages or in the wheel.
+
+        TensorFlow's before 2.14, those for Windows, and Paddle's have neither: they take the system's.
+        """
+        return bool(self.row.get("requires_nvidia")) or self.framework in HOLDING_CUDA
 
     def serves(self, capabilities: Iterable[str], tables: Tables) -> bool:
         """Return whether it has code for each card, of any kind that is known to work there.

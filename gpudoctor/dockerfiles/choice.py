@@ -12,13 +12,14 @@ from gpudoctor.candidates.ground import platform_of
 from gpudoctor.candidates.images import is_in_an_image
 from gpudoctor.candidates.together import left_open, rule_of
 from gpudoctor.derive.requirements import Requirement
-from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.dockerfiles.bases import PythonImage, end_of_python, python_images
 from gpudoctor.dockerfiles.compiler import with_compiler
 from gpudoctor.dockerfiles.cuda_base import on_cuda
 from gpudoctor.dockerfiles.inside import ENVIRONMENT, System, inside
 from gpudoctor.engine import evaluate
 from gpudoctor.examine import EXIT_FINDINGS, EXIT_UNDECIDED, Policy, with_wishes
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Known, Recommendation, Rejection, RuleDatabase, Scope, Snapshot, Tables
 

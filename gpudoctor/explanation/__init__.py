@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import __version__, derive
-from gpudoctor.examine import EXIT_FINDINGS, EXIT_HEALTHY, EXIT_UNDECIDED, Policy, every_finding
+from gpudoctor.examine import Policy, conclude, counts, every_finding
 from gpudoctor.explanation import complaints, entries, findings, here, subjects
 from gpudoctor.explanation.choosing import INFORMS, Choice, at_most_likely, choose, raised
 from gpudoctor.explanation.context import is_context
@@ -17,7 +17,7 @@ from gpudoctor.explanation.undecided import COMPLAINT, QUESTIONS, complaint, une
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Ask, Certainty, Evidence, Finding, Report, Rule, RuleDatabase, Severity, Snapshot, SymptomPattern,
-    Undecided, Verdict,
+    Undecided,
 )
 from gpudoctor.pattern_forms import PEOPLE
 
@@ -194,16 +194,11 @@ def report(told: Told, database: RuleDatabase, policy: Policy, *, interrupted: b
     Of a text that was not read to its end nobody knows that it holds no fault, nor of one that is harmless
     only where there is no card: it does not say whether there is one.
     """
-    failing = [f for f in every_finding(told.findings) if f.severity.rank <= policy.fail_on.rank]
-    faults = [f for f in told.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
-    blind = [u for u in told.undecided if u.asked and u.severity.rank <= policy.fail_on.rank]
-    is_doubtful = any(f.certainty is Certainty.LIKELY for f in told.findings if f.severity is Severity.BENIGN)
-    code, verdict = EXIT_HEALTHY, Verdict.FINDINGS if faults else Verdict.HEALTHY
-    if failing:
-        code, verdict = EXIT_FINDINGS, Verdict.FINDINGS
-    elif blind or interrupted or (is_doubtful and not faults):
-        verdict = Verdict.UNDECIDED
-        code = EXIT_HEALTHY if policy.allow_undecided else EXIT_UNDECIDED
+    severities = [finding.severity for finding in every_finding(told.findings)]
+    is_doubtful = not any(severity.is_fault for severity in severities) and any(
+        f.certainty is Certainty.LIKELY for f in told.findings if f.severity is Severity.BENIGN)
+    is_open = interrupted or is_doubtful or any(counts(u, policy.fail_on) for u in told.undecided)
+    verdict, code = conclude(severities, is_open=is_open, policy=policy)
     return Report(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         verdict=verdict, exit_code=code, findings=told.findings, undecided=told.undecided,

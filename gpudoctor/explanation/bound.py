@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import Subject
-from gpudoctor.model import Ask, Fix, Row, Suspect, Tables, Value, rows_of
+from gpudoctor.model import Ask, Fix, Row, Subject, Suspect, Tables, Value, rows_of
 
 _TABLE, _BY_PLACE, _PLACES = "bound_to_places", "causes_by_place", "text.places"
 _GREP = re.compile(r"""\| *grep (?:-[iE]+ )*(?:'([^']+)'|"([^"]+)"|([\w.-]+))""")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import Subject, Truth, always_said, fill, holds, placeholders, resolve, show_fact
+from gpudoctor.engine import Truth, holds, resolve
 from gpudoctor.explanation import bound
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
@@ -15,9 +15,10 @@ from gpudoctor.explanation.supposed import CONTAINERS
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Absent, Ask, Certainty, Condition, Evidence, Finding, Fix, Known, Operand, Remedy, Rule, Severity,
-    SymptomPattern, Tables,
+    Subject, SymptomPattern, Tables,
 )
 from gpudoctor.remedy import asked, concretise
+from gpudoctor.words import always_said, fill, placeholders, show_fact
 
 MOST_LINES = 3  # quoted for a candidate
 MOST_FIXES = 4

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.engine import show_fact
 from gpudoctor.examine import every_finding
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
     Absent, Evidence, Fact, Facts, Finding, Known, Report, Rule, Scope, Severity, Snapshot, Unknown,
 )
+from gpudoctor.words import show_fact
 
 REFUTED = 0.05  # what is left of the score of a cause that is not found on the machine
 # as people call what both state

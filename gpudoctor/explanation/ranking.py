@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gpudoctor.engine import Subject, Truth, holds
+from gpudoctor.engine import Truth, holds
 from gpudoctor.explanation.bound import as_there, causes_elsewhere
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Rule, Scope, Suspect, SymptomPattern, Tables
+from gpudoctor.model import Rule, Scope, Subject, Suspect, SymptomPattern, Tables
 
 OPPOSED = 0.1  # what is left of the score of a cause that a symptom speaks against
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpudoctor.engine import PLACEHOLDER, Subject, placeholders
-from gpudoctor.model import Fix, Known, Row, Tables, rows_of
+from gpudoctor.model import Fix, Known, Row, Subject, Tables, rows_of
+from gpudoctor.words import PLACEHOLDER, placeholders
 
 _TABLE = "stand_ins"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gpudoctor.engine import Subjects, evaluate
+from gpudoctor.engine import evaluate
 from gpudoctor.explanation.ranking import Candidate
-from gpudoctor.model import Certainty, Finding, Rule, RuleDatabase, Severity, Suspect
+from gpudoctor.model import Certainty, Finding, Rule, RuleDatabase, Severity, Subjects, Suspect
 
 STATED = "what is stated"  # stands among the symptoms of a candidate
 CONFIRMS, ALONE = 85, 45

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudoctor import derive
-from gpudoctor.engine import Subject, Subjects
 from gpudoctor.explanation import relations, shown
 from gpudoctor.explanation.asked_packages import WithAsked
 from gpudoctor.explanation.reading import Reading
 from gpudoctor.explanation.supposed import supposed
-from gpudoctor.model import Fact, RuleDatabase, Scope, Snapshot, SymptomPattern, Unknown
+from gpudoctor.model import Fact, RuleDatabase, Scope, Snapshot, Subject, Subjects, SymptomPattern, Unknown
 
 _NOT_SAID = Unknown(reason="the text does not say it", asked=False)
 _NOT_LISTED = Unknown(reason="the text does not list them", asked=False)

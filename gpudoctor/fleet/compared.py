@@ -13,9 +13,9 @@ from typing import TypeAlias
 from gpudoctor import share
 from gpudoctor.compare import RESTLESS, is_restless
 from gpudoctor.derive.view import as_records
-from gpudoctor.engine import show
 from gpudoctor.facts import CATALOGUE, FactSpec, FactType
 from gpudoctor.model import Absent, Fact, Facts, Known, Scope, Snapshot, Unknown
+from gpudoctor.words import show
 
 Held: TypeAlias = tuple[str, ...]  # a list as it is, anything else as the one text that a person reads
 NOT_THERE: Held = ("not there",)

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import meaning
-from gpudoctor.courses import FRAMEWORKS
-from gpudoctor.engine import placeholders
 from gpudoctor.facts import CATALOGUE
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.lint.sections import section_problems, text_problems
 from gpudoctor.model import Case, Certainty, Fix, Rule, RuleDatabase, Scope, Severity, Value
 from gpudoctor.skeleton import UNFINISHED
 from gpudoctor.table_meaning import PINNED, is_day
+from gpudoctor.words import placeholders
 
 _ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
 _UNDOCUMENTED = re.compile(r"^No documentation: *\S", re.MULTILINE)

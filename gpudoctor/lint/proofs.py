@@ -9,15 +9,14 @@ from itertools import permutations
 
 from gpudoctor import derive, remedy
 from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.engine import (
-    Subject, Subjects, Truth, always_said, evaluate, holds, judge, judge_block, placeholders,
-)
+from gpudoctor.engine import Truth, evaluate, holds, judge, judge_block
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
-    Absent, Case, Detect, Fact, Finding, Fix, Judgement, Known, Rule, RuleDatabase, Snapshot, Undecided,
-    Unknown,
+    Absent, Case, Detect, Fact, Finding, Fix, Judgement, Known, Rule, RuleDatabase, Snapshot, Subject,
+    Subjects, Undecided, Unknown,
 )
 from gpudoctor.skeleton import OF_A_SITE
+from gpudoctor.words import always_said, placeholders
 
 
 def case_snapshot(case: Case, database: RuleDatabase) -> Snapshot:

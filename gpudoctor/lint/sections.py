@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from gpudoctor.engine import placeholders
 from gpudoctor.model import Rule, RuleDatabase
 from gpudoctor.skeleton import OF_A_SITE  # nothing circulates about what only one place has
+from gpudoctor.words import placeholders
 
 SECTIONS = ("What was seen", "Why it breaks", "What to do", "How to check", "Versions it applies to")
 _NAMED = re.compile(r"\bGPDX?\d{4}\b")

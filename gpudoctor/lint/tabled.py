@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import table_meaning
-from gpudoctor.engine import show
 from gpudoctor.model import RuleDatabase, Table
+from gpudoctor.words import show
 
 
 def table_problems(database: RuleDatabase) -> Iterator[str]:

@@ -8,10 +8,8 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
-from gpudoctor.derive.stacks import Stack, stacks_of
+from gpudoctor.derive.stacks import HOLDING_CUDA, Stack, stacks_of
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import jax_extras
 from gpudoctor.manifests.jax_parts import LOCAL, JaxParts
@@ -20,6 +18,7 @@ from gpudoctor.manifests.releases import (
 )
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Tables
+from gpudoctor.versions import distribution_name
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -79,7 +78,7 @@ class Chosen:
     @property
     def brings_libraries(self) -> bool:
         """Return whether the CUDA libraries that the release asks for are installed with it."""
-        return self.framework == "torch" or self.by_conda or bool(
+        return self.framework in HOLDING_CUDA or self.by_conda or bool(
             self.stack and self.stack.extra in {_extra(extra) for extra in self.requirement.extras})
 
 
@@ -99,7 +98,7 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
     requirement = requirement_of(asked)
     if requirement is None or asked.no_dependencies:
         return None
-    name = str(canonicalize_name(requirement.name))
+    name = distribution_name(requirement.name)
     framework = _FRAMEWORK_OF.get(name)
     if framework is None or not applies(requirement, python):
         return None

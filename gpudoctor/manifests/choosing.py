@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
@@ -20,6 +18,7 @@ from gpudoctor.manifests.releases import admits, applies, overridden, requiremen
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.manifests.together import can_meet
 from gpudoctor.model import Fact, Known
+from gpudoctor.versions import distribution_name
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -54,7 +53,7 @@ def _last_words(every: Sequence[Asked], python: str | None) -> Iterator[Asked]:
     for at in range(len(every) - 1, -1, -1):
         requirement = requirement_of(every[at])
         if requirement is not None and applies(requirement, python):
-            own = last.setdefault(canonicalize_name(requirement.name), {})
+            own = last.setdefault(distribution_name(requirement.name), {})
             if len(own) < _MOST_COMMANDS:
                 own.setdefault((every[at].command, every[at].tool == "conda"), (at, every[at]))
     kept = sorted((pair for own in last.values() for pair in own.values()), key=lambda pair: pair[0])
@@ -105,7 +104,7 @@ def _admission(asked: Asked, beside: Mapping[str, SpecifierSet], glibc: str | No
             return False
         needs = planned.parse(overridden(as_texts(stack.row.get("requires")), asked))
         return all(can_meet(need.specifier, beside[name]) for need in needs
-                   if (name := canonicalize_name(need.name)) in beside)
+                   if (name := distribution_name(need.name)) in beside)
 
     return is_admitted
 
@@ -116,7 +115,7 @@ def _bounds(environment: Environment) -> dict[int, dict[str, SpecifierSet]]:
     for one in environment.asked:
         requirement = requirement_of(one) if one.tool != "conda" else None
         if requirement is not None and requirement.specifier and applies(requirement, environment.python):
-            own, name = found.setdefault(one.command, {}), str(canonicalize_name(requirement.name))
+            own, name = found.setdefault(one.command, {}), distribution_name(requirement.name)
             if len(own.get(name, ())) < _MOST_BOUNDS:
                 own[name] = own[name] & requirement.specifier if name in own else requirement.specifier
     return found

@@ -61,7 +61,7 @@ class Composed:
     def _merged(self, base: Node, own: Node, place: Place) -> Node:
         self._values_left -= _values(base)
         if self._values_left < 0:
-            raise ManifestError(f"{place}: more than {_MOST_VALUES} values are taken over from others")
+            raise ManifestError(place, f"more than {_MOST_VALUES} values are taken over from others")
         return merged(base, own)
 
     def _included(self, document: Node, folder: str, above: tuple[str, ...]) -> Iterator[Services]:
@@ -78,7 +78,7 @@ class Composed:
                                               ends=is_nowhere(path)))
                     break
                 if file in above:
-                    raise ManifestError(f"{path.place}: include leads in a circle: {file} includes this file")
+                    raise ManifestError(path.place, f"include leads in a circle: {file} includes this file")
                 if number == 0:  # the others lie over it
                     own = posixpath.dirname(file) if given is None else _path(given, folder) or folder
                 _require_depth(above, path.place)
@@ -93,7 +93,7 @@ class Composed:
             return service
         wanted, other = (taken, None) if taken.text is not None else (taken.get("service"), taken.get("file"))
         if wanted is None or not wanted.text:
-            raise ManifestError(f"{taken.place}: extends of the service {_shown(key)} names no service: "
+            raise ManifestError(taken.place, f"extends of the service {_shown(key)} names no service: "
                                 "write service: NAME below it")
         if other is not None:
             path = _path(other, folder)
@@ -107,9 +107,9 @@ class Composed:
         if wanted.text not in beside:
             if other is None and self.unread:
                 return service  # it may be in what could not be included
-            raise ManifestError(f"{wanted.place}: there is no service {_shown(wanted)} in {file} to extend")
+            raise ManifestError(wanted.place, f"there is no service {_shown(wanted)} in {file} to extend")
         if (file, wanted.text) in above:
-            raise ManifestError(f"{wanted.place}: extends leads in a circle: {_shown(wanted)} of {file} "
+            raise ManifestError(wanted.place, f"extends leads in a circle: {_shown(wanted)} of {file} "
                                 "takes over this service")
         _require_depth(above, wanted.place)
         base_key, base = beside[wanted.text]
@@ -123,7 +123,7 @@ class Composed:
             return None
         if path not in self._documents:
             if len(self._documents) >= _MOST_FILES:
-                raise ManifestError(f"{place}: more than {_MOST_FILES} files are taken over")
+                raise ManifestError(place, f"more than {_MOST_FILES} files are taken over")
             source = self._reader(path)
             if source is not None:
                 self.sources.setdefault(source.file, source)
@@ -163,7 +163,7 @@ def _path(node: Node, folder: str) -> str | None:
 
 def _require_depth(above: tuple[object, ...], place: Place) -> None:
     if len(above) > _DEEPEST:
-        raise ManifestError(f"{place}: takes over from more than {_DEEPEST} others, one through another")
+        raise ManifestError(place, f"takes over from more than {_DEEPEST} others, one through another")
 
 
 def _shown(name: Node) -> str:

@@ -23,7 +23,7 @@ def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
     for item in items:
         yaml_files.require_list(item.get("pip"), "what pip installs", "write each in a line of its own")
         if item.items or (item.entries and item.get("pip") is None):
-            raise ManifestError(f"{item.place}: a dependency is no text: write NAME, or NAME=VERSION; "
+            raise ManifestError(item.place, "a dependency is no text: write NAME, or NAME=VERSION; "
                                 "what pip installs stands below pip:")
     channels = [one.text for one in named.texts() if one.text] if named else []
     packages = [(item.text, item.place) for item in items if item.text is not None]

@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts
 from gpudoctor.manifests.jax_parts import LOCAL
 from gpudoctor.model import Tables
+from gpudoctor.versions import distribution_name
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -27,7 +26,7 @@ def brought(requirement: Requirement, python: str | None, platform: str, tables:
     The newest CUDA comes first, as JAX looks for its plugins, and what brings the libraries before what does
     not. Those of a release that is not known are taken by their names.
     """
-    asked = sorted((str(canonicalize_name(extra)) for extra in requirement.extras if extra.startswith(_CUDA)),
+    asked = sorted((distribution_name(extra) for extra in requirement.extras if extra.startswith(_CUDA)),
                    key=lambda extra: (extra.partition("-")[0], "-" not in extra, extra), reverse=True)
     taken = next((row for row in published.jax_releases(platform, tables)
                   if (python is None or python in as_texts(row["python"]))

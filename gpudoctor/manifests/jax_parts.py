@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.releases import NVIDIA, applies, requirement_of
 from gpudoctor.manifests.statements import Asked
+from gpudoctor.versions import distribution_name
 
 _PLUGIN = re.compile(r"jax-(cuda\d+)-plugin\Z")
 LOCAL = "-local"  # behind an extra: with the CUDA libraries of the machine
@@ -31,10 +30,10 @@ def parts_of(asked: Sequence[Asked], python: str | None) -> JaxParts:
     found = JaxParts()
     named = [requirement for one in asked if one.tool != "conda"
              and (requirement := requirement_of(one)) is not None and applies(requirement, python)]
-    names = {str(canonicalize_name(one.name)) for one in named}
+    names = {distribution_name(one.name) for one in named}
     for one in named:
-        plugin = _PLUGIN.match(str(canonicalize_name(one.name)))
-        label = _LABEL.search(str(one.specifier)) if canonicalize_name(one.name) == "jaxlib" else None
+        plugin = _PLUGIN.match(distribution_name(one.name))
+        label = _LABEL.search(str(one.specifier)) if distribution_name(one.name) == "jaxlib" else None
         if plugin is not None:
             number = plugin[1].removeprefix("cuda")
             is_whole = _WITH_LIBRARIES in one.extras or any(

@@ -28,7 +28,6 @@ _HOST, _PROCESSOR, _OF_ARM, _BUILT = "host", "system.architecture", "aarch64", "
 _REQUIRED = "requirement-not-met"  # says of what was required what another page says better
 _MOST_STATEMENTS = 200  # of one environment that show something by themselves
 _MOST_WORK, _LEAST_WORK = 12_000, 100  # requirements looked at to find what could be asked for instead
-_JUDGED = (Severity.ERROR, Severity.WARNING)
 
 
 @frozen
@@ -134,7 +133,7 @@ class Linter:
         judged += [(snapshot, ground.database) for snapshot in (laid.snapshot, *laid.kept_away)]
         return Tried(chosen=laid.chosen, findings=tuple(
             one for snapshot, rules in judged for one in _found(snapshot, rules)
-            if key_of(one) not in ground.had and one.severity in _JUDGED))
+            if key_of(one) not in ground.had and one.severity.is_fault))
 
     def _settled(self, environment: Environment) -> tuple[Environment, Base | None]:
         """Return an environment with what its image and the system's packages say of it, and what it has."""
@@ -209,7 +208,7 @@ class Linter:
             return pointing.place_of(one, environment, laid)
 
         judged = remedy.diagnose(snapshot, ground.database, place_of=place_of)
-        new = [one for one in judged.findings if key_of(one) not in ground.had and one.severity in _JUDGED]
+        new = [one for one in judged.findings if key_of(one) not in ground.had and one.severity.is_fault]
         usual = usual_python(self.database)
         if len(new) > 1 and environment.python is None and usual is not None:
             new = pythons.apart(new, snapshot, usual, ground.database, place_of)

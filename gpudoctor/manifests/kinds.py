@@ -75,7 +75,7 @@ def _of_name(name: str, source: Source, reader: Reader, build: Build | None) -> 
         return _of_yaml(source, reader, build)
     if _FROM.match(source.text):
         return stages.environments(source, reader, build)
-    raise ManifestError(f"{source.file}: which kind of file is it? Its name is not that of {_KNOWN}, and it "
+    raise ManifestError(source.file, f"which kind of file is it? Its name is not that of {_KNOWN}, and it "
                         "does not begin with FROM")
 
 
@@ -102,12 +102,12 @@ def _of_documents(source: Source, reader: Reader, build: Build | None) -> list[E
         elif document.get("kind") is not None:
             found += services.of_kubernetes(document, documents, source)
         elif document.get("package") is not None and document.get("metadata") is not None:
-            raise ManifestError(f"{source.file}: a lock of conda-lock is not read: lint the environment.yml "
+            raise ManifestError(source.file, "a lock of conda-lock is not read: lint the environment.yml "
                                 "that it was made of")
         else:
             continue
         is_known = True
     if not is_known:
-        raise ManifestError(f"{source.file}: which kind of file is it? It has neither services nor "
+        raise ManifestError(source.file, "which kind of file is it? It has neither services nor "
                             "include (compose), dependencies (conda) nor a kind (Kubernetes)")
     return found

@@ -13,8 +13,8 @@ from packaging.specifiers import SpecifierSet
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import FRAMEWORKS
 from gpudoctor.derive.view import as_texts
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choosing, images, releases
 from gpudoctor.manifests.choices import Chosen

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from gpudoctor.candidates.ground import Ground
-from gpudoctor.derive.stacks import FRAMEWORKS
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choosing, images, other_packages, reaching, releases, said, starting, tags
 from gpudoctor.manifests.choices import Chosen

@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import locks, pipfile_lock, releases
@@ -16,6 +14,7 @@ from gpudoctor.manifests.requirements import Listed
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Asked, Unread
 from gpudoctor.manifests.toml_tables import table, tables
+from gpudoctor.versions import distribution_name
 
 NAMES = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock", "pipenv": pipfile_lock.NAME}
 # one of them is the Python of an image that is not known yet
@@ -83,10 +82,10 @@ def _reached(pins: locks.Pins, wanted: Sequence[Asked], groups: Groups) -> _Reac
     versions: dict[str, set[str]] = {}
     open_ = [_Edge(name=str(one.name), extras=tuple(one.extras)) for asked in wanted
              for one in planned.parse((asked.text,)) if _applies(asked.text, pins.python, ())]
-    open_ += _of_root(pins, groups, {canonicalize_name(edge.name) for edge in open_})
+    open_ += _of_root(pins, groups, {distribution_name(edge.name) for edge in open_})
     while open_:
         edge = open_.pop()
-        name = canonicalize_name(edge.name)
+        name = distribution_name(edge.name)
         if edge.version:
             versions.setdefault(name, set()).add(edge.version)
         known = found.setdefault(name, [])
@@ -110,7 +109,7 @@ def _of_root(pins: locks.Pins, groups: Groups, names: Collection[str]) -> list[_
         told = [f"{kind}-{len(own)}-{own}-{name}" for kind in ("extra", "group") for name in chosen]
         both = {**table(root.get("optional-dependencies")), **table(root.get("dev-dependencies"))}
         return [edge for edge in _edges({**root, "optional-dependencies": both}, chosen, pins.python, told)
-                if canonicalize_name(edge.name) in names]
+                if distribution_name(edge.name) in names]
     return []
 
 

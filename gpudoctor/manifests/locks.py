@@ -11,8 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import pipfile_lock, releases
@@ -21,6 +19,7 @@ from gpudoctor.manifests.requirements import FRAMEWORK
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import parsed, table, tables
+from gpudoctor.versions import distribution_name
 
 LOCKS = re.compile(r"(?:uv|poetry|pdm|Pipfile)\.lock|pylock(?:\.[^.]+)?\.toml")
 _HEADER = re.compile(r"(?m)^\[\[packages?\]\][ \t]*(?:#.*)?$")
@@ -48,7 +47,7 @@ class Pins:
 
     def named(self, name: str) -> list[Mapping[str, Any]]:
         """Return the packages of this name."""
-        return [one for one, _ in self.placed if name_of(one) == canonicalize_name(name)]
+        return [one for one, _ in self.placed if name_of(one) == distribution_name(name)]
 
     def only(self, keep: Callable[[Mapping[str, Any]], bool], extras: Mapping[str, Sequence[str]]) -> Pins:
         """Return the packages that are kept, with these extras."""
@@ -113,10 +112,10 @@ def _of_toml(source: Source) -> tuple[_Placed, str]:
     placed = [(one, source.place(headers[at]) if at < len(headers) else source.place(0))
               for at, one in enumerate(packages)]
     if not isinstance(listed, list) or len(packages) < len(listed):
-        raise ManifestError(f"{source.place(0)}: its packages are no list of tables: {_ANEW}")
+        raise ManifestError(source.place(0), f"its packages are no list of tables: {_ANEW}")
     for one, place in placed:
         if not one.get("name") or not all(isinstance(one.get(key, ""), str) for key in ("name", "version")):
-            raise ManifestError(f"{place}: name and version of a package are text: {_ANEW}")
+            raise ManifestError(place, f"name and version of a package are text: {_ANEW}")
     about = table(document.get("metadata"))
     targets = {str(one.get("requires_python", "")) for one in tables(about.get("targets"))}
     stated = document.get("requires-python") or about.get("python-versions") or (
@@ -151,7 +150,7 @@ def _counts(one: Mapping[str, Any], python: str | None) -> bool:
 
 def name_of(one: Mapping[str, Any]) -> str:
     """Return the name of a package as indexes compare it."""
-    return canonicalize_name(str(one.get("name", "")))
+    return distribution_name(str(one.get("name", "")))
 
 
 def _asked(placed: _Placed, split: Collection[str], extras: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
@@ -191,8 +190,8 @@ def _extras(packages: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
         for name, each in pairs:
             extra = each.get("extra") or each.get("extras")
             for word in extra if isinstance(extra, list) else ():
-                if str(word) not in found.setdefault(canonicalize_name(name), []):
-                    found[canonicalize_name(name)].append(str(word))
+                if str(word) not in found.setdefault(distribution_name(name), []):
+                    found[distribution_name(name)].append(str(word))
     return found
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Set as AbstractSet
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Tables, row_of
+from gpudoctor.versions import distribution_name
 
 # what a framework is called, and the distributions that it is installed by
 _CALLED = {
@@ -36,7 +35,7 @@ class Misnamed:
 
 def misnamed(name: str, others: AbstractSet[str], tables: Tables) -> Misnamed | None:
     """Return what is wrong with the name of a requirement beside `others`, None where nothing is."""
-    written = canonicalize_name(name)
+    written = distribution_name(name)
     row = row_of(tables, "misnamed_distributions", distribution=written)
     if row is not None:
         meant = as_texts(row["meant"]) if row.get("unless") not in others else ()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground, version_of
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Row, Tables, row_of, rows_of
+from gpudoctor.versions import distribution_name
 
 _CUPY = "cupy_distributions"
 
@@ -50,7 +49,7 @@ def _asked(environment: Environment) -> Iterator[tuple[Asked, str]]:
     for asked in environment.asked:
         requirement = releases.requirement_of(asked)
         if requirement is not None and releases.applies(requirement, environment.python):
-            yield asked, str(canonicalize_name(requirement.name))
+            yield asked, distribution_name(requirement.name)
 
 
 def _floor(cuda: str, tables: Tables) -> str:

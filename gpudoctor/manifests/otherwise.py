@@ -12,8 +12,6 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of
 from gpudoctor.derive import planned, published
@@ -26,6 +24,7 @@ from gpudoctor.manifests.pointing import EACH
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Finding, Remedy, Rule, Severity
+from gpudoctor.versions import distribution_name
 
 Key = tuple[str, str]  # a rule, and what it speaks of
 _MOST_TRIED = 25
@@ -252,7 +251,7 @@ def _needs_more(one: Chosen, stack: Stack, environment: Environment) -> bool:
 
 def _name(asked: Asked) -> str:
     requirement = releases.requirement_of(asked)
-    return "" if requirement is None else str(canonicalize_name(requirement.name))
+    return "" if requirement is None else distribution_name(requirement.name)
 
 
 # -- images ------------------------------------------------------------------------------------------------

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Tables, rows_of
+from gpudoctor.versions import distribution_name
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -27,10 +26,10 @@ def colliding(requirements: Sequence[str], tables: Tables, frameworks: AbstractS
     listed = [row for name in _SHARING for row in rows_of(tables, name)]
     listed += [row for row in rows_of(tables, _FOLDERS)
                if len(frameworks & set(as_texts(row["distributions"]))) < 2]
-    asked = {canonicalize_name(one.name): one.specifier for one in planned.parse(requirements)}
+    asked = {distribution_name(one.name): one.specifier for one in planned.parse(requirements)}
     found: dict[str, None] = {}
     for row in listed:
-        shared = {canonicalize_name(one.name): one.specifier
+        shared = {distribution_name(one.name): one.specifier
                   for one in planned.parse(as_texts(row["distributions"]))}
         owners = [name for name, specifier in shared.items()
                   if name in asked and _overlap(specifier, asked[name])]

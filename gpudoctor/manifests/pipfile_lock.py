@@ -30,7 +30,7 @@ def read(source: Source, wanted: Callable[[str], bool] | None = None
         at = error.pos + len(source.text) - len(source.text.removeprefix("\ufeff"))
         raise source.error(min(at, len(source.text)), f"is no JSON: {error.msg}") from None
     except RecursionError:
-        raise ManifestError(f"{source.file}: is no JSON: nested too deeply") from None
+        raise ManifestError(source.file, "is no JSON: nested too deeply") from None
     about = table(document.get(_ABOUT))
     addresses = {str(one.get("name")): str(one.get("url")) for one in tables(about.get("sources"))}
     places = {match[1]: source.place(match.start(1), match.end(1))

@@ -13,8 +13,6 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import planned
 from gpudoctor.manifests import pixi
 from gpudoctor.manifests.groups import DEV, Groups
@@ -23,8 +21,9 @@ from gpudoctor.manifests.requirements import bounded, is_elsewhere, is_of_index
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import Places, parsed, table, tables
+from gpudoctor.versions import distribution_name
 
-_DEFAULT_OF_PDM = "pypi"
+_DEFAULT_OF_PDM, _MOST_GROUPS = "pypi", 100
 _OF_PIPENV = ("sys_platform", "platform_system", "platform_machine", "os_name", "python_version")
 _ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.\d+)\.\*|~=?\s*(3\.\d+)(?:\.\d+)?)\s*\Z")
 _KEY = re.compile(
@@ -84,7 +83,7 @@ class _Project:
                   *table(self.document.get("dependency-groups")).items())
         for name, listed in (("dependencies", self.project.get("dependencies", [])), *groups):
             if not isinstance(listed, list):
-                raise ManifestError(f"{self.finder.key(name)}: {name} is no list of requirements")
+                raise ManifestError(self.finder.key(name), f"{name} is no list of requirements")
 
     def unread(self) -> Iterator[Unread]:
         """Yield what says more of dependencies, and is not read."""
@@ -108,7 +107,8 @@ class _Project:
         groups = table(self.document.get("dependency-groups"))
         own = {name: self.finder.asked(listed) for name, listed in groups.items()}
         for name in groups:
-            found[name] = (*found.get(name, ()), *_with_included(name, groups, own, set()))
+            taken = _with_included(name, groups, self.finder.source.file)
+            found[name] = (*found.get(name, ()), *(asked for group in taken for asked in own[group]))
         for name, group in table(self.poetry.get("group")).items():
             found[name] = (*found.get(name, ()), *self.finder.poetry(table(group).get("dependencies")))
         for name, listed in self.of_pdm.items():
@@ -145,7 +145,7 @@ class _Project:
         overrides = tuple(str(text) for text in self.overrides if is_of_index(str(text)))
         listed = tuple(replace(one, overrides=overrides) for one in bounded(listed, self.constraints))
         found = tuple(replace(one, tool="uv", index=addresses[name], build="") if (name := next(
-            (pinned.get(canonicalize_name(requirement.name), "") or one.build
+            (pinned.get(distribution_name(requirement.name), "") or one.build
              for requirement in planned.parse((one.text,))), "")) in addresses else replace(one, build="")
             for one in listed)
         return tuple(one if one.index else self._from_others(one, of_uv) for one in found)
@@ -158,7 +158,7 @@ class _Project:
                 counts = one.get("marker") is None or any(
                     applies(each, self.python) for each in planned.parse((f"{name} ; {one['marker']}",)))
                 if "index" in one and counts and one.get("extra", one.get("group")) in (None, group):
-                    found[canonicalize_name(name)] = str(one["index"])
+                    found[distribution_name(name)] = str(one["index"])
         return found
 
     def _from_others(self, one: Asked, of_uv: Sequence[Mapping[str, Any]]) -> Asked:
@@ -185,13 +185,16 @@ class _Project:
         return replace(one, index=address, extra_indexes=beside)
 
 
-def _with_included(name: str, groups: Mapping[str, Any], own: Mapping[str, tuple[Asked, ...]], seen: set[str]
-                   ) -> tuple[Asked, ...]:
-    """Return a group with those that it includes, each once."""
-    seen.add(name)
-    included = [str(one["include-group"]) for one in tables(groups[name]) if "include-group" in one]
-    return (*own[name], *(asked for other in included if other in own and other not in seen
-                          for asked in _with_included(other, groups, own, seen)))
+def _with_included(name: str, groups: Mapping[str, Any], file: str) -> Sequence[str]:
+    """Return a group and those that it includes, each once and in their order."""
+    found, waiting = dict[str, None](), [name]
+    while waiting:
+        if (group := waiting.pop()) in groups and group not in found:
+            found[group], listed = None, tables(groups[group])[::-1]
+            waiting += [str(one["include-group"]) for one in listed if "include-group" in one]
+        if len(found) > _MOST_GROUPS:
+            raise ManifestError(file, f"the group {name[:80]} includes more than {_MOST_GROUPS} others")
+    return [*found]
 
 
 def one_python(stated: str) -> str | None:

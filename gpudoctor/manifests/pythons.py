@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from gpudoctor import remedy, versions
 from gpudoctor.assume import lay
 from gpudoctor.consequences import key_of
-from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.derive.stacks import stacks_of
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.model import Fact, Finding, Known, RuleDatabase, Snapshot, Tables
 
 _LOWEST = re.compile(r">=\s*(3\.\d+)")

@@ -25,7 +25,7 @@ def checked(reference: str, place: Place) -> str:
     """Return a reference as it is; raise `ManifestError` where no engine takes it for one."""
     wrong = fault(reference)
     if wrong is not None:
-        raise ManifestError(f"{place}: {reference[:_SHOWN]!r} is no image: {wrong}")
+        raise ManifestError(place, f"{reference[:_SHOWN]!r} is no image: {wrong}")
     return reference
 
 

@@ -8,15 +8,15 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
-from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
+from gpudoctor.derive import planned, published
+from gpudoctor.derive.stacks import known_versions
 from gpudoctor.derive.view import as_texts
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Row, Tables, row_of, rows_of
+from gpudoctor.versions import distribution_name
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -58,7 +58,7 @@ def overridden(needs: Sequence[str], asked: Asked) -> tuple[str, ...]:
     found = []
     for text in needs:
         own = next(planned.parse((text,)), None) if instead else None
-        other = instead.get(canonicalize_name(own.name)) if own is not None else None
+        other = instead.get(distribution_name(own.name)) if own is not None else None
         changed = None
         if own is not None and other is not None:
             changed = copy(own)
@@ -72,7 +72,7 @@ def wants_gpu(asked: Asked) -> str:
     requirement = requirement_of(asked)
     if requirement is None:
         return ""
-    name = str(canonicalize_name(requirement.name))
+    name = distribution_name(requirement.name)
     if any(extra.startswith(("cuda", "and-cuda", "gpu")) for extra in requirement.extras):
         return f"{asked.text} asks for CUDA"
     if _OF_GPU.match(name):
@@ -107,7 +107,7 @@ def placeholder_of(name: str, tables: Tables) -> str | None:
 def is_placeholder(asked: Asked, tables: Tables) -> bool:
     """Return whether what is asked for is met by such a release: it holds no file, and its building fails."""
     requirement = requirement_of(asked)
-    version = placeholder_of(canonicalize_name(requirement.name), tables) if requirement else None
+    version = placeholder_of(distribution_name(requirement.name), tables) if requirement else None
     return version is not None and requirement is not None and admits(requirement, version)
 
 
@@ -273,9 +273,8 @@ def refused(framework: str, requirement: Requirement, python: str | None, tables
 
     Where nobody knows the Python, a release counts only if its extra fails with all that it has wheels for.
     """
-    broken = {str(row["version"]): row for row in rows_of(tables, "broken_extras")
-              if row["framework"] == framework and str(row["extra"]) in requirement.extras
-              and _fails_with(row, framework, python, tables)}
+    broken = {str(row["version"]): row for row in published.broken_extras(framework, tables)
+              if str(row["extra"]) in requirement.extras and _fails_with(row, framework, python, tables)}
     known = known_versions(framework, tables)  # the newest first
     asked = [version for version in known if admits(requirement, version)]
     if not asked or not all(version in broken for version in asked):

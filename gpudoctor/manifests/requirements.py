@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import planned
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import releases
 from gpudoctor.manifests.shellwords import words_of
 from gpudoctor.manifests.spans import ManifestError, Place, Source, Traced, Word
 from gpudoctor.manifests.statements import Asked, Bound, Unread
+from gpudoctor.versions import distribution_name
 
 Reader = Callable[[str], Source | None]
 
@@ -67,7 +66,7 @@ def bounded(asked: Sequence[Asked], bounds: Sequence[Asked]) -> list[Asked]:
     for one in bounds:
         for requirement in planned.parse((one.text,)):
             if releases.is_for_any_python(requirement):
-                by_name.setdefault(canonicalize_name(requirement.name), []).append(Bound(
+                by_name.setdefault(distribution_name(requirement.name), []).append(Bound(
                     specifier=str(requirement.specifier), text=one.text.strip(), place=one.place))
     names = [next(iter(planned.names((one.text,))), "") for one in asked]
     along = [bound for name, some in by_name.items() if name.startswith(releases.ALONG) for bound in some]
@@ -128,7 +127,7 @@ class _Reading:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source.file), name))
         above = [*self.above, posixpath.normpath(source.file)]
         if path in above:
-            raise ManifestError(f"{place}: leads in a circle: {path[:80]} is being read, and names this file"
+            raise ManifestError(place, f"leads in a circle: {path[:80]} is being read, and names this file"
                                 if path != above[-1] else f"{place}: names the file that it stands in")
         if path in self.seen or len(self.seen) >= _MOST_FILES or depth >= _MOST_FILES:
             return

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor.derive import planned
 from gpudoctor.manifests import (
     absent_programs, conda, conda_specs, installer_variables, other_commands, placed, projects, releases,
@@ -25,6 +23,7 @@ from gpudoctor.manifests.spans import Source, Traced, Word
 from gpudoctor.manifests.stage import Stage
 from gpudoctor.manifests.statements import Asked, Lost, Package, Unread
 from gpudoctor.manifests.system_packages import installer_of
+from gpudoctor.versions import distribution_name
 
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _BRINGS = re.compile(r"(?:torch|tensorflow|jax|paddle|nvidia|cuda|pytorch)", re.IGNORECASE)
@@ -285,9 +284,9 @@ def _names_framework(script: Source) -> bool:
 
 
 def _take_out(install: Install, stage: Stage, *, conditional: bool) -> None:
-    gone = {canonicalize_name(word.text) for word in install.requirements}
+    gone = {distribution_name(word.text) for word in install.requirements}
     stage.hides_packages, stage.asked = True, [one for one in stage.asked if conditional or not any(
-        canonicalize_name(each.name) in gone for each in planned.parse((one.text,)))]
+        distribution_name(each.name) in gone for each in planned.parse((one.text,)))]
 
 
 def _losses(install: Install, source: Source, *, quotable: bool) -> list[Lost]:

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from packaging.utils import canonicalize_name
-
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
-from gpudoctor.derive.stacks import FRAMEWORKS, known_versions
+from gpudoctor.derive.stacks import known_versions
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import drivers, images, names, other_packages, releases, starting, tags, together
 from gpudoctor.manifests.images import Base
@@ -21,6 +20,7 @@ from gpudoctor.manifests.laying import Laid
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Rule, Tables, Value
+from gpudoctor.versions import distribution_name
 
 _OF_CUDA = re.compile(r"-cu(?:da)?(1\d)\d?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
@@ -115,7 +115,7 @@ def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
 
 def _misnamed(environment: Environment, tables: Tables) -> Iterator[Said]:
     """Yield the requirements on packages that are not what their name sounds like."""
-    every = {canonicalize_name(requirement.name) for one in environment.asked
+    every = {distribution_name(requirement.name) for one in environment.asked
              if (requirement := releases.requirement_of(one)) is not None}
     for one in environment.asked:
         requirement = releases.requirement_of(one)
@@ -261,7 +261,7 @@ def _by_name(environment: Environment) -> Iterator[tuple[str, str, Place]]:
         requirement = releases.requirement_of(one)
         if requirement is None or not releases.applies(requirement, environment.python):
             continue
-        match = _OF_CUDA.search(str(canonicalize_name(requirement.name)))
+        match = _OF_CUDA.search(distribution_name(requirement.name))
         if match is not None:
             yield f"CUDA {match[1]} ({one.text.strip()})", match[1], one.place
 

@@ -214,10 +214,7 @@ def _of_pod(spec: Node, beside: Sequence[Node], source: Source) -> Iterator[Envi
             claims = [*resource_claims.signs(container, spec, beside)]
             wishes += [one for one in claims if isinstance(one, Wish)]
             settings = dict(_variables(container))
-            is_open = claims or runtime is not None or [*signs_of(settings)] or any(
-                "gpu" in (key.text or "") and value.text != "0" for key, value in _resources(container))
-            is_open = is_open or container.get("securityContext", "privileged") is not None
-            given = True if wishes else None if is_open else False
+            given = _is_given_in_pod(container, wishes, settings, is_open=bool(claims) or runtime is not None)
             told = None if _TEMPLATE.search(image.text) else image.text
             found = replace(
                 _environment(f"container {name.text if name else ''}",
@@ -226,6 +223,19 @@ def _of_pod(spec: Node, beside: Sequence[Node], source: Source) -> Iterator[Envi
                 given=given, unread=() if wishes else tuple(one for one in claims if isinstance(one, Unread)))
             yield container_commands.added(found, container_commands.of_container(container, source), source,
                                            _nothing)
+
+
+def _is_given_in_pod(container: Node, wishes: Sequence[Wish], settings: Mapping[str, Setting], *,
+                     is_open: bool) -> bool | None:
+    """Return whether a container is handed a GPU; None where it may have one in a way that is not read.
+
+    `is_open` says that of its pod.
+    """
+    if wishes:
+        return True
+    has_other = any("gpu" in (key.text or "") and value.text != "0" for key, value in _resources(container))
+    is_privileged = container.get("securityContext", "privileged") is not None
+    return None if is_open or has_other or is_privileged or [*signs_of(settings)] else False
 
 
 def _resources(container: Node) -> Iterator[tuple[Node, Node]]:

@@ -10,10 +10,6 @@ from gpudoctor.frozen import frozen
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class ManifestError(ValueError):
-    """A file cannot be read as what it is; `FILE:LINE:COLUMN` and what stands there, in one line."""
-
-
 @frozen
 class Place:
     """A position in a file: line and column are counted from 1, a column is a character.
@@ -30,6 +26,16 @@ class Place:
     def __str__(self) -> str:
         """Return it as editors take it."""
         return f"{self.file}:{self.line}:{self.column}"
+
+
+class ManifestError(ValueError):
+    """A file cannot be read as what it is: a place in it, or its name, and what is said of it."""
+
+    def __init__(self, where: Place | str, said: str) -> None:
+        """Take what makes one line together."""
+        super().__init__(f"{where}: {said}")
+        self.where = where
+        self.said = said
 
 
 class Source:
@@ -72,7 +78,7 @@ class Source:
 
     def error(self, at: int, said: str) -> ManifestError:
         """Return the error to raise about what stands there."""
-        return ManifestError(f"{self.place(at)}: {said}")
+        return ManifestError(self.place(at), said)
 
 
 class Part(Source):

@@ -48,6 +48,7 @@ class _Stages:
         self.escape, self.source, self.build = file.escape, source, build
         self.globals: dict[str, str | None] = dict(_PLATFORM)
         self.stages: list[Stage] = []
+        self._by_name: dict[str, Stage] = {}  # also by their numbers
         self.images: list[Image] = []
         self.broken: list[Broken] = []
         self.runs = Runs(source, Context(source, build, reader))
@@ -80,10 +81,7 @@ class _Stages:
         return last
 
     def _named(self, name: str) -> Stage | None:
-        for number, stage in enumerate(self.stages):
-            if stage.name.lower() == name.lower() or str(number) == name:
-                return stage
-        return None
+        return self._by_name.get(name.lower())
 
     def _from(self, instruction: Instruction) -> None:
         words = words_of(instruction.arguments, self.globals, self.escape)
@@ -105,6 +103,8 @@ class _Stages:
         name = words[2].text if named else f"stage {len(self.stages)}"
         stage = Stage(name, image, place, parent)
         stage.lacks_pip = parent.lacks_pip if parent else absent_programs.has_none(image.reference)
+        for called in (stage.name.lower(), str(len(self.stages))):
+            self._by_name.setdefault(called, stage)
         self.stages.append(stage)
         for note, held_back in parent.held_back if parent else ():
             stage.unread.remove(note)

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 
 from gpudoctor import versions
 from gpudoctor.derive import planned
@@ -18,6 +17,7 @@ from gpudoctor.manifests import releases
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.versions import distribution_name
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -43,7 +43,7 @@ def _named(environment: Environment) -> Iterator[Pin]:
     for asked in environment.asked:
         requirement = releases.requirement_of(asked)
         if (requirement is not None and asked.tool != "conda"
-                and canonicalize_name(requirement.name).startswith(releases.NVIDIA)
+                and distribution_name(requirement.name).startswith(releases.NVIDIA)
                 and releases.applies(requirement, environment.python)):
             yield Pin(asked=asked, requirement=requirement, written=_written(asked.text, asked.place))
 
@@ -53,7 +53,7 @@ def _along(one: Chosen) -> Iterator[Pin]:
     brought = planned.names(needs(one))
     for bound in one.asked.along:
         for requirement in planned.parse((bound.text,)):
-            if canonicalize_name(requirement.name) in brought:
+            if distribution_name(requirement.name) in brought:
                 yield Pin(asked=one.asked, requirement=requirement, written=_written(bound.text, bound.place))
 
 
@@ -106,7 +106,7 @@ def _beside(one: Chosen, environment: Environment) -> Iterator[Pin]:
     needed = planned.names(_others_needed(one, environment.python))
     for asked in environment.asked:
         requirement = releases.requirement_of(asked) if asked.tool != "conda" else None
-        if (requirement is not None and canonicalize_name(requirement.name) in needed
+        if (requirement is not None and distribution_name(requirement.name) in needed
                 and releases.applies(requirement, environment.python)):
             yield Pin(asked=asked, requirement=requirement, written=_written(asked.text, asked.place))
 
@@ -135,9 +135,9 @@ def clash(one: Chosen, other: Chosen) -> tuple[str, str] | None:
     """Return what two frameworks of one command need that excludes one another, None where nothing does."""
     if not _by_one_command(one.asked, other.asked):
         return None
-    theirs = {canonicalize_name(need.name): need for need in planned.parse(needs(other))}
+    theirs = {distribution_name(need.name): need for need in planned.parse(needs(other))}
     for need in planned.parse(needs(one)):
-        its = theirs.get(canonicalize_name(need.name))
+        its = theirs.get(distribution_name(need.name))
         if its is not None and not can_meet(need.specifier, its.specifier):
             return f"{need.name}{need.specifier}", f"{its.name}{its.specifier}"
     return None
@@ -147,9 +147,9 @@ def excluded(one: Chosen, pin: Pin, more: Sequence[str] = ()) -> str | None:
     """Return what a framework needs, or `more`, that excludes a pin of the same command, else None."""
     if not _by_one_command(one.asked, pin.asked):
         return None
-    name = canonicalize_name(pin.requirement.name)
+    name = distribution_name(pin.requirement.name)
     return next((f"{need.name}{need.specifier}" for need in planned.parse((*needs(one), *more))
-                 if canonicalize_name(need.name) == name
+                 if distribution_name(need.name) == name
                  and not can_meet(need.specifier, pin.requirement.specifier)), None)
 
 

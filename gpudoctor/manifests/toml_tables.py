@@ -27,7 +27,7 @@ def parsed(source: Source) -> Mapping[str, Any]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         at = _AT.search(str(error))
         if at is None and isinstance(error, RecursionError):
-            raise ManifestError(f"{source.file}: is no TOML: nested too deeply") from None
+            raise ManifestError(source.file, "is no TOML: nested too deeply") from None
         if at is None:  # what was begun is not ended
             said = f"is no TOML: it ends too early: {str(error).partition(' (')[0].lower()}"
             raise source.error(len(source.text.rstrip()), said) from None

@@ -53,11 +53,11 @@ def documents(source: Source) -> list[Node]:
     try:
         import yaml
     except ImportError:
-        raise ManifestError(f"{source.file}: to read YAML, gpudoctor needs PyYAML in its own environment: "
+        raise ManifestError(source.file, "to read YAML, gpudoctor needs PyYAML in its own environment: "
                             "there, pip install pyyaml (with pipx: pipx inject gpudoctor-cli pyyaml; with "
                             "uvx: uvx --with pyyaml)") from None
     if len(source.text) > MAX_CHARACTERS:
-        raise ManifestError(f"{source.file}: larger than {MAX_CHARACTERS >> 10} KiB, which no such file is")
+        raise ManifestError(source.file, f"larger than {MAX_CHARACTERS >> 10} KiB, which no such file is")
     try:
         composed = [*yaml.compose_all(source.text, Loader=yaml.SafeLoader)]
         budget = [_MOST_NODES]
@@ -70,25 +70,25 @@ def documents(source: Source) -> list[Node]:
     except yaml.reader.ReaderError as error:
         raise source.error(error.position, "holds a character that YAML does not allow") from None
     except RecursionError:
-        raise ManifestError(f"{source.file}: is nested too deeply to be read") from None
+        raise ManifestError(source.file, "is nested too deeply to be read") from None
 
 
 def require_list(node: Node | None, what: str, remedy: str) -> None:
     """Raise `ManifestError` where something stands that is neither a list nor empty."""
     if node is not None and (node.text not in _EMPTY or node.entries):
-        raise ManifestError(f"{node.place}: {what} is no list: {remedy}")
+        raise ManifestError(node.place, f"{what} is no list: {remedy}")
 
 
 def require_mapping(node: Node | None, what: str, remedy: str) -> None:
     """Raise `ManifestError` where something stands that is neither a mapping nor empty."""
     if node is not None and (node.text not in _EMPTY or node.items):
-        raise ManifestError(f"{node.place}: {what} is no mapping: {remedy}")
+        raise ManifestError(node.place, f"{what} is no mapping: {remedy}")
 
 
 def require_text(node: Node | None, what: str, remedy: str) -> None:
     """Raise `ManifestError` where a list or a mapping stands in place of a text."""
     if node is not None and (node.items or node.entries):
-        raise ManifestError(f"{node.place}: {what} is no text: {remedy}")
+        raise ManifestError(node.place, f"{what} is no text: {remedy}")
 
 
 def _node(one: Any, source: Source, budget: list[int], above: tuple[Any, ...]) -> Node:
@@ -96,9 +96,9 @@ def _node(one: Any, source: Source, budget: list[int], above: tuple[Any, ...]) -
     budget[0] -= 1
     place = source.place(one.start_mark.index, one.end_mark.index)
     if budget[0] < 0:
-        raise ManifestError(f"{place}: with this there are more than {_MOST_NODES} values, links followed")
+        raise ManifestError(place, f"with this there are more than {_MOST_NODES} values, links followed")
     if any(one is each for each in above):
-        raise ManifestError(f"{place}: holds itself: a link (*NAME) in it leads back to it")
+        raise ManifestError(place, "holds itself: a link (*NAME) in it leads back to it")
     within = (*above, one)
     tag = one.tag.removeprefix(_OF_YAML)
     if one.id == "scalar":

@@ -15,6 +15,7 @@ from gpudoctor.model.rules import (
 from gpudoctor.model.snapshot import (
     Absent, Fact, Facts, Known, ProbeRun, Record, Scalar, Snapshot, Unknown, Value, value_of,
 )
+from gpudoctor.model.subject import Subject, Subjects
 from gpudoctor.model.tables import Row, Table, Tables, row_of, rows_of
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
     "Course", "Detect", "Effect", "Evidence", "Fact", "Facts", "Finding", "Fit", "Fix", "FixKind", "Ground",
     "Hint", "Judgement", "Known", "LastStack", "Member", "Operand", "Operator", "ProbeRun",
     "Recommendation", "Record", "Rejection", "Remedy", "Report", "Risk", "Row", "Rule", "RuleDatabase",
-    "Scalar", "Scope", "Severity", "Skip", "Snapshot", "Source", "Suspect", "SymptomExample",
-    "SymptomPattern", "Table", "Tables", "Undecided", "Unknown", "Unserved", "Value", "Verdict",
-    "WordIndex", "row_of", "rows_of", "value_of",
+    "Scalar", "Scope", "Severity", "Skip", "Snapshot", "Source", "Subject", "Subjects", "Suspect",
+    "SymptomExample", "SymptomPattern", "Table", "Tables", "Undecided", "Unknown", "Unserved", "Value",
+    "Verdict", "WordIndex", "row_of", "rows_of", "value_of",
 ]

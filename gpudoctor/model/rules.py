@@ -21,6 +21,11 @@ class Severity(Enum):
     BENIGN = "benign"
 
     @property
+    def is_fault(self) -> bool:
+        """Return whether something is wrong that is to be put right."""
+        return self in (Severity.ERROR, Severity.WARNING)
+
+    @property
     def rank(self) -> int:
         """Return 0 for the worst."""
         return tuple(Severity).index(self)

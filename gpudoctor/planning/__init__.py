@@ -27,7 +27,6 @@ from gpudoctor.planning import steps as steps_of_plan
 from gpudoctor.planning.steps import Choice
 
 LOOKS = 40  # at machines that are not there, before the best plan so far is taken
-_FAULTS = (Severity.ERROR, Severity.WARNING)
 _WEIGHTS = {Severity.ERROR: 1000, Severity.WARNING: 1}
 _NO_FIX = "none of its fixes holds on this machine"
 _SHOWS = "it shows behind the steps before"
@@ -103,7 +102,7 @@ def _state(snapshot: Snapshot, judgement: Judgement) -> State:
 
 def _faults(findings: Iterable[Finding]) -> dict[Key, Finding]:
     return {key_of(finding): finding for finding in every_finding(tuple(findings))
-            if finding.severity in _FAULTS}
+            if finding.severity.is_fault}
 
 
 def _changed(snapshot: Snapshot, effect: Mapping[str, object], fault: Finding | Fault,
@@ -139,7 +138,7 @@ class _Planner:
             unjudged=frozenset(key_of(open_) for open_ in report.undecided if open_.asked))
         self._open = {key_of(open_) for open_ in report.undecided}
         self._hopeless = sum(_WEIGHTS[finding.severity] for finding in report.findings
-                             if finding.severity in _FAULTS and not any(map(allowed, finding.fixes)))
+                             if finding.severity.is_fault and not any(map(allowed, finding.fixes)))
         self._looks = 0
         self._reasons: dict[Key, dict[str, None]] = {}
 
@@ -149,10 +148,10 @@ class _Planner:
 
         None where an error is left there that was not found at the beginning.
         """
+        if _is_of_hardware(chosen):
+            return chosen, state  # what a mended card shows is looked for when it is there
         ours = set(state.faults) if self._foreseen else self._ours(state)
         finding = next((f for f in state.findings if key_of(f) in ours and key_of(f) not in given_up), None)
-        if _is_of_hardware(chosen):
-            return chosen, state
         if finding is None:
             return None if self._brought(state) else (chosen, state)
         best: tuple[tuple[Choice, ...], State] | None = None

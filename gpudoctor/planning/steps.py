@@ -11,14 +11,14 @@ from gpudoctor.as_root import ELSEWHERE, without_sudo
 from gpudoctor.assume import seen_by_running
 from gpudoctor.derive import driver_packages, planned, published
 from gpudoctor.derive.view import View
-from gpudoctor.engine import Subject, show
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Finding, FixKind, Known, Remedy, Risk, RuleDatabase, Scope, Snapshot, Value,
+    Absent, Fact, Finding, FixKind, Known, Remedy, Risk, RuleDatabase, Scope, Snapshot, Subject, Value,
 )
 from gpudoctor.model.plan import Change, DoneBy, Fault, Step
 from gpudoctor.planning import undoing
 from gpudoctor.planning.undoing import Host
+from gpudoctor.words import show
 
 _ELSEWHERE: Mapping[FixKind, str] = {
     "container": "it is done where the container is started",

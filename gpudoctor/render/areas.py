@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive.view import as_records, as_texts, text_in
-from gpudoctor.engine import show
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown, value_of
 from gpudoctor.render.plain import printable
+from gpudoctor.words import show
 
 _MISSING = Unknown(reason="no probe answered for it")
 _REQUESTS = {"nvidia": "with --gpus all", "cdi": "with the GPU as CDI device nvidia.com/gpu=all",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from gpudoctor.derive.view import as_records
 from gpudoctor.model import Known, Report, Severity, Snapshot, Unknown, Verdict
 from gpudoctor.render import told
@@ -34,19 +32,17 @@ def words(report: Report) -> str:
     return f"{verdict}{said}."
 
 
-def next_step(report: Report) -> str:
+def next_step(report: Report, recommending: str) -> str:
     """Return the command to go on with where a healthy machine with cards has nothing yet that uses them.
 
-    "" anywhere else; into an image this machine's environment is not installed.
+    "" anywhere else; into an image this machine's environment is not installed. `recommending` is that
+    command for the same machine.
     """
     snapshot = report.snapshot
     has_cards = not isinstance(snapshot.gpus, Unknown) and bool(snapshot.gpus)
     is_image = isinstance(snapshot.host.get("image.reference"), Known)
-    if report.verdict is not Verdict.HEALTHY or snapshot.frameworks != () or not has_cards or is_image:
-        return ""
-    assumed = [word for text in report.assumptions for word in ("--assume", text)]
-    command = shlex.join(["gpudoctor", "recommend", *assumed])
-    return f"{command}    # what to install; --python and --from as here"
+    is_bare = report.verdict is Verdict.HEALTHY and snapshot.frameworks == () and has_cards
+    return f"{recommending}    # what to install" if recommending and is_bare and not is_image else ""
 
 
 def _ran_stages(snapshot: Snapshot) -> bool:

@@ -30,8 +30,12 @@ _OF_KIND: Mapping[FixKind, str] = {
 _LABEL, _INDENT, _LONGEST_VALUE, _LONGEST = 9, 4, 300, 4000
 
 
-def render(plan: Plan, *, width: int, colour: bool, again: str, elsewhere: str = "") -> str:
-    """Return the plan as text; `again` is the command that made it, `elsewhere` what it is for instead."""
+def render(plan: Plan, *, width: int, colour: bool, again: str, elsewhere: str = "",
+           recommending: str = "") -> str:
+    """Return the plan as text; `again` is the command that made it, `elsewhere` what it is for instead.
+
+    `recommending` is the command that says what to install into the same place.
+    """
     sheet = Sheet(width=width, colour=colour)
     sheet.line((f"gpudoctor {plan.report.tool_version}, rules {plan.report.rules_version}", ""))
     if plan.report.assumptions:
@@ -46,7 +50,12 @@ def render(plan: Plan, *, width: int, colour: bool, again: str, elsewhere: str =
     _faults(sheet, "NOT CURED", plan.left)
     _faults(sheet, "FORESEEN BEHIND THESE STEPS (not judged before; look again then)", plan.later)
     sheet.line()
-    _foot(sheet, plan, again, elsewhere)
+    if plan.steps:
+        _foot(sheet, plan, again, elsewhere)
+    else:
+        sheet.paragraph(_nothing_to_do(plan), 0, "bold")
+        if following := closing.next_step(plan.report, recommending):
+            command_line(sheet, following)
     return sheet.text()
 
 
@@ -121,12 +130,6 @@ def _faults(sheet: Sheet, title: str, faults: Sequence[Fault]) -> None:
 
 def _foot(sheet: Sheet, plan: Plan, again: str, elsewhere: str) -> None:
     """Print what the steps come to, and the commands that do them."""
-    if not plan.steps:
-        sheet.paragraph(_nothing_to_do(plan), 0, "bold")
-        following = closing.next_step(plan.report)
-        if following:
-            command_line(sheet, following)
-        return
     cured = {(fault.rule, fault.subject): fault.severity for step in plan.steps for fault in step.cures}
     counts = [counted_words(number, severity.value) for severity in (Severity.ERROR, Severity.WARNING)
               if (number := list(cured.values()).count(severity))]

@@ -19,8 +19,9 @@ COLOURS = {
 }
 
 
-def render(report: Report, *, width: int, colour: bool, verbose: bool = False) -> str:
-    """Return the report as text; `width` in columns."""
+def render(report: Report, *, width: int, colour: bool, verbose: bool = False,
+           recommending: str = "") -> str:
+    """Return the report as text; `width` in columns. `recommending` asks what to install there."""
     sheet = Sheet(width=width, colour=colour)
     _head(sheet, report)
     for entry in outline.entries(report):
@@ -32,7 +33,7 @@ def render(report: Report, *, width: int, colour: bool, verbose: bool = False) -
         _failed_probes(sheet, report.snapshot)
     sheet.line()
     sheet.paragraph(closing.words(report), 0, "bold")
-    following = closing.next_step(report)
+    following = closing.next_step(report, recommending)
     if following:
         sheet.line((f"    {printable(following, 4000)}", "cyan"))
     return sheet.text()

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import show
-from gpudoctor.model import (
-    Certainty, Evidence, Facts, Finding, Known, Report, Severity, Snapshot, Verdict, value_of,
-)
+from gpudoctor.model import Certainty, Evidence, Facts, Finding, Known, Report, Snapshot, Verdict, value_of
+from gpudoctor.words import show
 
 # What is said of a text that is not judged, by the name of the open question.
 OPEN = {
@@ -131,4 +129,4 @@ def last_words(report: Report) -> str:
 
 
 def _faults(report: Report) -> list[Finding]:
-    return [f for f in report.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
+    return [f for f in report.findings if f.severity.is_fault]

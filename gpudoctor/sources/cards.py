@@ -136,15 +136,16 @@ def index(table: Table | None) -> Mapping[str, frozenset[str]]:
     return {form: frozenset(capabilities) for form, capabilities in found.items()}
 
 
-def capability_of(name: str, known: Mapping[str, frozenset[str]]) -> str | None:
-    """Return the compute capability that the table has for a name, None unless it has exactly one."""
-    found = capabilities_of(name, known)
+def capability_named(name: str, known: Mapping[str, frozenset[str]]) -> str | None:
+    """Return the compute capability of the product that words name, None unless there is exactly one."""
+    found = capabilities_named(name, known)
     return next(iter(found)) if len(found) == 1 else None
 
 
-def capabilities_of(name: str, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Return the compute capabilities of the products that bear a name: of "GeForce GT 710" there are two.
+def capabilities_named(name: str, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the compute capabilities of the products that words name: of "GeForce GT 710" there are two.
 
+    Other words may stand around the name; `assume.products` asks for a name and nothing else.
     Of a name that nvidia-smi cut short ("GeForce GTX 165...") they are those of all that begin so, of a
     series ("RTX 30 series", "RTX 30xx") those of all that belong to it.
     """
@@ -175,7 +176,7 @@ def maker_is_nvidia(name: str, known: Mapping[str, frozenset[str]]) -> bool | No
         return True
     if words & _OTHER_WORDS:
         return False
-    return True if capabilities_of(name, known) else None
+    return True if capabilities_named(name, known) else None
 
 
 def names_none(text: str) -> bool:
@@ -212,7 +213,7 @@ def _named(part: str) -> str:
 
 def _card(name: str, maker: bool, words: str, known: Mapping[str, frozenset[str]]) -> Card:
     stated = capability_in(words)
-    looked_up = capability_of(name, known) if maker else None
+    looked_up = capability_named(name, known) if maker else None
     return Card(name=name, nvidia=maker, capability=stated or looked_up,
                 mig=re.search(r"\bMIG\b", words) is not None)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudoctor.facts import CATALOGUE, LISTS
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown
 from gpudoctor.sources import places
-from gpudoctor.sources.cards import capabilities_of, capability_of, maker_is_nvidia
+from gpudoctor.sources.cards import capabilities_named, capability_named, maker_is_nvidia
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.frameworks import CATALOGUED, STATED_NAME
 from gpudoctor.sources.installed import conclude
@@ -192,7 +192,7 @@ def _completed(found: Found, card: Facts, others: Sequence[Facts]) -> Facts:
                 facts["gpu.name"] = other["gpu.name"]
     name = facts.get("gpu.name")
     if "gpu.compute_capability" not in facts and isinstance(name, Known):
-        capability = capability_of(str(name.value), found.known)
+        capability = capability_named(str(name.value), found.known)
         if capability is not None and maker_is_nvidia(str(name.value), found.known):
             source = f"{name.source} (by the table of products)"
             facts["gpu.compute_capability"] = Known(value=capability, source=source)
@@ -264,7 +264,7 @@ def _card_lists(found: Found, text: dict[str, Fact], gpus: tuple[Facts, ...] | N
     if not capabilities and len(names) == 1 and True in makers:
         name, source = str(names[0].value), names[0].source
         mentions["text.possible_capabilities"] = dict.fromkeys(
-            sorted(capabilities_of(name, found.known)), source)
+            sorted(capabilities_named(name, found.known)), source)
         if name.lower() in found.generations:
             text["text.generation"] = Known(value=name.lower(), source=source)
 

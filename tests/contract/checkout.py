@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "gpudoctor"
@@ -21,6 +24,8 @@ UNREADABLE_SNAPSHOTS = (
     ("[]", ("no gpudoctor snapshot",)),
 )
 
+_WITHOUT_PRIVILEGE = ("setpriv", "--bounding-set=-dac_override,-dac_read_search",
+                      "--inh-caps=-dac_override,-dac_read_search")
 _AS_COMMAND = "import sys; sys.argv[0] = 'gpudoctor'; from gpudoctor.cli import main; sys.exit(main())"
 
 
@@ -61,3 +66,12 @@ def run_gpudoctor(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command through its entry point, in a fresh interpreter."""
     return run_python(_AS_COMMAND, *arguments, environment=environment)
+
+
+def run_without_privilege(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as somebody to whom files can be closed, which to root they are not."""
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.skip("root may read everything")
+    words = _WITHOUT_PRIVILEGE if os.geteuid() == 0 else ()
+    return subprocess.run([*words, sys.executable, "-m", "gpudoctor", *arguments], cwd=ROOT,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import codec, ruledb
-from tests.contract.checkout import UNREADABLE_SNAPSHOTS, run_gpudoctor
+from tests.contract.checkout import UNREADABLE_SNAPSHOTS, run_gpudoctor, run_without_privilege
 from tests.harness.dockerfile import directives, instructions
 
 Run = subprocess.CompletedProcess[str]
@@ -112,6 +112,15 @@ def test_nothing_else_is_overwritten_and_nothing_is_half_written(healthy: Path, 
     assert [path.name for path in tmp_path.iterdir()] == ["pod.yaml"]
     assert asked(healthy, *words, "--force").returncode == SOMETHING
     assert "kind:" in (tmp_path / "pod.yaml").read_text()
+
+
+def test_a_folder_that_may_not_be_entered_is_not_said_to_hold_the_file(healthy: Path, tmp_path: Path) -> None:
+    """Regression: a file that nobody could look for was "there already", and --force would replace it."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    run = run_without_privilege("dockerfile", "--from", str(healthy), *L4, "-o", str(closed / "Dockerfile"))
+    assert (run.returncode, run.stderr) == (
+        INPUT, f"gpudoctor: {closed}/Dockerfile: cannot be written: Permission denied\n")
 
 
 @pytest.mark.parametrize("options", [(), ("--force",)])

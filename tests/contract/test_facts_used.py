@@ -10,9 +10,8 @@ import pytest
 
 from gpudoctor import derive, ruledb
 from gpudoctor.assume import lay
-from gpudoctor.engine import Subjects
 from gpudoctor.facts import CATALOGUE, FILE, TEXT, FactSpec
-from gpudoctor.model import Fact, Known, RuleDatabase
+from gpudoctor.model import Fact, Known, RuleDatabase, Subjects
 from tests.contract.checkout import PACKAGE, files_below, parsed
 
 _NAME = re.compile(r"[a-z]+\.[A-Za-z_0-9]+")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.contract.checkout import PACKAGE, files_below, parsed, shown
+from tests.contract.checkout import PACKAGE, ROOT, files_below, parsed, shown
 
 # From the bottom up. A part may import what stands lower in its column, or beside it (but never in a circle).
 PURE = (
-    {"frozen", "home"},
+    {"frameworks", "frozen", "home"},
     {"compatible", "exhaustive", "lazily", "model", "schema", "transcripts", "variables"},
     {"facts"},
-    {"arguments", "exported", "nearest", "quantities", "references", "skeleton", "toml_lines", "versions"},
+    {"arguments", "exported", "nearest", "quantities", "references", "skeleton", "toml_lines", "versions",
+     "words"},
     {"assume", "codec", "compiled", "derive", "engine", "image_needs", "image_notes", "meaning", "pages",
      "pattern_forms", "require", "share", "stand_ins", "symptom_meaning", "symptoms", "table_meaning",
      "unfamiliar"},
@@ -150,3 +152,16 @@ def test_no_way_to_import_is_overlooked(code: str, expected: set[str]) -> None:
 def test_finder_sees_an_upward_arrow() -> None:
     """What the engine must never do is outside what it may do."""
     assert {"host", "child", "probes", "transports", "cli", "render"} & allowed_for("engine") == set()
+
+
+def test_what_prints_judges_nothing() -> None:
+    """Regression: every page imported the engine, for the words in which facts are shown."""
+    assert [shown(path) for path in MODULES if part_of(path) == "render"
+            and any(name.startswith("gpudoctor.engine") for name in imports_of(path))] == []
+
+
+def test_each_part_is_told_of_to_who_comes_new() -> None:
+    """CONTRIBUTING.md says of each folder and module below gpudoctor/ what it is about."""
+    quoted = re.findall(r"`([^`]+)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    told = set(re.findall(r"[a-z_]+", " ".join(quoted)))
+    assert sorted({part_of(path) for path in MODULES} - told - {"__init__", "__main__"}) == []

@@ -206,6 +206,8 @@ def test_files_that_belong_together_are_read_together(tmp_path: Path) -> None:
     ("requirements.txt", "six\n= nonsense ==\n", (":2:1: ", "is no requirement")),
     ("pyproject.toml", "[project]\nname = \n", (":2:", "is no TOML")),
     ("pyproject.toml", '[project]\ndependencies = ["six", "a b c"]\n', (":2:", "'a b c' is no requirement")),
+    ("pyproject.toml", "[dependency-groups]\ng0 = []\n" + "".join(
+        f"g{n + 1} = [{{include-group = 'g{n}'}}]\n" for n in range(2000)), ("more than 100 others",)),
     ("compose.yaml", "services:\n  a: [\n", ("is no YAML",)),
     ("compose.yaml", "a: 1\n", ("which kind of file is it?",)),
     ("pod.yaml", "a: &a [*a, *a]\nkind: Pod\n", ("pod.yaml:1:4", "holds itself")),
@@ -214,7 +216,7 @@ def test_files_that_belong_together_are_read_together(tmp_path: Path) -> None:
     ("pod.yaml", "[" * 5000, ("deeply",)),
     ("notes.md", "# notes\n", ("which kind of file is it?",)),
     ("make-dockerfile.sh", "cd x\n", ("which kind of file is it?",)),
-    ("requirements.txt", "a\n\udc80\n", (":2: ", "no UTF-8")),
+    ("requirements.txt", "a\n\udc80\n", (":2:1: ", "no UTF-8")),
 ])
 def test_4_a_file_that_cannot_be_read_is_one_line(name: str, content: str, words: tuple[str, ...],
                                                   tmp_path: Path) -> None:
@@ -254,8 +256,9 @@ def test_4_what_can_be_read_is_judged_beside_what_cannot(tmp_path: Path) -> None
     assert run.returncode == INPUT
     assert [one["finding"]["cause"] for one in said["findings"]] == ["pip-nvidia-libs-not-installed"]
     assert said["files"] == [str(tmp_path / name) for name in ("Dockerfile.gpu", "r.txt")]
-    assert [(Path(one["file"]).name, one["line"]) for one in said["notes"]] == [
-        ("nosuch", 1), ("Dockerfile.x", 2)]
+    told = "the file cannot be read, and was not judged: "
+    assert [(Path(one["file"]).name, one["line"], one["note"].removeprefix(told)[:11])
+            for one in said["notes"]] == [("nosuch", 1, "no such fil"), ("Dockerfile.x", 2, "ENV without")]
     assert lint(tmp_path, "nosuch", "Dockerfile.gpu", *ANY, "--allow-undecided").returncode == INPUT
 
 

@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 
 from gpudoctor import ruledb
-from gpudoctor.engine import PLACEHOLDER
+from gpudoctor.words import PLACEHOLDER
 from tests.contract.checkout import RULES
 
 PATTERN = re.compile(r"apt(?:-get)? (?:-\w+ )*(?:purge|remove|autoremove)\b[^|;&$]*[\^*]")

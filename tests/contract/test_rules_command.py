@@ -10,7 +10,7 @@ import pytest
 
 from gpudoctor import compiled, ruledb
 from gpudoctor.cli.rule_folder import released
-from tests.contract.checkout import ROOT, run_gpudoctor
+from tests.contract.checkout import ROOT, run_gpudoctor, run_without_privilege
 from tools.record_release import record
 
 HEALTHY, FINDINGS, USAGE, INPUT = 0, 1, 2, 4
@@ -176,6 +176,7 @@ def test_a_page_that_is_not_there_has_neighbours(name: str, said: str, rules: Pa
     (["cards", "--where", "colour=red"], "there are: name, compute_capability, driver, forms, sold, memory"),
     (["cards", "--where", "name"], "write COLUMN=VALUE"),
     (["cards", "--where", "=A"], "write COLUMN=VALUE"),
+    (["cards", "--where", "a\nb"], "--where 'a\\nb': write COLUMN=VALUE"),
     (["cards", "--where", "driver=new"], "driver_version, which this is not"),
     (["cards", "--where", "sold=perhaps"], "flag, which this is not"),
     (["cards", "--where", "memory=much"], "integer, which this is not"),
@@ -356,3 +357,19 @@ def test_an_id_of_the_last_release_keeps_its_meaning(ids: str, said: str | None,
     about = [line for line in run.stdout.splitlines() if "release" in line]
     assert [line for line in about if said is None or not line.startswith(said)] == []
     assert len(about) == (0 if said is None else 1)
+
+
+@pytest.mark.parametrize("inside", ["", "tables"])
+def test_rules_that_may_not_be_read_are_an_input_that_cannot_be_used(inside: str, rules: Path) -> None:
+    """Regression: gpudoctor was said to have failed on its own account, with exit code 5."""
+    (rules / inside).chmod(0)
+    for named in (rules, rules / "tables"):
+        run = run_without_privilege("rules", "list", "--rules", str(named))
+        assert (run.returncode, run.stdout, run.stderr.count("\n")) == (INPUT, "", 1)
+
+
+def test_a_table_of_a_long_name_is_listed(rules: Path) -> None:
+    """Regression: no column was left for what it holds, and gpudoctor failed on its own account."""
+    (rules / "tables" / "cards.toml").rename(rules / "tables" / f"{'c' * 90}.toml")
+    run = run_gpudoctor("rules", "table", "--rules", str(rules))
+    assert (run.returncode, f"{'c' * 90}  Cards that" in run.stdout) == (HEALTHY, True)

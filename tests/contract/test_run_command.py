@@ -39,6 +39,14 @@ def test_both_streams_pass_through_untouched() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"a\r\n\0\xff\x1b[31m", b"b\n")
 
 
+def test_output_that_a_full_disk_does_not_take_is_told_of() -> None:
+    """Regression: the command met a broken pipe, and nobody said that the disk was full."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*_GPUDOCTOR, "sh", "-c", "echo a"], cwd=ROOT, stdin=subprocess.DEVNULL,
+                              stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)
+    assert done.stderr == b"gpudoctor: what the command says cannot be passed on: No space left on device\n"
+
+
 def test_a_failure_is_explained_on_standard_error_and_keeps_its_exit_code() -> None:
     """Standard output stays the command's."""
     done = shell(f"echo out; echo '{HOOK}' >&2; exit 7")
@@ -72,11 +80,12 @@ def test_a_failure_that_says_nothing_known_is_one_line() -> None:
     assert (done.returncode, done.stderr.count(b"\n")) == (3, 1)
 
 
-@pytest.mark.parametrize(("command", "code"), [("no-such-program", 127), ("/etc/hostname", 126)])
+@pytest.mark.parametrize(("command", "code"), [
+    ("no-such-program", 127), ("/etc/hostname", 126), ("no\nsuch\x1b[31mprogram", 127)])
 def test_what_cannot_be_run_ends_as_in_a_shell(command: str, code: int) -> None:
-    """127 and 126, with one line."""
+    """127 and 126, with one line, in which nothing commands the terminal."""
     done = run(command)
-    assert (done.returncode, done.stderr.count(b"\n")) == (code, 1)
+    assert (done.returncode, done.stderr.count(b"\n"), b"\x1b" in done.stderr) == (code, 1, False)
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor import ruledb, texts
-from gpudoctor.engine import placeholders
 from gpudoctor.examine import Policy, every_finding
 from gpudoctor.explanation import explain, report
 from gpudoctor.model import RuleDatabase
 from gpudoctor.render import json, text
+from gpudoctor.words import placeholders
 
 STATED = (
     "framework: tensorflow 2.10", "framework: pytorch 2.1.0+cu118", "framework: jax", "cuda: 11.2",

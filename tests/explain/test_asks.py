@@ -9,13 +9,13 @@ from functools import cache
 import pytest
 
 from gpudoctor import derive, ruledb, texts
-from gpudoctor.courses import FRAMEWORKS
 from gpudoctor.editions import differences
-from gpudoctor.engine import PLACEHOLDER, Subject
 from gpudoctor.explanation import explain, findings, subjects
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.lint.form import form_problems
-from gpudoctor.model import Ask, Condition, Known, Operand, Rule, RuleDatabase, Snapshot, Value
+from gpudoctor.model import Ask, Condition, Known, Operand, Rule, RuleDatabase, Snapshot, Subject, Value
 from gpudoctor.remedy import asked
+from gpudoctor.words import PLACEHOLDER
 from tests.contract.checkout import RULES
 
 STATED = {"torch": "pytorch"}  # what a person calls it

@@ -40,7 +40,7 @@ def read_as(line: str) -> list[str]:
 def faults(text: str) -> list[str]:
     """Return the faults that are told of a text."""
     found = findings(text)
-    return [finding.cause for finding in found if finding.severity in (Severity.ERROR, Severity.WARNING)]
+    return [finding.cause for finding in found if finding.severity.is_fault]
 
 
 @pytest.mark.parametrize("line", [

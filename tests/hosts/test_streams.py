@@ -52,9 +52,12 @@ def test_standard_output_that_takes_nothing(command: str, target: str, reason: s
     assert (run.returncode, run.stderr) == (4, f"gpudoctor: standard output cannot be written: {reason}\n")
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if "-" not in c.split()[0] and "--help" not in c])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_reader_that_has_gone(command: str, recorded: Path) -> None:
-    """A closed pipe ends the command in silence, with the exit code that a shell gives to SIGPIPE."""
+    """A closed pipe ends the command in silence, with the exit code that a shell gives to SIGPIPE.
+
+    Regression: --version called it a failure of gpudoctor, and --help ended with 1.
+    """
     line = f"{shlex.join(COMMAND)} {command.format(snapshot=recorded)}"
     reading, writing = os.pipe()
     os.close(reading)
@@ -70,6 +73,24 @@ def test_reader_that_has_gone(command: str, recorded: Path) -> None:
     finally:
         os.close(writing)
     assert (run.returncode, run.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(("command", "code"), [("check --from nowhere.json", 4), ("nonsense", 2),
+                                               ("fix --from {snapshot}", 0)])
+@pytest.mark.parametrize("target", ["2>/dev/full", "2> >(exec true)"])
+def test_standard_error_that_takes_nothing(command: str, code: int, target: str, recorded: Path) -> None:
+    """Regression: the exit code was 1 instead, which says that something is wrong with the machine."""
+    run = shell(f"{command.format(snapshot=recorded)} {target}")
+    assert (run.returncode, run.stderr) == (code, "")
+
+
+def test_texts_are_closed_when_they_are_read(tmp_path: Path) -> None:
+    """Regression: Python's development mode told of a file that was left open."""
+    log = tmp_path / "train.log"
+    log.write_text("CUDA error: out of memory\n")
+    run = subprocess.run([COMMAND[0], "-X", "dev", *COMMAND[1:], "explain", str(log)], capture_output=True,
+                         text=True, cwd=ROOT, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (1, "")
 
 
 @pytest.mark.parametrize("redirection", ["<&-", "2>&-", "<&- 2>&-"])

@@ -116,7 +116,7 @@ def packaged_facts(build: Build, files: Mapping[str, Record], *, without: str = 
 def faults(snapshot: Snapshot) -> list[Finding]:
     """Return errors and warnings, as they are printed."""
     return [finding for finding in remedy.diagnose(snapshot, database()).findings
-            if finding.severity in (Severity.ERROR, Severity.WARNING)]
+            if finding.severity.is_fault]
 
 
 def errors(snapshot: Snapshot) -> list[Finding]:

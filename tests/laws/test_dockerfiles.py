@@ -20,7 +20,7 @@ from gpudoctor.candidates import Asked, recommend
 from gpudoctor.candidates.commands import install
 from gpudoctor.candidates.ground import Place
 from gpudoctor.derive import requirements
-from gpudoctor.derive.stacks import FRAMEWORKS, Stack
+from gpudoctor.derive.stacks import Stack
 from gpudoctor.dockerfiles import (
     Chosen, Nothing, Options, UnwritableError, Wanted, choose, compose, dockerfile, kubernetes, lines,
 )
@@ -29,6 +29,7 @@ from gpudoctor.dockerfiles.compiler import with_compiler
 from gpudoctor.dockerfiles.content import OLDEST_PYTHON, has_preflight
 from gpudoctor.dockerfiles.cuda_base import cuda_images
 from gpudoctor.dockerfiles.inside import PYTHON, inside
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.model import Known, RuleDatabase, Snapshot
 from gpudoctor.ruledb import load
 from tests.harness.dockerfile import INSTRUCTIONS, directives, instructions

@@ -12,12 +12,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor import derive, remedy, ruledb
-from gpudoctor.engine import Holding, Subject, Truth, evaluate, holds, judge_block
+from gpudoctor.engine import Holding, Truth, evaluate, holds, judge_block
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED
 from gpudoctor.lint.proofs import case_snapshot, case_subjects
 from gpudoctor.model import (
-    Absent, Condition, Detect, Fact, Known, Operand, Operator, Rule, RuleDatabase, Scope, Snapshot, Tables,
-    Unknown, Value,
+    Absent, Condition, Detect, Fact, Known, Operand, Operator, Rule, RuleDatabase, Scope, Snapshot, Subject,
+    Tables, Unknown, Value,
 )
 from tests.laws.made_up import known, snapshots
 

@@ -116,7 +116,7 @@ def matches(snapshot: Snapshot) -> set[tuple[str, str]]:
     subjects = derive.subjects(snapshot, working.database())
     judgement = evaluate(subjects, working.database().rules, working.database().tables)
     return {(found.rule, found.subject) for found in judgement.findings
-            if found.severity in (Severity.ERROR, Severity.WARNING)}
+            if found.severity.is_fault}
 
 
 @settings(max_examples=200)

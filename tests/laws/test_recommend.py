@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from gpudoctor.assume import lay
 from gpudoctor.candidates import Asked, recommend
 from gpudoctor.candidates.ground import ground_of, usable_capabilities
-from gpudoctor.derive.stacks import FRAMEWORKS, stacks_of
+from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.examine import Policy, every_finding, examine
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.manifests import kinds
 from gpudoctor.manifests.judging import Linter
 from gpudoctor.manifests.spans import Source

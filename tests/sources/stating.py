@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from gpudoctor.engine import show
 from gpudoctor.model import Fact, Facts, Known, Table, Unknown
 from gpudoctor.pages import parse_table
 from gpudoctor.sources.importers import Stated, read
+from gpudoctor.words import show
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = Path(__file__).resolve().parent / "samples"

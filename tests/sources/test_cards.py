@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.sources.cards import (
-    capabilities_of, capability_of, forms, index, maker_is_nvidia, stated_cards,
+    capabilities_named, capability_named, forms, index, maker_is_nvidia, stated_cards,
 )
 from tests.sources.stating import stated, tables, value
 
@@ -56,7 +56,7 @@ KNOWN = index(tables()["gpu_products"])
 )
 def test_compute_capability(name: str, capability: str | None) -> None:
     """By the table alone, and only where it has one answer."""
-    assert capability_of(name, KNOWN) == capability
+    assert capability_named(name, KNOWN) == capability
 
 
 @pytest.mark.parametrize(("name", "capabilities"), [
@@ -65,7 +65,7 @@ def test_compute_capability(name: str, capability: str | None) -> None:
 ])
 def test_a_series_is_each_of_its_cards(name: str, capabilities: set[str]) -> None:
     """Of GeForce cards: Quadros of like numbers belong to no series."""
-    assert capabilities_of(name, KNOWN) == capabilities
+    assert capabilities_named(name, KNOWN) == capabilities
 
 
 @pytest.mark.parametrize(

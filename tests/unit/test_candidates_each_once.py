@@ -13,7 +13,8 @@ from gpudoctor.candidates import drivers, unrun
 from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.wishes import parse
-from gpudoctor.derive.stacks import FRAMEWORKS, Machine, Stack, stacks_of
+from gpudoctor.derive.stacks import Machine, Stack, stacks_of
+from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.model import Known, Record, RuleDatabase
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host

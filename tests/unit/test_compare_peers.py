@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -138,6 +139,16 @@ def test_only_what_is_between_the_marks_changes() -> None:
     assert "`a\\|b`" in after
     with pytest.raises(ValueError, match="no marks"):
         page.replaced("mine", text)
+
+
+def test_each_day_has_the_tools_that_ran_then() -> None:
+    """Seconds of different days do not compare."""
+    early = [replace(cell, day="2026-11-20") for cell in cells("right")]
+    assert page.rendered(early, "0.1.0").startswith("Run on 2026-11-20. ")
+    later = [replace(cell, day="2026-11-28") if cell.tool == DOCTOR else cell for cell in early]
+    others = ", ".join(one.name for one in CONTESTANTS if one.name != DOCTOR)
+    assert page.rendered(later, "0.1.0").startswith(
+        f"Run on 2026-11-20 ({others}) and 2026-11-28 ({DOCTOR}). ")
 
 
 def test_a_tool_that_never_ran_says_so() -> None:

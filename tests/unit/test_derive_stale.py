@@ -9,11 +9,12 @@ import pytest
 from gpudoctor import derive, ruledb
 from gpudoctor.assume import AssumptionError, assumed, lay, parse_assumption
 from gpudoctor.derive import stale
-from gpudoctor.engine import Subject, Truth, holds, show_fact
+from gpudoctor.engine import Truth, holds
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import (
-    Absent, Condition, Fact, Known, Operand, Record, Report, RuleDatabase, Scope, Unknown, Verdict,
+    Absent, Condition, Fact, Known, Operand, Record, Report, RuleDatabase, Scope, Subject, Unknown, Verdict,
 )
+from gpudoctor.words import show_fact
 from tests.unit.derived_facts import H100, RULES, Change, fact, release, value
 
 BEYOND: Change = {"cc": "9.0", "driver": "700.10"}

@@ -80,7 +80,7 @@ def diagnose(database: RuleDatabase, *changes: Change) -> Judgement:
 def faults(judgement: Judgement) -> list[tuple[str, list[str]]]:
     """Return errors and warnings with what is folded under each."""
     return [(f.cause, [c.cause for c in f.consequences]) for f in judgement.findings
-            if f.severity in (Severity.ERROR, Severity.WARNING)]
+            if f.severity.is_fault]
 
 
 def open_errors(judgement: Judgement) -> set[str]:
@@ -88,7 +88,7 @@ def open_errors(judgement: Judgement) -> set[str]:
 
 
 def only(judgement: Judgement) -> Finding:
-    found = [f for f in judgement.findings if f.severity in (Severity.ERROR, Severity.WARNING)]
+    found = [f for f in judgement.findings if f.severity.is_fault]
     assert len(found) == 1, [f.cause for f in found]
     return found[0]
 

@@ -11,8 +11,7 @@ import pytest
 
 from gpudoctor import derive, ruledb
 from gpudoctor.assume import assumed, lay
-from gpudoctor.engine import Subject
-from gpudoctor.model import Absent, Known, Scope, Snapshot, Unknown
+from gpudoctor.model import Absent, Known, Scope, Snapshot, Subject, Unknown
 from gpudoctor.probes import frameworks
 from gpudoctor.remedy import diagnose
 from tests.machines import local_wheels

@@ -9,9 +9,9 @@ import pytest
 
 from gpudoctor import derive, ruledb
 from gpudoctor.assume import lay
-from gpudoctor.engine import Subject, fill
-from gpudoctor.model import Absent, Case, Fact, Finding, Known, Rule, RuleDatabase, Scope, Unknown
+from gpudoctor.model import Absent, Case, Fact, Finding, Known, Rule, RuleDatabase, Scope, Subject, Unknown
 from gpudoctor.remedy import diagnose
+from gpudoctor.words import fill
 
 RULES = Path(__file__).parents[2] / "rules"
 DATABASE = ruledb.load_pages(RULES)

@@ -9,8 +9,7 @@ import pytest
 
 from gpudoctor import remedy, ruledb
 from gpudoctor.assume import lay
-from gpudoctor.engine import Subject
-from gpudoctor.model import Absent, Fact, Fix, Known, RuleDatabase, Snapshot, Value
+from gpudoctor.model import Absent, Fact, Fix, Known, RuleDatabase, Snapshot, Subject, Value
 
 HOSTILE = "/home/a b/$(touch x);`id`/venv/bin/python"
 

@@ -10,6 +10,8 @@ import pytest
 
 from gpudoctor import planning, ruledb
 from gpudoctor.assume import assumed, lay
+from gpudoctor.cli import again
+from gpudoctor.cli.asked import Asked
 from gpudoctor.examine import Policy, examine
 from gpudoctor.model import Known, Record, Report
 from gpudoctor.render import json as json_renderer
@@ -35,9 +37,16 @@ def test_a_healthy_machine_without_a_framework_is_shown_the_next_step() -> None:
         machine = lay(database.base, assumed([("cc", cards)]), database.tables, source="a test")
         found = examine(machine, database, Policy())
         plan = planning.make(found, machine, database)
-        pages = (text.render(found, width=80, colour=False),
-                 plan_text.render(plan, width=80, colour=False, again="gpudoctor fix"))
-        assert [("gpudoctor recommend    #" in page) for page in pages] == [shown, shown]
+        command = again.recommending(Asked(
+            given=frozenset({"--from", "--depth"}), recorded="a b.json", require=("gpu>=1",)))
+        pages = (text.render(found, width=80, colour=False, recommending=command),
+                 plan_text.render(plan, width=80, colour=False, again="gpudoctor fix", recommending=command))
+        assert [("gpudoctor recommend --from 'a b.json'    #" in page) for page in pages] == [shown, shown]
+
+
+def test_what_no_recommendation_can_be_asked_for_is_sent_to_none() -> None:
+    """`recommend` has no option for a process or an image."""
+    assert again.recommending(Asked(given=frozenset({"--pid"}), pid=7)) == ""
 
 
 def test_there_is_something_to_print() -> None:

@@ -67,8 +67,8 @@ def words(cells: Sequence[Cell], tool: str) -> list[str]:
 
 def rendered(cells: Sequence[Cell], doctor: str) -> str:
     """Return what stands between the marks; `doctor` says which gpudoctor ran."""
-    days = " and ".join(sorted({cell.day for cell in cells if cell.day}))
-    run = f"Run on {days}. In brackets: the exit codes of the tool's commands, and the seconds that one took."
+    run = (f"Run on {_days(cells)}. In brackets: the exit codes of the tool's commands, and the seconds that "
+           "one took.")
     lines = [run, "", *overview(cells)]
     for contestant in CONTESTANTS:
         commands = ", ".join(f"`{command_line(command)}`" for command in contestant.commands)
@@ -77,6 +77,14 @@ def rendered(cells: Sequence[Cell], doctor: str) -> str:
         lines += ["", f"### {contestant.name}", "", f"{version}; {commands}. {contestant.about}", ""]
         lines += words(cells, contestant.name)
     return "\n".join(lines)
+
+
+def _days(cells: Sequence[Cell]) -> str:
+    """Return on which day who ran: seconds of different days do not compare."""
+    tools = {day: dict.fromkeys(cell.tool for cell in cells if cell.day == day)
+             for day in sorted({cell.day for cell in cells if cell.day})}
+    named = (f"{day} ({', '.join(some)})" for day, some in tools.items())
+    return " and ".join(named if len(tools) > 1 else tools)
 
 
 def replaced(page: str, text: str) -> str:

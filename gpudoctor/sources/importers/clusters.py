@@ -6,7 +6,7 @@ import re
 
 from gpudoctor.model import Value
 from gpudoctor.sources import fields
-from gpudoctor.sources.cards import capability_of
+from gpudoctor.sources.cards import capability_named
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
@@ -64,6 +64,6 @@ def _list(text: Text, found: Found, name: str, count: int, index: int,
           capability: str | None = None) -> None:
     """Note cards that are all alike; Slurm's word for one is what an administrator wrote."""
     card: dict[str, Value | None] = {
-        "gpu.name": name, "gpu.compute_capability": capability or capability_of(name, found.known)}
+        "gpu.name": name, "gpu.compute_capability": capability or capability_named(name, found.known)}
     cards = [found.card(card, text.source(index)) for _ in range(min(count, _MOST_CARDS))]
     found.list_cards(cards, Rank.STATED)

@@ -9,7 +9,7 @@ import re
 
 from gpudoctor.model import Facts
 from gpudoctor.sources import fields
-from gpudoctor.sources.cards import capability_of
+from gpudoctor.sources.cards import capability_named
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
@@ -55,7 +55,7 @@ def _cards(text: Text, found: Found, start: int) -> None:
                 break
             continue
         name = card[2].partition(" (UUID")[0].strip()
-        capability = capability_of(name, found.known)
+        capability = capability_named(name, found.known)
         cards.append(found.card({"gpu.index": int(card[1]), "gpu.name": name,
                                  "gpu.compute_capability": capability}, text.source(index)))
     found.list_cards(cards)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpudoctor.sources.cards import capability_of
+from gpudoctor.sources.cards import capability_named
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
@@ -21,6 +21,6 @@ def read(text: Text, found: Found) -> None:
         found.say("text.framework", "jax", text.source(index), Rank.STATED)
         name, count = device[1].strip(), min(int(device[2]), 64)
         if name.lower() not in ("cpu", "tpu"):
-            card = found.card({"gpu.name": name, "gpu.compute_capability": capability_of(name, found.known)},
-                              text.source(index))
+            capability = capability_named(name, found.known)
+            card = found.card({"gpu.name": name, "gpu.compute_capability": capability}, text.source(index))
             found.list_cards([card] * count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.model import Facts, Record, Value
-from gpudoctor.sources.cards import capability_of
+from gpudoctor.sources.cards import capability_named
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 
@@ -62,7 +62,7 @@ def _card(text: Text, found: Found, index: int, address: str,
     return record, {
         "gpu.name": name, "gpu.bus_id": address, "gpu.pci_device_id": record.get("device"),
         "gpu.pci_driver": driver,
-        "gpu.compute_capability": capability_of(name, found.known) if name else None}
+        "gpu.compute_capability": capability_named(name, found.known) if name else None}
 
 
 def _driver(text: Text, index: int) -> str | None:

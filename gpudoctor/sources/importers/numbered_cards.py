@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.model import Facts
-from gpudoctor.sources.cards import capability_of, maker_is_nvidia
+from gpudoctor.sources.cards import capability_named, maker_is_nvidia
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.lines import Text
 
@@ -35,7 +35,7 @@ def read(text: Text, found: Found) -> None:
 
 def _card(found: Found, number: int, name: str, source: str, capability: str | None = None) -> Facts:
     return found.card({"gpu.index": number, "gpu.name": name.strip(), "gpu.compute_capability":
-                       capability or capability_of(name, found.known)}, source)
+                       capability or capability_named(name, found.known)}, source)
 
 
 def _several(text: Text, found: Found) -> None:
