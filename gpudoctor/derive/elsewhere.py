@@ -13,13 +13,16 @@ _GPUS_OF_JOB = ("environment.SLURM_JOB_GPUS", "environment.SLURM_STEP_GPUS", "en
 def card_elsewhere(view: View) -> Fact:
     """Return what says so; absent where nothing does, or where nobody could look for it.
 
-    It only chooses among causes: that there is no card is seen by other means.
+    It only chooses among causes: that there is no card is seen by other means. A laptop's switch says nothing
+    in a container, whose page is another one.
     """
     for name, place in _NOTEBOOKS.items():
         if isinstance(view.fact(name), Known):
             return Known(value=place, source=name.partition(".")[2])
-    if isinstance(view.fact("system.gpu_switched_off"), Known):
-        return Known(value="switched-off", source=view.source("system.gpu_switched_off"))
+    container = view.fact("container.runtime")
+    if isinstance(view.fact("system.gpu_switched_off"), Known) and not isinstance(container, Known):
+        source = view.source("system.gpu_switched_off")
+        return Known(value="switched-off", source=source) if isinstance(container, Absent) else container
     if isinstance(view.fact(_JOB), Known):
         if all(isinstance(view.fact(name), Absent) for name in _GPUS_OF_JOB):
             return Known(value="slurm", source="SLURM_JOB_ID, and no variable of Slurm's names a GPU")

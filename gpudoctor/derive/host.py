@@ -63,8 +63,11 @@ def driver_cuda_ceiling(view: View) -> Fact:
 
 def driver_works(view: View) -> Fact:
     """Return whether cuInit succeeded."""
-    if isinstance(view.fact("cuda.library"), Absent):
+    library = view.fact("cuda.library")
+    if isinstance(library, Absent):
         return Known(value=False, source="libcuda.so.1 cannot be loaded")
+    if isinstance(library, Unknown) and isinstance(view.fact("cuda.init_code"), Absent):
+        return library  # that nothing was started proves nothing where nobody could look for it
     code, name = view.need("cuda.init_code"), view.value("cuda.init_name")
     said = f"cuInit returned {code}" + (f" ({name})" if name else "")
     return Known(value=code == 0, source=said)

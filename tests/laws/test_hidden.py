@@ -1,4 +1,8 @@
-"""Knowing more of a machine flips no verdict: what was derived without a fact is derived the same with it."""
+"""Knowing more of a machine flips no verdict: what was derived without a fact is derived the same with it.
+
+Which of several pages is the one may still turn on a fact that nobody could look at; that there is a fault,
+or none, never does.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from pathlib import Path
 from gpudoctor import derive, ruledb
 from gpudoctor.engine import evaluate
 from gpudoctor.lint.proofs import case_snapshot
-from gpudoctor.model import Case, Fact, Facts, RuleDatabase, Snapshot, Unknown
+from gpudoctor.model import Case, Fact, Facts, RuleDatabase, Severity, Snapshot, Unknown
 
 # Each line is a fact that is read as nothing where nobody could look, and a page that is decided by that. One
 # that is mended is taken out; none may come.
@@ -60,3 +64,23 @@ def test_on_the_machines_of_all_pages_no_fact_flips_another_verdict() -> None:
     seen = {f"{name} {rule}" for page in rules.rules for case in page.case if case.log is None
             for name, rule in flips(case, rules)}
     assert sorted(seen) == KNOWN.read_text("utf-8").splitlines()
+
+
+def test_no_machine_passes_or_fails_for_want_of_a_fact() -> None:
+    """Of a faulty one something is found, or told to be undecided; of a sound one no fault is found."""
+    rules = ruledb.load(extent="whole")
+    faults = {page.id for page in rules.rules if page.severity is Severity.ERROR}
+    wrong = []
+    for page in rules.rules:
+        for case in (one for one in page.case if one.log is None):
+            snapshot = case_snapshot(case, rules)
+            found, undecided = (_pages(verdict) & faults for verdict in verdicts(snapshot, rules)[:2])
+            for name, blind in hidden(snapshot, case):
+                guessed, open_ = (_pages(verdict) & faults for verdict in verdicts(blind, rules)[:2])
+                if (found and not guessed | open_) or (guessed and not found | undecided):
+                    wrong.append(f"{page.id}: {case.name}, without {name}")
+    assert not wrong
+
+
+def _pages(verdict: set[tuple[str, str]]) -> set[str]:
+    return {page for page, _ in verdict}
