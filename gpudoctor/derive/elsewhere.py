@@ -11,7 +11,7 @@ _GPUS_OF_JOB = ("environment.SLURM_JOB_GPUS", "environment.SLURM_STEP_GPUS", "en
 
 
 def card_elsewhere(view: View) -> Fact:
-    """Return what says so; absent where nothing does, or where nobody could look for it.
+    """Return what says so; absent where nothing does, or where nobody asked, as in older snapshots.
 
     It only chooses among causes: that there is no card is seen by other means. A laptop's switch says nothing
     in a container, whose page is another one.
@@ -28,4 +28,6 @@ def card_elsewhere(view: View) -> Fact:
             return Known(value="slurm", source="SLURM_JOB_ID, and no variable of Slurm's names a GPU")
     elif view.value("system.slurm") is True:
         return Known(value="slurm", source=f"{view.source('system.slurm')}, outside of a job")
-    return Absent(source="nothing says that this machine has a card to ask for")
+    unseen = view.unknown_among((*_NOTEBOOKS, "system.gpu_switched_off", _JOB, "system.slurm"))
+    return unseen if unseen is not None and unseen.asked else Absent(
+        source="nothing says that this machine has a card to ask for")

@@ -212,7 +212,8 @@ def toolkits(*, fitting: bool) -> Derivation:
 
     def derivation(view: View) -> Fact:
         major = versions.parse(cuda_version(view)).major
-        found = [text_in(r, "version") for r in view.records("toolkit.installs") if text_in(r, "version")]
+        installs = as_records(view.look("toolkit.installs"))
+        found = [text_in(r, "version") for r in installs if text_in(r, "version")]
         chosen = dict.fromkeys(v for v in found if (versions.parse(v).major == major) is fitting)
         return Known(value=tuple(chosen), source="CUDA toolkits on disk")
 

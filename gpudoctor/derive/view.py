@@ -65,6 +65,13 @@ class View:
             raise NotKnown(Absent(source=f"{name} is not there ({fact.source})"))
         raise NotKnown(Unknown(reason=f"{name}: {fact.reason}", asked=fact.asked))
 
+    def look(self, name: str) -> Value | None:
+        """Return the value, None of what is not there; end the derivation where nobody could look."""
+        fact = self.fact(name)
+        if isinstance(fact, Unknown):
+            raise NotKnown(Unknown(reason=f"{name}: {fact.reason}", asked=fact.asked))
+        return fact.value if isinstance(fact, Known) else None
+
     def need_text(self, name: str) -> str:
         """Return a text value or end the derivation."""
         return str(self.need(name))

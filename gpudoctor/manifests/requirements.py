@@ -128,7 +128,7 @@ class _Reading:
         above = [*self.above, posixpath.normpath(source.file)]
         if path in above:
             raise ManifestError(place, f"leads in a circle: {path[:80]} is being read, and names this file"
-                                if path != above[-1] else f"{place}: names the file that it stands in")
+                                if path != above[-1] else "names the file that it stands in")
         if path in self.seen or len(self.seen) >= _MOST_FILES or depth >= _MOST_FILES:
             return
         nested = self.reader(path)

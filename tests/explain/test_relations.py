@@ -132,7 +132,8 @@ def test_a_python_has_a_wheel_or_not(python: str, has: bool) -> None:
     ("tensorflow", "2.12.0", "8.6", "fits"), ("tensorflow", "2.12.0", "3.0", "too-old"),
     ("tensorflow", "1.15.0", "8.6", "too-new"), ("tensorflow", "2.12.0", "12.0", "too-new"),
     ("tensorflow", "2.3.0", "8.6", "too-new"), ("tensorflow", "2.3.0", "7.5", "fits"),
-    ("pytorch", "2.0.1+cu118", "12.0", "too-new"), ("pytorch", "2.0.1+cu118", "8.6", None),
+    ("pytorch", "2.0.1+cu118", "12.0", "too-new"), ("pytorch", "2.0.1+cu118", "8.6", "fits"),
+    ("pytorch", "1.9.1+cu111", "8.6", None),
 ])
 def test_a_card_fits_the_code_of_the_build(framework: str, version: str, capability: str,
                                            fit: str | None) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.test_manifest_troubles import CUDA_12, GPU, SLIM, TF_212, Files, causes, docker, judged
 
 CU118 = "--extra-index-url https://download.pytorch.org/whl/cu118"
-CU116 = CU118.replace("118", "116")
+CU115 = CU118.replace("118", "115")
 CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"
 MIRROR = "--index-url https://mirror.example/simple"
 CARD = ("driver=580.95.05", "cc=8.9")
@@ -39,8 +39,8 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
         docker(CUDA_12, f"RUN pip install torch {CPU}"), (),
         [("Dockerfile:2:17", True, "cpu-only-build")]),
     "an index beside the default one that the tables do not have": (
-        docker(CUDA_12, f"RUN pip install torch {CU116}"), (),
-        [("Dockerfile:2:17", False, "may come from the index for CUDA 11.6")]),
+        docker(CUDA_12, f"RUN pip install torch {CU115}"), (),
+        [("Dockerfile:2:17", False, "may come from the index for CUDA 11.5")]),
     "a build that is in no table, on a card": (
         docker(SLIM, f"RUN pip install torch==2.7.1+cu118 {CU118}"), CARD,
         [("Dockerfile:2:17", True, "has code for the card was not judged")]),

@@ -8,7 +8,7 @@ from tests.unit.test_manifest_troubles import Files, causes, docker, judged
 
 OLD, CUDA_11 = "tensorflow==2.10.1", "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
 PIP = "RUN apt-get update && apt-get install -y python3-pip"
-BREAKS = "python-deps-abi"
+BREAKS = "package-newer-than-build"
 
 
 def installed(*lines: str, image: str = CUDA_11, **files: str) -> Files:
