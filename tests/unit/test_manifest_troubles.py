@@ -97,7 +97,8 @@ TROUBLES: Mapping[str, tuple[Files, str, str, Files, tuple[str, ...]]] = {
         "tensorflow==2.20.0",
         {**LISTED, "r.txt": "tensorflow[and-cuda]==2.20.0\n"}, ()),
     "NumPy 2 beside what was compiled before it": (
-        docker(SLIM_11, "RUN pip install six tensorflow==2.14.0"), "package-newer-than-build", "tensorflow==2.14.0",
+        docker(SLIM_11, "RUN pip install six tensorflow==2.14.0"), "package-newer-than-build",
+        "tensorflow==2.14.0",
         docker(SLIM_11, "RUN pip install tensorflow==2.14.0 'numpy<2'"), ()),
     "a label without its index": (
         docker(SLIM, "RUN pip install torch==2.6.0+cu126"), "release-not-published", "torch==2.6.0+cu126",
