@@ -217,13 +217,14 @@ def _tensorflow(plain: Base, tables: Tables) -> Base:
     why = f"{plain.reference} is the image for GPUs" if is_gpu else ""
     match = _TENSORFLOW_TAG.match(plain.tag)
     if match is None and plain.tag.removesuffix("-jupyter") in _MOVING:
-        return replace(plain, release=("tensorflow", ""), build="cpu")
+        return replace(plain, release=("tensorflow", ""), build="cpu", libraries=())
     if match is None:
         return replace(plain, why_gpu=why)
     row = row_of(tables, "container_images", image=plain.name, tag=f"{match[1]}-gpu") if is_gpu else None
     cudnn = str(row["cudnn"]) if row and "cudnn" in row else None
     cuda = str(row["cuda"]) if row and "cuda" in row else None
     libraries = tuple(_libraries(cuda, "runtime", cudnn, tables)) if cuda and cudnn else None
+    libraries = libraries if is_gpu else ()  # the image for CPUs is Ubuntu's with Python alone
     return replace(plain, why_gpu=why, release=("tensorflow", match[1]), build="cuda" if is_gpu else "cpu",
                 cuda=cuda, libraries=libraries, versions=_of_cudnn(libraries or (), cudnn))
 

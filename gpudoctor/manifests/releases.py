@@ -229,15 +229,22 @@ def nearest(framework: str, version: str, tables: Tables) -> tuple[str, ...] | N
 
 
 def index_of_label(framework: str, asked: Asked, tables: Tables) -> str | None:
-    """Return the index of a build by its label, where the default index is asked, which has none."""
+    """Return the index of a build by its label, where none is asked that has it.
+
+    The default index has no labels, each of the framework's own has its one; of others nobody knows.
+    """
     requirement = requirement_of(asked)
-    if (requirement is None or asked.tool == "conda" or asked.locked or asked.is_file
-            or asked.index or asked.extra_indexes or asked.links or asked.overrides):
+    if (requirement is None or asked.tool == "conda" or asked.locked or asked.is_file or asked.links
+            or asked.overrides):
         return None
     label = next((bound.version.partition("+")[2] for bound in requirement.specifier
                   if bound.operator in ("==", "===") and "+" in bound.version), "")
     known = next((str(row["index"]) for row in rows_of(tables, f"{framework}_indexes")), "")
-    return f"{known.rpartition('/')[0]}/{label}" if label and known else None
+    own, wanted = known.rpartition("/")[0], f"{known.rpartition('/')[0]}/{label}"
+    named = [address.rstrip("/") for address in (asked.index, *asked.extra_indexes) if address]
+    if not label or not known or wanted in named or any(one.rpartition("/")[0] != own for one in named):
+        return None
+    return wanted
 
 
 def newest_before(framework: str, asked: Asked, tables: Tables) -> str | None:

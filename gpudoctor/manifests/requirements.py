@@ -30,10 +30,13 @@ _MOST_FILES = 50
 FRAMEWORK = re.compile(
     r"(?:[\w.-]{0,200}::)?(?:torch|pytorch(?:-gpu)?|tensorflow(?:[-_][cg]pu)?|tf-nightly|jax|jaxlib|"
     r"paddlepaddle(?:[-_]gpu)?)(?=\Z|[^\w.-]|-\d)", re.IGNORECASE)
+_BEGINS_NOTHING = frozenset("@=<>!,;|&%^*+)]}?")  # neither a name nor a path, address or variable
 _INDEX = ("-i", "--index-url")
 _LINKS = ("-f", "--find-links")
 _FILES = ("-r", "--requirement")
 _CONSTRAINTS = ("-c", "--constraint")
+_WITH_VALUE = {**dict.fromkeys((*_INDEX, "--extra-index-url", *_LINKS), "ADDRESS"),
+               **dict.fromkeys((*_FILES, *_CONSTRAINTS), "FILE")}
 
 
 @frozen
@@ -96,6 +99,8 @@ class _Reading:
                 continue
             words = words_of(line.text, {})
             option, value, place = _option(words, source)
+            if not value and option in _WITH_VALUE:
+                raise ManifestError(place, f"{option} without a value: write {option} {_WITH_VALUE[option]}")
             if option in _INDEX:
                 index = value
             elif option == "--extra-index-url":
@@ -178,7 +183,8 @@ def _requirement(line: _Line, source: Source) -> Asked | None:
     behind = _OPTIONS_BEHIND.search(line.text.text)
     text = line.text.text[:behind.start()] if behind else line.text.text
     wheel = of_wheel(text)
-    if wheel is None and (is_elsewhere(text) or _VARIABLE.search(text)):
+    is_begun = text[:1] not in _BEGINS_NOTHING
+    if wheel is None and is_begun and (is_elsewhere(text) or _VARIABLE.search(text)):
         return None
     if wheel is None and not any(True for _ in planned.parse((text,))):
         raise source.error(line.start, f"{text[:60]!r} is no requirement: write NAME, NAME==VERSION or "

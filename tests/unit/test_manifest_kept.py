@@ -66,3 +66,30 @@ def test_what_a_command_installed_is_left_there_by_the_next(line: str) -> None:
 def test_what_the_next_command_replaces_is_judged(line: str) -> None:
     files = {**docker(*CU118, line), "r.txt": "numpy\ntorch\n", "pyproject.toml": PROJECT}
     assert causes(judged(files)) == ["cuda-versions-differ"]
+
+
+@pytest.mark.parametrize("words", ["tensorflow==2.17.0", "'tensorflow>=2.17,<2.18' keras", "tensorflow<2.18"])
+def test_no_build_without_libraries_is_mended_by_asking_again(words: str) -> None:
+    """Regression: what an image for CPUs holds was called unknown, and nothing was found for a GPU."""
+    image, host = "FROM tensorflow/tensorflow:2.17.0", ("driver=580.95.05", "cc=8.9")
+    found = judged(docker(image, f"RUN pip install {words}"), *host, gpu=True)
+    assert "pip-nvidia-libs-not-installed" in causes(found)
+    whole = docker(image, "RUN pip install 'tensorflow[and-cuda]==2.17.0'")
+    assert causes(judged(whole, *host, gpu=True)) == []
+
+
+CU124 = "https://download.pytorch.org/whl/cu124"
+
+
+@pytest.mark.parametrize(("index", "is_found"), [
+    ("--index-url https://download.pytorch.org/whl/cu118", True),
+    ("--extra-index-url https://download.pytorch.org/whl/cu118/", True), ("", True),
+    (f"--index-url {CU124}", False), (f"--extra-index-url {CU124}/", False),
+    (f"--index-url https://download.pytorch.org/whl/cu118 --extra-index-url {CU124}", False),
+    ("--index-url https://download.pytorch.org/whl", False),
+    ("--index-url https://mirror.example.org/simple", False),
+    ("--index-url https://download.pytorch.org/whl/nightly/cu124", False)])
+def test_a_label_is_looked_for_on_the_indexes_that_are_asked(index: str, is_found: bool) -> None:
+    """pip finds no torch==2.5.1+cu124 on the index for CUDA 11.8; another's index may have it."""
+    found = judged(docker("FROM python:3.11-slim", f"RUN pip install torch==2.5.1+cu124 {index}"))
+    assert ("release-not-published" in causes(found)) is is_found

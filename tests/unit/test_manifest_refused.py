@@ -18,6 +18,17 @@ dependencies = ["tensorflow[and-cuda]==2.20.0"]
 """
 
 
+@pytest.mark.parametrize(("line", "said"), [
+    ("@@@ bad", "is no requirement"), ("= 2", "is no requirement"), ("-r", "write -r FILE"),
+    ("--requirement=", "write --requirement FILE"), ("--index-url", "write --index-url ADDRESS"),
+    ("-c ", "write -c FILE")])
+def test_what_pip_refuses_in_a_list_is_refused_with_what_to_write(line: str, said: str) -> None:
+    """Each of them ended with 0, and nothing was found."""
+    with pytest.raises(ManifestError, match=said) as caught:
+        judged({"requirements.txt": f"six\n{line}\n"})
+    assert str(caught.value).startswith("requirements.txt:2:")
+
+
 @pytest.mark.parametrize(("reference", "words"), [
     ("nvidia/cuda:12.4.1@sha256:zz", "64 digits"), ("http://x/y:1", "without http://"),
     ("a:::b", "behind one colon"), ("a:", "a tag is"), ("UBUNTU:22.04", "lower case: ubuntu"),
