@@ -22,6 +22,8 @@ from gpudoctor.skeleton import OF_A_SITE, UNFINISHED
 from gpudoctor.toml_lines import line_of, steps
 from gpudoctor.unfamiliar import likeness
 
+_CALENDAR = re.compile(r"20[0-9]{2}\.(?:[1-9]|1[0-2])\.[0-9]{1,6}\Z")  # as pip sorts them
+
 
 def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot],
          shipped: RuleDatabase | None = None) -> RuleDatabase:
@@ -142,7 +144,7 @@ def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
     try:
         folders = [d for d in root.iterdir()
                    if d.is_dir() and (d.name == only if only else d.name != "tables")]
-        files = [file for folder in folders for file in folder.iterdir() if file.is_file()]
+        files = [file for folder in folders for file in folder.iterdir()]
     except OSError as error:
         raise RuleDatabaseError(f"{error.filename}: cannot be read: {error.strerror}") from None
     return sorted((file for file in files if file.name.endswith(suffix)), key=str)
@@ -153,6 +155,8 @@ def _name(file: Path, root: Path) -> str:
 
 
 def _read(file: Path) -> str:
+    if not file.is_file():  # a link that leads nowhere is a page that would be missed
+        raise RuleDatabaseError(f"{file}: is no file, or leads to none; mend it or take it away")
     try:
         return file.read_bytes().decode("utf-8")
     except OSError as error:
@@ -174,9 +178,10 @@ def _read_head(root: Path) -> tuple[str, str]:
         raise RuleDatabaseError(f"{head}: {error}; it holds version = \"YYYY.MM.N\"") from None
     version, engine = raw.get("version"), raw.get("engine", "0")
     schema = raw.get("schema", compiled.NEWEST_SCHEMA)
-    if not isinstance(version, str):
-        line = _line(text, "version") or ":1"
-        raise RuleDatabaseError(f"{head}{line}: lacks version = \"YYYY.MM.N\": add it")
+    if not isinstance(version, str) or _CALENDAR.match(version) is None:
+        said = "lacks" if version is None else "its version is no date:"
+        raise RuleDatabaseError(f"{head}{_line(text, 'version') or ':1'}: {said} version = \"YYYY.MM.N\": "
+                                "write that")
     numbered = isinstance(schema, int) and not isinstance(schema, bool)
     if not numbered or (unread := compiled.unread_schema(schema)) is not None:
         said = f"these rules {unread}" if numbered else f"schema is no number; write {compiled.NEWEST_SCHEMA}"

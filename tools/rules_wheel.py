@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
-import re
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -19,7 +18,6 @@ from gpudoctor.rule_packages import PACKAGE
 from gpudoctor.ruledb import RuleDatabaseError, load_pages
 
 ROOT = Path(__file__).resolve().parent.parent
-_CALENDAR = re.compile(r"20\d\d\.(?:[1-9]|1[0-2])\.\d+\Z")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same bytes each time
 _WHEEL = """\
 Wheel-Version: 1.0
@@ -43,15 +41,9 @@ are newer, if it understands their schema and they are whole; otherwise its repo
 """
 
 
-class WheelError(ValueError):
-    """The wheel cannot be built; one line says why and what to do."""
-
-
 def build(rules: Path, output: Path) -> Path:
     """Build the wheel of a folder of pages in the folder `output`; return its path."""
     database = load_pages(rules)
-    if not _CALENDAR.match(database.version):
-        raise WheelError(f"{rules / 'db.toml'}: version {database.version!r} is no YYYY.MM.N")
     files = {f"{PACKAGE}/{name}": data for name, data in sorted(compiled.encode(database).items())}
     info = f"{PACKAGE}-{database.version}.dist-info"
     files[f"{info}/METADATA"] = _METADATA.format(
@@ -85,7 +77,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         print(build(options.rules, options.output))
-    except (RuleDatabaseError, WheelError) as error:
+    except RuleDatabaseError as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -78,8 +78,8 @@ def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
                     not wish.bounds or versions.meets(version, wish.bounds)) and (
                     versions.parse(cuda).major <= versions.parse(ceiling).major) and all(
                     coverage(as_records(row["code"]), card, cuda, tables).kind != "none" for card in here):
-                yield Hint(words=f"conda-forge has {wish.framework} {version} for CUDA {cuda} with code for "
-                                 f"compute capability {', '.join(here)}, as its recipe says (not tried):",
+                yield Hint(words=f"conda-forge has {wish.framework} {version} for CUDA {cuda} with code that "
+                                 f"serves compute capability {', '.join(here)}, by its recipe (not tried):",
                            command=f"conda create -n {wish.framework} -c conda-forge '{row['package']}'")
 
 

@@ -13,8 +13,9 @@ from gpudoctor.derive.remembered import Same, of_same
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Known, Record, Row, Table, Unknown, Value
 
-# Where what was found before them counts all the same; before LD_LIBRARY_PATH almost nothing is.
-_ALWAYS_SEARCHED = ("loader.cache", "loader.default_folders", "python.planned_distributions")
+_ALWAYS_SEARCHED = (
+    "loader.library_path", "loader.cache", "loader.default_folders", "python.planned_distributions",
+)
 
 
 def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
@@ -34,7 +35,7 @@ def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
         files=_files(view, location, extra),
         rpath=expand(rpath, origin),
         runpath=expand(runpath, origin),
-        library_path=tuple(posixpath.normpath(f) for f in as_texts(view.look("loader.library_path"))),
+        library_path=tuple(posixpath.normpath(f) for f in as_texts(view.value("loader.library_path"))),
         cache=view.records("loader.cache"),
         default_folders=view.texts("loader.default_folders"),
         machine=MACHINES.get(machine, machine),

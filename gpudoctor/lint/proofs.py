@@ -63,7 +63,7 @@ def proof_problems(rule: Rule, database: RuleDatabase) -> Iterator[str]:
                     seen.setdefault((block.name, index), set()).add(truth)
         before = evaluate(subjects, database.rules, database.tables)
         yield from (f"case {case.name!r}: {p}" for p in (
-            *strangers(before, database),
+            *strangers(before, database, rule),
             *_case(case, rule, snapshot, subjects, before, database, offered)))
     for block in rule.detect:
         for index, condition in enumerate(block.when):
@@ -139,14 +139,16 @@ def _blanks(rule: Rule, subject: Subject) -> Iterator[str]:
             yield f"the summary names {name}, which is unknown here; write [?...] around that part"
 
 
-def strangers(found: Judgement, database: RuleDatabase) -> Iterator[str]:
+def strangers(found: Judgement, database: RuleDatabase, of: Rule | None = None) -> Iterator[str]:
     """Yield pages of one family that match together, and that do not name each other in their texts.
 
-    A published page knows of no site's own: those name what they are found with.
+    A published page knows of no site's own: those name what they are found with on their own cases; `of` is
+    the page whose case it is.
     """
     ids = {finding.rule for finding in found.findings}
     for one, other in permutations([rule for rule in database.rules if rule.id in ids], 2):
-        knows_none = other.id.startswith(OF_A_SITE) and not one.id.startswith(OF_A_SITE)
+        is_sites = other.id.startswith(OF_A_SITE), one.id.startswith(OF_A_SITE)
+        knows_none = is_sites == (True, False) or (is_sites == (False, True) and of is not one)
         is_family = one.path.partition("/")[0] == other.path.partition("/")[0]
         if is_family and other.id not in one.page and not knows_none:
             yield f"{other.id} matches as well: the page of {one.id} must name {other.id}"

@@ -62,6 +62,24 @@ def test_a_schema_that_is_not_read_is_named_with_its_line(page: Path) -> None:
     assert "db.toml:2: these rules are of schema 99, and this gpudoctor reads 1: pip install" in run.stderr
 
 
+def test_a_version_that_is_no_date_is_refused_with_its_line(page: Path) -> None:
+    """Rules "banana" judged, and lint found no fault with them."""
+    (page.parent.parent / "db.toml").write_text('schema = 1\nversion = "banana"\n')
+    run = run_gpudoctor("check", *OLDER, environment=site(page))
+    assert run.returncode == INPUT
+    assert 'db.toml:2: its version is no date: version = "YYYY.MM.N": write that' in run.stderr
+
+
+@pytest.mark.parametrize("made", ["folder", "link"])
+def test_a_page_that_is_no_file_is_refused(page: Path, made: str) -> None:
+    """A link that leads nowhere was passed over, and a driver that is too old was healthy."""
+    other = page.with_name("GPDX0002-other.md")
+    other.mkdir() if made == "folder" else other.symlink_to("/nonexistent/page.md")
+    run = run_gpudoctor("check", *OLDER, environment=site(page))
+    assert run.returncode == INPUT
+    assert f"{other.name}: is no file, or leads to none; mend it or take it away" in run.stderr
+
+
 def test_the_page_of_the_guide_judges_beside_the_published_ones(page: Path) -> None:
     """The cause, the fix for this node, and which rules judged."""
     assert " ".join(("gpudoctor check", *OLDER)) in GUIDE

@@ -17,7 +17,7 @@ def pytorch(tag: str) -> str:
 
 @pytest.mark.parametrize(("files", "host", "place"), [
     (docker(SLIM_11, f"RUN pip install torch==2.8.0 {CU129}"), BLACKWELL, "Dockerfile:2:17"),
-    ({"r.txt": f"{CU128.replace('128', '113')}\ntorch==1.11.0+cu113\n"}, ADA, "r.txt:2:1"),
+    ({"r.txt": f"{CU128.replace('128', '111')}\ntorch==1.10.2+cu111\n"}, ADA, "r.txt:2:1"),
     (docker(pytorch("2.8.0-cuda12.9-cudnn9")), BLACKWELL, "Dockerfile:1:6"),
     (docker(pytorch("1.8.1-cuda11.1-cudnn8")), ADA, "Dockerfile:1:6")])
 def test_the_device_code_of_another_build_is_not_taken_for_its_own(
