@@ -220,6 +220,8 @@ def cards(found: Found, value: str, source: str, rank: Rank) -> None:
     named = stated_cards(value, found.known)
     if named == ():
         found.no_cards = found.no_cards or source
+    elif named is None and (stated := capability_in(value)) is not None:
+        found.mention("text.capabilities", stated, source)
     elif named is not None:
         found.list_cards([
             found.card({"gpu.name": card.name, "gpu.compute_capability": card.capability,
