@@ -117,7 +117,8 @@ def of_cuda_number(number: int) -> str | None:
 def cuda_of_post(version: str) -> str | None:
     """Return 11.7 of PaddlePaddle's 2.4.2.post117; None of other versions.
 
-    In its releases 1 the last digit was cuDNN's, and nobody else's post-releases have three.
+    In its releases 1 the last digit was cuDNN's. Ask of Paddle's alone: PyTorch 2.1.2.post101 is a build of
+    conda-forge's for the CPU.
     """
     post = _PADDLES_POST.match(version)
     return f"{post[1]}.{post[2]}" if post else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -19,6 +20,7 @@ from gpudoctor.model import Fact, Known, Record, Row, Table, Value
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
+_NO_NUMBER = re.compile(r"[0-9]{1000}")  # packaging fails on one of thousands, when versions are compared
 
 
 def parse(texts: Iterable[str]) -> Iterator[Requirement]:
@@ -33,6 +35,8 @@ def parse(texts: Iterable[str]) -> Iterator[Requirement]:
 def _parse_one(text: str) -> Requirement | None:
     from packaging.requirements import InvalidRequirement, Requirement  # slow; seldom needed
 
+    if _NO_NUMBER.search(text):
+        return None
     try:
         found = Requirement(text)
     except InvalidRequirement:

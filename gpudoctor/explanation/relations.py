@@ -18,6 +18,7 @@ _LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
 _OF_EACH_BUILD = ("version", "platform", "python", "glibc", "uploaded", "numpy", "source")
 _OTHER_CARD = "people-other-graphics"
+_CONDAS_TORCH = re.compile(r"\.post[1-9]\d\d\Z")  # conda-forge's number of a build
 _OF_NVIDIA = "nv"  # how it begins in NVIDIA's own builds: 1.15.5+nv23.3
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 
@@ -44,6 +45,8 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     public, _, local = str(version.value).partition("+")
     if local.startswith(_OF_NVIDIA):
         return  # another CUDA, and other cards, than the release of this number has on the index
+    if _CONDAS_TORCH.search(public) and framework.value == "pytorch":
+        return  # as above; 2.1.2.post101 is for the CPU
     if "." not in public:
         return  # "TensorFlow 2" is not 2.0: any release of it
     minor = versions.minor_of(public)
@@ -101,7 +104,8 @@ def _build_cuda(stated: Stated) -> Fact | None:
     labelled = _labelled_cuda(_local(stated))
     if labelled is not None:
         return _computed(labelled, "text.framework_version")
-    if (cuda := versions.cuda_of_post(stated.text("text.framework_version") or "")) is not None:
+    cuda = versions.cuda_of_post(stated.text("text.framework_version") or "")
+    if cuda is not None and stated.text("text.framework") == "paddle":
         return _computed(cuda, "text.framework_version")
     return None if _instead_of_cuda(stated) else _named(stated, "cuda")
 

@@ -59,7 +59,7 @@ class Runs:
             script = script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
             if script is None:
-                absent_programs.look_at(command, stage, self.source)
+                absent_programs.look_at(command, install, stage, self.source)
             if script is not None:
                 places = places_in(script, self.source)
                 nested = [replace(one, conditional=one.conditional or command.conditional)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from gpudoctor.lazily import Pattern
-from gpudoctor.versions import cuda_of_post
 
 VALUE_CHARACTERS = 240
 _VERSION = Pattern(r"[0-9]{1,5}(?:\.[0-9]{1,8}){0,4}")
@@ -82,10 +81,8 @@ def package_version_in(words: str) -> str | None:
 
 
 def cuda_of_suffix(version: str) -> tuple[str, str | None] | None:
-    """Return the kind of a build and its CUDA by the end of its version: "2.1.0+cu118", "2.4.2.post117"."""
+    """Return the kind of a build and its CUDA by the local part of its version: "2.1.0+cu118"."""
     _, _, local = version.partition("+")
-    if (cuda := cuda_of_post(version)) is not None:
-        return "cuda", cuda
     if local.startswith("cpu"):
         return "cpu", None
     if local.startswith("rocm"):

@@ -311,3 +311,9 @@ def test_the_post_release_of_paddle_is_the_cuda_it_was_built_for(version: str, c
     """Its own index has one release for each CUDA."""
     found = related(framework="paddle", framework_version=version)["build_cuda"]
     assert found == cuda or (cuda is None and found != f"{version[-3:-1]}.{version[-1]}")
+
+
+def test_a_build_of_conda_forge_is_not_taken_for_one_of_paddle_or_of_the_index() -> None:
+    """conda-forge's PyTorch 2.1.2.post101 is for the CPU: it was told to be built for CUDA 10.1."""
+    found = related(framework="pytorch", framework_version="2.1.2.post101", capabilities=("12.0",))
+    assert (found["build_cuda"], found["card_fit"]) == (None, None)

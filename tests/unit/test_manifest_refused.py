@@ -21,7 +21,7 @@ dependencies = ["tensorflow[and-cuda]==2.20.0"]
 @pytest.mark.parametrize(("line", "said"), [
     ("@@@ bad", "is no requirement"), ("= 2", "is no requirement"), ("-r", "write -r FILE"),
     ("--requirement=", "write --requirement FILE"), ("--index-url", "write --index-url ADDRESS"),
-    ("-c ", "write -c FILE")])
+    ("-c ", "write -c FILE"), (f"torch=={'9' * 5000}", "is no requirement")])
 def test_what_pip_refuses_in_a_list_is_refused_with_what_to_write(line: str, said: str) -> None:
     """Each of them ended with 0, and nothing was found."""
     with pytest.raises(ManifestError, match=said) as caught:
