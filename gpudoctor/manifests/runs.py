@@ -131,6 +131,7 @@ class Runs:
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
         install = installer_variables.told(install, command, stage.variables)
+        stage.tells_installer |= installer_variables.leave_open(command, stage.variables, stage.declared)
         index = self._address(install.index) if install.index else None
         extra = tuple(self._address(word) for word in install.extra_indexes)
         meant = {word.start: text for word, text in install.lost}
