@@ -15,6 +15,7 @@ from gpudoctor.model import Value
 _NUMERIC = (FactType.INTEGER, FactType.NUMBER)  # no sets: to hash a member of an enumeration takes longer
 _TEXTUAL = (FactType.TEXT, FactType.PATH, FactType.FLAG)
 _UPPER, _LOWER = ("<", "<="), (">", ">=")
+UNCOUNTABLE = re.compile(r"[0-9]{1000}")  # packaging fails on thousands of digits, once versions are compared
 _PADDLES_POST = re.compile(r"[2-9]\.[0-9.]{1,20}\.post(1[0-9])([0-9])$")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -20,8 +19,6 @@ from gpudoctor.model import Fact, Known, Record, Row, Table, Value
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-_NO_NUMBER = re.compile(r"[0-9]{1000}")  # packaging fails on one of thousands, when versions are compared
-
 
 def parse(texts: Iterable[str]) -> Iterator[Requirement]:
     """Yield the requirements that can be read, their extras as pip compares them (PEP 685)."""
@@ -35,7 +32,7 @@ def parse(texts: Iterable[str]) -> Iterator[Requirement]:
 def _parse_one(text: str) -> Requirement | None:
     from packaging.requirements import InvalidRequirement, Requirement  # slow; seldom needed
 
-    if _NO_NUMBER.search(text):
+    if versions.UNCOUNTABLE.search(text):
         return None
     try:
         found = Requirement(text)
