@@ -23,7 +23,9 @@ PIP = "RUN pip install six"
 def test_pip_is_found_where_nothing_before_can_have_brought_one(lines: tuple[str, ...], place: str) -> None:
     """It said nothing, and the build ends with "pip: not found"."""
     found = judged(docker(*lines), whole=True).findings
-    assert [str(one.place) for one in found if one.finding.cause == LACKS] == [place]
+    [one] = [one for one in found if one.finding.cause == LACKS]
+    assert str(one.place) == place
+    assert lines[0].split()[1] in one.finding.message
 
 
 @pytest.mark.parametrize("lines", [
@@ -41,6 +43,7 @@ def test_pip_is_found_where_nothing_before_can_have_brought_one(lines: tuple[str
     ("FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime", PIP), ("FROM ${BASE}", PIP),
     (CUDA, "CMD pip install six"), (CUDA, "RUN command -v pip || apt-get install -y python3-pip", PIP),
     (CUDA, "RUN pip --version || (apt-get update && apt-get install -y python3-pip)", PIP),
+    (CUDA, "RUN if [ -n \"$A\" ]; then pip install six; fi"),
     (CUDA, "RUN if ! pip3 --version; then apt-get install -y python3-pip; fi", PIP),
     ("FROM nvidia/cuda:12.4.1-base-ubi9", PIP)])
 def test_where_something_may_have_brought_one_nothing_is_said(lines: tuple[str, ...]) -> None:
