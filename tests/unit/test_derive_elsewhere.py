@@ -41,7 +41,8 @@ def test_what_says_that_a_card_is_to_be_asked_for(
 def test_what_an_older_snapshot_never_asked_is_no_question_of_it() -> None:
     """Else a machine without a card was undecided, which is healthy or not by other facts."""
     assert isinstance(host("system.card_elsewhere", system__slurm=NOT_READ), Unknown)
-    assert isinstance(host("system.card_elsewhere", system__slurm=Unknown(reason="test", asked=False)), Absent)
+    never = Unknown(reason="test", asked=False)
+    assert isinstance(host("system.card_elsewhere", system__slurm=never), Absent)
 
 
 @pytest.mark.parametrize(("label", "expected"), [
