@@ -16,6 +16,7 @@ _NUMERIC = (FactType.INTEGER, FactType.NUMBER)  # no sets: to hash a member of a
 _TEXTUAL = (FactType.TEXT, FactType.PATH, FactType.FLAG)
 _UPPER, _LOWER = ("<", "<="), (">", ">=")
 UNCOUNTABLE = re.compile(r"[0-9]{1000}")  # packaging fails on thousands of digits, once versions are compared
+_LABEL = re.compile(r"cu(?:da)?([0-9]{2,3})(?![0-9])")
 _PADDLES_POST = re.compile(r"[2-9]\.[0-9.]{1,20}\.post(1[0-9])([0-9])$")
 
 
@@ -113,6 +114,15 @@ def of_cuda_number(number: int) -> str | None:
     if not 1000 <= number < 1000000:
         return None
     return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def cuda_of_label(version: str) -> str | None:
+    """Return 11.8 of 2.1.0+cu118, and 12 of 0.4.7+cuda12.cudnn88; None where no CUDA is in the local part."""
+    label = _LABEL.match(version.partition("+")[2])
+    if label is None:
+        return None
+    digits = label[1]
+    return f"{digits[:-1]}.{digits[-1]}" if len(digits) > 2 or digits[0] == "9" else digits
 
 
 def cuda_of_post(version: str) -> str | None:

@@ -41,6 +41,7 @@ def test_the_number_of_a_cudnn_is_its_version(number: str, version: str) -> None
     ("tensorflow", "2.12.0", "11.8", "8"),
     ("pytorch", "2.0.1+cu117", "11.7", "8"),
     ("pytorch", "1.7.1+cu92", "9.2", None),
+    ("jax", "0.4.7+cuda12.cudnn88", "12", None),  # it was 1.2
     ("crane", "1.0", None, None),
 ])
 def test_a_release_tells_what_it_was_built_for(
@@ -317,3 +318,11 @@ def test_a_build_of_conda_forge_is_not_taken_for_one_of_paddle_or_of_the_index()
     """conda-forge's PyTorch 2.1.2.post101 is for the CPU: it was told to be built for CUDA 10.1."""
     found = related(framework="pytorch", framework_version="2.1.2.post101", capabilities=("12.0",))
     assert (found["build_cuda"], found["card_fit"]) == (None, None)
+
+
+@pytest.mark.parametrize("version", [
+    "2.6.0a0+ecf3bae40a.nv25.01", "2.6.0a0+git1a2b3c4", "2.6.0+git1a2b3c4", "1.13.0a0+d0d6b1f"])
+def test_a_build_of_somebodys_own_is_not_the_one_of_an_index(version: str) -> None:
+    """NVIDIA's image for a B200 was too old for it, and was told to be built for the CUDA of PyTorch 2.6."""
+    found = related(framework="pytorch", framework_version=version, capabilities=("10.0",))
+    assert (found["build_cuda"], found["build_cudnn"], found["card_fit"]) == (None, None, None)
