@@ -207,6 +207,10 @@ def test_a_card_that_no_release_has_code_for_is_too_old_for_whichever_runs() -> 
     """The release need not be stated for that; for a later card it must be."""
     assert related(framework="tensorflow", capabilities=("1.2",))["card_fit"] == "too-old"
     assert related(framework="tensorflow", capabilities=("7.0",))["card_fit"] is None
+    # releases before all that were measured had code for it
+    assert related(framework="tensorflow", capabilities=("3.0",))["card_fit"] is None
+    assert related(framework="tensorflow", framework_version="2.4.0", capabilities=("3.0",)
+                   )["card_fit"] == "too-old"
 
 
 @pytest.mark.parametrize(("driver", "capabilities", "fit"), [
@@ -326,3 +330,17 @@ def test_a_build_of_somebodys_own_is_not_the_one_of_an_index(version: str) -> No
     """NVIDIA's image for a B200 was too old for it, and was told to be built for the CUDA of PyTorch 2.6."""
     found = related(framework="pytorch", framework_version=version, capabilities=("10.0",))
     assert (found["build_cuda"], found["build_cudnn"], found["card_fit"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(("capabilities", "left_out"), [
+    (("5.0",), True), (("3.5", "6.1"), True), (("8.6",), False), (("6.1", "8.6"), None), ((), None),
+])
+def test_a_generation_that_a_cuda_left_out(capabilities: tuple[str, ...], left_out: bool | None) -> None:
+    """Of two cards of both kinds nothing is said."""
+    assert related(capabilities=capabilities)["card_left_out"] is left_out
+
+
+def test_a_stated_cuda_that_knows_no_card_of_the_generation() -> None:
+    """Where no release says what it was built for, the CUDA that is used does."""
+    assert related(framework="tensorflow", cuda="9.0", capabilities=("8.6",))["card_fit"] == "too-new"
+    assert related(framework="tensorflow", cuda="11.8", capabilities=("8.6",))["card_fit"] is None
