@@ -12,11 +12,12 @@ import pytest
 from gpudoctor import ruledb
 from gpudoctor.lint import lint
 from gpudoctor.lint.form import form_problems
-from gpudoctor.lint.proofs import as_expected, proof_problems
+from gpudoctor.lint.proofs import as_expected, proof_problems, strangers
 from gpudoctor.lint.sections import WITHOUT_ADVICE, section_problems
 from gpudoctor.lint.tabled import table_problems
 from gpudoctor.model import (
-    Case, Certainty, Condition, Effect, Fix, Operand, Rule, RuleDatabase, Source, Table, Value,
+    Case, Certainty, Condition, Effect, Finding, Fix, Judgement, Operand, Rule, RuleDatabase, Source, Table,
+    Value,
 )
 
 Change = Callable[[Rule], Rule]
@@ -137,7 +138,11 @@ def test_a_published_page_names_no_page_of_a_site_that_names_it() -> None:
     beside = replace(both, rules=(*both.rules[:-1], silent))
     said = "GPD2004 matches as well: the page of GPDX0001 must name GPD2004"
     assert any(said in problem for problem in proof_problems(silent, beside))
-    assert not [problem for problem in proof_problems(module, beside) if "GPDX0001" in problem]
+    found = Judgement(undecided=(), findings=tuple(Finding(
+        rule=rule.id, cause=rule.cause, severity=rule.severity, subject="host", message="",
+        certainty=Certainty.CERTAIN) for rule in (module, silent)))
+    assert list(strangers(found, beside, module)) == list(strangers(found, beside)) == []
+    assert list(strangers(found, beside, silent)) == [said]
 
 
 @pytest.mark.parametrize(("named", "has_fix", "is_offered", "expected"), [
