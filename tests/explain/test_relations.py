@@ -344,3 +344,15 @@ def test_a_stated_cuda_that_knows_no_card_of_the_generation() -> None:
     """Where no release says what it was built for, the CUDA that is used does."""
     assert related(framework="tensorflow", cuda="9.0", capabilities=("8.6",))["card_fit"] == "too-new"
     assert related(framework="tensorflow", cuda="11.8", capabilities=("8.6",))["card_fit"] is None
+
+
+@pytest.mark.parametrize(("stated", "capability", "fit"), [
+    ({"framework": "jax", "framework_version": "0.4.7+cuda11.cudnn86"}, "9.0", None),
+    ({"framework": "jax", "framework_version": "0.4.7+cuda11.cudnn86"}, "12.0", "too-new"),
+    ({"framework": "jax", "framework_version": "0.4.7+cuda12.cudnn88"}, "3.5", "too-old"),
+    ({"framework": "tensorflow", "cuda": "12"}, "12.0", None),
+    ({"framework": "tensorflow", "cuda": "12.4"}, "12.0", "too-new")])
+def test_a_cuda_without_its_minor_version_may_be_the_last_of_its_kind(
+        stated: dict[str, Value], capability: str, fit: str | None) -> None:
+    """jaxlib for CUDA 11 was built with 11.8, which knows an H100."""
+    assert related(**stated, capabilities=(capability,))["card_fit"] == fit
