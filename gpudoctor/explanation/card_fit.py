@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.derive import branches, integrated
@@ -13,9 +12,6 @@ from gpudoctor.derive.view import as_records, as_texts, floor_row, text_in
 from gpudoctor.explanation import sonames
 from gpudoctor.explanation.stated import CODE_TABLES, FRAMEWORK_TABLES, Stated
 from gpudoctor.model import Facts, Known, Row, Tables, row_of
-
-if TYPE_CHECKING:
-    from packaging.version import Version
 
 _ARCHITECTURE = re.compile(r"(sm|compute)_([0-9]{2,3})([af]?)\Z")
 _ANY_ISA = "@0"  # a list does not say of which version its PTX is
@@ -166,7 +162,7 @@ def _by_toolkit(stated: Stated, capability: str) -> str | None:
         return "too-new" if _knows_no_card_of(capability, used, stated) else None
     if _knows_no_card_of(capability, cuda, stated):
         return "too-new"
-    if "first_cuda" in row and _newest_of(cuda) < versions.parse(str(row["first_cuda"])):
+    if "first_cuda" in row and versions.parse(_newest_of(cuda)) < versions.parse(str(row["first_cuda"])):
         return "newer"
     if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
         return "too-old"
@@ -181,12 +177,12 @@ def _knows_no_card_of(capability: str, cuda: str | None, stated: Stated) -> bool
     generation = versions.parse(capability).major
     firsts = [versions.parse(str(row["first_cuda"])) for row in stated.rows_of("architectures")
               if "first_cuda" in row and versions.parse(str(row["compute_capability"])).major == generation]
-    return cuda is not None and bool(firsts) and _newest_of(cuda) < min(firsts)
+    return cuda is not None and bool(firsts) and versions.parse(_newest_of(cuda)) < min(firsts)
 
 
-def _newest_of(cuda: str) -> Version:
+def _newest_of(cuda: str) -> str:
     """Return a CUDA to be held against the first that knows a card: "12" may be any release of it."""
-    return versions.parse(cuda if "." in cuda else f"{cuda}.99")
+    return cuda if "." in cuda else f"{cuda}.99"
 
 
 def _architecture(stated: Stated, capability: str) -> Row:
