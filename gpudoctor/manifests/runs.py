@@ -97,8 +97,8 @@ class Runs:
         if words[0].text == "cd" and len(words) > 1 and words[1].known and not command.conditional:
             stage.folder = stage.whole(words[1].text)
         elif words[0].text == "export" and not command.conditional:
-            stage.variables.update({word.text.partition("=")[0]: word.text.partition("=")[2]
-                                    for word in words[1:] if word.known and "=" in word.text})
+            stage.variables.update({word.text.partition("=")[0]: word.text.partition("=")[2] if word.known
+                                    else None for word in words[1:] if "=" in word.text})
         stage.changed.update(stage.whole(path) for path in placed.lists_changed(command))
 
     def _installer(self, command: Command, stage: Stage) -> None:

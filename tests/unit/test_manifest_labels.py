@@ -31,6 +31,8 @@ def test_a_label_that_is_asked_of_the_default_index_is_found(lines: tuple[str, .
     (SLIM, f"RUN PIP_INDEX_URL={INDEX} pip install {LABELLED}"),
     (SLIM, "ARG PIP_INDEX_URL", f"RUN pip install {LABELLED}"),
     (SLIM, "ARG MIRROR", "ENV PIP_EXTRA_INDEX_URL=$MIRROR", f"RUN pip install {LABELLED}"),
+    (SLIM, f"RUN export PIP_INDEX_URL=$MIRROR && pip install {LABELLED}"),
+    (SLIM, f"RUN PIP_INDEX_URL=$MIRROR pip install {LABELLED}"),
     (SLIM, "ENV PIP_FIND_LINKS=https://example.org/wheels", f"RUN pip install {LABELLED}"),
     (SLIM, "ENV PIP_CONFIG_FILE=/a/b", f"RUN pip install {LABELLED}"),
     (SLIM, "COPY pip.conf /etc/pip.conf", f"RUN pip install {LABELLED}"),
