@@ -142,12 +142,17 @@ def _line_of(file: Path, place: str) -> int:
 
 def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
     try:
-        folders = [d for d in root.iterdir()
-                   if d.is_dir() and (d.name == only if only else d.name != "tables")]
+        found = [entry for entry in root.iterdir() if entry.is_dir() or _leads_nowhere(entry)]
+        folders = [folder for folder in found if (folder.name == only if only else folder.name != "tables")]
         files = [file for folder in folders for file in folder.iterdir()]
     except OSError as error:
         raise RuleDatabaseError(f"{error.filename}: cannot be read: {error.strerror}") from None
     return sorted((file for file in files if file.name.endswith(suffix)), key=str)
+
+
+def _leads_nowhere(entry: Path) -> bool:
+    """Return whether it is a link to what is not there: a folder of pages that would be missed."""
+    return entry.is_symlink() and not entry.exists()
 
 
 def _name(file: Path, root: Path) -> str:
@@ -155,9 +160,9 @@ def _name(file: Path, root: Path) -> str:
 
 
 def _read(file: Path) -> str:
-    if not file.is_file():  # a link that leads nowhere is a page that would be missed
-        raise RuleDatabaseError(f"{file}: is no file, or leads to none; mend it or take it away")
     try:
+        if not file.is_file():  # a link that leads nowhere is a page that would be missed
+            raise RuleDatabaseError(f"{file}: is no file, or leads to none; mend it or take it away")
         return file.read_bytes().decode("utf-8")
     except OSError as error:
         raise RuleDatabaseError(f"{file}: {error.strerror}") from None

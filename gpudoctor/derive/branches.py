@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from gpudoctor.derive.view import View, as_texts, floor_row, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Row, Table, Tables, Unknown, Value, row_of, value_of
 
 DISPLAY_CLASS = "0x03"
 FOR_GUESTS = "vfio-pci"
+_NUMBER = re.compile(r"[0-9]{1,9}")
 OPEN = "open"
 
 
@@ -27,7 +30,7 @@ class Served:
 def major(version: Value) -> int:
     """Return the branch of a driver, or the major of another version; 0 where it starts with no number."""
     head = str(version).partition(".")[0]
-    return int(head) if head.isdigit() else 0
+    return int(head) if _NUMBER.fullmatch(head) else 0
 
 
 # -- what serves the cards -----------------------------------------------------------------------------------

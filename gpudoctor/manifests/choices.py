@@ -23,7 +23,7 @@ from gpudoctor.versions import distribution_name
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-_FRAMEWORK_OF = {
+FRAMEWORK_OF = {
     "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "tensorflow-gpu": "tensorflow",
     "torch": "torch", "jax": "jax", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
 _CPU_PACKAGES = frozenset({"tensorflow-cpu", "paddlepaddle"})
@@ -99,7 +99,7 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
     if requirement is None or asked.no_dependencies:
         return None
     name = distribution_name(requirement.name)
-    framework = _FRAMEWORK_OF.get(name)
+    framework = FRAMEWORK_OF.get(name)
     if framework is None or not applies(requirement, python):
         return None
     label = LABEL.search(str(requirement.specifier))
