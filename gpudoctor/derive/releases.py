@@ -76,7 +76,10 @@ def code_of(view: View) -> tuple[Record, ...]:
 
 
 def code_value_of(view: View) -> Value:
-    """Return the same as the value in which it stands."""
+    """Return the same as the value in which it stands: what was read in the build, unless its row is sure."""
+    read = view.fact("framework.code")
+    if isinstance(read, Known) and isinstance(view.fact("framework.code_library_sha256"), Unknown):
+        return read.value
     row = own_row(view)
     return row["code"] if row is not None and "code" in row else view.need("framework.code")
 
