@@ -47,9 +47,10 @@ def _own_row(view: View) -> Row | None:
     name = view.need_text("framework.name")
     if name != "jax" and not published.is_listed(name, view.tables):
         return None
-    sha256 = view.fact("framework.code_library_sha256")
+    sha256, under = view.fact("framework.code_library_sha256"), view.value("framework.distribution")
     platform = platform_of(view)
-    rows = published.jax_rows(platform, view.tables) if name == "jax" else release_rows(view, name)
+    rows = published.jax_rows(platform, view.tables) if name == "jax" else (
+        *release_rows(view, name), *published.rows_under(str(under), name, view.tables))
     if isinstance(sha256, Known):
         return next((row for row in rows if sha256.value in as_texts(row.get("library_sha256"))), None)
     version = view.value("framework.version")
@@ -58,9 +59,7 @@ def _own_row(view: View) -> Row | None:
     if name == "jax":
         plugins = {text_in(r, "name"): text_in(r, "version") for r in view.records("framework.plugins")}
         return published.jax_row(plugins, platform, view.tables)
-    if view.value("framework.distribution") not in (None, published.distribution(name)):
-        return None
-    return published.row_of(name, version, platform, view.tables)
+    return published.row_of(name, version, platform, view.tables, under)
 
 
 def code_is_listed(view: View) -> Fact:
