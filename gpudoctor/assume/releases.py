@@ -127,7 +127,7 @@ def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict
     if "index" in row:  # what is known of such a build is what its row says: no wheel was read
         facts["framework.code"] = Known(value=row["code"], source=str(row["source"]))
         facts["framework.tags"] = Known(value=(_manylinux(row),), source=str(row["source"]))
-    elif "code" not in row:
+    else:  # whoever assumes another version as well has none of its code
         facts["framework.code"] = Unknown(reason="the rule database has no device code of this release")
     if "cuda" not in row:
         facts["framework.cuda"] = Unknown(reason="the rule database does not say which CUDA it was built for")

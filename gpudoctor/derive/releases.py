@@ -12,7 +12,7 @@ from gpudoctor.derive import integrated, planned, published, stale
 from gpudoctor.derive.device_code import cudnn_row
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.stacks import Stack, stacks_of
-from gpudoctor.derive.view import View, as_records, as_texts, text_in
+from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Row, Table, Unknown, Value
 
 _ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
@@ -80,7 +80,13 @@ def code_value_of(view: View) -> Value:
     if isinstance(read, Known) and isinstance(view.fact("framework.code_library_sha256"), Unknown):
         return read.value
     row = own_row(view)
-    return row["code"] if row is not None and "code" in row else view.need("framework.code")
+    if row is not None and "code" in row:
+        return row["code"]
+    end = stale.own_release_end(view) if isinstance(read, Unknown) and read.asked else None
+    if end is not None:
+        release = f"{view.need_text('framework.name')} {view.need_text('framework.version')}"
+        raise NotKnown(stale.unknown(view, release, end))
+    return view.need("framework.code")
 
 
 def cuda_version(view: View) -> str:

@@ -113,3 +113,10 @@ def test_what_the_tables_know_of_another_name_counts(database: RuleDatabase) -> 
     assert value(facts, "framework.python_versions") == ("3.6", "3.7")
     assert value(framework("tensorflow-gpu==2.2.3", database), "framework.cuda_floor") == "10.1", (
         "its build file says 10, and what it opens is libcudart.so.10.1")
+
+
+def test_the_code_of_a_release_newer_than_the_rules_is_not_that_of_another(database: RuleDatabase) -> None:
+    """A regression: nothing was said of a card that no build of these rules serves, and all was well."""
+    code = framework("torch==2.15.0", database, {"framework.version": "3.0.0"})["framework.oldest_card"]
+    assert isinstance(code, Unknown)
+    assert code.reason.startswith(f"torch 3.0.0 is newer than rules {database.version}")
