@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 
 from gpudoctor.explanation import Quoted, Reading, Said, explain
-from gpudoctor.explanation.answers import Answered, answered
+from gpudoctor.explanation.answers import Answered, answered, echoed
 from gpudoctor.explanation.changes import other_versions
 from gpudoctor.explanation.collisions import told
 from gpudoctor.explanation.containers import started
@@ -38,8 +38,8 @@ from gpudoctor.symptom_index import ById
 from gpudoctor.symptoms import LINE_CHARACTERS
 
 _FIRST_LINES, _LAST_LINES = 300, 100
-_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports,
-            listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks,
+_READERS = (answered, echoed, joined, started, hidden, unused_devices, without_gpus, hidden_modules,
+            taken_imports, listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks,
             nowhere, silent)
 Progress = Callable[[str, int], None]
 
