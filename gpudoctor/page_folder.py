@@ -61,6 +61,7 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
         older = () < numbers(version) < numbers(shipped.version)
         problems += [problem for table in tables.values() for problem in _table_problems(
             root, table, table_meaning.lacking(table, shipped.tables, older=older))]
+        problems += [] if older or base is not None else _missing_files(root, rules, tables, shipped)
     _refuse(root, problems, is_sites=base is not None)
     if not rules and not tables and not symptoms:
         raise RuleDatabaseError(
@@ -71,6 +72,21 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
                             tables=tables, symptoms=tuple(symptoms), base=base, engine=engine,
                             words=(likeness.index(symptoms),) if symptoms else ())
     return replace(database, sha256=compiled.digest_of(database))
+
+
+def _missing_files(root: Path, rules: Sequence[Rule], tables: Tables, shipped: RuleDatabase) -> list[str]:
+    """Return what is missing beside the pages: those that are shipped are judged by all that is shipped.
+
+    Without a table nothing is judged wrongly, but nobody tells what stands in it, and a check looks healthy.
+    """
+    if {rule.id for rule in rules}.isdisjoint(rule.id for rule in shipped.rules):
+        return []  # pages of somebody's own
+    gone = [f"tables/{name}.toml" for name in shipped.tables if name not in tables]
+    if not (root / "base.toml").is_file():
+        gone.append("base.toml")
+    return [f"{name}: there is none, and the shipped pages among these are judged with it: put it back (a "
+            "table, if need be, without a row); rules from before it say in db.toml that they are older"
+            for name in gone]
 
 
 def _refuse(root: Path, problems: Sequence[str], *, is_sites: bool) -> None:

@@ -94,7 +94,15 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
             return Absent(source=f"{name}: its drivers are no branches for cards on PCIe")
     row = row_of_card(card, tables)
     if row is None:
-        return Unknown(reason="the rule database does not know which drivers serve this card", asked=False)
+        told = isinstance(card.get("gpu.compute_capability"), Known)
+        unseen = None if told else _unseen(card, "gpu.pci_device_id")
+        return unseen or Unknown(reason="the rule database does not know which drivers serve this card",
+                                 asked=False)
+    said = _by_row(row, driver)
+    return bound if is_refused(said) and isinstance(bound, Unknown) else said
+
+
+def _by_row(row: Row, driver: str) -> Known:
     branch, generation = major(driver), row["generation"]
     if "last_branch" in row and branch > major(row["last_branch"]):
         return Known(value="too-new", source=f"{row['source']}: branch {row['last_branch']} is the last for "
@@ -108,6 +116,20 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
 def is_unlisted(card: Facts) -> bool:
     """Say whether the driver was asked for its cards and does not list this one."""
     return value_of(card, "gpu.in_nvml") is False
+
+
+def left_out(card: Facts, fit: Fact) -> bool | Unknown:
+    """Say whether the driver does not list a card of a kind that its branch does not serve."""
+    unlisted = _unseen(card, "gpu.in_nvml") or is_unlisted(card)
+    refused = fit if isinstance(fit, Unknown) and fit.asked else is_refused(fit)
+    if unlisted is False or refused is False:
+        return False
+    return unlisted if isinstance(unlisted, Unknown) else refused
+
+
+def _unseen(card: Facts, name: str) -> Unknown | None:
+    fact = card.get(name)
+    return fact if isinstance(fact, Unknown) and fact.asked else None
 
 
 def is_refused(fit: Fact | None) -> bool:

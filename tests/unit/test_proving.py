@@ -10,15 +10,15 @@ from functools import cache
 import pytest
 
 from gpudoctor import ruledb
-from gpudoctor.lint import lint
-from gpudoctor.lint.form import form_problems
-from gpudoctor.lint.proofs import as_expected, proof_problems, strangers
-from gpudoctor.lint.sections import WITHOUT_ADVICE, section_problems
-from gpudoctor.lint.tabled import table_problems
 from gpudoctor.model import (
     Case, Certainty, Condition, Effect, Finding, Fix, Judgement, Operand, Rule, RuleDatabase, Source, Table,
     Value,
 )
+from gpudoctor.proving import problems_of
+from gpudoctor.proving.form import form_problems
+from gpudoctor.proving.proofs import as_expected, proof_problems, strangers
+from gpudoctor.proving.sections import WITHOUT_ADVICE, section_problems
+from gpudoctor.proving.tabled import table_problems
 
 Change = Callable[[Rule], Rule]
 LIMITED, TIGHT = "address space is limited", "out of memory at the start"
@@ -241,7 +241,7 @@ def test_an_id_of_two_pages_is_found() -> None:
     twice = replace(database(), rules=(page("GPD1070"), page("GPD1070")), symptoms=())
     path = page("GPD1070").path
     said = f"{path}: the id GPD1070 is also that of {path}; each page has its own"
-    assert next(iter(lint(twice, lambda _: ()))) == said
+    assert next(iter(problems_of(twice, lambda _: ()))) == said
 
 
 @pytest.mark.parametrize(("row", "said"), [
