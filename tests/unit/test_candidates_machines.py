@@ -78,6 +78,16 @@ def test_windows_is_told_where_to_ask(database: RuleDatabase) -> None:
     assert "this is Windows_x86_64: ask inside WSL 2" in recommendation.render(said, width=200, colour=False)
 
 
+def test_under_wsl_the_driver_in_windows_is_held_against_the_card(database: RuleDatabase) -> None:
+    """Regression: an RTX 5090 under 535 in Windows was offered torch 2.11."""
+    old = asked(host(database, "cc=12.0", "driver=537.58", system__wsl=2), database, "torch",
+                may_change=("driver",))
+    assert old.exit_code == 1
+    assert [one.rule for one in old.candidates[0].rejected_by][:1] == ["GPD2065"]
+    assert old.changes[0].change == "the driver in Windows 537.58 -> 580.65.06"
+    assert asked(host(database, "cc=12.0", "driver=572.16", system__wsl=2), database, "torch").exit_code == 0
+
+
 def test_a_mac_is_not_sent_to_windows_and_its_next_step_leads_somewhere(database: RuleDatabase) -> None:
     """It was told of WSL, and the command for "a machine that has a card" asked about a Mac with one."""
     mac = host(database, "cc=none", system__os="Darwin", system__architecture="arm64", system__glibc=None)
