@@ -98,7 +98,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
                if not alone[wish.framework] and not asked.image]
     whys = _asked_why(asked, database) if asked.image else ()
     images = {} if is_set else _images(wanted, asked)
-    listed += [image for some in images.values() for image in images_of(some, judge.base, whys)]
+    listed += [image for some in images.values() for image in images_of(some, judge, whys)]
     offered = any(one.offered for one in listed)
     explained = [] if asked.image else [judge.of((stack,)) for stack in _reasons(asked, judge)]
     is_of_reasons = bool(explained) and not asked.may_change

@@ -103,6 +103,10 @@ class Judge:
             refused = [found]
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
+        return self.by_rules(stacks, worded=worded)
+
+    def by_rules(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
+        """Return the verdict of the rules on stacks, whatever the index has for the Python here."""
         key = self.key(stacks)
         judged, course = _judged(stacks, self.base, self.courses.get(key), worded=worded)
         if len(stacks) > 1 and not judged.objections:
