@@ -13,7 +13,9 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import known_versions
 from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import drivers, images, names, other_packages, releases, starting, tags, together
+from gpudoctor.manifests import (
+    drivers, images, names, other_packages, releases, starting, tags, together, torch_indexes,
+)
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.later_breaks import Break
 from gpudoctor.manifests.laying import Laid
@@ -145,7 +147,7 @@ def _unlabelled(framework: str, some: Sequence[Asked], environment: Environment,
                 ) -> Iterator[Said]:
     """Yield the builds with a label that a command asks of the default index; a list may be given another."""
     for one in some:
-        index = releases.index_of_label(framework, one, tables)
+        index = torch_indexes.index_of_label(framework, one, tables)
         if index is not None and one.command and is_told_all(environment):
             yield Said(place=one.place, facts={
                 "file.release_missing": one.text.strip(), "file.release_elsewhere": index})
