@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-from gpudoctor import versions
+from gpudoctor import image_ends, versions
 from gpudoctor.assume import AssumptionError, lay
 from gpudoctor.candidates import pip_images, together, told
 from gpudoctor.candidates.ground import Ground, usable_capabilities
@@ -25,6 +25,7 @@ _SOURCE = "an image"
 _CUDNN = "libcudnn.so."
 _OF_IMAGE = {"pytorch": "torch", "paddlepaddle": "paddle"}  # what images call a framework, if otherwise
 _MONTH = re.compile(r":(\d\d\.\d\d)-")
+_ENDED = "image-at-its-end"
 _DRIVER, _TOO_OLD, _TOO_NEW = "driver-too-old", "gpu-too-old-for-build", "gpu-too-new-for-build"
 # What release notes have to say of an image, so that it can be judged, and the rule that judges it.
 _STATED = {"driver": ("which driver it asks for", _DRIVER),
@@ -125,7 +126,7 @@ def _told(row: Row, framework: str, inside: pip_images.Inside, python: str | Non
           why: bool = False) -> Candidate:
     name, base, judged = _name(row), inside.base, _judged(row, framework, inside, python)
     objections = judged.objections
-    notes = () if objections else (*_notes(row), *told.at_first_start(judged))
+    notes = () if objections else (*_notes(row, base), *told.at_first_start(judged))
     verdict = Fit.REJECTED if objections else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
         framework=framework, version=_version(row), kind="image", verdict=verdict, image=name, notes=notes,
@@ -170,7 +171,7 @@ def _python(row: Row, wanted: str | None, base: Ground) -> Iterator[Rejection]:
                         message=f"its Python is {row['python']}, not {wanted}")
 
 
-def _notes(row: Row) -> Iterator[str]:
+def _notes(row: Row, base: Ground) -> Iterator[str]:
     if _is_own_build(row):
         yield f"NVIDIA's own build: judged by what NVIDIA says of it ({row['source']}), it was not read"
     if "read_from" in row:
@@ -178,6 +179,10 @@ def _notes(row: Row) -> Iterator[str]:
                f"({row['read_from_source']})")
     if "note" in row:
         yield str(row["note"])
+    tables, (system, _, version) = base.database.tables, str(row.get("os", "")).lower().partition(" ")
+    for what, since in (*image_ends.of_series(str(row["image"]), str(row["tag"]), tables),
+                        *image_ends.of_system(image_ends.system_row(system, version, tables))):
+        yield f"{what} in it gets no updates since {since} ({together.rule_of(_ENDED, base.database)})"
 
 
 # -- a published build in an image ---------------------------------------------------------------------------

@@ -96,14 +96,8 @@ def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
     nearest = tags.judged(base, tables).nearest
     if nearest:
         yield {"file.image": base.reference, "file.image_nearest": nearest}
-    series = tags.ended(base, tables)
-    if series is not None and not nearest:
-        yield {"file.image": base.reference, "file.image_ended": str(series["ended"]),
-               "file.image_end": f"20{series['last']}".replace(".", "-")}
-    row = images.ended(base, tables)
-    if row is not None:
-        yield {"file.image": base.reference, "file.image_end": str(row["ended"]),
-               "file.image_ended": f"{str(row['system']).capitalize()} {row['version']}"}
+    for what, since in tags.ends(base, tables):
+        yield {"file.image": base.reference, "file.image_ended": what, "file.image_end": since}
 
 
 def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:

@@ -169,6 +169,17 @@ def test_an_image_that_a_fix_would_have_to_change_is_not_offered(database: RuleD
     assert [offered["2.20.0", kind] for kind in ("pip", "image")] == [True, True]
 
 
+def test_an_image_that_gets_no_updates_is_offered_with_that_note(database: RuleDatabase) -> None:
+    """Regression: `lint` warned of the base that `dockerfile --base ngc` had chosen without a word."""
+    said = asked(host(database, "card=V100", "driver=470.256.02"), database, "tensorflow", image=True)
+    ended = image(said, "nvcr.io/nvidia/tensorflow:21.05-tf2-py3")
+    assert ended.notes[-2:] == (
+        "NVIDIA's build of TensorFlow 2 in it gets no updates since 2025-02 (GPD0030)",
+        "Ubuntu 20.04 in it gets no updates since 2025-04 (GPD0030)")
+    torch = asked(host(database, "card=V100", "driver=550.54.14"), database, "torch", image=True)
+    assert not [note for note in image(torch, "nvcr.io/nvidia/pytorch:24.01-py3").notes if "updates" in note]
+
+
 def test_what_could_not_be_judged_is_no_rejection(database: RuleDatabase) -> None:
     """It stood under NOT OFFERED, and the exit code said that nothing fits: for ARM nobody knows."""
     arm = host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64")
