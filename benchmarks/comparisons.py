@@ -129,7 +129,7 @@ def _recommend_refused(e: Environments) -> tuple[Command, Command]:
 
 
 def _recommend_hardest(e: Environments) -> tuple[Command, Command]:
-    """Return the question that took longest of all that were drawn, before sets were refused by their parts."""
+    """Return the question that took longest of all that were drawn."""
     argv = [str(e.doctor / "gpudoctor"), "recommend", *HARDEST_SET]
     return (Command(argv=argv, folder=e.empty_folder, environment={"PATH": USUAL_PATH}, exit_codes=(0, 1)),
             _python(e, e.doctor / "python", "-c", OWN_LIBRARIES))
