@@ -197,7 +197,7 @@ def _from_indexes(one: Chosen, stacks: Sequence[Stack], tables: Tables) -> Chose
         return replace(found, build="cpu", supposed="" if is_sure else (
             "may come from the index for the CPU that is named beside the default one"))
     cuda = [number for address in beside if (number := cuda_of_index(address)) is not None
-            and torch_indexes.is_known(f"cu{number.replace('.', '')}", tables)]
+            and torch_indexes.names_cuda(f"cu{number.replace('.', '')}", tables)]
     if not cuda:
         return replace(found, supposed=found.supposed or _beside(beside)) if found.stack else found
     labelled = _labelled(one, cuda[0], stacks)

@@ -27,12 +27,16 @@ def unknown(asked: Asked, tables: Tables) -> str | None:
 def is_of_no_cuda(asked: Asked, tables: Tables) -> bool:
     """Say whether it is an unknown index for a CUDA that there is not: of what it has nothing can be told."""
     name = _unknown(asked, tables)
+    return name is not None and not names_cuda(name, tables)
+
+
+def names_cuda(label: str, tables: Tables) -> bool:
+    """Say whether there is a CUDA that a label names, with an index of PyTorch's or not."""
     toolkits = (str(row["cuda"]).replace(".", "") for row in rows_of(tables, "cuda_toolkits"))
-    return name is not None and name.removeprefix("cu") not in toolkits
+    return _is_known(label, tables) or label.removeprefix("cu") in toolkits
 
 
-def is_known(label: str, tables: Tables) -> bool:
-    """Say whether the tables know an index by its label; any, where a stranger's have none."""
+def _is_known(label: str, tables: Tables) -> bool:
     known = _known(tables)
     return not known or _number(label) in known
 
@@ -40,7 +44,7 @@ def is_known(label: str, tables: Tables) -> bool:
 def _unknown(asked: Asked, tables: Tables) -> str | None:
     label, index = LABEL.search(asked.text), PYTORCHS_OWN.match(asked.index or "")
     named = (index[1] if index is not None else "", f"cu{label[1]}" if label is not None else "")
-    return next((one for one in named if one.startswith("cu") and not is_known(one, tables)), None)
+    return next((one for one in named if one.startswith("cu") and not _is_known(one, tables)), None)
 
 
 def _known(tables: Tables) -> Mapping[int, str]:

@@ -78,6 +78,7 @@ def test_a_build_with_its_libraries_inside_asks_for_none(database: RuleDatabase)
     ("2.3.1+cu118", "nvidia-cudnn-cu11==8.7.0.84", "nvidia-nccl-cu11", "nvidia-cudnn-cu12"),
     ("2.4.1+cu124", "nvidia-cudnn-cu12==9.1.0.70", "nvidia-nvjitlink-cu12", "nvidia-cusparselt-cu12"),
     ("2.7.1+cu128", "nvidia-cudnn-cu12==9.7.1.26", "nvidia-cusparselt-cu12", "nvidia-nvshmem-cu12"),
+    ("2.8.0+cu129", "nvidia-cudnn-cu12==9.10.2.21", "nvidia-cufile-cu12", "nvidia-nvshmem-cu12"),
     ("2.14.1+cu126", "nvidia-cudnn-cu12==9.10.2.21", "nvidia-cusparselt-cu12", "nvidia-cudnn-cu13"),
 ])
 def test_a_build_brings_what_the_release_nearest_to_it_brings(
