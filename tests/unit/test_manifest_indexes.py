@@ -50,9 +50,9 @@ def test_a_label_for_the_cpu_is_one_whatever_indexes_are_beside() -> None:
 
 
 @pytest.mark.parametrize(("written", "near"), [
-    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu999", "cu132, cu130, cu128"),
-    ("torch --index-url https://download.pytorch.org/whl/cu127/", "cu126, cu128, cu124"),
-    ("torch==2.6.0+cu127", "cu126, cu128, cu124"),
+    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu999", "cu132, cu130, cu129"),
+    ("torch --index-url https://download.pytorch.org/whl/cu127/", "cu126, cu128, cu129"),
+    ("torch==2.6.0+cu127", "cu126, cu128, cu129"),
 ])
 def test_an_index_that_is_not_known_is_said_to_be_none(written: str, near: str) -> None:
     """Regression: CUDA 99.9 was held against the driver, which was told to be too old."""
