@@ -27,7 +27,7 @@ _GONE = "-"
 
 def without_wordings(database: RuleDatabase, gone: Collection[str]) -> RuleDatabase:
     """Return the rules as if nobody had heard these symptoms: neither their patterns nor their words."""
-    symptoms = tuple(replace(one, patterns=(_NEVER_SAID,), stems=(), spoken=())
+    symptoms = tuple(replace(one, patterns=(_NEVER_SAID,), spoken=())
                      if one.id in gone and one.patterns else one
                      for one in database.symptoms)
     words = tuple(replace(index, symptoms=tuple(_GONE if name in gone else name for name in index.symptoms))

@@ -1,8 +1,9 @@
 """The rule database as files of JSON, which are read in a fraction of the time that the pages take.
 
 `rules.json` and `tables.jsonl` are all that judging a machine needs; of the tables, one a line, only those
-that are asked for are decoded. `symptoms.json` holds what programs say and the rules that only a text can
-show, `words.json` the words of what they say (older rules have none), and `pages.json` the pages themselves
+that are asked for are decoded. `symptoms.jsonl` holds what programs say, one a line; `symptoms.json` where in
+it what is found, and the rules that only a text can show (older rules have all of it in the latter).
+`words.json` holds the words of what they say (older rules have none), and `pages.json` the pages themselves
 and their tests. Each says of which compilation it is: by a digest of all that was compiled. `db.json` is
 the head of them all: version, schema, the oldest gpudoctor that reads them rightly, each file's digest.
 """
@@ -11,29 +12,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from gpudoctor import codec
+from gpudoctor import codec, compiled_parts
+from gpudoctor.compiled_parts import TOLD
 from gpudoctor.lazily import Lazy
-from gpudoctor.model import (
-    Ask, Case, Certainty, Comparison, Condition, Detect, Effect, Fix, Operand, Rule, RuleDatabase, Scope,
-    Severity, Source, Suspect, SymptomExample, SymptomPattern, Table, Value, WordIndex,
-)
+from gpudoctor.model import Rule, RuleDatabase, SymptomPattern, Table, WordIndex
+from gpudoctor.symptom_index import OneByOne, SymptomIndex, index_of
+
+T = TypeVar("T")
 
 OLDEST_SCHEMA = NEWEST_SCHEMA = 1  # a database of any schema between them is read
 _SCHEMA = "gpudoctor.rules/"
 SCHEMA = f"{_SCHEMA}{NEWEST_SCHEMA}"
 HEAD_NAME = "db.json"
 RULES_NAME, TABLES_NAME = "rules.json", "tables.jsonl"
-SYMPTOMS_NAME, WORDS_NAME, PAGES_NAME = "symptoms.json", "words.json", "pages.json"
-NAMES = (RULES_NAME, TABLES_NAME, SYMPTOMS_NAME, WORDS_NAME, PAGES_NAME)
-LATER_NAMES = (WORDS_NAME,)  # those that rules of schema 1 may lack
+SYMPTOMS_NAME, SYMPTOM_LINES_NAME = "symptoms.json", "symptoms.jsonl"
+WORDS_NAME, PAGES_NAME = "words.json", "pages.json"
+NAMES = (RULES_NAME, TABLES_NAME, SYMPTOMS_NAME, SYMPTOM_LINES_NAME, WORDS_NAME, PAGES_NAME)
+LATER_NAMES = (SYMPTOM_LINES_NAME, WORDS_NAME)  # those that rules of schema 1 may lack
 # "judged": what judges a machine; "told": also rules that only a text shows; "whole": also cases and pages
 Extent: TypeAlias = Literal["judged", "told", "whole"]
 _PAGE_KEYS = ("case", "page")
 # of a symptom, what only its proof needs
 _PROOF_KEYS = ("meaning", "versions", "examples", "also", "source", "accessed")
-_TOLD = "told"
 
 
 class RuleDatabaseError(ValueError):
@@ -67,10 +69,10 @@ def encode(database: RuleDatabase) -> dict[str, bytes]:
     from gpudoctor.unfamiliar.likeness import as_raw
 
     rules = [(rule, unstructure(rule)) for rule in database.rules]
-    short = [(rule, _without((*_PAGE_KEYS, _TOLD), raw)) for rule, raw in rules]
+    short = [(rule, _without((*_PAGE_KEYS, TOLD), raw)) for rule, raw in rules]
     symptoms = [unstructure(symptom) for symptom in database.symptoms]
     rest: dict[str, dict[str, Any]] = {
-        SYMPTOMS_NAME: {"symptoms": [_without(_PROOF_KEYS, raw) for raw in symptoms],
+        SYMPTOMS_NAME: {"index": index_of(database.symptoms).as_raw(),
                         "rules": [raw for rule, raw in short if not rule.detect],
                         "told": {rule.id: rule.told for rule in database.rules if rule.told is not None}},
         WORDS_NAME: {"indexes": [as_raw(words) for words in database.words]},
@@ -82,12 +84,14 @@ def encode(database: RuleDatabase) -> dict[str, bytes]:
     judged = {
         "version": database.version, "engine": database.engine, "base": codec.encode_snapshot(database.base),
         "rules": [raw for rule, raw in short if rule.detect], "tables": [name for name, _ in tables],
-        "words": len(database.words),
+        "words": len(database.words), "symptoms": len(database.symptoms),
     }
     lines = [{"summary": table.summary, "key": table.key, "columns": dict(table.columns),
               "rows": [dict(row) for row in table.rows]} for _, table in tables]
     files: dict[str, list[dict[str, Any]]] = {
-        RULES_NAME: [judged], TABLES_NAME: [{}, *lines], **{name: [one] for name, one in rest.items()}}
+        RULES_NAME: [judged], TABLES_NAME: [{}, *lines],
+        SYMPTOM_LINES_NAME: [{}, *(_without(_PROOF_KEYS, raw) for raw in symptoms)],
+        **{name: [one] for name, one in rest.items()}}
     digest = hashlib.sha256(b"".join(_line(line) for name in files for line in files[name])).hexdigest()
     for content in files.values():  # the first line of each says what it is, and of which compilation
         content[0] = {"schema": SCHEMA, "sha256": digest, **content[0]}
@@ -122,9 +126,10 @@ def decode(read: Callable[[str], bytes], extent: Extent) -> RuleDatabase:
         return RuleDatabase(
             version=raw["version"], sha256=digest, rules=_rules(raw, later, extent),
             engine=raw.get("engine", "0"),
-            tables=_LazyTables(raw["tables"], lambda: _table_lines(read(TABLES_NAME), digest)),
-            symptoms=Lazy(lambda: _symptoms(later, extent)),
-            words=Lazy(lambda: _words(later)) if raw.get("words") else (),
+            tables=_LazyTables(raw["tables"], lambda: _lines(read, TABLES_NAME, digest)),
+            symptoms=_symptoms(raw.get("symptoms"), later,
+                               lambda: _lines(read, SYMPTOM_LINES_NAME, digest), extent),
+            words=Lazy(lambda: _intact(WORDS_NAME, lambda: _words(later))) if raw.get("words") else (),
             base=codec.decode_snapshot(raw["base"], RULES_NAME))
     except (KeyError, TypeError, AttributeError, codec.CodecError) as error:
         raise _damaged(RULES_NAME, f"is damaged ({error!r})") from None
@@ -134,33 +139,44 @@ def _rules(raw: Mapping[str, Any], later: _Later, extent: Extent) -> tuple[Rule,
     found = list(raw["rules"])
     if extent != "judged":
         said = later.file(SYMPTOMS_NAME)
-        found = [{**rule, _TOLD: said["told"].get(rule["id"])} for rule in (*found, *said["rules"])]
+        found = [{**rule, TOLD: said["told"].get(rule["id"])} for rule in (*found, *said["rules"])]
     if extent == "whole":
         pages = later.file(PAGES_NAME)["pages"]
         found = [{**rule, **pages[rule["id"]]} for rule in found]
-    return tuple(_rule(rule) for rule in sorted(found, key=lambda rule: str(rule["id"])))
+    return tuple(compiled_parts.rule(rule) for rule in sorted(found, key=lambda rule: str(rule["id"])))
 
 
-def _symptoms(later: _Later, extent: Extent) -> tuple[SymptomPattern, ...]:
-    """Return the symptoms, whole ones with what their authors must prove."""
-    raw = later.file(SYMPTOMS_NAME)
-    try:
-        found = raw["symptoms"]
+def _symptoms(number: int | None, later: _Later, lines: Callable[[], Sequence[bytes]], extent: Extent
+              ) -> Sequence[SymptomPattern]:
+    """Return the symptoms, whole ones with what their authors must prove; older rules do not count them."""
+    if number is not None and extent != "whole":
+        return OneByOne(number, lambda: _intact(SYMPTOMS_NAME, lambda: SymptomIndex(
+            **later.file(SYMPTOMS_NAME)["index"])), lines,
+            lambda line: _intact(SYMPTOM_LINES_NAME, lambda: compiled_parts.symptom(json.loads(line))))
+
+    def every_one() -> tuple[SymptomPattern, ...]:
+        found = later.file(SYMPTOMS_NAME)["symptoms"] if number is None else list(map(json.loads, lines()))
         if extent == "whole":
             proofs = later.file(PAGES_NAME)["symptoms"]
             found = [{**one, **proof} for one, proof in zip(found, proofs, strict=True)]
-        return tuple(_symptom(symptom) for symptom in found)
+        return tuple(map(compiled_parts.symptom, found))
+    return Lazy(lambda: _intact(SYMPTOMS_NAME, every_one))
+
+
+def _intact(name: str, decode: Callable[[], T]) -> T:
+    """Return what is decoded, or say which file is damaged."""
+    try:
+        return decode()
+    except RuleDatabaseError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(SYMPTOMS_NAME, f"is damaged ({error!r})") from None
+        raise _damaged(name, f"is damaged ({error!r})") from None
 
 
 def _words(later: _Later) -> tuple[WordIndex, ...]:
     from gpudoctor.unfamiliar.likeness import of_raw  # for the few texts that are in no known words
 
-    try:
-        return tuple(of_raw(raw) for raw in later.file(WORDS_NAME)["indexes"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(WORDS_NAME, f"is damaged ({error!r})") from None
+    return tuple(of_raw(raw) for raw in later.file(WORDS_NAME)["indexes"])
 
 
 def _parsed(data: bytes, name: str, digest: str | None = None) -> dict[str, Any]:
@@ -178,9 +194,10 @@ def _parsed(data: bytes, name: str, digest: str | None = None) -> dict[str, Any]
     return raw
 
 
-def _table_lines(data: bytes, digest: str) -> list[bytes]:
-    first, *lines = data.split(b"\n")
-    _parsed(first, TABLES_NAME, digest)
+def _lines(read: Callable[[str], bytes], name: str, digest: str) -> list[bytes]:
+    """Return the lines of a file after the first, which says what it is."""
+    first, *lines = read(name).removesuffix(b"\n").split(b"\n")
+    _parsed(first, name, digest)
     return lines
 
 
@@ -214,10 +231,8 @@ class _LazyTables(Mapping[str, Table]):
                 raise KeyError(name)
             if not self._lines:
                 self._lines = dict(zip(self._names, self._read(), strict=False))
-            try:
-                self._decoded[name] = _table(name, json.loads(self._lines[name]))
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise _damaged(f"the table {name}", f"is damaged ({error!r})") from None
+            self._decoded[name] = _intact(
+                f"the table {name}", lambda: compiled_parts.table(name, json.loads(self._lines[name])))
         return self._decoded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -227,74 +242,3 @@ class _LazyTables(Mapping[str, Table]):
     def __len__(self) -> int:
         """Return how many tables there are."""
         return len(self._names)
-
-
-def value(raw: Any) -> Value:
-    """Return a value of JSON or TOML with its lists as tuples."""
-    if isinstance(raw, list):
-        return tuple({k: tuple(v) if isinstance(v, list) else v for k, v in item.items()}
-                     if isinstance(item, dict) else item for item in raw)
-    return raw  # type: ignore[no-any-return]
-
-
-def _operand(raw: Mapping[str, Any] | None) -> Operand | None:
-    if raw is None:
-        return None
-    return Operand(value=value(raw.get("value")), other=raw.get("other"), lookup=raw.get("lookup"),
-                   key=tuple(raw.get("key", ())))
-
-
-def _conditions(raw: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
-    return tuple(Condition(fact=c["fact"], op=c["op"], right=_operand(c.get("right"))) for c in raw)
-
-
-def _fix(raw: Mapping[str, Any]) -> Fix:
-    return Fix(
-        kind=raw["kind"], title=raw["title"], risk=raw["risk"], by_hand=raw.get("by_hand", False),
-        commands=tuple(raw.get("commands", ())), env=raw.get("env", {}), image=raw.get("image"),
-        undo=raw.get("undo"), when=_conditions(raw.get("when", ())),
-        effect=tuple(Effect(fact=e["fact"], right=_operand(e.get("right")), absent=e.get("absent", False))
-                     for e in raw.get("effect", ())))
-
-
-def _rule(raw: Mapping[str, Any]) -> Rule:
-    return Rule(
-        id=raw["id"], cause=raw["cause"], severity=Severity(raw["severity"]), scope=Scope(raw["scope"]),
-        summary=raw["summary"], told=raw.get(_TOLD), since=raw["since"], withdrawn=raw.get("withdrawn"),
-        detect=tuple(Detect(name=d["name"], certainty=Certainty(d.get("certainty", "certain")),
-                            when=_conditions(d["when"])) for d in raw.get("detect", ())),
-        ask=tuple(Ask(**{**ask, "when": _conditions(ask.get("when", ()))}) for ask in raw.get("ask", ())),
-        fix=tuple(_fix(fix) for fix in raw.get("fix", ())),
-        source=tuple(Source(**source) for source in raw.get("source", ())),
-        case=tuple(_case(case) for case in raw.get("case", ())),
-        title=raw["title"], page=raw.get("page", ""), path=raw["path"])
-
-
-def _case(raw: Mapping[str, Any]) -> Case:
-    lists = {name: tuple(raw[name]) for name in ("absent", "unknown", "offers") if name in raw}
-    return Case(name=raw["name"], expect=raw["expect"], block=raw.get("block"), log=raw.get("log"), **lists,
-                facts={name: value(fact) for name, fact in raw.get("facts", {}).items()})
-
-
-def _table(name: str, raw: Mapping[str, Any]) -> Table:
-    return Table(name=name, summary=raw["summary"], key=tuple(raw["key"]), columns=raw["columns"],
-                 rows=tuple([{k: value(v) if isinstance(v, list) else v for k, v in row.items()}
-                             for row in raw["rows"]]))
-
-
-def _symptom(raw: Mapping[str, Any]) -> SymptomPattern:
-    suspects = raw.get("suspects", ())
-    return SymptomPattern(
-        id=raw["id"], program=raw["program"], patterns=tuple(raw["patterns"]), meaning=raw.get("meaning", ""),
-        benign=raw["benign"], versions=tuple(raw.get("versions", ())), captures=raw.get("captures", {}),
-        holds=tuple(Comparison(**one) for one in raw.get("holds", ())),
-        examples=tuple(SymptomExample(**example) for example in raw.get("examples", ())),
-        also=tuple(raw.get("also", ())), suspects=Lazy(lambda: _suspects(suspects)) if suspects else (),
-        against=tuple(raw.get("against", ())), gives=raw.get("gives", {}), framework=raw.get("framework"),
-        source=tuple(raw.get("source", ())), accessed=raw.get("accessed"), path=raw["path"],
-        stems=tuple(raw.get("stems", ())), spoken=tuple(raw.get("spoken", ())))
-
-
-def _suspects(raw: Sequence[Mapping[str, Any]]) -> tuple[Suspect, ...]:
-    return tuple(Suspect(cause=one["cause"], weight=one["weight"], when=_conditions(one.get("when", ())),
-                         because=one.get("because"), anyway=one.get("anyway", False)) for one in raw)

@@ -498,6 +498,7 @@ text.python_has_wheel | flag | text | | whether a wheel of that release exists f
 text.wheel | text | text | | file name of a wheel that an installer refused
 text.wheel_fit | text | text | | what of the stated machine such a wheel is not for: processor, system, python; or fits
 text.generation | text | text | | generation of the card, where a sentence names no more of it
+text.card_left_out | flag | text | | whether a CUDA has left out the generation of the stated card
 text.card_fit | text | text | | the stated card against the architectures of the build: too-old, fits, ptx, newer (than its CUDA, of whose generation it is) or too-new
 text.driver_fit | text | text | | whether the branch of the stated driver serves the stated cards, where it is one answer for all: serves, too-new or too-old
 text.asked_driver | driver_version | text | | the oldest driver that takes an image, as its own message says

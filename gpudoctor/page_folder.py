@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpudoctor import __version__, compiled, meaning, symptom_meaning, table_meaning
+from gpudoctor import __version__, compiled, compiled_parts, meaning, symptom_meaning, table_meaning
 from gpudoctor.assume import AssumptionError, blank, lay
 from gpudoctor.compatible import tomllib
 from gpudoctor.compiled import RuleDatabaseError
@@ -207,7 +207,7 @@ def _read_base(root: Path, tables: Tables, shipped_base: Callable[[], Snapshot])
         return shipped_base()
     try:
         raw = tomllib.loads(_read(file))
-        facts: dict[str, Fact] = {name: Known(value=compiled.value(value), source="base machine")
+        facts: dict[str, Fact] = {name: Known(value=compiled_parts.value(value), source="base machine")
                                   for name, value in raw.items()}
         return lay(blank(), facts, tables, source="base machine")
     except (tomllib.TOMLDecodeError, AssumptionError) as error:

@@ -22,7 +22,7 @@ from gpudoctor.toml_lines import line_of, steps
 _FENCE = re.compile(r"\A```toml\n(.*?)\n```\n(.*)\Z", re.DOTALL)
 _NONE_OF = re.compile(r"unknown error \((.*) not in literal typing\.Literal\[(.*)\]\) @ (.*)")
 _SURPLUS = re.compile(r"extra fields found \(([\w-]+)")
-_MADE = ("stems", "spoken")  # of a symptom
+_MADE = ("spoken",)  # of a symptom
 _OPERAND = ("value", "other", "lookup", "key")
 
 

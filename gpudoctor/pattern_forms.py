@@ -34,8 +34,7 @@ _SPELLINGS = (
 
 def prepared(symptom: SymptomPattern) -> SymptomPattern:
     """Return a symptom with what reading a text would else have to make of its patterns each time."""
-    return replace(symptom, stems=tuple(map(stem_of, symptom.patterns)),
-                   spoken=spoken(symptom.patterns) if symptom.program == PEOPLE else ())
+    return replace(symptom, spoken=spoken(symptom.patterns)) if symptom.program == PEOPLE else symptom
 
 
 def stem_of(pattern: str) -> str:

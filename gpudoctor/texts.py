@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 
 from gpudoctor.explanation import Quoted, Reading, Said, explain
-from gpudoctor.explanation.answers import Answered, answered
+from gpudoctor.explanation.answers import Answered, answered, echoed
 from gpudoctor.explanation.changes import other_versions
 from gpudoctor.explanation.collisions import told
 from gpudoctor.explanation.containers import started
@@ -34,11 +34,12 @@ from gpudoctor.model import Fact, Facts, Known, RuleDatabase
 from gpudoctor.sources import importers
 from gpudoctor.sources.scan import Input, Seen, scan, scan_text
 from gpudoctor.sources.suspicious import is_fault, is_warning
+from gpudoctor.symptom_index import ById
 from gpudoctor.symptoms import LINE_CHARACTERS
 
 _FIRST_LINES, _LAST_LINES = 300, 100
-_READERS = (answered, joined, started, hidden, unused_devices, without_gpus, hidden_modules, taken_imports,
-            listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks,
+_READERS = (answered, echoed, joined, started, hidden, unused_devices, without_gpus, hidden_modules,
+            taken_imports, listed, other_versions, slow_starts, libraries, unreached, cures, own_frameworks,
             nowhere, silent)
 Progress = Callable[[str, int], None]
 
@@ -141,7 +142,8 @@ def _besides(seen: Seen, database: RuleDatabase) -> Iterator[Said]:
     together = [said for said in _answers(seen, database) if said.id not in seen.shown]
     yield from together
     known = {*seen.shown, *(said.id for said in together)}
-    has_fault = any(not (one.benign or is_context(one)) for one in database.symptoms if one.id in known)
+    symptoms = ById(database.symptoms)
+    has_fault = any(not (one.benign or is_context(one)) for one in map(symptoms.__getitem__, known))
     for said in _retold(seen, database, of_people_alone=has_fault):
         if said.id not in known:
             known.add(said.id)

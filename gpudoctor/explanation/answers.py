@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from gpudoctor.frozen import frozen
 from gpudoctor.transcripts import pairs
@@ -26,6 +26,7 @@ _CALL = re.compile(
     r"|is_compiled_with_cuda|cuda_device_count|get_cuda_device_count|get_device|default_backend|devices"
     r"|local_devices|local_device_count|_get_available_gpus|get_available_providers|is_cuda_available"
     r"|get_num_gpus|get_cuda_device|version\.cuda|get_backend\(\)\.platform)\b")
+_ECHO = re.compile(r"(?:^|[$#>%] ?)(?:echo|printenv) [\"']?\$?\{?([A-Z][A-Z0-9_]{3,40})\}?[\"']?\Z")
 _SUDO = re.compile(r"(?:^|[$#>] ?)sudo\s")
 AS_ROOT = "as root it works"  # a sentence that people write as well
 _FARTHEST = 60  # lines of a log between a call and its answer
@@ -73,6 +74,14 @@ def answered(lines: Sequence[str]) -> Iterator[Answered]:
             continue
         name = _last_call(said)
         asked = (number, name, _SUDO.search(said) is not None) if name is not None else asked
+
+
+def echoed(lines: Sequence[str]) -> Iterator[Answered]:
+    """Yield the variables that a shell was asked for, each with the value in the line below."""
+    for place, (line, below) in enumerate(pairwise(lines), start=1):
+        asked = _ECHO.search(line.strip()) if len(line) <= _LONGEST else None
+        if asked is not None and below.strip():
+            yield Answered(text=f"{asked[1]}={below.strip()[:_LONGEST]}", line=place + 1)
 
 
 def _answer(said: str) -> str | None:

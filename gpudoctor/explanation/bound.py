@@ -15,6 +15,8 @@ from gpudoctor.model import Ask, Fix, Row, Subject, Suspect, Tables, Value, rows
 
 _TABLE, _BY_PLACE, _PLACES = "bound_to_places", "causes_by_place", "text.places"
 _GREP = re.compile(r"""\| *grep (?:-[iE]+ )*(?:'([^']+)'|"([^"]+)"|([\w.-]+))""")
+_EXPORTS = "export "  # a word of shells of Unix alone
+_BARE_VALUE = re.compile(r"[\w.,:/+-]*")
 _SYSTEMS = frozenset({"linux", "windows", "macos"})
 
 
@@ -80,8 +82,21 @@ def of_place(fix: Fix, foreign: tuple[str, ...]) -> Fix | None:
     """Return a fix without commands that do not run there; None where its very title speaks of them."""
     if speaks_of(fix.title, foreign):
         return None
-    steps = "\n".join((*fix.commands, *fix.env, fix.undo or ""))
-    return replace(fix, commands=(), env={}, undo=None) if speaks_of(steps, foreign) else fix
+    if speaks_of("\n".join((*fix.commands, *fix.env)), foreign):
+        return replace(fix, commands=(), env={}, undo=None)
+    undo = None if speaks_of(fix.undo or "", foreign) else fix.undo
+    if fix.env and _EXPORTS in foreign:
+        return _in_powershell(replace(fix, undo=undo))
+    return replace(fix, undo=undo)
+
+
+def _in_powershell(fix: Fix) -> Fix:
+    """Return a fix that sets its variables as PowerShell does; one is left whose value would need quoting."""
+    if not all(map(_BARE_VALUE.fullmatch, fix.env.values())):
+        return replace(fix, commands=(), env={}, undo=None)
+    lines = (f"$env:{name} = '{value}'    # in PowerShell" for name, value in fix.env.items())
+    undo = "; ".join(f"Remove-Item Env:{name}" for name in fix.env)
+    return replace(fix, commands=(*fix.commands, *lines), env={}, undo=fix.undo or undo)
 
 
 def speaks_of(text: str, words: tuple[str, ...]) -> bool:

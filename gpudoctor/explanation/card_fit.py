@@ -31,6 +31,13 @@ def by_build(stated: Stated) -> Known | None:
     return Known(value=worst, source=f"computed from {named} and the build") if worst else None
 
 
+def left_out(stated: Stated) -> Known | None:
+    """Say whether a CUDA left out the stated cards, or each that is meant; None where only some of them."""
+    capabilities = stated.texts("text.capabilities") or possible_capabilities(stated)
+    found = {"last_cuda" in _architecture(stated, one) for one in capabilities}
+    return Known(value=found.pop(), source="computed from the cards") if len(found) == 1 else None
+
+
 def _listed(stated: Stated) -> Row | None:
     """Return the build as the text itself lists its code; None where it does not."""
     matches = [match for text in stated.texts("text.build_code") if (match := _ARCHITECTURE.match(text))]
@@ -114,19 +121,33 @@ def _by_all(stated: Stated, capability: str) -> str | None:
     """Return "too-old" for a card that no release has code for, whichever it is that runs."""
     table = CODE_TABLES.get(stated.text("text.framework") or "", "")
     rows = [row for row in stated.rows_of(table) if "code" in row]
-    if not rows or _is_unmeasured(stated, rows):
+    if not rows:
         return None
+    if _is_unmeasured(stated, rows):
+        return "too-old" if _is_before_all(capability, stated) else None
     kinds = {_by_code(row, capability, None, stated.tables) for row in rows}
     return "too-old" if kinds == {"too-old"} else None
 
 
+def _is_before_all(capability: str, stated: Stated) -> bool:
+    """Say whether a card is older than each that the table of architectures has."""
+    known = [versions.parse(str(row["compute_capability"])) for row in stated.rows_of("architectures")]
+    return bool(known) and versions.parse(capability) < min(known)
+
+
 def _is_unmeasured(stated: Stated, rows: Sequence[Row]) -> bool:
-    """Say whether the build is of another index, one for a Jetson, or older than all that were measured."""
+    """Say whether the build is of another index or for a Jetson, or may be older than all that were measured.
+
+    Where no release is stated it may be one of those before them that the framework's own list has.
+    """
     version = stated.text("text.framework_version")
     if "jetson" in stated.texts("text.places"):
         return True
-    measured = (versions.parse(str(row["version"])) for row in rows)
-    return version is not None and ("+" in version or versions.parse(version) < min(measured))
+    first = min(versions.parse(str(row["version"])) for row in rows)
+    if version is None:
+        return any(versions.parse(str(row["version"])) < first for row in stated.rows_of("tested_builds")
+                   if row["framework"] == stated.text("text.framework"))
+    return "+" in version or versions.parse(version) < first
 
 
 def _by_toolkit(stated: Stated, capability: str) -> str | None:
@@ -137,7 +158,8 @@ def _by_toolkit(stated: Stated, capability: str) -> str | None:
     cuda, row = stated.text("text.build_cuda"), _architecture(stated, capability)
     if cuda is None:
         runtime = sonames.newest_cuda(f"libcudart.so.{stated.text('text.runtime')}", stated.tables)
-        return "too-new" if _knows_no_card_of(capability, runtime, stated) else None
+        used = runtime or stated.text("text.cuda")
+        return "too-new" if _knows_no_card_of(capability, used, stated) else None
     if _knows_no_card_of(capability, cuda, stated):
         return "too-new"
     if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):

@@ -10,6 +10,7 @@ from gpudoctor.explanation.bound import as_there, causes_elsewhere
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Rule, Scope, Subject, Suspect, SymptomPattern, Tables
+from gpudoctor.symptom_index import ById
 
 OPPOSED = 0.1  # what is left of the score of a cause that a symptom speaks against
 
@@ -65,15 +66,14 @@ def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject
     return _weighed(by_cause, shown, symptoms, rules)
 
 
-def without_words(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject,
+def without_words(said: Sequence[Said], symptoms: ById, subject: Subject,
                   tables: Tables, rules: Mapping[str, Rule]) -> tuple[Candidate, ...]:
     """Return the causes that stated facts alone are a reason for: those of symptoms without a pattern.
 
     A line that speaks against a cause speaks against it whatever is stated: who lists a card has one.
     """
     shown = [symptoms[name] for name in dict.fromkeys(line.id for line in said)]
-    wordless = (symptom for symptom in symptoms.values() if not symptom.patterns)
-    return _weighed(_suspicions(wordless, subject, tables), shown, symptoms, rules)
+    return _weighed(_suspicions(symptoms.without_patterns(), subject, tables), shown, symptoms, rules)
 
 
 def _weighed(by_cause: Mapping[str, Mapping[str, Suspect]], shown: Sequence[SymptomPattern],

@@ -271,9 +271,9 @@ _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.cudnn_other_version_stated": lambda stated: _other_version(stated, of_cudnn=True),
     "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,
     "text.python_has_wheel": _python_has_wheel,
-    "text.wheel_fit": _wheel_fit, "text.card_fit": card_fit.by_build, "text.driver_fit": card_fit.by_driver,
+    "text.wheel_fit": _wheel_fit, "text.card_fit": card_fit.by_build, "text.card_left_out": card_fit.left_out,
+    "text.driver_fit": card_fit.by_driver,
     "text.asked_driver_fit": lambda stated: card_fit.by_driver(stated, "text.asked_driver"),
-
     "text.cudnn_serves_card": card_fit.by_cudnn, "text.flavour_serves_cards": card_fit.by_flavour,
     "text.libraries_in_wheels": _in_wheels, "text.processor_lacks_builds": lacks_builds,
 }

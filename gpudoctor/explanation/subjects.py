@@ -10,15 +10,16 @@ from gpudoctor.explanation import relations, shown
 from gpudoctor.explanation.asked_packages import WithAsked
 from gpudoctor.explanation.reading import Reading
 from gpudoctor.explanation.supposed import supposed
-from gpudoctor.model import Fact, RuleDatabase, Scope, Snapshot, Subject, Subjects, SymptomPattern, Unknown
+from gpudoctor.model import Fact, RuleDatabase, Scope, Snapshot, Subject, Subjects, Unknown
+from gpudoctor.symptom_index import ById
 
 _NOT_SAID = Unknown(reason="the text does not say it", asked=False)
 _NOT_LISTED = Unknown(reason="the text does not list them", asked=False)
 
 
-def by_id(database: RuleDatabase) -> dict[str, SymptomPattern]:
+def by_id(database: RuleDatabase) -> ById:
     """Return the symptoms by their ids."""
-    return {symptom.id: symptom for symptom in database.symptoms}
+    return ById(database.symptoms)
 
 
 def text_facts(reading: Reading, database: RuleDatabase) -> dict[str, Fact]:

@@ -13,6 +13,7 @@ from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.reading import Quoted, Reading, Said, quoted
 from gpudoctor.model import RuleDatabase, rows_of
 from gpudoctor.pattern_forms import PEOPLE
+from gpudoctor.symptom_index import ById
 from gpudoctor.unfamiliar import likeness
 from gpudoctor.unfamiliar.languages import Languages
 from gpudoctor.unfamiliar.spoken import Speech
@@ -63,7 +64,7 @@ class _Reader:
         self._speech = Speech(database.tables, database.symptoms)
         self._languages = Languages(rows_of(database.tables, "spoken_languages"))
         self._words = database.words
-        self._symptoms = {symptom.id: symptom for symptom in database.symptoms}
+        self._symptoms = ById(database.symptoms)
         self._known = frozenset(self._symptoms)
 
     def is_spoken(self, symptom: str) -> bool:

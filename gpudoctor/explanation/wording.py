@@ -16,6 +16,7 @@ from gpudoctor.explanation import entries
 from gpudoctor.explanation.answers import Answered
 from gpudoctor.model import SymptomPattern
 from gpudoctor.pattern_forms import PEOPLE, folded, plain, spelt, spoken
+from gpudoctor.symptom_index import of_program
 from gpudoctor.symptoms import Hit
 
 _NARROWEST, _WIDEST = 70, 160  # columns of a console
@@ -64,14 +65,14 @@ def retold(
 def _spoken(symptoms: Sequence[SymptomPattern]) -> Sequence[SymptomPattern]:
     """Return people's symptoms, with their patterns spelt as `plain` spells lines."""
     return _latest("spoken", symptoms, lambda: [
-        replace(one, patterns=one.spoken or spoken(one.patterns), stems=())
-        for one in symptoms if one.patterns and one.program == PEOPLE])
+        replace(one, patterns=one.spoken or spoken(one.patterns))
+        for one in of_program(symptoms, PEOPLE) if one.patterns])
 
 
 def _printed(symptoms: Sequence[SymptomPattern]) -> Sequence[SymptomPattern]:
     """Return programs' symptoms, with their patterns spelt as `folded` spells lines."""
     return _latest("printed", symptoms, lambda: [
-        replace(one, patterns=spelt(one.patterns, folded), stems=())
+        replace(one, patterns=spelt(one.patterns, folded))
         for one in symptoms if one.patterns and one.program != PEOPLE])
 
 

@@ -238,7 +238,7 @@ class SymptomPattern:
     that is not called by its type, and all of `holds` must be true of the numbers in holes. `also` names the
     symptoms that its examples show besides. It speaks `against` causes that it cannot appear with. `gives`
     names facts that it shows, each with the hole that holds the value, or the value itself in single quotes;
-    `framework` is the one whose program it is. `stems` and `spoken` are made of patterns (`pattern_forms`).
+    `framework` is the one whose program it is. `spoken` is made of its patterns (`pattern_forms`).
     Who reads texts reads it without what only its proof needs: meaning, versions, examples, also, source.
     """
 
@@ -259,7 +259,6 @@ class SymptomPattern:
     source: tuple[str, ...]
     accessed: str | None = None
     path: str
-    stems: tuple[str, ...] = ()
     spoken: tuple[str, ...] = ()
 
 

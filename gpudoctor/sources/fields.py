@@ -220,6 +220,8 @@ def cards(found: Found, value: str, source: str, rank: Rank) -> None:
     named = stated_cards(value, found.known)
     if named == ():
         found.no_cards = found.no_cards or source
+    elif named is None and capability_in(value) is not None:
+        capability(found, value, source, rank)
     elif named is not None:
         found.list_cards([
             found.card({"gpu.name": card.name, "gpu.compute_capability": card.capability,
@@ -295,6 +297,4 @@ def conda(found: Found, value: str, source: str, rank: Rank) -> None:
 
 def _plausible(version: str | None, lowest: int, highest: int) -> str | None:
     """Return a version whose major number can be one of this product's."""
-    if version is None or not lowest <= int(version.partition(".")[0]) <= highest:
-        return None
-    return version
+    return version if version and lowest <= int(version.partition(".")[0]) <= highest else None

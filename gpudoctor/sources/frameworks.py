@@ -9,7 +9,8 @@ from gpudoctor.sources.values import VALUE_CHARACTERS, package_version_in
 # What text.frameworks calls it -> how it is written; longer spellings first, all in lower case.
 _SPELLINGS: dict[str, tuple[str, ...]] = {
     "tensorflow": ("tensorflow-gpu", "tensorflow_gpu", "tensorflow-cpu", "tf-nightly-gpu", "tf-nightly",
-                   "tf_nightly", "tensorflow serving", "nvidia-tensorflow", "tensorflow", "tf-gpu", "tf"),
+                   "tf_nightly", "tensorflow serving", "nvidia-tensorflow", "libtensorflow-gpu",
+                   "libtensorflow-cpu", "libtensorflow", "tensorflow", "tf-gpu", "tf"),
     "pytorch": ("pytorch", "torch", "libtorch"),
     "jax": ("jaxlib", "jax"),
     "paddle": ("paddlepaddle-gpu", "paddlepaddle", "paddle"),

@@ -13,7 +13,6 @@ from io import BytesIO
 from typing import NamedTuple
 
 from gpudoctor.model import SymptomPattern
-from gpudoctor.pattern_forms import stem_of
 from gpudoctor.sources import suspicious
 from gpudoctor.sources.anchors import Finder, Place
 from gpudoctor.sources.keeping import Keeper, Stretch
@@ -21,6 +20,7 @@ from gpudoctor.sources.reading import Block, Reader
 from gpudoctor.sources.seen import Input, Note, Seen, Shown, Sighting
 from gpudoctor.sources.suspicious import Suspicious
 from gpudoctor.sources.unwrap import unwrapped
+from gpudoctor.symptom_index import index_of
 from gpudoctor.symptoms import LINE_CHARACTERS, anchor_of, printable, shown
 
 __all__ = ["Input", "Note", "Seen", "Shown", "Sighting", "Stretch", "Suspicious", "scan", "scan_text"]
@@ -67,30 +67,40 @@ class _Wanted(NamedTuple):
     symptom: SymptomPattern
 
 
-_Prepared = tuple[Sequence[Sequence[_Wanted]], Finder]
-_latest: list[tuple[Sequence[SymptomPattern], _Prepared]] = []
+class _Patterns:
+    """The patterns by their stems, and what finds these."""
+
+    def __init__(self, symptoms: Sequence[SymptomPattern]) -> None:
+        self._symptoms = symptoms
+        self._index = index_of(symptoms)
+        self._places = list(self._index.stems.values())
+        self._wanted: dict[int, Sequence[_Wanted]] = {}
+        self.finder = Finder([*self._index.stems, *suspicious.words()])
+
+    def of_stem(self, number: int) -> Sequence[_Wanted]:
+        """Return the patterns of what the finder found; a suspicious word has none."""
+        if number not in self._wanted:
+            places = self._places[number] if number < len(self._places) else ()
+            self._wanted[number] = tuple(map(self._at, places))
+        return self._wanted[number]
+
+    def _at(self, place: int) -> _Wanted:
+        number, pattern = self._index.owner_of(place)
+        symptom = self._symptoms[number]
+        return _Wanted(place, symptom.patterns[pattern], symptom)
 
 
-def _prepared(symptoms: Sequence[SymptomPattern]) -> _Prepared:
-    """Return the patterns by their stems, and what finds these; the latest are kept."""
+_latest: list[tuple[Sequence[SymptomPattern], _Patterns]] = []
+
+
+def _prepared(symptoms: Sequence[SymptomPattern]) -> _Patterns:
+    """Return the patterns of symptoms; the latest are kept."""
     if _latest and _latest[0][0] is symptoms:
         return _latest[0][1]
-    by_stem = _by_stem(symptoms)
-    prepared = list(by_stem.values()), Finder([*by_stem, *suspicious.words()])
+    prepared = _Patterns(symptoms)
     if not isinstance(symptoms, list):  # which could change meanwhile
         _latest[:] = [(symptoms, prepared)]
     return prepared
-
-
-def _by_stem(symptoms: Sequence[SymptomPattern]) -> dict[str, list[_Wanted]]:
-    found: dict[str, list[_Wanted]] = {}
-    place = 0
-    for symptom in symptoms:
-        stems = symptom.stems or map(stem_of, symptom.patterns)
-        for pattern, stem in zip(symptom.patterns, stems, strict=True):
-            found.setdefault(stem, []).append(_Wanted(place, pattern, symptom))
-            place += 1
-    return found
 
 
 class _Tally:
@@ -115,7 +125,7 @@ class _Pass:
     """What one pass has found so far."""
 
     def __init__(self, symptoms: Sequence[SymptomPattern]) -> None:
-        self._wanted, self._finder = _prepared(symptoms)
+        self._patterns = _prepared(symptoms)
         self._tallies: dict[str, _Tally] = {}
         self._gathered = suspicious.Gathered()
         self._left_to_suspect = CLOSELY_SUSPECTED
@@ -176,7 +186,7 @@ class _Pass:
     def _whole(self, block: Block) -> None:
         """Look at the lines of a block in which the automaton found something."""
         late: deque[tuple[int, bytes]] = deque(maxlen=SUSPECTED_IN_BLOCK)
-        for number, line, found in _lines_with(block, self._finder.find(block.data)):
+        for number, line, found in _lines_with(block, self._patterns.finder.find(block.data)):
             wanted = self._candidates(found)
             if wanted:
                 if unsettled := self._unsettled(wanted):
@@ -191,7 +201,7 @@ class _Pass:
 
     def _candidates(self, found: set[int]) -> list[_Wanted]:
         """Return the patterns to try in a line, in their order; none when only words were found in it."""
-        wanted = [each for index in found if index < len(self._wanted) for each in self._wanted[index]]
+        wanted = [each for number in found for each in self._patterns.of_stem(number)]
         return sorted(wanted, key=lambda each: each.place)
 
     def _unsettled(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
@@ -214,7 +224,7 @@ class _Pass:
 
     def _stretch(self, block: Block) -> None:
         """Look at a stretch of a long line."""
-        found = {index for index, _, _ in self._finder.find(block.data)}
+        found = {index for index, _, _ in self._patterns.finder.find(block.data)}
         data = block.data
         before, own, after = (part.decode("utf-8", "replace") for part in (
             data[:block.begin], data[block.begin:block.end], data[block.end:]))

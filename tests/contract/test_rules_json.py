@@ -41,6 +41,7 @@ def read_wholly(folder: Path) -> None:
     """Read all that compiled rules hold, also what is read only when needed."""
     database = ruledb.load_compiled(folder, "whole")
     dict(database.tables)
+    tuple(database.symptoms)
     tuple(database.words)
 
 

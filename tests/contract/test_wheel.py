@@ -47,7 +47,8 @@ def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: zipfile.Z
     manual = f"gpudoctor_cli-{gpudoctor.__version__}.data/data/share/man/man1/gpudoctor.1"
     assert shipped == package | rules | {manual}
     assert {f"gpudoctor/_rules/{name}" for name in (
-        "db.toml", "pages.json", "rules.json", "symptoms.json", "tables.jsonl", "words.json")} <= shipped
+        "db.toml", "pages.json", "rules.json", "symptoms.json", "symptoms.jsonl", "tables.jsonl",
+        "words.json")} <= shipped
 
 
 def test_wheel_carries_the_license(wheel: zipfile.ZipFile) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor import ruledb, texts
 from gpudoctor.explanation import explain
-from gpudoctor.explanation.answers import answered
+from gpudoctor.explanation.answers import answered, echoed
 from gpudoctor.model import value_of
 
 
@@ -97,3 +97,14 @@ def test_what_only_sudo_finds_is_a_matter_of_permissions(
     database = ruledb.load_shipped("told")
     causes = [finding.cause for finding in explain(texts.read_text(text, database), database).findings[:1]]
     assert (causes == ["device-permission"]) is works
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("> echo $CUDA_VISIBLE_DEVICES\nMIG-1,MIG-2", ["CUDA_VISIBLE_DEVICES=MIG-1,MIG-2"]),
+    ('me@host:~$ echo "${LD_LIBRARY_PATH}"\n/opt/cuda/lib64', ["LD_LIBRARY_PATH=/opt/cuda/lib64"]),
+    ("printenv CUDA_HOME\n/opt/cuda\nmore", ["CUDA_HOME=/opt/cuda"]),
+    ("echo $CUDA_VISIBLE_DEVICES\n\n0", []), ("echo hello\nhello", []), ("echo $CUDA_VISIBLE_DEVICES", []),
+])
+def test_a_variable_that_a_shell_was_asked_for(text: str, said: list[str]) -> None:
+    """Its value stands in the next line; an empty one says nothing."""
+    assert [one.text for one in echoed(text.split("\n"))] == said

@@ -206,6 +206,10 @@ def test_a_card_that_no_release_has_code_for_is_too_old_for_whichever_runs() -> 
     """The release need not be stated for that; for a later card it must be."""
     assert related(framework="tensorflow", capabilities=("1.2",))["card_fit"] == "too-old"
     assert related(framework="tensorflow", capabilities=("7.0",))["card_fit"] is None
+    # releases before all that were measured had code for it
+    assert related(framework="tensorflow", capabilities=("3.0",))["card_fit"] is None
+    assert related(framework="tensorflow", framework_version="2.4.0", capabilities=("3.0",)
+                   )["card_fit"] == "too-old"
 
 
 @pytest.mark.parametrize(("driver", "capabilities", "fit"), [
@@ -311,3 +315,17 @@ def test_the_post_release_of_paddle_is_the_cuda_it_was_built_for(version: str, c
     """Its own index has one release for each CUDA."""
     found = related(framework="paddle", framework_version=version)["build_cuda"]
     assert found == cuda or (cuda is None and found != f"{version[-3:-1]}.{version[-1]}")
+
+
+@pytest.mark.parametrize(("capabilities", "left_out"), [
+    (("5.0",), True), (("3.5", "6.1"), True), (("8.6",), False), (("6.1", "8.6"), None), ((), None),
+])
+def test_a_generation_that_a_cuda_left_out(capabilities: tuple[str, ...], left_out: bool | None) -> None:
+    """Of two cards of both kinds nothing is said."""
+    assert related(capabilities=capabilities)["card_left_out"] is left_out
+
+
+def test_a_stated_cuda_that_knows_no_card_of_the_generation() -> None:
+    """Where no release says what it was built for, the CUDA that is used does."""
+    assert related(framework="tensorflow", cuda="9.0", capabilities=("8.6",))["card_fit"] == "too-new"
+    assert related(framework="tensorflow", cuda="11.8", capabilities=("8.6",))["card_fit"] is None

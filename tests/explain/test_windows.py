@@ -65,3 +65,13 @@ def test_a_filter_is_asked_as_the_place_has_it(asked: str, there: str) -> None:
     ask = Ask(question="which", command=asked)
     assert as_asked_there(ask, ("grep",)).command == there
     assert as_asked_there(ask, ()).command == asked
+
+
+def test_a_variable_is_set_as_powershell_sets_it() -> None:
+    """And taken back so; in a text of Linux it is exported."""
+    said = "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED\nframework: tensorflow 2.9\nos: "
+    found = {system: told(f"{said}{system}\n").findings[0].fixes[0]
+             for system in ("Windows 10", "Ubuntu 20.04")}
+    assert found["Windows 10"].commands[0] == "$env:TF_FORCE_GPU_ALLOW_GROWTH = 'true'    # in PowerShell"
+    assert (found["Windows 10"].env, (found["Windows 10"].undo or "")[:15]) == ({}, "Remove-Item Env")
+    assert found["Ubuntu 20.04"].env["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"

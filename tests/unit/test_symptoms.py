@@ -139,8 +139,7 @@ def test_file_of_symptoms() -> None:
     many = many.replace('["it fell over"]\n', f'["it fell over", {example}]\n')
     one, two = parse_symptoms(HEAD + ENTRY + many, "symptoms/a.toml")
     assert one == replace(symptom("a-b", "it fell over"), program="A", meaning="It fell.",
-                          examples=(SymptomExample(line="it fell over"),), stems=("it fell over",))
-    assert two.stems == ("it fell over", "fell on ")
+                          examples=(SymptomExample(line="it fell over"),))
     assert two.patterns == ("it fell over", "fell on {path}")
     assert two.examples[1] == SymptomExample(line="fell on /x", filled=True, captures={"path": "/x"})
 
@@ -158,7 +157,7 @@ def test_what_is_made_of_sentences_is_their_one_spelling() -> None:
     (HEAD, ("a.toml:1: ", "[[symptom]]")),
     ("symptom = [1]\n" + HEAD, ("symptom 1", "[[symptom]]")),
     (HEAD + ENTRY + "colour = 1\n", ("symptom 1 (a-b)", "colour")),
-    (HEAD + ENTRY + 'stems = ["it"]\n', ("symptom 1 (a-b)", "stems is made, not written")),
+    (HEAD + ENTRY + 'spoken = ["it"]\n', ("symptom 1 (a-b)", "spoken is made, not written")),
     (HEAD + ENTRY.replace("versions", "version"), ("symptom 1 (a-b)", "versions")),
     (HEAD + ENTRY + ENTRY.replace("false", '"no"'), ("symptom 2 (a-b)", "benign")),
     (HEAD + ENTRY.replace("it fell over", "it {fell"), ("symptom 1 (a-b)", "brace")),
