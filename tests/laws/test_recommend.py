@@ -198,7 +198,7 @@ def fitting(said: Recommendation) -> set[tuple[str, str, str | None]]:
 @settings(max_examples=8)
 def test_a_newer_driver_removes_nothing_unless_a_rule_says_why(
         drivers: list[str], capabilities: list[str], python: str, runtime: str | None) -> None:
-    """The driver has dropped the card; or it serves one that the older left out, and the build has no code."""
+    """The driver has dropped the card; or serves one that the older left out, and the build has no code."""
     machines = [host(driver, capabilities, runtime=runtime) for driver in sorted(drivers, key=parse)]
     older, newer = (asked(machine, python) for machine in machines)
     before, since = (usable_capabilities(ground_of(machine, database(), python)) for machine in machines)
