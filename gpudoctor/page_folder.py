@@ -61,6 +61,7 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
         older = () < numbers(version) < numbers(shipped.version)
         problems += [problem for table in tables.values() for problem in _table_problems(
             root, table, table_meaning.lacking(table, shipped.tables, older=older))]
+        problems += [] if older or base is not None else _missing_files(root, rules, tables, shipped)
     _refuse(root, problems, is_sites=base is not None)
     if not rules and not tables and not symptoms:
         raise RuleDatabaseError(
@@ -71,6 +72,21 @@ def read(root: Path, base: Snapshot | None, shipped_base: Callable[[], Snapshot]
                             tables=tables, symptoms=tuple(symptoms), base=base, engine=engine,
                             words=(likeness.index(symptoms),) if symptoms else ())
     return replace(database, sha256=compiled.digest_of(database))
+
+
+def _missing_files(root: Path, rules: Sequence[Rule], tables: Tables, shipped: RuleDatabase) -> list[str]:
+    """Return what is missing beside the pages: those that are shipped are judged by all that is shipped.
+
+    Without a table nothing is judged wrongly, but nobody tells what stands in it, and a check looks healthy.
+    """
+    if {rule.id for rule in rules}.isdisjoint(rule.id for rule in shipped.rules):
+        return []  # pages of somebody's own
+    gone = [f"tables/{name}.toml" for name in shipped.tables if name not in tables]
+    if not (root / "base.toml").is_file():
+        gone.append("base.toml")
+    return [f"{name}: there is none, and the shipped pages among these are judged with it: put it back (a "
+            "table, if need be, without a row); rules from before it say in db.toml that they are older"
+            for name in gone]
 
 
 def _refuse(root: Path, problems: Sequence[str], *, is_sites: bool) -> None:
@@ -142,12 +158,17 @@ def _line_of(file: Path, place: str) -> int:
 
 def _below(root: Path, suffix: str, only: str | None = None) -> list[Path]:
     try:
-        folders = [d for d in root.iterdir()
-                   if d.is_dir() and (d.name == only if only else d.name != "tables")]
+        found = [entry for entry in root.iterdir() if entry.is_dir() or _leads_nowhere(entry)]
+        folders = [folder for folder in found if (folder.name == only if only else folder.name != "tables")]
         files = [file for folder in folders for file in folder.iterdir()]
     except OSError as error:
         raise RuleDatabaseError(f"{error.filename}: cannot be read: {error.strerror}") from None
     return sorted((file for file in files if file.name.endswith(suffix)), key=str)
+
+
+def _leads_nowhere(entry: Path) -> bool:
+    """Return whether it is a link to what is not there: a folder of pages that would be missed."""
+    return entry.is_symlink() and not entry.exists()
 
 
 def _name(file: Path, root: Path) -> str:
@@ -155,9 +176,9 @@ def _name(file: Path, root: Path) -> str:
 
 
 def _read(file: Path) -> str:
-    if not file.is_file():  # a link that leads nowhere is a page that would be missed
-        raise RuleDatabaseError(f"{file}: is no file, or leads to none; mend it or take it away")
     try:
+        if not file.is_file():  # a link that leads nowhere is a page that would be missed
+            raise RuleDatabaseError(f"{file}: is no file, or leads to none; mend it or take it away")
         return file.read_bytes().decode("utf-8")
     except OSError as error:
         raise RuleDatabaseError(f"{file}: {error.strerror}") from None

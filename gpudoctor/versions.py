@@ -15,6 +15,8 @@ from gpudoctor.model import Value
 _NUMERIC = (FactType.INTEGER, FactType.NUMBER)  # no sets: to hash a member of an enumeration takes longer
 _TEXTUAL = (FactType.TEXT, FactType.PATH, FactType.FLAG)
 _UPPER, _LOWER = ("<", "<="), (">", ">=")
+UNCOUNTABLE = re.compile(r"[0-9]{1000}")  # packaging fails on thousands of digits, once versions are compared
+_LABEL = re.compile(r"cu(?:da)?([0-9]{2,3})(?![0-9])")
 _PADDLES_POST = re.compile(r"[2-9]\.[0-9.]{1,20}\.post(1[0-9])([0-9])$")
 
 
@@ -114,10 +116,20 @@ def of_cuda_number(number: int) -> str | None:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
+def cuda_of_label(version: str) -> str | None:
+    """Return 11.8 of 2.1.0+cu118, and 12 of 0.4.7+cuda12.cudnn88; None where no CUDA is in the local part."""
+    label = _LABEL.match(version.partition("+")[2])
+    if label is None:
+        return None
+    digits = label[1]
+    return f"{digits[:-1]}.{digits[-1]}" if len(digits) > 2 or digits[0] == "9" else digits
+
+
 def cuda_of_post(version: str) -> str | None:
     """Return 11.7 of PaddlePaddle's 2.4.2.post117; None of other versions.
 
-    In its releases 1 the last digit was cuDNN's, and nobody else's post-releases have three.
+    In its releases 1 the last digit was cuDNN's. Ask of Paddle's alone: PyTorch 2.1.2.post101 is a build of
+    conda-forge's for the CPU.
     """
     post = _PADDLES_POST.match(version)
     return f"{post[1]}.{post[2]}" if post else None

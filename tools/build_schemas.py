@@ -154,7 +154,9 @@ def recommendation_schema() -> dict[str, Any]:
         "rule": TEXT, "message": TEXT,
         "is_open": {"type": "boolean", "description": "nothing is said against it, it could not be judged"}})}
     member = _object({"framework": TEXT, "version": TEXT})
-    card = _object({"subject": TEXT, "name": TEXT, "compute_capability": TEXT, "data_types": TEXTS})
+    card = _object({"subject": TEXT, "name": TEXT, "compute_capability": TEXT, "data_types": TEXTS,
+                    "is_listed": {"type": "boolean", "description": "whether a table has its compute "
+                                                                    "capability, and so its data types"}})
     public = {"type": "string", "pattern": "^[^+]*$", "description": "without a local label"}
     candidate = _object({
         "framework": TEXT, "version": public, "kind": {"enum": ["pip", "image"]},

@@ -135,7 +135,6 @@ PROJECTS = (
     ),
     Project(
         name="tensorflow_distributions",
-        informative=True,
         summary="Wheels of TensorFlow under its other names: a row for each version and platform; the build "
         "file is tensorflow/python/platform/build_info.py, before 2.2 in tensorflow_core.",
         distributions={

@@ -25,11 +25,11 @@ from gpudoctor.editions import condition_words
 from gpudoctor.engine import Truth, evaluate, holds, judge, resolve
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
-from gpudoctor.lint.form import printed_otherwise
-from gpudoctor.lint.proofs import as_expected, case_snapshot, case_subjects, offered_to
 from gpudoctor.model import (
     Case, Effect, Finding, Fix, Judgement, Known, Operand, Rule, RuleDatabase, Subject, Value,
 )
+from gpudoctor.proving.form import printed_otherwise
+from gpudoctor.proving.proofs import as_expected, case_snapshot, case_subjects, offered_to
 from gpudoctor.words import always_said, placeholders
 from tools.mutate_rules import EQUIVALENT, LEAST_SHARE, OPPOSITES, ROOT, Count, Ladders, ladders_of
 

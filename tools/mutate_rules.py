@@ -27,10 +27,10 @@ from gpudoctor.editions import condition_words
 from gpudoctor.engine import Truth, holds, resolve
 from gpudoctor.facts import CATALOGUE, ORDERED, FactType
 from gpudoctor.frozen import frozen
-from gpudoctor.lint.proofs import case_snapshot, case_subjects
 from gpudoctor.model import (
     Case, Certainty, Condition, Detect, Known, Operand, Operator, Rule, RuleDatabase, Subject, Tables, Value,
 )
+from gpudoctor.proving.proofs import case_snapshot, case_subjects
 
 ROOT = Path(__file__).resolve().parent.parent
 EQUIVALENT = ROOT / "docs" / "mutants.md"

@@ -26,7 +26,8 @@ EXAMPLES = 4
 NOTES = {
     "tensorflow": """\
 Wheels of `tensorflow` with the libraries of their `and-cuda` extra in the versions that pip chooses today;
-before the extra (2.14), with the CUDA libraries of the system.""",
+before the extra (2.14), with the CUDA libraries of the system. Those with `gpu` are of `tensorflow-gpu`: of
+2.0 there is no other build for CUDA; listed is the release of each minor whose device code was read.""",
     "torch": "Wheels of `torch` from PyPI, which has one CUDA for each release; PyTorch's index has more.",
     "jax": """\
 JAX's CUDA plugins (`jax[cuda12]`, `jax[cuda13]`) with the libraries that pip chooses for them today. Listed
@@ -93,9 +94,12 @@ def _groups(rows: Sequence[Fares], causes: Mapping[str, str]) -> list[list[Fares
 
 
 def _order(release: Release) -> tuple[bool, tuple[int, ...]]:
-    """Return what to order by: Paddle's old builds for one CUDA each (1.8.5.post107) end its table."""
+    """Return what to order by: Paddle's old builds for one CUDA each (1.8.5.post107) end its table.
+
+    So do TensorFlow's under its other name.
+    """
     label = release.version.partition(".post")[2] if release.framework == "paddle" else ""
-    return not label, _cuda_of_kind(label or _kind(release))
+    return not label and _kind(release) != "gpu", _cuda_of_kind(label or _kind(release))
 
 
 def _kind(release: Release) -> str:

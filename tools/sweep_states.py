@@ -105,6 +105,9 @@ def _listed(framework: str, platform: str, database: RuleDatabase) -> Iterator[t
     for row in published.rows(framework, database.tables):
         if row["platform"] == platform and row.get("build") == "cuda" and "code" in row:
             yield str(row["version"]), f"{framework}=={row['version']}", row
+    for row in published.rows_under("tensorflow-gpu", framework, database.tables):
+        if row["platform"] == platform and row.get("build") == "cuda" and "code" in row:
+            yield f"{row['version']} gpu", f"tensorflow-gpu=={row['version']}", row
 
 
 # -- drivers and cards ---------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Framework releases as assumptions: `release` = "torch==2.15.0", or "jax[cuda12]==0.12.0.1".
 
-"torch==2.14.1+cu126" is the build for that CUDA on PyTorch's own index.
+"torch==2.14.1+cu126" is the build for that CUDA on PyTorch's own index; "tensorflow-gpu==2.0.0" a release
+under another name.
 """
 
 from __future__ import annotations
@@ -91,12 +92,14 @@ def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
     if jax is not None:
         row = published.jax_whole(jax[1], jax[2], platform, tables)
         return "jax", _there(row, value, platform, published.jax_rows(platform, tables))
-    name, equals, version = value.partition("==")
-    if not equals or not published.is_listed(name, tables):
-        raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow, torch or paddle, "
-                              "torch==VERSION+cu126, or jax[cuda12]==VERSION")
+    called, equals, version = value.partition("==")
+    name = called if published.is_listed(called, tables) else published.framework_of(called, tables)
+    if not equals or name is None:
+        raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow, or another name of it as "
+                              "tensorflow-gpu, torch or paddle, torch==VERSION+cu126, jax[cuda12]==VERSION")
+    every = published.rows(name, tables) if name == called else published.rows_under(called, name, tables)
     listed = (published.indexed_rows(name, platform, tables) if "+" in version else
-              [row for row in published.rows(name, tables) if row["platform"] == platform])
+              [row for row in every if row["platform"] == platform])
     row = next((row for row in listed if row["version"] == version), None)
     return name, _there(row, value, platform, listed)
 
@@ -124,7 +127,7 @@ def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict
     if "index" in row:  # what is known of such a build is what its row says: no wheel was read
         facts["framework.code"] = Known(value=row["code"], source=str(row["source"]))
         facts["framework.tags"] = Known(value=(_manylinux(row),), source=str(row["source"]))
-    elif "code" not in row:
+    else:  # whoever assumes another version as well has none of its code
         facts["framework.code"] = Unknown(reason="the rule database has no device code of this release")
     if "cuda" not in row:
         facts["framework.cuda"] = Unknown(reason="the rule database does not say which CUDA it was built for")
@@ -143,7 +146,7 @@ def facts_of_row(name: str, row: Row, source: str) -> Facts:
     requires = as_texts(row.get("requires_nvidia"))
     always, extra = ((), requires) if name in ("tensorflow", "jax") else (requires, ())
     values: dict[str, Value | None] = {
-        "framework.name": name, "framework.distribution": published.distribution(name),
+        "framework.name": name, "framework.distribution": published.name_of(name, row),
         "framework.version": row["version"], "framework.installer": "pip",
         "framework.build": row.get("build"), "framework.cuda": row.get("cuda"),
         "framework.cudnn": row.get("cudnn"), "framework.requires_nvidia": always,

@@ -38,7 +38,8 @@ def _host(ground: Ground) -> dict[str, Any]:
         "environment": ground.environment, "board": ground.board or None,
         "faults": _rejections(ground.faults),
         "cards": [{"subject": card.subject, "name": card.name, "data_types": list(card.data_types),
-                   "compute_capability": card.compute_capability} for card in ground.cards],
+                   "compute_capability": card.compute_capability, "is_listed": card.is_listed}
+                  for card in ground.cards],
     }
 
 

@@ -24,7 +24,7 @@ from gpudoctor.model import (
 NEW_ENVIRONMENT = "gpu-environment"
 HERE = "$PWD"  # stands before what lies in the folder where the commands are typed
 _SOURCE = "a new environment"
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")
 _OWN = ("venv", "conda")  # environments that are somebody's own: pip may install there
 # What was installed, or seen of a process: nothing of it is there in an environment without packages.
 _EMPTY = ("python.nvidia_distributions", "python.planned_distributions", "python.collisions",

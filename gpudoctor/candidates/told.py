@@ -15,7 +15,7 @@ from gpudoctor.derive.stacks import Stack, known_versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import (
     Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Scope, Subject,
-    Subjects, Tables, Unknown, rows_of,
+    Subjects, Tables, Unknown, row_of, rows_of,
 )
 from gpudoctor.versions import parse
 from gpudoctor.words import show_fact
@@ -202,12 +202,13 @@ def card_summaries(base: Ground) -> tuple[CardSummary, ...]:
 
 def _card(card: Facts, position: int, tables: Tables) -> CardSummary:
     index, name, known = card.get("gpu.index"), card.get("gpu.name"), version_of(card.get(_CAPABILITY))
+    own = row_of(tables, "architectures", compute_capability=known or "") or {}
     types = tuple(str(row["precision"]) for row in (rows_of(tables, "precisions") if known else ())
-                  if parse(str(row["first_compute_capability"])) <= parse(known))
+                  if "architecture" in own and parse(str(row["first_compute_capability"])) <= parse(known))
     return CardSummary(
         subject=f"GPU {index.value if isinstance(index, Known) else position}",
         name=str(name.value) if isinstance(name, Known) else "NVIDIA GPU",
-        compute_capability=known or "unknown", data_types=types)
+        compute_capability=known or "unknown", data_types=types, is_listed="architecture" in own)
 
 
 def board(host: Subject, tables: Tables) -> str:

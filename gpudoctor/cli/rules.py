@@ -193,7 +193,7 @@ def lint_(folder: Annotated[str | None, typer.Argument(
         if rules is not None:
             raise UsageError("name the folder once: DIR and --rules are the same")
         rules = folder
-    from gpudoctor import lint, texts
+    from gpudoctor import proving, texts
     from gpudoctor.cli import rule_folder
     from gpudoctor.examine import EXIT_FINDINGS
     from gpudoctor.render.plain import counted_words
@@ -203,7 +203,7 @@ def lint_(folder: Annotated[str | None, typer.Argument(
     else:
         database = _database(rules, "whole", for_proof=True)
         released = dict(rule_folder.released(rule_folder.named(rules)))
-    problems = list(lint.lint(database, lambda log: texts.told_causes(log, database), released))
+    problems = list(proving.problems_of(database, lambda log: texts.told_causes(log, database), released))
     cases = sum(len(rule.case) for rule in database.rules)
     streams.say("".join(f"{problem}\n" for problem in problems)
                 + f"{len(database.rules)} rules, {cases} cases, {len(database.symptoms)} symptoms, "

@@ -20,7 +20,7 @@ from gpudoctor.derive.pairs import PAIR_DERIVATIONS
 from gpudoctor.derive.view import View
 from gpudoctor.facts import CATALOGUE, promised
 from gpudoctor.model import (
-    Absent, Fact, Facts, Known, RuleDatabase, Scope, Snapshot, Subject, Subjects, Unknown,
+    Absent, Fact, Facts, Known, RuleDatabase, Scope, Snapshot, Subject, Subjects, Unknown, value_of,
 )
 
 _NOT_PROBED = Unknown(reason="no probe answered for it")
@@ -160,11 +160,15 @@ def _driver_fit(view: View, card: Facts, snapshot: Snapshot) -> Fact:
 def _cards_left_out(view: View, snapshot: Snapshot) -> Fact:
     """Return how many cards the loaded driver does not list that its branch does not serve."""
     cards = () if isinstance(snapshot.gpus, Unknown) else snapshot.gpus
-    unlisted = [card for card in cards if branches.is_unlisted(card)]
+    unlisted = [card for card in cards if value_of(card, "gpu.in_nvml") is not True]
     if not unlisted or isinstance(view.fact("driver.loaded_version"), Absent):
         return Known(value=0, source="no driver is loaded that leaves out a card")
-    fits = [_driver_fit(view, card, snapshot) for card in unlisted]
-    refused = [fit.source for fit in fits if isinstance(fit, Known) and branches.is_refused(fit)]
+    fits = [(card, _driver_fit(view, card, snapshot)) for card in unlisted]
+    said = [(branches.left_out(card, fit), fit) for card, fit in fits]
+    refused = [fit.source for is_left_out, fit in said if is_left_out is True and isinstance(fit, Known)]
+    unseen = next((unknown for unknown, _ in said if isinstance(unknown, Unknown)), None)
+    if unseen is not None and not refused:
+        return unseen
     source = refused[0] if refused else "rules/tables/kernel_modules.toml"
     return Known(value=len(refused), source=source)
 

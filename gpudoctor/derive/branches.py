@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from gpudoctor.derive.view import View, as_texts, floor_row, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Facts, Known, Row, Table, Tables, Unknown, Value, row_of, value_of
 
 DISPLAY_CLASS = "0x03"
 FOR_GUESTS = "vfio-pci"
+_NUMBER = re.compile(r"[0-9]{1,9}")
 OPEN = "open"
 
 
@@ -27,7 +30,7 @@ class Served:
 def major(version: Value) -> int:
     """Return the branch of a driver, or the major of another version; 0 where it starts with no number."""
     head = str(version).partition(".")[0]
-    return int(head) if head.isdigit() else 0
+    return int(head) if _NUMBER.fullmatch(head) else 0
 
 
 # -- what serves the cards -----------------------------------------------------------------------------------
@@ -93,13 +96,17 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
         return wsl  # nobody can say how the driver is numbered
     row = row_of_card(card, tables)
     if row is None:
-        return Unknown(reason="the rule database does not know which drivers serve this card", asked=False)
+        told = isinstance(card.get("gpu.compute_capability"), Known)
+        unseen = None if told else _unseen(card, "gpu.pci_device_id")
+        return unseen or Unknown(reason="the rule database does not know which drivers serve this card",
+                                 asked=False)
     is_windows = isinstance(wsl, Known) or value_of(host, "system.os") == "Windows"
-    return _of_branch(row, major(windows_branch(driver, tables) if is_windows else driver))
+    said = _by_row(row, windows_branch(driver, tables) if is_windows else driver)
+    return bound if is_refused(said) and isinstance(bound, Unknown) else said
 
 
-def _of_branch(row: Row, branch: int) -> Known:
-    generation = row["generation"]
+def _by_row(row: Row, driver: str) -> Known:
+    branch, generation = major(driver), row["generation"]
     if "last_branch" in row and branch > major(row["last_branch"]):
         return Known(value="too-new", source=f"{row['source']}: branch {row['last_branch']} is the last for "
                                              f"{generation}")
@@ -119,6 +126,20 @@ def windows_branch(driver: str, tables: Tables) -> str:
 def is_unlisted(card: Facts) -> bool:
     """Say whether the driver was asked for its cards and does not list this one."""
     return value_of(card, "gpu.in_nvml") is False
+
+
+def left_out(card: Facts, fit: Fact) -> bool | Unknown:
+    """Say whether the driver does not list a card of a kind that its branch does not serve."""
+    unlisted = _unseen(card, "gpu.in_nvml") or is_unlisted(card)
+    refused = fit if isinstance(fit, Unknown) and fit.asked else is_refused(fit)
+    if unlisted is False or refused is False:
+        return False
+    return unlisted if isinstance(unlisted, Unknown) else refused
+
+
+def _unseen(card: Facts, name: str) -> Unknown | None:
+    fact = card.get(name)
+    return fact if isinstance(fact, Unknown) and fact.asked else None
 
 
 def is_refused(fit: Fact | None) -> bool:

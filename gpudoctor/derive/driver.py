@@ -81,9 +81,10 @@ def withheld_capabilities(view: View) -> Fact:
 
     It counts in a container, and in one of an image in which nobody could look, where the toolkit reads it.
     """
-    if view.value("image.gpu_request") not in _READS_CAPABILITIES:
+    asked = view.fact("image.gpu_request")
+    if not (isinstance(asked, Known) and asked.value in _READS_CAPABILITIES):
         if isinstance(view.fact("container.runtime"), Absent):
-            return Known(value=(), source="not in a container")
+            return asked if isinstance(asked, Unknown) else Known(value=(), source="not in a container")
         view.need("container.runtime")
     fact = view.fact("environment.NVIDIA_DRIVER_CAPABILITIES")
     if isinstance(fact, Absent):
@@ -114,6 +115,10 @@ def module_refusal(view: View) -> Fact:
     """
     signs = [sign for sign in view.texts("system.kernel_log_signs") if sign.startswith("needs-")]
     if not signs:
+        log, driver = view.fact("system.gpu_kernel_log"), view.value("driver.version")
+        if isinstance(log, Unknown) and driver is not None and not branches.served(view).allows(
+                branches.major(driver)):
+            return log  # it would say so: the tables do
         return Absent(source="the kernel log does not say so, or cannot be read")
     return Known(value=signs[0], source=view.source("system.kernel_log_signs"))
 

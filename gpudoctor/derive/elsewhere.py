@@ -26,7 +26,7 @@ def card_elsewhere(view: View) -> Fact:
     if isinstance(view.fact(_JOB), Known):
         if all(isinstance(view.fact(name), Absent) for name in _GPUS_OF_JOB):
             return Known(value="slurm", source="SLURM_JOB_ID, and no variable of Slurm's names a GPU")
-    elif view.value("system.slurm") is True:
+    elif view.value("system.slurm") is True and isinstance(view.fact(_JOB), Absent):
         return Known(value="slurm", source=f"{view.source('system.slurm')}, outside of a job")
     unseen = view.unknown_among((*_NOTEBOOKS, "system.gpu_switched_off", _JOB, "system.slurm"))
     return unseen if unseen is not None and unseen.asked else Absent(

@@ -13,7 +13,7 @@ from gpudoctor.derive import libraries as trace
 from gpudoctor.derive import minor_versions, mixed, nccl, packages, releases, stages, stale
 from gpudoctor.derive.device_code import coverage, span
 from gpudoctor.derive.releases import code_of, cuda_version, own_row
-from gpudoctor.derive.view import View
+from gpudoctor.derive.view import View, as_texts
 from gpudoctor.model import Absent, Fact, Facts, Known, Unknown
 
 
@@ -143,7 +143,7 @@ def glibc_floor(view: View) -> Fact:
     """Return the oldest glibc that the wheels of this release run on; the wheel's own tags say it, too."""
     row = own_row(view)
     if row is None or "glibc" not in row:
-        tags = _MANYLINUX.findall(" ".join(view.texts("framework.tags")))
+        tags = _MANYLINUX.findall(" ".join(as_texts(view.look("framework.tags"))))
         if tags:
             oldest = min((".".join(tag) for tag in tags), key=versions.parse)
             return Known(value=oldest, source="the wheel's tags")

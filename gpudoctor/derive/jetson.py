@@ -38,6 +38,8 @@ def in_words(release: str, takes_servers: Fact, tables: Tables) -> str:
 
 def _row(release: str, tables: Tables) -> Row | None:
     """Return the row of a release, else of the newest known one before it with the same major number."""
+    if not versions.is_version(release):
+        return None  # another system's file of that name
     wanted = versions.parse(release)
     older = [(version, row) for row in rows_of(tables, _TABLE)
              if (version := versions.parse(str(row["l4t"]))) <= wanted and version.major == wanted.major]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from gpudoctor.derive import planned, stale
 from gpudoctor.derive.jax import plugin_libraries
 from gpudoctor.derive.loader_inputs import loader_inputs, preload_row
-from gpudoctor.derive.loader_trace import Inputs, Step, elsewhere, missing, trace, trace_with_needs
+from gpudoctor.derive.loader_trace import Inputs, Step, certainly, elsewhere, missing, trace, trace_with_needs
 from gpudoctor.derive.releases import own_row
 from gpudoctor.derive.view import NotKnown, View, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Unknown
@@ -31,8 +31,7 @@ def opened_libraries(view: View) -> tuple[str, ...]:
         raise NotKnown(Absent(source="this build uses no NVIDIA GPU"))
     row = own_row(view) or {}
     loads = as_texts(row.get("loads")) or plugin_libraries(view)
-    on_disk = view.value("framework.loader") is not None
-    if view.value("framework.name") != "tensorflow" and not on_disk:
+    if view.value("framework.name") != "tensorflow" and view.look("framework.loader") is None:
         raise NotKnown(Absent(source="the framework's own libraries are not on disk"))
     wanted = dict.fromkeys((*view.texts("framework.loader_needed"), *loads))
     if not wanted:
@@ -202,7 +201,7 @@ def library_path_planned(view: View) -> Fact:
 def library_path_clean(view: View) -> Fact:
     """Return LD_LIBRARY_PATH without the folders from which shadowing or broken libraries are taken."""
     steps, _ = trace_all(view)
-    shadowed = view.texts("framework.libraries_shadowed")
+    shadowed = as_texts(view.need("framework.libraries_shadowed"))
     bad = {
         posixpath.dirname(s.path)
         for s in steps
@@ -214,8 +213,9 @@ def library_path_clean(view: View) -> Fact:
 
 def libraries_broken(view: View) -> Fact:
     """Return the libraries whose winning file cannot be loaded."""
-    steps, _ = trace_all(view)
-    return Known(value=tuple(s.soname for s in steps if s.path is not None and s.error), source=_SOURCE)
+    steps = [step for step in trace_all(view)[0] if step.path is not None]
+    broken = [s for s in steps if s.error and s.unsure is None] or certainly(steps)
+    return Known(value=tuple(s.soname for s in broken if s.error), source=_SOURCE)
 
 
 def libraries_shadowed(view: View) -> Fact:
@@ -224,7 +224,7 @@ def libraries_shadowed(view: View) -> Fact:
     own = set(inputs.runpath) | set(inputs.rpath)
     shadowed = [
         s.soname
-        for s in steps
+        for s in certainly(s for s in steps if s.path is not None)
         if s.why == "LD_LIBRARY_PATH"
         and s.path is not None
         and posixpath.dirname(s.path) not in own
@@ -245,6 +245,7 @@ def _cudnn_version(steps: Sequence[Step], inputs: Inputs) -> Fact:
     if found is None:
         missing(opened, inputs)  # not absent, but not known, where a place could not be looked at
         return Absent(source=_SOURCE)
+    certainly((found,))
     return _version(found, inputs)
 
 
@@ -276,7 +277,7 @@ def _cudnn_brought(view: View) -> Fact | None:
 def cudnn_without_library_path(view: View) -> Fact:
     """Return the version of the cuDNN that the framework would find if LD_LIBRARY_PATH were not set."""
     wanted = [name for name in wanted_libraries(view) if name.startswith("libcudnn.so")]
-    inputs = replace(loader_inputs(view), library_path=())
+    inputs = replace(loader_inputs(view), library_path=(), path_unseen=None)
     return _cudnn_version([trace(name, inputs) for name in wanted], inputs)
 
 

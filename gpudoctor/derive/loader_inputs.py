@@ -41,6 +41,7 @@ def loader_inputs(view: View, extra: Sequence[str] = ()) -> Inputs:
         machine=MACHINES.get(machine, machine),
         preloads=_preloads(view, preloads) if preloads else {},
         early=_early(preloads) if preloads else frozenset(),
+        path_unseen=view.unknown_among(("loader.library_path",)),
     )
     return inputs.without_sight(_unseen(view, row, preloads) or _unlisted(inputs))
 

@@ -31,7 +31,8 @@ class Inputs:
 
     `preloads`: for the stem of each library that the framework loads by itself, the folders it looks in, a
     group for each folder of sys.path; those of the stems `early` come before any search.
-    `unseen`: a place among all these that nobody could look at.
+    `unseen`: a place among all these that nobody could look at; `path_unseen`: LD_LIBRARY_PATH, where that
+    is one.
     """
 
     files: Mapping[str, Record]
@@ -44,6 +45,7 @@ class Inputs:
     preloads: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     early: frozenset[str] = frozenset()
     unseen: Unknown | None = None
+    path_unseen: Unknown | None = None
 
     def without_sight(self, unseen: Unknown | None) -> Inputs:
         """Return the inputs with the place that could not be looked at."""
@@ -70,12 +72,16 @@ def _by_name(files: Mapping[str, Record]) -> Mapping[str, Sequence[str]]:
 
 @frozen
 class Step:
-    """Where a library was found: `path` None when nowhere; `error` when what was found cannot be loaded."""
+    """Where a library was found: `path` None when nowhere; `error` when what was found cannot be loaded.
+
+    `unsure`: why nobody knows whether another file is found before this one.
+    """
 
     soname: str
     path: str | None
     why: str
     error: str = ""
+    unsure: Unknown | None = None
 
 
 def expand(entries: Iterable[str], origin: str) -> tuple[str, ...]:
@@ -87,7 +93,10 @@ def expand(entries: Iterable[str], origin: str) -> tuple[str, ...]:
 def trace(soname: str, inputs: Inputs) -> Step:
     """Return the file that wins for `soname`, and why."""
     early = _preloaded(soname, inputs) if soname.partition(".so")[0] in inputs.early else None
-    return early or _searched(soname, inputs) or _preloaded(soname, inputs) or _nowhere(soname)
+    if early is not None:
+        return early
+    step = _searched(soname, inputs) or _preloaded(soname, inputs) or _nowhere(soname)
+    return step if step.why == "RPATH" else replace(step, unsure=inputs.path_unseen)
 
 
 def trace_with_needs(
@@ -147,6 +156,15 @@ def missing(steps: Iterable[Step], inputs: Inputs) -> tuple[Step, ...]:
     found = tuple(step for step in steps if step.path is None)
     if found and inputs.unseen is not None:
         raise NotKnown(inputs.unseen)
+    return found
+
+
+def certainly(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps; not known where another file may win than the one that was found."""
+    found = tuple(steps)
+    unsure = next((step.unsure for step in found if step.unsure is not None), None)
+    if unsure is not None:
+        raise NotKnown(unsure)
     return found
 
 

@@ -9,9 +9,11 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from gpudoctor.derive.view import View, as_records, text_in
+from gpudoctor.derive.libraries import trace_all
+from gpudoctor.derive.loader_trace import certainly
+from gpudoctor.derive.view import NotKnown, View, text_in
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Fact, Known
+from gpudoctor.model import Fact, Known, Unknown
 
 Derivation = Callable[[View], Fact]
 CUDNN = re.compile(r"libcudnn(?:_[a-z_]+)?\.so\.(\d+)((?:\.\d+)*)\Z")
@@ -37,14 +39,24 @@ def mixed(family: re.Pattern[str]) -> Derivation:
     def derivation(view: View) -> Fact:
         loaded = view.fact("framework.loaded_libraries")
         if isinstance(loaded, Known):
-            files, source = [*_loaded(view, family)], "what was loaded when it was run"
-        else:
-            files, source = [*_foretold(view, family)], "the loader trace"
-        found = [path for major in dict.fromkeys(f.major for f in files)
-                 for path in _of_two_makes([f for f in files if f.major == major])]
-        return Known(value=tuple(dict.fromkeys(found)), source=source)
+            return Known(value=_mixed(_loaded(view, family)), source="what was loaded when it was run")
+        try:
+            foretold = _mixed(_foretold(view, family))
+        except NotKnown:
+            foretold = ()
+            if not isinstance(loaded, Unknown) or not loaded.asked:
+                raise
+        if not foretold and isinstance(loaded, Unknown) and loaded.asked:
+            return loaded  # a run may load what the trace does not foretell
+        return Known(value=foretold, source="the loader trace")
 
     return derivation
+
+
+def _mixed(found: Iterator[_File]) -> tuple[str, ...]:
+    files = [*found]
+    return tuple(dict.fromkeys(path for major in dict.fromkeys(file.major for file in files)
+                               for path in _of_two_makes([f for f in files if f.major == major])))
 
 
 def _of_two_makes(files: list[_File]) -> Iterator[str]:
@@ -67,11 +79,12 @@ def _loaded(view: View, family: re.Pattern[str]) -> Iterator[_File]:
 
 def _foretold(view: View, family: re.Pattern[str]) -> Iterator[_File]:
     """Yield what the trace finds; a file that cannot be loaded is the subject of others."""
-    for record in as_records(view.need("framework.libraries")):
-        path, soname = text_in(record, "path"), text_in(record, "soname")
-        match = family.match(soname)
-        if match is not None and path and not text_in(record, "error"):
-            yield _File(path=path, major=match[1], version=text_in(record, "version"))
+    steps, inputs = trace_all(view)
+    for step in certainly(step for step in steps if step.path and family.match(step.soname)):
+        match = family.match(step.soname)
+        if match is not None and step.path and not step.error:
+            version = text_in(inputs.files.get(step.path, {}), "version")
+            yield _File(path=step.path, major=match[1], version=version)
 
 
 DERIVATIONS: Mapping[str, Derivation] = {

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 
-
 def parse(texts: Iterable[str]) -> Iterator[Requirement]:
     """Yield the requirements that can be read, their extras as pip compares them (PEP 685)."""
     for text in texts:
@@ -33,6 +32,8 @@ def parse(texts: Iterable[str]) -> Iterator[Requirement]:
 def _parse_one(text: str) -> Requirement | None:
     from packaging.requirements import InvalidRequirement, Requirement  # slow; seldom needed
 
+    if versions.UNCOUNTABLE.search(text):
+        return None
     try:
         found = Requirement(text)
     except InvalidRequirement:

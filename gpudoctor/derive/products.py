@@ -27,7 +27,7 @@ def listed(view: View) -> Fact:
     if any(_words(form) <= words or _joined(form) == joined for row in view.table("gpu_products").rows
            for form in as_texts(row["forms"])):
         return Known(value=True, source="rules/tables/gpu_products.toml")
-    if _of_device(view, str(view.value("gpu.pci_device_id") or "")):
+    if _of_device(view, str(view.look("gpu.pci_device_id") or "")):
         return Known(value=True, source="rules/tables/pci_ids.toml")
     return Known(value=False, source="neither gpu_products.toml nor pci_ids.toml has it")
 

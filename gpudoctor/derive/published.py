@@ -14,6 +14,7 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Row, Table, Tables, Value, rows_of
 
 _DISTRIBUTIONS: Mapping[str, tuple[str, str]] = {"paddle": ("paddle_distributions", "paddlepaddle-gpu")}
+_OTHER_NAMES = {"tensorflow": "tensorflow_distributions", "paddle": "paddle_distributions"}
 _JAX = "jax_distributions"
 _INDEXES = "torch_indexes"
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9]")
@@ -80,9 +81,28 @@ def _wheels_of(table: Table, distribution: str) -> Sequence[Row]:
     return [_without_system(row) for row in table.rows if row["distribution"] == distribution]
 
 
-def row_of(name: str, version: Value, platform: str, tables: Tables) -> Row | None:
-    """Return the row of one release for a platform; None where nothing lists it."""
-    return next((row for row in _by(rows(name, tables), "version").get(version, ())
+def rows_under(distribution_name: str, name: str, tables: Tables) -> Sequence[Row]:
+    """Return the rows of a framework's releases under one of its names on the index, whatever they run on."""
+    if distribution_name == distribution(name):
+        return rows(name, tables)
+    table = tables.get(_OTHER_NAMES.get(name, ""))
+    if table is None:
+        return ()
+    is_paddle = name in _DISTRIBUTIONS
+    return (_wheels_of(table, distribution_name) if is_paddle
+            else _by(table.rows, "distribution").get(distribution_name, ()))
+
+
+def framework_of(distribution_name: str, tables: Tables) -> str | None:
+    """Return the framework of which a distribution holds releases; None where no table lists any."""
+    return next((name for name in _OTHER_NAMES if rows_under(distribution_name, name, tables)), None)
+
+
+def row_of(name: str, version: Value, platform: str, tables: Tables, under: Value | None = None
+           ) -> Row | None:
+    """Return a release's row for a platform, `under` a name on the index; None where nothing lists it."""
+    listed = rows(name, tables) if under is None else rows_under(str(under), name, tables)
+    return next((row for row in _by(listed, "version").get(version, ())
                  if row.get("platform") == platform), None)
 
 
@@ -103,6 +123,11 @@ def _without_system(row: Row) -> Row:
 def distribution(name: str) -> str:
     """Return what pip calls the package of a framework with CUDA."""
     return _DISTRIBUTIONS.get(name, ("", name))[1]
+
+
+def name_of(name: str, row: Row) -> Value:
+    """Return what pip calls the package of a framework's row; JAX's rows are about its parts."""
+    return row.get("distribution", name) if name in _OTHER_NAMES else distribution(name)
 
 
 def jax_row(plugins: Mapping[str, str], platform: str, tables: Tables) -> Row | None:

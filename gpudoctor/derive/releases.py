@@ -12,7 +12,7 @@ from gpudoctor.derive import integrated, planned, published, stale
 from gpudoctor.derive.device_code import cudnn_row
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.stacks import Stack, stacks_of
-from gpudoctor.derive.view import View, as_records, as_texts, text_in
+from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Row, Table, Unknown, Value
 
 _ONE_RUNTIME_FOR_ALL = 11  # from this CUDA on the name of its runtime is the same for every minor release
@@ -47,9 +47,10 @@ def _own_row(view: View) -> Row | None:
     name = view.need_text("framework.name")
     if name != "jax" and not published.is_listed(name, view.tables):
         return None
-    sha256 = view.fact("framework.code_library_sha256")
+    sha256, under = view.fact("framework.code_library_sha256"), view.value("framework.distribution")
     platform = platform_of(view)
-    rows = published.jax_rows(platform, view.tables) if name == "jax" else release_rows(view, name)
+    rows = published.jax_rows(platform, view.tables) if name == "jax" else (
+        *release_rows(view, name), *published.rows_under(str(under), name, view.tables))
     if isinstance(sha256, Known):
         return next((row for row in rows if sha256.value in as_texts(row.get("library_sha256"))), None)
     version = view.value("framework.version")
@@ -58,9 +59,7 @@ def _own_row(view: View) -> Row | None:
     if name == "jax":
         plugins = {text_in(r, "name"): text_in(r, "version") for r in view.records("framework.plugins")}
         return published.jax_row(plugins, platform, view.tables)
-    if view.value("framework.distribution") not in (None, published.distribution(name)):
-        return None
-    return published.row_of(name, version, platform, view.tables)
+    return published.row_of(name, version, platform, view.tables, under)
 
 
 def code_is_listed(view: View) -> Fact:
@@ -76,9 +75,18 @@ def code_of(view: View) -> tuple[Record, ...]:
 
 
 def code_value_of(view: View) -> Value:
-    """Return the same as the value in which it stands."""
+    """Return the same as the value in which it stands: what was read in the build, unless its row is sure."""
+    read = view.fact("framework.code")
+    if isinstance(read, Known) and isinstance(view.fact("framework.code_library_sha256"), Unknown):
+        return read.value
     row = own_row(view)
-    return row["code"] if row is not None and "code" in row else view.need("framework.code")
+    if row is not None and "code" in row:
+        return row["code"]
+    end = stale.own_release_end(view) if isinstance(read, Unknown) and read.asked else None
+    if end is not None:
+        release = f"{view.need_text('framework.name')} {view.need_text('framework.version')}"
+        raise NotKnown(stale.unknown(view, release, end))
+    return view.need("framework.code")
 
 
 def cuda_version(view: View) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import integrated, ptx_failures, published
+from gpudoctor.derive import device_code, integrated, ptx_failures, published
 from gpudoctor.derive.device_code import Coverage
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.remembered import of_same
@@ -170,9 +170,16 @@ class Stack:
         """
         if not self.is_measured:
             return False
-        oldest = versions.parse(_oldest_card(as_texts(self.row.get("requires_nvidia")), tables))
+        oldest = versions.parse(self._oldest_card(tables))
         return all(versions.parse(card) >= oldest and ptx_failures.is_known_to_work(
             self.framework, self._coverage(card, tables), card, tables) for card in capabilities)
+
+    def _oldest_card(self, tables: Tables) -> str:
+        """Return the oldest card of the cuDNN that is asked for by its very release, "0" without one."""
+        asked = as_texts(self.row.get("requires_nvidia"))
+        exact = next((match[1] for text in asked if (match := _CUDNN.match(text)) is not None), None)
+        row = device_code.cudnn_row(tables, exact, lambda: self.cuda) if exact else None
+        return str(row["oldest_card"]) if row else "0"
 
     def _coverage(self, card: str, tables: Tables) -> Coverage:
         return integrated.coverage(as_records(self.row["code"]), card, self.cuda, tables)
@@ -190,15 +197,6 @@ class Stack:
     def newness(self) -> tuple[object, ...]:
         """Return what to sort by: version, then the default index, then the newer CUDA."""
         return (versions.parse(self.version), self.index is None, versions.parse(self.cuda or "0"))
-
-
-def _oldest_card(requires: Sequence[str], tables: Tables) -> str:
-    """Return the oldest card that the cuDNN serves asked for by its very release, "0" without one."""
-    exact = next((match[1] for text in requires if (match := _CUDNN.match(text)) is not None), "0")
-    since = [row for row in rows_of(tables, "cudnn_architectures")
-             if versions.parse(str(row["since"])) <= versions.parse(exact)]
-    newest: Row = max(since, key=lambda row: versions.parse(str(row["since"])), default={})
-    return str(newest.get("oldest_card", "0"))
 
 
 @of_same

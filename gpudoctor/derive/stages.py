@@ -135,11 +135,14 @@ def _hits(view: View) -> tuple[symptoms.Hit, ...]:
 def said_symptoms(view: View) -> Fact:
     """Return the ids of the known messages among what it said, each once."""
     hits = view.once("symptoms", _hits)
+    return _unread(view) or Known(
+        value=tuple(dict.fromkeys(hit.id for hit in hits)), source="its log and its last words")
+
+
+def _unread(view: View) -> Unknown | None:
+    """Return why its last words are not known: what it said there is not nothing because nobody read it."""
     has_come_up = view.value("framework.import_outcome") == "passed"
-    unread = view.fact("framework.stages" if has_come_up else "framework.import_words")
-    if not hits and isinstance(unread, Unknown):
-        return unread  # what it said there is not nothing because nobody read it
-    return Known(value=tuple(dict.fromkeys(hit.id for hit in hits)), source="its log and its last words")
+    return view.unknown_among(("framework.stages" if has_come_up else "framework.import_words",))
 
 
 def log_libraries_missing(view: View) -> Fact:
@@ -148,7 +151,7 @@ def log_libraries_missing(view: View) -> Fact:
     names = (hit.captures.get("library", "") for hit in view.once("symptoms", _hits)
              if hit.id.endswith(_NOT_LOADED))
     missing = dict.fromkeys(name for name in names if name and name.partition(".so")[0] not in optional)
-    return Known(value=tuple(missing), source="its log and its last words")
+    return _unread(view) or Known(value=tuple(missing), source="its log and its last words")
 
 
 def trace_differs(view: View) -> Fact:
@@ -189,7 +192,7 @@ def _is(path: str, soname: str) -> bool:
 def blocked_by(view: View) -> Fact:
     """Return what is known to keep the framework from the GPU before it is run."""
     reasons = []
-    if view.value("framework.has_gpu_build") is False:
+    if view.look("framework.has_gpu_build") is False:
         reasons.append("the build uses no NVIDIA GPU")
     if view.value("driver.works") is not True:
         reasons.append("the driver does not work")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive.view import View, text_in, text_of
-from gpudoctor.model import Known, Snapshot, Tables, Unknown, Value, rows_of
+from gpudoctor.model import Fact, Known, Snapshot, Tables, Unknown, Value, rows_of
 
 # whose versions are the framework's own, in a table of several distributions
 _OWN = {"paddle": ("paddlepaddle", "paddlepaddle-gpu")}
@@ -71,9 +71,20 @@ def own_release_end(view: View) -> str | None:
     return None if name is None or version is None else release_end(view, str(name), str(version))
 
 
-def behind(view: View, snapshot: Snapshot) -> Known:
+def behind(view: View, snapshot: Snapshot) -> Fact:
     """Return what of this machine is newer than the rules, each with the last that they know."""
-    return Known(value=tuple(dict.fromkeys(_newer(view, snapshot))), source=f"rules {view.database.version}")
+    newer = tuple(dict.fromkeys(_newer(view, snapshot)))
+    unread = None if newer else next(_unread(view, snapshot), None)
+    return unread or Known(value=newer, source=f"rules {view.database.version}")
+
+
+def _unread(view: View, snapshot: Snapshot) -> Iterator[Unknown]:
+    """Yield why a version that could be newer is not known."""
+    facts = [view.fact("driver.version"), view.fact("python.nvidia_distributions")]
+    scopes = {"gpu.compute_capability": snapshot.gpus, "framework.version": snapshot.frameworks}
+    for name, scope in scopes.items():
+        facts += [scope] if isinstance(scope, Unknown) else [one[name] for one in scope if name in one]
+    yield from (fact for fact in facts if isinstance(fact, Unknown) and fact.asked)
 
 
 def _newer(view: View, snapshot: Snapshot) -> Iterator[str]:

@@ -83,15 +83,15 @@ def asked_packages(facts: Facts, tables: Tables) -> dict[str, Fact]:
 def _python(said: Stated) -> dict[str, Fact]:
     """Return the newest Python with a wheel of the stated release, else of the newest, and that release.
 
-    Nothing where the stated Python has one: another Python would not help.
+    Nothing where the stated Python has one: another Python would not help. "Python 3" may be any of it.
     """
     name, version = said.text("framework.name"), said.text("framework.version")
     rows = [row for row in said.rows_of(name or "") if row.get("platform") == _PLATFORM and row.get("python")
             and not versions.parse(str(row["version"])).is_prerelease
             and (version is None or f"{row['version']}.".startswith(f"{version.partition('+')[0]}."))]
     row = max(rows, key=lambda one: versions.parse(str(one["version"])), default=None)
-    stated = said.text("text.python")
-    if row is None or stated is None or versions.minor_of(stated) in as_texts(row["python"]):
+    stated = said.text("text.python") or ""
+    if row is None or "." not in stated or versions.minor_of(stated) in as_texts(row["python"]):
         return {}
     newest, source = max(as_texts(row["python"]), key=versions.parse), str(row["source"])
     return {"require.newest_python": Known(value=newest, source=source),

@@ -162,7 +162,7 @@ def _by_toolkit(stated: Stated, capability: str) -> str | None:
         return "too-new" if _knows_no_card_of(capability, used, stated) else None
     if _knows_no_card_of(capability, cuda, stated):
         return "too-new"
-    if "first_cuda" in row and versions.parse(cuda) < versions.parse(str(row["first_cuda"])):
+    if "first_cuda" in row and versions.parse(_newest_of(cuda)) < versions.parse(str(row["first_cuda"])):
         return "newer"
     if "last_cuda" in row and versions.parse(cuda) > versions.parse(str(row["last_cuda"])):
         return "too-old"
@@ -177,7 +177,12 @@ def _knows_no_card_of(capability: str, cuda: str | None, stated: Stated) -> bool
     generation = versions.parse(capability).major
     firsts = [versions.parse(str(row["first_cuda"])) for row in stated.rows_of("architectures")
               if "first_cuda" in row and versions.parse(str(row["compute_capability"])).major == generation]
-    return cuda is not None and bool(firsts) and versions.parse(cuda) < min(firsts)
+    return cuda is not None and bool(firsts) and versions.parse(_newest_of(cuda)) < min(firsts)
+
+
+def _newest_of(cuda: str) -> str:
+    """Return a CUDA to be held against the first that knows a card: "12" may be any release of it."""
+    return cuda if "." in cuda else f"{cuda}.99"
 
 
 def _architecture(stated: Stated, capability: str) -> Row:

@@ -112,9 +112,9 @@ def _beside(missing: _Mention, there: Sequence[_Mention]) -> Iterator[Answered]:
     in_folder = next((one for one in itself if one.folder and not one.of_pip), None)
     if of_pip is not None:
         yield Answered(text=IN_WHEELS.format(missing.name), line=of_pip.line)
-    elif in_folder is not None:
+    if in_folder is not None:
         yield Answered(text=ON_DISK.format(missing.name, in_folder.folder), line=in_folder.line)
-    elif fitting and "_" in missing.stem and not itself:
+    if fitting and "_" in missing.stem and not itself:
         yield Answered(text=PART.format(missing.name, fitting[0].name), line=missing.line)
     elif there and not fitting:
         yield Answered(text=OTHER.format(_owner(missing), missing.name, there[0].name), line=there[0].line)

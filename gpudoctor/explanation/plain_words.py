@@ -30,8 +30,7 @@ _OF_SENTENCES = frozenset(
     "my i i'm me we they it but why how when after then what can with without same again still now no not "
     "only does is are".split())
 _LEAST_OF_SENTENCES = 2
-# What is wrong with packages of certain names, and the table of them: who names none has another trouble.
-_OF_PACKAGES = {"tensorflow-gpu-package-removed": "placeholder_distributions"}
+_OF_PACKAGES = "placeholder_distributions"  # what is wrong with them: who names none has another trouble
 
 
 @frozen
@@ -68,7 +67,8 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
 
 def _names_its_packages(cause: str, lines: Sequence[Quoted], database: RuleDatabase) -> bool:
     """Say whether a text names one of the packages that a cause is about; most are about none."""
-    names = [str(row["distribution"]) for row in rows_of(database.tables, _OF_PACKAGES.get(cause, ""))]
+    names = [str(row["distribution"]) for row in rows_of(database.tables, _OF_PACKAGES)
+             if row.get("cause") == cause]
     return not names or any(name in line.text.lower().replace("_", "-") for line in lines for name in names)
 
 

@@ -14,11 +14,10 @@ from gpudoctor.explanation.shown import family
 from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Stated
 from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows_of, value_of
 
-_LOCAL_CUDA = re.compile(r"cu(?:da)?(\d{2,3})(?:\.|$)")  # the local part of 2.0.1+cu118
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
 _OF_EACH_BUILD = ("version", "platform", "python", "glibc", "uploaded", "numpy", "source")
 _OTHER_CARD = "people-other-graphics"
-_OF_NVIDIA = "nv"  # how it begins in NVIDIA's own builds: 1.15.5+nv23.3
+_CONDAS_TORCH = re.compile(r"\.post[1-9]\d\d\Z")  # conda-forge's number of a build
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 
 
@@ -42,13 +41,17 @@ def _rows(facts: Facts, tables: Tables) -> Iterator[Row]:
     if not isinstance(framework, Known) or not isinstance(version, Known):
         return
     public, _, local = str(version.value).partition("+")
-    if local.startswith(_OF_NVIDIA):
-        return  # another CUDA, and other cards, than the release of this number has on the index
+    cuda = versions.cuda_of_label(str(version.value))
+    if local and cuda is None and not local.startswith(_WITHOUT_CUDA):
+        # NVIDIA's (1.15.5+nv23.3, 2.6.0a0+ecf3bae40a.nv25.01) or built from source (2.5.0a0+git1a2b3c4):
+        return  # another CUDA, and other cards, than the release of this number has on an index
+    if _CONDAS_TORCH.search(public) and framework.value == "pytorch":
+        return  # so it is there; 2.1.2.post101 is for the CPU
     if "." not in public:
         return  # "TensorFlow 2" is not 2.0: any release of it
     minor = versions.minor_of(public)
     table = FRAMEWORK_TABLES.get(str(framework.value), "")
-    listed, cuda = rows_of(tables, table), _labelled_cuda(local)
+    listed = rows_of(tables, table)
     rows = [*_of_index(table, str(version.value), tables),
             *(_of_cuda(row, cuda) for row in listed if _same(str(row["version"]), public))]
     if not rows:
@@ -98,17 +101,11 @@ def _computed(value: Value, *names: str) -> Known:
 
 
 def _build_cuda(stated: Stated) -> Fact | None:
-    labelled = _labelled_cuda(_local(stated))
-    if labelled is not None:
-        return _computed(labelled, "text.framework_version")
-    if (cuda := versions.cuda_of_post(stated.text("text.framework_version") or "")) is not None:
+    version = stated.text("text.framework_version") or ""
+    post = versions.cuda_of_post(version) if stated.text("text.framework") == "paddle" else None
+    if (cuda := versions.cuda_of_label(version) or post) is not None:
         return _computed(cuda, "text.framework_version")
     return None if _instead_of_cuda(stated) else _named(stated, "cuda")
-
-
-def _labelled_cuda(local: str) -> str | None:
-    match = _LOCAL_CUDA.search(local)
-    return f"{match[1][:-1]}.{match[1][-1]}" if match else None
 
 
 def _local(stated: Stated) -> str:

@@ -11,6 +11,7 @@ PROCESSOR, SYSTEM, PYTHON, FITS = "processor", "system", "python", "fits"
 # What stands behind name, version and build.
 _TAGS = Pattern(r"(?P<python>[a-z0-9.]{2,40})-(?P<abi>[a-z0-9_.]{2,40})-"
                 r"(?P<platform>[a-z0-9_.]{3,120})\.whl$")
+_ANY_PYTHON = Pattern(r"py(\d)(?!\d)")  # of a wheel without compiled code
 _CPYTHON = Pattern(r"cp(\d)(\d{1,2})")
 _PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64",
                "ppc64le": "ppc64le", "armv7l": "armv7l", "s390x": "s390x"}
@@ -53,6 +54,8 @@ def _system(platform: str) -> str | None:
 def _runs_on(tag: str, abi: str, python: str) -> bool | None:
     """Say whether one of the tags is this Python's; a stable ABI serves later ones too."""
     version = versions.parse(python)
+    if majors := _ANY_PYTHON.findall(tag):
+        return str(version.major) in majors
     if len(version.release) < 2 or not _CPYTHON.match(tag):
         return None
     known = [(int(found[1]), int(found[2])) for found in _CPYTHON.finditer(tag)]

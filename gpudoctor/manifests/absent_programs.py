@@ -9,7 +9,7 @@ import posixpath
 import re
 
 from gpudoctor.manifests import images
-from gpudoctor.manifests.installs import behind_wrappers
+from gpudoctor.manifests.installs import Install, behind_wrappers
 from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Source, Word
 from gpudoctor.manifests.stage import Stage
@@ -36,12 +36,17 @@ def has_none(reference: str | None) -> bool:
     return name in _SYSTEMS or (match is not None and match[4] in _SYSTEMS)
 
 
-def look_at(command: Command, stage: Stage, source: Source) -> None:
-    """Keep a call of pip that nothing can answer, and note what may bring one."""
+def look_at(command: Command, install: Install | None, stage: Stage, source: Source) -> None:
+    """Keep an installation by pip that nothing can answer, and note what may bring one.
+
+    Who calls pip for something else may only ask whether it is there: `pip --version || apt-get install ...`.
+    """
     words = command.words[behind_wrappers(command.words):] or command.words
     if not stage.lacks_pip:
         return
-    if _calls_pip(words) and not command.conditional and stage.image is not None:
+    if _calls_pip(words):
+        if install is None or command.conditional or stage.image is None:
+            return
         stage.lacking.append(Lacking(program=words[0].text, image=stage.image.reference or "",
                                      place=source.of(words[0])))
         stage.lacks_pip = False  # once is enough

@@ -14,7 +14,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import jax_extras, torch_indexes
 from gpudoctor.manifests.jax_parts import LOCAL, JaxParts
 from gpudoctor.manifests.releases import (
-    LABEL, OPEN_MINORS, admits, applies, cuda_of_index, is_beyond, placeholder_of, requirement_of,
+    LABEL, OPEN_MINORS, admits, applies, cuda_of_index, newest_before, placeholder_of, requirement_of,
 )
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.model import Tables
@@ -23,7 +23,7 @@ from gpudoctor.versions import distribution_name
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-_FRAMEWORK_OF = {
+FRAMEWORK_OF = {
     "tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow", "tensorflow-gpu": "tensorflow",
     "torch": "torch", "jax": "jax", "paddlepaddle": "paddle", "paddlepaddle-gpu": "paddle"}
 _CPU_PACKAGES = frozenset({"tensorflow-cpu", "paddlepaddle"})
@@ -39,6 +39,7 @@ class Chosen:
     `cuda` is the CUDA that an index or a label names. `build` is "cpu" where one for the CPU is asked for.
     `supposed` says why `stack` is only what comes nearest, "" where it is what is asked for. `is_other`: it
     is this release for another CUDA than the tables have it for, so its device code is not known.
+    `is_newer`: what is asked for is newer than all that the tables have, for whatever Python and platform.
     """
 
     framework: str
@@ -50,6 +51,7 @@ class Chosen:
     cuda: str | None = None
     supposed: str = ""
     is_other: bool = False
+    is_newer: bool = False
 
     @property
     def by_conda(self) -> bool:
@@ -99,7 +101,7 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
     if requirement is None or asked.no_dependencies:
         return None
     name = distribution_name(requirement.name)
-    framework = _FRAMEWORK_OF.get(name)
+    framework = FRAMEWORK_OF.get(name)
     if framework is None or not applies(requirement, python):
         return None
     label = LABEL.search(str(requirement.specifier))
@@ -114,7 +116,8 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
     mine = [stack for stack in stacks_of(framework, platform, tables)
             if not extras or stack.extra == extras[0].partition("-")[0]]
     blank = Chosen(framework=framework, distribution=name, asked=asked, requirement=requirement, stack=None,
-                   build="cpu" if is_cpu else "cuda")
+                   build="cpu" if is_cpu else "cuda",
+                   is_newer=newest_before(framework, asked, tables) is not None)
     if asked.tool == "conda":
         return _of_conda(blank, mine)
     if framework == "jax" and beside.by_label:
@@ -167,7 +170,7 @@ def _taken(one: Chosen, stacks: Sequence[Stack], supposed: str = "") -> Chosen:
     """Return a choice with the newest stack that it admits, or the newest where it asks for a newer one."""
     found = next((stack for stack in stacks if admits(one.requirement, stack.version)), None)
     newest = next((each for each in stacks if not each.is_prerelease), None)
-    if found is None and newest is not None and not supposed and is_beyond(one.requirement, newest.version):
+    if found is None and newest is not None and not supposed and one.is_newer:
         return replace(one, stack=newest, supposed="is newer than these rules")
     return replace(one, stack=found, supposed=supposed if found else "")
 

@@ -6,7 +6,7 @@ https://docs.astral.sh/uv/reference/environment/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from gpudoctor.manifests.installs import ASSIGNMENT, BACKEND, PYTORCH, Install, behind_wrappers
@@ -18,6 +18,7 @@ _EXTRA_INDEXES = {"pip": ("PIP_EXTRA_INDEX_URL",), "uv": ("UV_EXTRA_INDEX_URL", 
 _CONSTRAINTS = {"pip": ("PIP_CONSTRAINT",), "uv": ("UV_CONSTRAINT",)}
 _OVERRIDES, _LISTS = {"uv": ("UV_OVERRIDE",)}, {"pip": ("PIP_REQUIREMENT",)}
 _BACKENDS = {"uv": ("UV_TORCH_BACKEND",)}
+_ELSEWHERE = ("PIP_FIND_LINKS", "PIP_CONFIG_FILE", "UV_FIND_LINKS", "UV_CONFIG_FILE")
 _NAMED = "="  # behind a name that uv gives to an index
 
 
@@ -38,6 +39,16 @@ def told(install: Install, command: Command, variables: Variables) -> Install:
         extra_indexes=install.extra_indexes or extra, files=(*install.files, *words(_LISTS)),
         constraints=(*install.constraints, *words(_CONSTRAINTS)),
         overrides=(*install.overrides, *words(_OVERRIDES)))
+
+
+def leave_open(command: Command, variables: Variables, declared: Collection[str]) -> bool:
+    """Return whether variables may name an index that is not read: only the build knows it, or a file does.
+
+    An ARG that is declared without a value has the one that the build is called with.
+    """
+    known = {**dict.fromkeys(declared), **variables, **_before(command)}
+    indexes = (name for names in (*_INDEXES.values(), *_EXTRA_INDEXES.values()) for name in names)
+    return any(known.get(name, "") is None for name in indexes) or any(name in known for name in _ELSEWHERE)
 
 
 def _before(command: Command) -> dict[str, str | None]:

@@ -14,10 +14,9 @@ from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.derive import planned
 from gpudoctor.derive.view import as_texts
-from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choosing, images, releases
-from gpudoctor.manifests.choices import Chosen
+from gpudoctor.manifests.choices import FRAMEWORK_OF, Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.statements import Asked, Environment, Image
 from gpudoctor.manifests.together import can_meet
@@ -50,11 +49,9 @@ def found(environment: Environment, base: Base | None, ground: Ground) -> Iterat
     """Yield what an environment asks for that a later NumPy breaks."""
     listed = rows_of(ground.database.tables, "dependency_breaks")
     rows = [row for row in listed if row["distribution"] == _NUMPY]
-    named = [one for one in environment.asked if (requirement := releases.requirement_of(one)) is not None
-             and requirement.name.lower() == _FRAMEWORK]
-    if not rows or not named:
+    if not rows or not any(FRAMEWORK_OF.get(_name(one)) == _FRAMEWORK for one in environment.asked):
         return
-    own = [one for one in environment.asked if _is_numpy(one) and _counts(one, environment)]
+    own = [one for one in environment.asked if _name(one) == _NUMPY and _counts(one, environment)]
     for chosen in choosing.frameworks(environment, base, ground):
         for row in rows if chosen.framework == _FRAMEWORK else ():
             need = _need(chosen, row)
@@ -86,8 +83,8 @@ def _need(chosen: Chosen, row: Row) -> Requirement | None:
                 None)
 
 
-def _is_numpy(asked: Asked) -> bool:
-    return planned.names((asked.text,)) == (_NUMPY,)
+def _name(asked: Asked) -> str:
+    return next(iter(planned.names((asked.text,))), "")
 
 
 def _counts(asked: Asked, environment: Environment) -> bool:
@@ -116,6 +113,8 @@ def _open(environment: Environment) -> str:
         return "conda brings one"
     if environment.systems_library and not (image is not None and _has_own_python(image)):
         return f"{environment.systems_library} brings an older one, which pip leaves"
+    if any(one.of_framework for one in environment.unread):
+        return "what was not read here keeps it older"
     others = [one.text.strip() for one in environment.asked if _is_held(one)]
     return f"{others[0]} keeps it older" if others else ""
 
@@ -127,6 +126,7 @@ def _has_own_python(image: Image) -> bool:
 
 def _is_held(asked: Asked) -> bool:
     requirement = releases.requirement_of(asked)
-    return (requirement is not None and requirement.name.lower() not in (_NUMPY, *FRAMEWORKS)
-            and not requirement.name.lower().startswith(releases.NVIDIA)
+    name = _name(asked)
+    return (requirement is not None and name != _NUMPY and name not in FRAMEWORK_OF
+            and not name.startswith(releases.NVIDIA)
             and any(bound.operator in _HELD for bound in requirement.specifier))

@@ -89,8 +89,8 @@ def of_releases(environment: Environment, tables: Tables, *, is_wanted: bool) ->
             index, text = torch_indexes.index_of_label(framework, one, tables), one.text.strip()
             if index is not None and not (one.command and said.is_told_all(environment)):
                 yield Note(place=one.place, said=(
-                    f"{text} is not on the default index, which takes no release with a label: pip finds it "
-                    f"where it is told --index-url {index}, here or by who calls it"))
+                    f"{text} is not on the default index, which takes no release with a label: pip looks "
+                    f"for it where it is told --index-url {index}, here or by who calls it"))
             newest = releases.newest_before(framework, one, tables) if not is_wanted else None
             if newest is not None:
                 yield Note(place=one.place, is_unknown=True, said=(

@@ -59,7 +59,7 @@ class Runs:
             script = script_of(command) if depth < _DEEPEST else None
             install = install_of(command)
             if script is None:
-                absent_programs.look_at(command, stage, self.source)
+                absent_programs.look_at(command, install, stage, self.source)
             if script is not None:
                 places = places_in(script, self.source)
                 nested = [replace(one, conditional=one.conditional or command.conditional)
@@ -97,8 +97,8 @@ class Runs:
         if words[0].text == "cd" and len(words) > 1 and words[1].known and not command.conditional:
             stage.folder = stage.whole(words[1].text)
         elif words[0].text == "export" and not command.conditional:
-            stage.variables.update({word.text.partition("=")[0]: word.text.partition("=")[2]
-                                    for word in words[1:] if word.known and "=" in word.text})
+            stage.variables.update({word.text.partition("=")[0]: word.text.partition("=")[2] if word.known
+                                    else None for word in words[1:] if "=" in word.text})
         stage.changed.update(stage.whole(path) for path in placed.lists_changed(command))
 
     def _installer(self, command: Command, stage: Stage) -> None:
@@ -131,6 +131,7 @@ class Runs:
         if install.python.count(".") == 1:
             stage.python = (install.python, self.source.place(*_ends(install)))
         install = installer_variables.told(install, command, stage.variables)
+        stage.tells_installer |= installer_variables.leave_open(command, stage.variables, stage.declared)
         index = self._address(install.index) if install.index else None
         extra = tuple(self._address(word) for word in install.extra_indexes)
         meant = {word.start: text for word, text in install.lost}

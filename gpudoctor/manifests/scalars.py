@@ -12,7 +12,7 @@ from gpudoctor.manifests.spans import Source, Traced
 from gpudoctor.manifests.yaml_files import Node
 
 _FOLDED, _DOUBLE, _SINGLE = ">", '"', "'"
-_FOLD = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)*[ \t]*")
+_BLANK = re.compile(r"[ \t]*(?:\r?\n[ \t]*)*")  # a whole run: looked at once, however long it is
 _CODE = {"x": 2, "u": 4, "U": 8}  # digits behind an escape
 _ESCAPED = {  # others are themselves
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
@@ -44,16 +44,17 @@ def _flowing(node: Node, source: Source) -> Iterator[tuple[str, int]]:
         start, end = start + 1, end - 1
     raw, at = source.text[:end], start
     while at < end:
-        fold = _FOLD.match(raw, at)
-        if fold is not None:
-            yield "\n" * (fold[0].count("\n") - 1) or " ", at
-            at = fold.end()
+        blank = _BLANK.match(raw, at)
+        if blank is not None and blank[0]:
+            folds = blank[0].count("\n")
+            yield ("\n" * (folds - 1) or " ") if folds else blank[0], at
+            at = blank.end()
         elif node.style == _DOUBLE and raw[at] == "\\":
-            fold, kind = _FOLD.match(raw, at + 1), raw[at + 1:at + 2]
+            kind = raw[at + 1:at + 2]
             digits = _CODE.get(kind, 0)
-            if fold is not None:
-                yield "\n" * (fold[0].count("\n") - 1), at
-                at = fold.end()
+            if kind in ("\r", "\n") and (blank := _BLANK.match(raw, at + 1)) is not None:
+                yield "\n" * (blank[0].count("\n") - 1), at
+                at = blank.end()
                 continue
             number = raw[at + 2:at + 2 + digits]
             yield (chr(int(number, 16)) if digits else _ESCAPED.get(kind, kind)), at

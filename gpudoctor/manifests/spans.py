@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from gpudoctor import versions
 from gpudoctor.frozen import frozen
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -42,11 +43,16 @@ class Source:
     """A file's name and text, which finds the line and the column of a character."""
 
     def __init__(self, file: str, text: str) -> None:
-        """Take a text as it was decoded; a byte order mark is no part of its first line."""
+        """Take a text as it was decoded; a byte order mark is no part of its first line.
+
+        `ManifestError` where it holds what no version, and no other number of such files, can be.
+        """
         self.file = file
         self.text = text
         self._starts = [0]
         self._starts += [at + 1 for at, character in enumerate(text) if character == "\n"]
+        if (number := versions.UNCOUNTABLE.search(text)) is not None:
+            raise self.error(number.start(), "holds a number of a thousand digits, which no version has")
 
     def place(self, at: int, end: int | None = None) -> Place:
         """Return where the characters from this one up to `end` stand."""

@@ -62,6 +62,8 @@ def documents(source: Source) -> list[Node]:
         composed = [*yaml.compose_all(source.text, Loader=yaml.SafeLoader)]
         budget = [_MOST_NODES]
         return [_node(one, source, budget, ()) for one in composed if one is not None]
+    except ManifestError:
+        raise
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = mark.index if mark is not None else 0
@@ -71,6 +73,8 @@ def documents(source: Source) -> list[Node]:
         raise source.error(error.position, "holds a character that YAML does not allow") from None
     except RecursionError:
         raise ManifestError(source.file, "is nested too deeply to be read") from None
+    except (ValueError, OverflowError):  # what PyYAML leaves to Python: "\UFFFFFFFF"
+        raise ManifestError(source.file, "is no YAML: it names a character that there is not") from None
 
 
 def require_list(node: Node | None, what: str, remedy: str) -> None:

@@ -121,12 +121,13 @@ class Unserved:
 
 @frozen
 class CardSummary:
-    """A card, and the reduced precisions that it computes in."""
+    """A card, and the reduced precisions that it computes in, where a table has its compute capability."""
 
     subject: str
     name: str
     compute_capability: str
     data_types: tuple[str, ...]
+    is_listed: bool
 
 
 @frozen

@@ -72,7 +72,9 @@ def _machine(said: Recommendation) -> Iterator[tuple[str, str]]:
 
 
 def _card(card: CardSummary) -> str:
-    types = f" (computes in {', '.join(card.data_types)})" if card.data_types else ""
+    types = f" (computes in {', '.join(card.data_types)})" if card.data_types else (
+        "" if card.is_listed or card.compute_capability == "unknown" else
+        " (which data types it computes in is in no table of these rules)")
     return f"{card.subject}: {card.name}, compute capability {card.compute_capability}{types}"
 
 

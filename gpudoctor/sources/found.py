@@ -9,7 +9,7 @@ from gpudoctor.model import Facts, Known, Snapshot, Tables, Value
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank, Statement
 from gpudoctor.sources.values import cuda_of_suffix, says_nothing
-from gpudoctor.versions import is_version
+from gpudoctor.versions import cuda_of_post, is_version
 
 MOST = 4000  # statements, packages and cards each; a text with more repeats itself
 NAMES = {  # distribution -> framework.name
@@ -110,7 +110,8 @@ class Found:
                           rank: Rank = Rank.REPORTED) -> None:
         """Note a framework's version, and its build where the version names it."""
         self.framework(framework, "framework.version", version, source, rank)
-        build = cuda_of_suffix(version)
+        cuda = cuda_of_post(version) if framework == "paddle" else None
+        build = ("cuda", cuda) if cuda is not None else cuda_of_suffix(version)
         if build is not None:
             self.framework(framework, "framework.build", build[0], source, rank)
             self.framework(framework, "framework.cuda", build[1], source, rank)

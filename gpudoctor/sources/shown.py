@@ -90,8 +90,8 @@ _IMPORTS = {"import tensorflow": "tensorflow", "import torch": "pytorch", "impor
 _NAMES_TENSORFLOW = re.compile(r"(?<![a-z0-9])(?:tensorflow|tf)(?![a-z0-9])")
 _CARD = re.compile(
     r"(?:nvidia )?(?:geforce )?(?:quadro |tesla )?(?:(?:rtx|gtx) ?(?:a|pro |titan )?[0-9x]{1,4}(?: ?ti|"
-    r" ?super)?m?(?: ada)?\b|gt ?[0-9]{3,4}m?\b|mx ?[1-5][0-9]0\b|titan (?:xp?|v|rtx)\b|(?:tesla|quadro|"
-    r"grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
+    r" ?super)?m?(?: ada)?(?:[- ]series)?\b|gt ?[0-9]{3,4}m?\b|mx ?[1-5][0-9]0\b|titan (?:xp?|v|rtx)\b|"
+    r"(?:tesla|quadro|grid) [a-z]{0,3} ?[0-9]{1,4}[a-z]?\b)")
 # Cards of computing centres that people call by their bare name; of several nobody knows which is here.
 _BARE_CARDS = ("p100", "v100", "a100", "h100", "h200", "b200", "k80", "t4")
 _DISTRIBUTIONS = ("ubuntu", "debian", "centos", "fedora", "linux mint", "rhel", "pop!_os", "manjaro",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.lazily import Pattern
-from gpudoctor.versions import cuda_of_post
+from gpudoctor.versions import cuda_of_label
 
 VALUE_CHARACTERS = 240
 _VERSION = Pattern(r"[0-9]{1,5}(?:\.[0-9]{1,8}){0,4}")
@@ -82,19 +82,14 @@ def package_version_in(words: str) -> str | None:
 
 
 def cuda_of_suffix(version: str) -> tuple[str, str | None] | None:
-    """Return the kind of a build and its CUDA by the end of its version: "2.1.0+cu118", "2.4.2.post117"."""
+    """Return the kind of a build and its CUDA by the local part of its version: "2.1.0+cu118"."""
     _, _, local = version.partition("+")
-    if (cuda := cuda_of_post(version)) is not None:
-        return "cuda", cuda
     if local.startswith("cpu"):
         return "cpu", None
     if local.startswith("rocm"):
         return "rocm", None
-    found = re.match(r"cu(?:da)?([0-9]{2,3})(?![0-9])", local)
-    if found:
-        digits = found[1]
-        return "cuda", f"{digits[:-1]}.{digits[-1]}" if len(digits) > 2 or digits[0] == "9" else digits
-    return None
+    cuda = cuda_of_label(version)
+    return ("cuda", cuda) if cuda is not None else None
 
 
 def bytes_in(words: str) -> int | None:

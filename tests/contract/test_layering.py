@@ -22,7 +22,7 @@ PURE = (
      "image_notes", "meaning", "pages", "pattern_forms", "require", "share", "stand_ins",
      "symptom_index", "symptom_meaning", "symptoms", "table_meaning", "unfamiliar"},
     {"as_root", "candidates", "compare", "consequences", "courses", "editions", "examine", "explanation",
-     "fleet", "lint", "manifests", "planning", "proven", "remedy"},
+     "fleet", "manifests", "planning", "proven", "proving", "remedy"},
     {"dockerfiles", "render"},
 )
 IMPURE = (

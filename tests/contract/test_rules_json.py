@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import compiled, ruledb, texts
-from gpudoctor.lint import lint
+from gpudoctor.proving import problems_of
 from tests.contract.checkout import RULES
 
 NAMES = compiled.NAMES
@@ -59,4 +59,4 @@ def test_a_file_of_another_compilation_is_refused(name: str, tmp_path: Path) -> 
 def test_shipped_rules_prove_themselves() -> None:
     """`rules lint` reads the compiled file, in which the order of a case's facts must have survived."""
     database = ruledb.load_shipped("whole")
-    assert list(lint(database, lambda log: texts.told_causes(log, database))) == []
+    assert list(problems_of(database, lambda log: texts.told_causes(log, database))) == []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from gpudoctor import codec, ruledb
-from tests.contract.checkout import ROOT, run_gpudoctor
+from tests.contract.checkout import ROOT, RULES, run_gpudoctor
 
 INPUT, FINDINGS = 4, 1
 PAGE = "driver/GPD9990-cuda-does-not-start.md"
@@ -270,6 +271,23 @@ def test_pages_without_a_head_are_added_and_replace_nothing(option: str, rules: 
     assert f"{rules}/db.toml: there is none" in run.stderr
     assert f"GPUDOCTOR_RULES_EXTRA={rules}" in run.stderr
     assert run_gpudoctor("rules", "lint", str(rules)).returncode == FINDINGS  # it proves pages, whatever for
+
+
+def test_a_copy_of_the_rules_from_which_files_are_gone(tmp_path: Path, machine: Path) -> None:
+    """A regression: without the table of torch each machine was judged as if no release of it were known."""
+    rules, gone = tmp_path / "rules", ["tables/preloads.toml", "tables/torch.toml", "base.toml"]
+    shutil.copytree(RULES, rules, ignore=shutil.ignore_patterns("*.json", "*.jsonl"))
+    for name in gone:
+        (rules / name).unlink()
+    run = run_gpudoctor("check", "--from", str(machine), "--rules", str(rules))
+    assert (run.returncode, run.stdout) == (INPUT, "")
+    said = run.stderr.removeprefix("gpudoctor: ").splitlines()
+    assert [line.partition(", and the shipped pages")[0] for line in said] == [
+        f"{rules}/{name}: there is none" for name in gone]
+    assert all("put it back" in line for line in said)
+    head = rules / "db.toml"
+    head.write_text(re.sub(r'version = ".*"', 'version = "2026.1.0"', head.read_text(), count=1))
+    assert run_gpudoctor("rules", "list", "--rules", str(rules)).returncode == 0, "older rules may lack it"
 
 
 def test_cases_start_from_the_shipped_machine_where_a_folder_has_none(rules: Path, machine: Path) -> None:

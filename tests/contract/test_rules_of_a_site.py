@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,6 +82,26 @@ def test_a_page_that_is_no_file_is_refused(page: Path, made: str) -> None:
     run = run_gpudoctor("check", *OLDER, environment=site(page))
     assert run.returncode == INPUT
     assert f"{other.name}: is no file, or leads to none; mend it or take it away" in run.stderr
+
+
+def test_a_folder_of_pages_that_is_not_there_is_refused(page: Path) -> None:
+    """A link to a disk that was not mounted was passed over, with all pages on it."""
+    (page.parent.parent / "network").symlink_to("/nonexistent/pages")
+    run = run_gpudoctor("check", *OLDER, environment=site(page))
+    assert run.returncode == INPUT
+    assert "network: cannot be read: No such file or directory" in run.stderr
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="without setpriv root may enter any folder")
+def test_a_folder_of_pages_that_may_not_be_entered_is_refused(page: Path) -> None:
+    """What lies there can be listed and not read: it ended on its own account."""
+    page.parent.chmod(0o444)
+    command = [sys.executable, "-m", "gpudoctor", "rules", "lint"]
+    own = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    run = subprocess.run([*own, *command], env={**os.environ, **site(page)}, cwd=ROOT, capture_output=True,
+                         text=True, check=False)
+    page.parent.chmod(0o755)
+    assert (run.returncode, run.stderr) == (INPUT, f"gpudoctor: {page}: Permission denied\n")
 
 
 def test_the_page_of_the_guide_judges_beside_the_published_ones(page: Path) -> None:

@@ -12,8 +12,8 @@ from gpudoctor import derive, ruledb, texts
 from gpudoctor.editions import differences
 from gpudoctor.explanation import explain, findings, subjects
 from gpudoctor.frameworks import FRAMEWORKS
-from gpudoctor.lint.form import form_problems
 from gpudoctor.model import Ask, Condition, Known, Operand, Rule, RuleDatabase, Snapshot, Subject, Value
+from gpudoctor.proving.form import form_problems
 from gpudoctor.remedy import asked
 from gpudoctor.words import PLACEHOLDER
 from tests.contract.checkout import RULES

@@ -61,6 +61,13 @@ def test_the_cause_of_a_family_is_told_first(said: str, cause: str) -> None:
     assert told_causes(said, load_shipped("told"))[0] == cause
 
 
+def test_what_nvcc_builds_is_not_the_framework() -> None:
+    """A kernel of the user's own for sm_70 made torch 2.4.0 too old for its card, and certainly so."""
+    said = ("nvcc -gencode arch=compute_70,code=sm_70 -o x x.cu\ntorch 2.4.0, RTX 3090\n"
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device")
+    assert told_causes(said, load_shipped("told"))[0] == "source-build-config"
+
+
 @pytest.mark.parametrize("said", [
     "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
     "OSError: libcublas.so.11: cannot open shared object file: No such file or directory",

@@ -38,6 +38,16 @@ def test_what_is_there_is_held_against_what_is_asked_for(text: str, said: str) -
     assert said in _said(list(libraries.libraries(text.split("\n"))))
 
 
+def test_a_library_that_lies_in_two_places_is_told_of_both() -> None:
+    """Regression: that another environment's packages hold it made that the cause beyond doubt."""
+    text = ("ImportError: libcudnn.so.8: cannot open shared object file\n$ find / -name 'libcudnn.so*'\n"
+            "/envs/other/lib/python3.9/site-packages/nvidia/cudnn/lib/libcudnn.so.8\n"
+            "/envs/own/lib/libcudnn.so.8\n")
+    assert _said(list(libraries.libraries(text.split("\n"))))[1:] == [
+        "libcudnn.so.8 is asked for, and lies among the packages of pip",
+        "libcudnn.so.8 is asked for, and lies in a folder: /envs/own/lib/"]
+
+
 @pytest.mark.parametrize("text", [
     "Successfully opened dynamic library libcudnn.so.8",
     "/opt/lib/libcudnn_cnn.so.9: undefined symbol: x, version libcudnn_graph.so.9\n/opt/lib/libcudnn.so.9",

@@ -41,6 +41,7 @@ def test_the_number_of_a_cudnn_is_its_version(number: str, version: str) -> None
     ("tensorflow", "2.12.0", "11.8", "8"),
     ("pytorch", "2.0.1+cu117", "11.7", "8"),
     ("pytorch", "1.7.1+cu92", "9.2", None),
+    ("jax", "0.4.7+cuda12.cudnn88", "12", None),  # it was 1.2
     ("crane", "1.0", None, None),
 ])
 def test_a_release_tells_what_it_was_built_for(
@@ -317,6 +318,20 @@ def test_the_post_release_of_paddle_is_the_cuda_it_was_built_for(version: str, c
     assert found == cuda or (cuda is None and found != f"{version[-3:-1]}.{version[-1]}")
 
 
+def test_a_build_of_conda_forge_is_not_taken_for_one_of_paddle_or_of_the_index() -> None:
+    """conda-forge's PyTorch 2.1.2.post101 is for the CPU: it was told to be built for CUDA 10.1."""
+    found = related(framework="pytorch", framework_version="2.1.2.post101", capabilities=("12.0",))
+    assert (found["build_cuda"], found["card_fit"]) == (None, None)
+
+
+@pytest.mark.parametrize("version", [
+    "2.6.0a0+ecf3bae40a.nv25.01", "2.6.0a0+git1a2b3c4", "2.6.0+git1a2b3c4", "1.13.0a0+d0d6b1f"])
+def test_a_build_of_somebodys_own_is_not_the_one_of_an_index(version: str) -> None:
+    """NVIDIA's image for a B200 was too old for it, and was told to be built for the CUDA of PyTorch 2.6."""
+    found = related(framework="pytorch", framework_version=version, capabilities=("10.0",))
+    assert (found["build_cuda"], found["build_cudnn"], found["card_fit"]) == (None, None, None)
+
+
 @pytest.mark.parametrize(("capabilities", "left_out"), [
     (("5.0",), True), (("3.5", "6.1"), True), (("8.6",), False), (("6.1", "8.6"), None), ((), None),
 ])
@@ -329,3 +344,15 @@ def test_a_stated_cuda_that_knows_no_card_of_the_generation() -> None:
     """Where no release says what it was built for, the CUDA that is used does."""
     assert related(framework="tensorflow", cuda="9.0", capabilities=("8.6",))["card_fit"] == "too-new"
     assert related(framework="tensorflow", cuda="11.8", capabilities=("8.6",))["card_fit"] is None
+
+
+@pytest.mark.parametrize(("stated", "capability", "fit"), [
+    ({"framework": "jax", "framework_version": "0.4.7+cuda11.cudnn86"}, "9.0", None),
+    ({"framework": "jax", "framework_version": "0.4.7+cuda11.cudnn86"}, "12.0", "too-new"),
+    ({"framework": "jax", "framework_version": "0.4.7+cuda12.cudnn88"}, "3.5", "too-old"),
+    ({"framework": "tensorflow", "cuda": "12"}, "12.0", None),
+    ({"framework": "tensorflow", "cuda": "12.4"}, "12.0", "too-new")])
+def test_a_cuda_without_its_minor_version_may_be_the_last_of_its_kind(
+        stated: dict[str, Value], capability: str, fit: str | None) -> None:
+    """jaxlib for CUDA 11 was built with 11.8, which knows an H100."""
+    assert related(**stated, capabilities=(capability,))["card_fit"] == fit

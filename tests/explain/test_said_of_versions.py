@@ -94,6 +94,8 @@ def test_a_librarys_name_belongs_to_toolkits(library: str, cuda: str, belongs: b
     ("tool-1.0-cp37-abi3-linux_x86_64.whl", "3.10", "x86_64", ["linux"], wheels.FITS),
     ("torch-1.9.0-cp39-cp39-linux_x86_64.whl", None, "", ["linux"], None),
     ("torch", "3.9", "", ["linux"], None),
+    ("tensorflow-0.8.0-py2-none-any.whl", "3.5", "", ["macos"], wheels.PYTHON),
+    ("tool-1.0-py2.py3-none-any.whl", "3.5", "x86_64", ["linux"], wheels.FITS),
 ])
 def test_a_wheels_name_is_held_against_the_machine(
         wheel: str, python: str | None, words: str, places: list[str], fit: str | None) -> None:

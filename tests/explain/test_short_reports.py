@@ -77,8 +77,10 @@ def test_a_folder_of_another_cuda_is_no_other_cudnn() -> None:
 
 def test_an_ended_package_is_a_cause_only_where_it_is_named() -> None:
     """Regression: words alone told of tensorflow-gpu, which nobody had named."""
-    assert "tensorflow-gpu-package-removed" not in causes(
-        "why does tensorflow not use my gpu? pip install tensorflow, RTX 3060, Ubuntu\n")
+    for text in ("why does tensorflow not use my gpu? pip install tensorflow, RTX 3060, Ubuntu\n",
+                 ("The guide says to install the gpu package of tensorflow, but pip calls it removed: "
+                  "requirement invalid, expected end or semicolon, exception\n")):
+        assert "tensorflow-gpu-package-removed" not in causes(text)
 
 
 def test_a_number_is_quoted_as_the_log_has_it() -> None:
@@ -102,3 +104,14 @@ def test_powershell_is_of_windows() -> None:
              for ask in finding.asks]
     assert asked
     assert not any("lspci" in command or "ldconfig" in command for command in asked)
+
+
+@pytest.mark.parametrize("line", [
+    "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected",
+    "failed call to cuInit: UNKNOWN ERROR (34)",
+])
+def test_who_says_that_there_is_no_card_is_believed(line: str) -> None:
+    """Regression: hidden devices, and a stub of the driver's library beyond doubt."""
+    notice = f"2022-12-09 15:51:57.845894: E tensorflow/stream_executor/cuda/cuda_driver.cc:271] {line}\n"
+    assert causes(f"{notice}We do not have a GPU.\n")[0] == "benign-no-gpu-machine"
+    assert causes(notice)[0] != "benign-no-gpu-machine"

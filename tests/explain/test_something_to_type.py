@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from gpudoctor.model import Remedy
+from gpudoctor.derive.view import as_texts
+from gpudoctor.explanation import asked_packages
+from gpudoctor.model import Fact, Known, Remedy, Value
 from tests.explain.shipped import database, findings
 
 _CUDNN = "Loaded runtime CuDNN library: {} but source was compiled with: {}.\nframework: tensorflow\n"
@@ -27,6 +30,20 @@ def commands(text: str, cause: str) -> str:
     return "\n".join(fixes(text, cause)[0].commands)
 
 
+def told(stated: dict[str, Value]) -> dict[str, Fact]:
+    """Return what pip is told by what is stated of a machine with Linux on x86-64."""
+    facts = {"system.os": "Linux", "system.architecture": "x86_64", **stated}
+    known = {name: Known(value=value, source="test") for name, value in facts.items()}
+    return asked_packages.asked_packages(known, database().tables)
+
+
+def named(found: dict[str, Fact], name: str) -> tuple[str, ...] | None:
+    """Return the names of what is asked for, None where nothing is."""
+    fact = found.get(name)
+    texts = as_texts(fact.value) or (str(fact.value),) if isinstance(fact, Known) else ()
+    return tuple(re.split("[<>=]", text)[0] for text in texts) or None
+
+
 @pytest.mark.parametrize(("text", "cause", "command"), [
     (_CUDNN.format("9.1.0", "9.3.0") + "platform: linux\n", "cudnn-runtime-older-than-compiled",
      "nvidia-cudnn-cu12>=9.3,"),
@@ -42,6 +59,38 @@ def commands(text: str, cause: str) -> str:
 def test_what_a_message_says_is_what_pip_is_told(text: str, cause: str, command: str) -> None:
     """Regression: the fix had the title of the page alone."""
     assert command in commands(text, cause)
+
+
+@pytest.mark.parametrize(("stated", "cuda", "cudnn"), [
+    ({"text.libraries": ("libcublas.so.11",)}, ("nvidia-cublas-cu11",), None),
+    ({"text.libraries": ("libcublas.so.11",), "system.architecture": "aarch64"}, None, None),
+    ({"text.libraries": ("libcublas.so.12", "libcudnn.so.9")},
+     ("nvidia-cublas-cu12", "nvidia-cudnn-cu12"), ("nvidia-cudnn-cu12",)),
+    ({"text.libraries": ("libcublas.so.12", "libcudnn.so.6")}, None, None),  # no package has one of them
+    ({"text.libraries": ("libcublas.so.11", "libcublas.so.12")}, None, None),  # of which CUDA is not said
+    ({"text.libraries": ("libcudnn.so.8",)}, None, None),
+    ({"text.libraries": ("libcudnn.so.8",), "text.cuda": "11.8"},
+     ("nvidia-cudnn-cu11",), ("nvidia-cudnn-cu11",)),
+    ({"text.libraries": ("libcudnn.so.8",), "text.cuda": "12.1", "text.build_cuda": "11.8"},
+     ("nvidia-cudnn-cu11",), ("nvidia-cudnn-cu11",)),
+    ({"text.libraries": ("libcuda.so.1",), "text.cuda": "12.1"}, None, None),  # the driver's
+    ({"text.build_cudnn": "9.3.0", "text.framework": "tensorflow"}, None, None),
+    ({"text.build_cudnn": "9.3.0", "text.framework": "tensorflow", "text.cudnn_compiled": "9.3.0"},
+     None, ("nvidia-cudnn-cu12",))])
+def test_each_library_leads_to_its_package(stated: dict[str, Value], cuda: tuple[str, ...] | None,
+                                           cudnn: tuple[str, ...] | None) -> None:
+    """Of one CUDA, for the processor that has these packages, and all of them or none."""
+    found = told(stated)
+    assert (named(found, "framework.cuda_requirement"), named(found, "framework.cudnn_requirement")) == (
+        cuda, cudnn)
+
+
+@pytest.mark.parametrize(("python", "newest"), [
+    ("3.11", "3.10"), ("2.7", "3.10"), ("3.10", None), ("3", None)])
+def test_another_python_is_named_where_the_stated_one_has_no_wheel(python: str, newest: str | None) -> None:
+    """Regression: of "Python 3" nobody knows which it is, and 3.10 was advised."""
+    found = told({"framework.name": "tensorflow", "framework.version": "2.9.1", "text.python": python})
+    assert named(found, "require.newest_python") == ((newest,) if newest else None)
 
 
 @pytest.mark.parametrize(("text", "cause", "packages"), [

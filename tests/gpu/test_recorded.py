@@ -13,7 +13,7 @@ import pytest
 
 from gpudoctor import codec, derive, ruledb, share
 from gpudoctor.engine import evaluate
-from gpudoctor.lint.proofs import strangers
+from gpudoctor.proving.proofs import strangers
 
 RECORDED = Path(__file__).parent / "recorded"
 H100, H200 = "h100-580.159.04-2026-11-27-", "h200-580.159.04-2026-11-20-"

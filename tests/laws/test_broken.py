@@ -14,8 +14,8 @@ from gpudoctor import assume, derive, ruledb, versions
 from gpudoctor.derive.device_code import coverage
 from gpudoctor.derive.view import as_records
 from gpudoctor.engine import evaluate
-from gpudoctor.lint.proofs import strangers
 from gpudoctor.model import Judgement, Known, RuleDatabase, Snapshot
+from gpudoctor.proving.proofs import strangers
 from tests.laws import working
 from tests.laws.breaking_frameworks import BREAKAGES, seen_by_running
 from tests.laws.described import errors, faults, laid, snapshot_of

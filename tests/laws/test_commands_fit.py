@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from gpudoctor import assume, remedy
-from gpudoctor.lint.proofs import case_snapshot
 from gpudoctor.model import Absent, Fact, Known, Snapshot
+from gpudoctor.proving.proofs import case_snapshot
 from tests.laws.test_plans import database
 
 MANAGERS = {"apt-get", "dnf", "pacman", "ubuntu-drivers", "zypper"}

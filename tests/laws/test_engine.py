@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from gpudoctor import derive, remedy, ruledb
 from gpudoctor.engine import Holding, Truth, evaluate, holds, judge_block
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED
-from gpudoctor.lint.proofs import case_snapshot, case_subjects
 from gpudoctor.model import (
     Absent, Condition, Detect, Fact, Known, Operand, Operator, Rule, RuleDatabase, Scope, Snapshot, Subject,
     Tables, Unknown, Value,
 )
+from gpudoctor.proving.proofs import case_snapshot, case_subjects
 from tests.laws.made_up import known, snapshots
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from gpudoctor import derive, ruledb
 from gpudoctor.engine import evaluate
-from gpudoctor.lint.proofs import case_snapshot
 from gpudoctor.model import Case, Fact, Facts, RuleDatabase, Severity, Snapshot, Unknown
+from gpudoctor.proving.proofs import case_snapshot
 
-# Each line is a fact that is read as nothing where nobody could look, and a page that is decided by that. One
-# that is mended is taken out; none may come.
+# Each line is a fact that another stands in for where nobody could look, and a page that is decided by that
+# (decision 137 says why). One that is mended is taken out; none may come.
 KNOWN = Path(__file__).parent / "known_flips.txt"
 HIDDEN: Fact = Unknown(reason="hidden by the law")
 Verdicts = tuple[set[tuple[str, str]], set[tuple[str, str]], set[str]]

@@ -36,7 +36,8 @@ def test_a_page_that_names_its_offers_has_no_survivors() -> None:
 def test_without_offers_a_fix_of_another_platform_is_not_missed() -> None:
     """So the driver for Windows could be left out, where two are offered."""
     rule = page("GPD2010")
-    bare = replace(rule, case=tuple(replace(case, offers=None) for case in rule.case))
+    bare = replace(rule, case=tuple(replace(case, offers=None) for case in rule.case
+                                    if case.offers != ()))  # where none is offered, that has to be said
     left_out = {name for name in survivors(bare, OFFERS) if name.endswith("/ left out")}
     assert left_out
     assert not {name for name in survivors(rule, OFFERS) if name.endswith("/ left out")}

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from gpudoctor import assume, planning, remedy, ruledb
 from gpudoctor.examine import Policy, every_finding, examine, with_wishes
-from gpudoctor.lint.proofs import case_snapshot
 from gpudoctor.model import Absent, Fact, Finding, Known, RuleDatabase, Severity, Snapshot
 from gpudoctor.model.plan import Plan
 from gpudoctor.planning.exports import is_of_shell, variables
 from gpudoctor.planning.steps import unset_by
+from gpudoctor.proving.proofs import case_snapshot
 from tests.contract.checkout import RULES
 from tests.laws import working
 from tests.laws.breaking_frameworks import BREAKAGES

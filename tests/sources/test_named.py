@@ -37,6 +37,13 @@ def test_an_item_of_a_list_says_that_there_is_no_card(text: str, has_card: bool 
     assert of_text(text).get("nvidia_card") == has_card
 
 
+@pytest.mark.parametrize(("text", "capabilities"), [
+    ("I have an RTX 50 series card here", ("12.0",)), ("my GTX 16-series laptop", ("7.5",))])
+def test_a_sentence_names_a_series_whole(text: str, capabilities: tuple[str, ...]) -> None:
+    """It was cut to "RTX 50", which is no card."""
+    assert of_text(text).get("capabilities") == capabilities
+
+
 def test_the_pip_of_a_sentence() -> None:
     """It decides which wheels are known."""
     found = stated("it cannot be installed with pip 18.1 here").host["python.pip_version"]

@@ -1,4 +1,4 @@
-"""What `--assume release=` stands for: JAX and PaddlePaddle, read from the tables of their parts."""
+"""What `--assume release=` stands for: releases that are told by tables of several distributions."""
 
 from __future__ import annotations
 
@@ -89,3 +89,34 @@ def test_a_library_on_disk_is_known_by_its_digest(database: RuleDatabase) -> Non
 def test_what_no_table_has_is_refused(release: str, database: RuleDatabase) -> None:
     with pytest.raises(AssumptionError, match="release="):
         framework(release, database)
+
+
+@pytest.mark.parametrize(("release", "build", "cuda"), [
+    ("tensorflow-gpu==2.0.0", "cuda", "10"), ("tensorflow-cpu==2.10.0", "cpu", None),
+    ("intel-tensorflow==2.10.0", "cpu", None), ("tensorflow-rocm==2.14.0.600", "rocm", None),
+    ("paddlepaddle==3.0.0", "cpu", None),
+])
+def test_a_release_under_another_name(
+        release: str, build: str, cuda: str | None, database: RuleDatabase) -> None:
+    """A regression: the tables had them, and each was refused as no release of anything."""
+    facts, (name, _, version) = framework(release, database), release.partition("==")
+    assert (value(facts, "framework.distribution"), value(facts, "framework.version")) == (name, version)
+    assert value(facts, "framework.build") == build
+    cuda_fact = facts["framework.cuda"]
+    assert (cuda_fact.value if isinstance(cuda_fact, Known) else None) == cuda
+
+
+def test_what_the_tables_know_of_another_name_counts(database: RuleDatabase) -> None:
+    """Its own row tells the code, not that of tensorflow, which is a build for the CPU in 2.0."""
+    facts = framework("tensorflow-gpu==2.0.4", database)
+    assert value(facts, "framework.oldest_card") == "3.5"
+    assert value(facts, "framework.python_versions") == ("3.6", "3.7")
+    assert value(framework("tensorflow-gpu==2.2.3", database), "framework.cuda_floor") == "10.1", (
+        "its build file says 10, and what it opens is libcudart.so.10.1")
+
+
+def test_the_code_of_a_release_newer_than_the_rules_is_not_that_of_another(database: RuleDatabase) -> None:
+    """A regression: nothing was said of a card that no build of these rules serves, and all was well."""
+    code = framework("torch==2.15.0", database, {"framework.version": "3.0.0"})["framework.oldest_card"]
+    assert isinstance(code, Unknown)
+    assert code.reason.startswith(f"torch 3.0.0 is newer than rules {database.version}")

@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.candidates import WishError
 from gpudoctor.dockerfiles.choice import Wanted, checked
-from gpudoctor.model import Candidate, Fit, Recommendation, Row, RuleDatabase
+from gpudoctor.model import Candidate, Fit, Known, Recommendation, Row, RuleDatabase
 from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
@@ -90,6 +90,13 @@ def test_what_is_in_no_image_is_said_to_be_in_none(database: RuleDatabase) -> No
     checked(Wanted(frameworks=("torch",), base="ngc"), database)
     checked(Wanted(frameworks=("tensorflow",), base="tensorflow"), database)  # was said to be in none
     checked(Wanted(base="tensorflow"), database)
+
+
+def test_a_python_in_digits_that_no_version_has_is_none(database: RuleDatabase) -> None:
+    """A snapshot with Arabic digits ended `recommend` on its own account."""
+    with pytest.raises(WishError, match="which Python is there could not be seen"):
+        asked(replace(host(database), host={
+            **host(database).host, "python.version": Known(value="\u0663.\u0664", source="test")}), database)
 
 
 def test_no_environment_of_python_2_is_offered(database: RuleDatabase) -> None:

@@ -155,6 +155,19 @@ def test_a_card_that_the_driver_leaves_out_keeps_nothing_away_from_the_others(
     assert [card.compute_capability for card in beside.ground.cards] == [dropped, "8.9"]
 
 
+@pytest.mark.parametrize(("capability", "types"), [
+    ("7.5", ("float16",)), ("12.0", ("float16", "bfloat16", "tf32", "float8")), ("13.0", ()), ("8.8", ()),
+])
+def test_of_a_card_that_no_table_has_no_data_type_is_said(
+        capability: str, types: tuple[str, ...], database: RuleDatabase) -> None:
+    """A regression: those of older cards were said of 13.0 as well, which no source does."""
+    said = asked(host(database, f"cc={capability}", "driver=580.95.05"), database, "torch")
+    card, = said.ground.cards
+    assert (card.data_types, card.is_listed) == (types, types != ())
+    page = " ".join(recommendation.render(said, width=200, colour=False).split())
+    assert ("which data types it computes in is in no table" in page) == (types == ())
+
+
 def test_cards_that_the_driver_serves_count_all(database: RuleDatabase) -> None:
     """Also the older one: programs may be started on either."""
     both = asked(host(database, "cc=6.1", "cc=8.9", "driver=580.95.05"), database, "torch")

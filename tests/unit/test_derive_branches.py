@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb
-from gpudoctor.derive.branches import fit, of_device, row_of_card
+from gpudoctor.derive import jetson
+from gpudoctor.derive.branches import fit, major, of_device, row_of_card
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Facts, Known, RuleDatabase, Unknown, rows_of
 
@@ -71,3 +72,16 @@ def test_nobody_can_tell_a_branch_where_it_is_not_known_whose_driver_it_is(datab
     card: Facts = {"gpu.compute_capability": Known(value="6.1", source="test")}
     unknown: Facts = {"system.wsl": Unknown(reason="test")}
     assert isinstance(fit(card, "581.29", unknown, database.tables), Unknown)
+
+
+@pytest.mark.parametrize(("version", "expected"), [
+    ("580.95.05", 580), ("24.04", 24), ("rolling", 0), ("", 0), ("9" * 5000, 0), ("\u00b2.1", 0)])
+def test_what_begins_with_no_number_is_of_branch_0(version: str, expected: int) -> None:
+    """A snapshot with a superscript two, or with thousands of digits, ended gpudoctor on its own account."""
+    assert major(version) == expected
+
+
+@pytest.mark.parametrize("release", ["x", "", "\u0663.\u0664.", "9" * 5000])
+def test_a_release_of_jetson_linux_that_is_no_version_is_in_no_table(
+        release: str, database: RuleDatabase) -> None:
+    assert isinstance(jetson.cuda_ceiling(release, database.tables), Unknown)

@@ -24,6 +24,7 @@ def host(name: str, **changes: Value | Fact) -> Fact:
     ({"environment__COLAB_RELEASE_TAG": "x"}, "colab"),
     ({"environment__KAGGLE_KERNEL_RUN_TYPE": "Batch"}, "kaggle"),
     ({"system__gpu_switched_off": "/proc/acpi/bbswitch"}, "switched-off"),
+    ({"system__gpu_switched_off": "/proc/acpi/bbswitch", "container__runtime": "docker"}, None),
     ({"system__slurm": True}, "slurm"),
     ({"environment__SLURM_JOB_ID": "7"}, "slurm"),
     ({"environment__SLURM_JOB_ID": "7", "environment__SLURM_GPUS_ON_NODE": "1"}, None),
@@ -35,6 +36,13 @@ def test_what_says_that_a_card_is_to_be_asked_for(
     """It only chooses among causes, so what nobody could read says nothing."""
     fact = host("system.card_elsewhere", **changes)
     assert (fact.value if isinstance(fact, Known) else None) == expected
+
+
+def test_what_an_older_snapshot_never_asked_is_no_question_of_it() -> None:
+    """Else a machine without a card was undecided, which is healthy or not by other facts."""
+    assert isinstance(host("system.card_elsewhere", system__slurm=NOT_READ), Unknown)
+    never = Unknown(reason="test", asked=False)
+    assert isinstance(host("system.card_elsewhere", system__slurm=never), Absent)
 
 
 @pytest.mark.parametrize(("label", "expected"), [

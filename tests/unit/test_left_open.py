@@ -20,6 +20,9 @@ OPEN: dict[str, tuple[Files, tuple[str, ...], list[tuple[str, bool, str]]]] = {
     "a newer release, and all is well": (
         docker(CUDA_12, "RUN pip install torch==99.1"), (),
         [("Dockerfile:2:17", False, "is newer than these rules; judged as torch==")]),
+    "a release that the tables have from another index alone": (
+        docker(CUDA_12, "RUN pip install paddlepaddle-gpu==3.2.0"), (),
+        [("Dockerfile:2:17", True, "these rules know no release that pip would take for it here")]),
     "a newer release, and its neighbour asks for a newer driver": (
         docker(GPU, SLIM, "RUN pip install torch==99.1"), OLD,
         [("Dockerfile:4:17", True, "this would be found: driver-too-old [GPD")]),
@@ -179,6 +182,12 @@ def test_what_is_left_open_is_said_and_whether_it_matters(name: str) -> None:
         (place, matters) for place, matters, _ in expected]
     for note, (_, _, words) in zip(found.notes, expected, strict=True):
         assert words in note.said
+
+
+def test_a_release_is_newer_than_the_rules_only_if_it_is_than_all_of_its_table() -> None:
+    """A regression: 2.4.7 was said to be newer, for of the wheels for this Python none is as new."""
+    found = judged(docker("FROM python:3.8", "RUN pip install torch==2.4.7"), gpu=True)
+    assert (causes(found), found.notes) == (["image-at-its-end", "release-not-published"], ())
 
 
 def test_what_matters_for_a_gpu_is_a_note_where_none_is_meant() -> None:

@@ -22,6 +22,7 @@ def installed(*lines: str, image: str = CUDA_11, **files: str) -> Files:
     (installed(f"RUN pip install {OLD} scipy==1.9.3 numpy==2.1.3"), "Dockerfile:3:49"),
     (installed("RUN pip install 'tensorflow[and-cuda]==2.14.0'", image="FROM python:3.11-slim"),
      "Dockerfile:3:17"),
+    (installed("RUN pip install tensorflow-gpu==2.10.1"), "Dockerfile:3:17"),
     (installed("COPY r.txt .", "RUN pip install -r r.txt", r=f"six\n{OLD}\n"), "r.txt:2:1"),
     (installed("RUN apt-get install -y python3-dev python3-setuptools", f"RUN pip install {OLD}"),
      "Dockerfile:4:17"),
@@ -50,9 +51,11 @@ def test_a_numpy_that_breaks_an_older_tensorflow_is_found(files: Files, place: s
     installed(f"RUN pip install --no-deps {OLD}"), installed("RUN pip install tensorflow"),
     installed(f"RUN pip install {OLD}", image="FROM python:3.8-slim"),
     installed(f"RUN pip install {OLD}", image="FROM example.org/with-numpy:1"),
-    installed(f"RUN pip install {OLD} scipy==1.9.3"),
     installed("RUN apt-get install -y python3-numpy", f"RUN pip install {OLD}"),
     installed("RUN apt-get install -y git python3-opencv", f"RUN pip install {OLD}"),
+    installed(f"RUN pip install {OLD} scipy==1.9.3"), installed(f"RUN pip install {OLD} -c not-there.txt"),
+    installed("ENV PIP_CONSTRAINT=/c.txt", f"RUN pip install {OLD}"),
+    installed("RUN pip install -r not-there.txt", f"RUN pip install {OLD}"),
     {"environment.yml": f"dependencies:\n- python=3.10\n- numpy=1.26\n- pip\n- pip:\n  - {OLD}\n"},
     {"environment.yml": "dependencies:\n- python=3.10\n- tensorflow=2.10.1\n"},
     {"requirements.txt": f"{OLD}\n"}])
@@ -66,6 +69,7 @@ def test_where_something_keeps_numpy_older_or_may_nothing_is_found(files: Files)
     (installed(f"RUN pip install {OLD}", image="FROM example.org/with-numpy:1"), "the image has one", False),
     (installed("RUN apt-get install -y python3-numpy", f"RUN pip install {OLD}"),
      "unless python3-numpy brings an older one", False),
+    (installed(f"RUN pip install {OLD} -c not-there.txt"), "what was not read", False),
     ({"requirements.txt": f"{OLD}\n"}, "Python is older than 3.9", True)])
 def test_where_something_may_keep_numpy_older_it_is_said(files: Files, words: str, *, matters: bool) -> None:
     for gpu in (True, False):

@@ -50,6 +50,18 @@ def test_what_a_variable_stands_for_is_said_to_be_unread() -> None:
                                     ("six==${W}", "${W}", False))]
 
 
+@pytest.mark.parametrize(("name", "text", "place"), [
+    ("requirements.txt", "six\ntorch=={}\n", "requirements.txt:2:8"),
+    ("Dockerfile", "FROM ubuntu:22.04\nRUN apt-get install -y cuda-toolkit-{}-4\n", "Dockerfile:2:37"),
+    ("pyproject.toml", "[project]\nname = 'a'\nrequires-python = '>=3.{}'\n", "pyproject.toml:3:24"),
+    ("Dockerfile", "FROM ubuntu:22.04\nRUN python3.{} -m pip install torch\n", "Dockerfile:2:13")])
+def test_a_number_that_no_version_has_is_refused(name: str, text: str, place: str) -> None:
+    """Each of them ended `lint` on its own account."""
+    with pytest.raises(ManifestError, match="a thousand digits") as caught:
+        judged({name: text.format("9" * 5000)})
+    assert str(caught.value).startswith(f"{place}: ")
+
+
 @pytest.mark.parametrize(("reference", "words"), [
     ("nvidia/cuda:12.4.1@sha256:zz", "64 digits"), ("http://x/y:1", "without http://"),
     ("a:::b", "behind one colon"), ("a:", "a tag is"), ("UBUNTU:22.04", "lower case: ubuntu"),

@@ -42,6 +42,7 @@ def test_a_tag_that_cannot_be_is_found_with_one_of_the_same_spelling(reference: 
     ("python:3.12.15-slim", "newer than these rules"), ("python:3.99-slim", "newer than these rules"),
     ("pytorch/pytorch:2.6.0-cuda12.4", "VERSION-cudaCUDA-cudnnCUDNN-runtime"),
     ("pytorch/pytorch:2.6.0-cuda12.3-cudnn9-devel", "no build of torch 2.6.0"),
+    ("pytorch/pytorch:2.4.0-cuda12.6-cudnn9-runtime", "no build of torch 2.4.0"),
     ("nvidia/cuda:11.0-base", "in no list"),
     ("nvidia/cuda:13.1.1-cudnn-runtime-ubi9", "in no list"),  # of ubi9 `base` alone was seen
     ("nvidia/cuda:11.6.1-runtime-ubuntu18.04", "in no list")])  # 18.04 has left the recipes, not the registry
@@ -55,6 +56,7 @@ def test_a_tag_that_nobody_here_knows_is_said_and_is_no_fault(reference: str, wo
 
 @pytest.mark.parametrize("reference", [
     "tensorflow/tensorflow:2.99.0-gpu", "pytorch/pytorch:2.99.0-cuda13.0-cudnn9-runtime",
+    "pytorch/pytorch:2.14.9-cuda13.0-cudnn9-runtime",
     "nvcr.io/nvidia/pytorch:30.05-py3", "nvidia/cuda:14.0.0-base-ubuntu24.04"])
 def test_a_tag_that_is_newer_than_the_rules_is_not_judged(reference: str) -> None:
     """It ended with 0, though nobody knows what is in it; in a stage that none takes over it still does."""

@@ -13,9 +13,9 @@ import pytest
 from gpudoctor import compiled, ruledb, symptoms
 from gpudoctor.derive.lazy import LazyFacts
 from gpudoctor.derive.view import View
-from gpudoctor.lint.said import symptom_problems
 from gpudoctor.model import Fact, Known, RuleDatabase, SymptomExample, SymptomPattern, Unknown
 from gpudoctor.pages import PageError, parse_symptoms
+from gpudoctor.proving.said import symptom_problems
 
 RULES = Path(__file__).parents[2] / "rules"
 HEARD = Path(__file__).with_name("framework_stderr.txt")

@@ -34,3 +34,8 @@ def test_a_bound_that_decides_nothing_leaves_a_requirement_as_it_is_written() ->
     """What is held back is told by the change of its text."""
     assert planned.bounded("nvidia-cudnn-cu12<9.0,>=8.9", "<=9.10.2.21") == "nvidia-cudnn-cu12<9.0,>=8.9"
     assert planned.bounded("nvidia-cudnn-cu11", "<=9.10.2.21") == "nvidia-cudnn-cu11<=9.10.2.21"
+
+
+def test_a_requirement_on_a_number_that_python_does_not_read_is_none() -> None:
+    """packaging takes it, and fails when a version is held against it."""
+    assert list(planned.parse((f"numpy=={'9' * 5000}", "six"))) == list(planned.parse(("six",)))

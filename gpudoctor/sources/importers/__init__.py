@@ -33,7 +33,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "memory": ("Tried to allocate ",),
     "devices": ("pci bus id:", "pciBusID:", "with CUDA capability sm_", "Device 0: \"", "computeCapability:",
                 "CUDA Capability Major", "CUDA Driver Version / Runtime Version"),
-    "architectures": ("supports CUDA capabilities", "Paddle installation with arch: ", "['sm_", "-gencode"),
+    "architectures": ("supports CUDA capabilities", "Paddle installation with arch: ", "['sm_", "-gencode;"),
     "pacman": ("pacman -Q", "nvidia-utils ", "nvidia-open ", "python-pytorch", "python-tensorflow"),
     "lspci": ("VGA compatible controller", "3D controller", "Display controller"),
     "conda": ("virtual packages", "__cuda", "conda version"),

@@ -1,4 +1,4 @@
-"""Architectures that a build has code for, where a text lists them: a warning, a list, nvcc's flags."""
+"""Architectures that a build has code for, where a text lists them: a warning, a list, its flags of nvcc."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from gpudoctor.sources.lines import Text
 _NAME = r"(?:sm|compute)_[0-9]{2,3}[af]?"
 _WARNING = re.compile(rf"supports CUDA capabilities ((?:{_NAME}[ .]?){{1,40}})")
 _LIST = re.compile(rf"\[((?:['\"]{_NAME}['\"](?:, ?)?){{2,40}})\]")
-_FLAG = re.compile(rf"-gencode[ =;]\"?arch=compute_[0-9]{{2,3}}[af]?,code=\"?\[?({_NAME}(?:,{_NAME})?)")
+# as PyTorch tells its own, and CMake a project's; what nvcc is called with may build anything
+_FLAG = re.compile(rf"-gencode;\"?arch=compute_[0-9]{{2,3}}[af]?,code=\"?\[?({_NAME}(?:,{_NAME})?)")
 _EACH = re.compile(_NAME)
 _PADDLE = re.compile(r"with arch: ((?:[0-9]{2,3}[ ,]{0,2}){1,40})")
 
@@ -22,10 +23,10 @@ def _paddles(line: str) -> list[str]:
     return [" ".join(f"sm_{number}" for number in re.findall(r"[0-9]+", one)) for one in lists]
 
 
-# What a build says of itself comes before what a compiler was told, perhaps for another one.
+# What a build says of itself comes before what its compiler was told.
 _KINDS: tuple[tuple[str, Callable[[str], list[str]]], ...] = (
     ("supports CUDA capabilities", _WARNING.findall), ("Paddle installation with arch: ", _paddles),
-    ("['sm_", _LIST.findall), ("-gencode", _FLAG.findall))
+    ("['sm_", _LIST.findall), ("-gencode;", _FLAG.findall))
 
 
 def read(text: Text, found: Found) -> None:

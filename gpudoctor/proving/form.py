@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from gpudoctor import meaning
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.frameworks import FRAMEWORKS
-from gpudoctor.lint.sections import section_problems, text_problems
 from gpudoctor.model import Case, Certainty, Fix, Rule, RuleDatabase, Scope, Severity, Value
+from gpudoctor.proving.sections import section_problems, text_problems
 from gpudoctor.skeleton import UNFINISHED
 from gpudoctor.table_meaning import PINNED, is_day
 from gpudoctor.words import placeholders

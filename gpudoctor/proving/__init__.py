@@ -15,19 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpudoctor import meaning
-from gpudoctor.lint.form import form_problems
-from gpudoctor.lint.kept import released_problems
-from gpudoctor.lint.logs import Explained, log_problems
-from gpudoctor.lint.proofs import proof_problems
-from gpudoctor.lint.said import symptom_problems
-from gpudoctor.lint.tabled import table_problems
 from gpudoctor.model import RuleDatabase
+from gpudoctor.proving.form import form_problems
+from gpudoctor.proving.kept import released_problems
+from gpudoctor.proving.logs import Explained, log_problems
+from gpudoctor.proving.proofs import proof_problems
+from gpudoctor.proving.said import symptom_problems
+from gpudoctor.proving.tabled import table_problems
 
-__all__ = ["lint"]
+__all__ = ["problems_of"]
 
 
-def lint(database: RuleDatabase, explained: Explained, released: Mapping[str, str] | None = None
-         ) -> Iterator[str]:
+def problems_of(database: RuleDatabase, explained: Explained, released: Mapping[str, str] | None = None
+                ) -> Iterator[str]:
     """Yield every problem of every rule, table and symptom, `path: problem`.
 
     `explained` reads a log, which is not for this module: it gives the causes that are told, in order.

@@ -10,14 +10,15 @@ from functools import cache
 import pytest
 
 from gpudoctor import ruledb
-from gpudoctor.lint import lint
-from gpudoctor.lint.form import form_problems
-from gpudoctor.lint.proofs import proof_problems
-from gpudoctor.lint.sections import WITHOUT_ADVICE, section_problems
-from gpudoctor.lint.tabled import table_problems
 from gpudoctor.model import (
-    Case, Certainty, Condition, Effect, Fix, Operand, Rule, RuleDatabase, Source, Table, Value,
+    Case, Certainty, Condition, Effect, Finding, Fix, Judgement, Operand, Rule, RuleDatabase, Source, Table,
+    Value,
 )
+from gpudoctor.proving import problems_of
+from gpudoctor.proving.form import form_problems
+from gpudoctor.proving.proofs import as_expected, proof_problems, strangers
+from gpudoctor.proving.sections import WITHOUT_ADVICE, section_problems
+from gpudoctor.proving.tabled import table_problems
 
 Change = Callable[[Rule], Rule]
 LIMITED, TIGHT = "address space is limited", "out of memory at the start"
@@ -137,6 +138,23 @@ def test_a_published_page_names_no_page_of_a_site_that_names_it() -> None:
     beside = replace(both, rules=(*both.rules[:-1], silent))
     said = "GPD2004 matches as well: the page of GPDX0001 must name GPD2004"
     assert any(said in problem for problem in proof_problems(silent, beside))
+    found = Judgement(undecided=(), findings=tuple(Finding(
+        rule=rule.id, cause=rule.cause, severity=rule.severity, subject="host", message="",
+        certainty=Certainty.CERTAIN) for rule in (module, silent)))
+    assert list(strangers(found, beside, module)) == list(strangers(found, beside)) == []
+    assert list(strangers(found, beside, silent)) == [said]
+
+
+@pytest.mark.parametrize(("named", "has_fix", "is_offered", "expected"), [
+    (None, True, True, True), (None, True, False, False), (None, False, False, True),
+    (("Turn it",), True, True, True), (("Turn it",), True, False, False), (("Another",), True, True, False),
+    ((), True, False, True), ((), True, True, False)])
+def test_a_match_is_offered_what_its_case_names_and_else_something(
+        named: tuple[str, ...] | None, has_fix: bool, is_offered: bool, expected: bool) -> None:
+    """A page whose fixes leave out the machine of a case was proven all the same."""
+    [one] = [fix(fact="system.kernel", value="6.1")]
+    rule = limit(fix=(one,) if has_fix else ())
+    assert as_expected(replace(MATCH, offers=named), rule, [one] if is_offered else []) is expected
 
 
 FORMS: dict[str, tuple[Rule, str]] = {
@@ -223,7 +241,7 @@ def test_an_id_of_two_pages_is_found() -> None:
     twice = replace(database(), rules=(page("GPD1070"), page("GPD1070")), symptoms=())
     path = page("GPD1070").path
     said = f"{path}: the id GPD1070 is also that of {path}; each page has its own"
-    assert next(iter(lint(twice, lambda _: ()))) == said
+    assert next(iter(problems_of(twice, lambda _: ()))) == said
 
 
 @pytest.mark.parametrize(("row", "said"), [

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gpudoctor.lint.form import form_problems
-from gpudoctor.lint.logs import log_problems
-from gpudoctor.lint.said import symptom_problems
 from gpudoctor.model import Case, Comparison, Condition, Fix, Operand, RuleDatabase, Suspect, SymptomPattern
+from gpudoctor.proving.form import form_problems
+from gpudoctor.proving.logs import log_problems
+from gpudoctor.proving.said import symptom_problems
 from tests.explain.cranes import HOOK, SQUEAK, causes, database
 
 _CASES = (Case(name="torn", expect="match", log="the rope"),
