@@ -16,6 +16,8 @@ OWN_LIBRARIES = "import typer, rich.console, packaging.specifiers, pynvml"
 EXPLAIN_LIBRARIES = "import typer, rich.console, packaging.specifiers, ahocorasick_rs"
 LOADS = ("import json, pathlib, sys\n"
          "for path in sorted(pathlib.Path(sys.argv[1]).iterdir()): json.loads(path.read_bytes())")
+HARDEST_SET = ("--framework", "tensorflow<2.14", "--framework", "torch", "--framework", "jax",
+               "--assume", "cc=6.1", "--assume", "cc=8.9", "--assume", "driver=595.45.04")
 MATTERS = 1.2  # what thousands of anything may cost: it is not to matter
 REPORTED = (0, 1, 3)  # healthy, findings, undecided: each is a report
 
@@ -126,6 +128,13 @@ def _recommend_refused(e: Environments) -> tuple[Command, Command]:
     return replace(whole, argv=[*argv, *wishes]), whole
 
 
+def _recommend_hardest(e: Environments) -> tuple[Command, Command]:
+    """Return the question that took longest of all that were drawn."""
+    argv = [str(e.doctor / "gpudoctor"), "recommend", *HARDEST_SET]
+    return (Command(argv=argv, folder=e.empty_folder, environment={"PATH": USUAL_PATH}, exit_codes=(0, 1)),
+            _python(e, e.doctor / "python", "-c", OWN_LIBRARIES))
+
+
 def _ripgrep(e: Environments) -> tuple[Command, Command]:
     ripgrep = shutil.which("rg")
     if ripgrep is None:
@@ -168,6 +177,8 @@ COMPARISONS: Sequence[Comparison] = (
     Comparison(name="recommend-refused", about="recommend, a set of which most are refused, and its changes",
                at_most=6.0, against="recommend, every framework, on that machine",
                commands=_recommend_refused),
+    Comparison(name="recommend-hardest", about="recommend, the hardest set known and all changes for it",
+               at_most=12.0, against="importing its own libraries", commands=_recommend_hardest),
     Comparison(name="log", about=f"explain, a log of {LARGE_MEGABYTES} MB", at_most=10.0,
                against="rg -j1 -c -F -f, the literals of its patterns", commands=_ripgrep, slow=True),
     Comparison(name="reports", about=f"report, {MANY_REPORTS} reports of 0.2 MB", at_most=5.0,

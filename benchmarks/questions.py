@@ -15,14 +15,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.comparisons import OWN_LIBRARIES
+from benchmarks.comparisons import HARDEST_SET, OWN_LIBRARIES
 from benchmarks.timing import Command, once
 
 SEED, COUNT = 20261128, 150
 # The machines that took longest among 297 and 168 questions that were made up before (decisions 74 to 89).
 HARDEST: Sequence[Sequence[str]] = (
-    ("--framework", "tensorflow<2.14", "--framework", "torch", "--framework", "jax",
-     "--assume", "cc=6.1", "--assume", "cc=8.9", "--assume", "driver=595.45.04"),
+    HARDEST_SET,
     ("--framework", "tensorflow<2.14", "--framework", "torch", "--framework", "paddle",
      "--assume", "cc=6.1", "--assume", "cc=8.9", "--assume", "driver=595.45.04"),
     ("--framework", "tensorflow<2.14", "--framework", "torch>=2", "--framework", "jax", "--framework",

@@ -168,7 +168,8 @@ def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
     named = [name for name in _CARDS if name in facts]
     if len(named) > 1:
         raise AssumptionError(f"{named[0]} and {named[1]} both say which cards there are: use one of them")
-    # what a driver does depends on the cards and the machine: they come first, whichever was written first
+    # what a driver does depends on the cards and the machine, and what a Python is called on its version:
+    # they come first, whichever was written first
     ordered = sorted(facts, key=lambda name: (name != _BOARD, name not in _CARDS, name not in _BEFORE))
     return {name: facts[name] for name in ordered}
 
@@ -176,4 +177,4 @@ def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
 _CARDS = ("cc", "card", "gpu")
 _REPEATABLE = (*_CARDS, "release")
 _BOARD = "system.jetson"  # whether a card may be one of a Jetson hangs on it
-_BEFORE = ("system.wsl", "system.architecture", "container.runtime", "gpu.pci_driver")
+_BEFORE = ("system.wsl", "system.architecture", "container.runtime", "gpu.pci_driver", "python")

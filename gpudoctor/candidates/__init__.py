@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpudoctor import __version__
 from gpudoctor.candidates import elsewhere, told
 from gpudoctor.candidates.changes import KINDS, Changes
-from gpudoctor.candidates.ground import Ground, ground_of, require_made, usable_capabilities
+from gpudoctor.candidates.ground import Ground, ground_of, require_abi, require_made, usable_capabilities
 from gpudoctor.candidates.images import Images, images_of
 from gpudoctor.candidates.judging import Judge, Judged
 from gpudoctor.candidates.sets import judged_sets, smallest_conflict
@@ -86,6 +86,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     wanted = wishes or tuple(Wish(framework=name) for name in FRAMEWORKS)
     judge = Judge(ground_of(snapshot, database, asked.python))
     require_made(judge.base.place)
+    require_abi(snapshot, judge.base.place)
     alone = {wish.framework: [judge.of((stack,)) for stack in _listed(wish, judge.base, asked)]
              for wish in wanted}
     fitting = {name: [one.stacks[0] for one in some if not one.objections] for name, some in alone.items()}
@@ -98,7 +99,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
                if not alone[wish.framework] and not asked.image]
     whys = _asked_why(asked, database) if asked.image else ()
     images = {} if is_set else _images(wanted, asked)
-    listed += [image for some in images.values() for image in images_of(some, judge.base, whys)]
+    listed += [image for some in images.values() for image in images_of(some, judge, whys)]
     offered = any(one.offered for one in listed)
     explained = [] if asked.image else [judge.of((stack,)) for stack in _reasons(asked, judge)]
     is_of_reasons = bool(explained) and not asked.may_change

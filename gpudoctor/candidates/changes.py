@@ -101,7 +101,7 @@ class Changes:
         if images is None or above[:1] == (_RELEASES,) or (variant.python and images.python is None):
             return None
         found = newest_that_fits(replace(images, python=variant.python or images.python),
-                                 self._judge(replace(variant, python=None)).base, above[1:])
+                                 self._judge(replace(variant, python=None)), above[1:])
         return None if found is None else Best(newness=(_IMAGE, *found[1]), words=f"the image {found[0]}")
 
     def _newest_releases(self, judge: Judge, group: Group, above: Newness) -> tuple[Stack, ...]:

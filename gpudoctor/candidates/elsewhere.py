@@ -95,7 +95,7 @@ def of_processor(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
 def with_own_python(wishes: Sequence[Wish], python: str, base: Ground) -> Iterator[Hint]:
     """Yield that an image would do if its Python may be another than the one that was named."""
     for wish in wishes:
-        found = newest_that_fits(Images(wish=wish), base, ())
+        found = newest_that_fits(Images(wish=wish), Judge(base), ())
         if found is not None:
             yield Hint(words=f"The image {found[0]} fits; it brings its own Python, which is not known to be "
                              f"{python}:", command=f"docker run --rm -it --gpus all {found[0]}")

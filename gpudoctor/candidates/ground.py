@@ -13,6 +13,7 @@ from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
 from gpudoctor.consequences import Key, key_of
 from gpudoctor.derive.branches import is_left_out
+from gpudoctor.derive.lazy import ASSUMED
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
@@ -95,7 +96,7 @@ def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = N
                 and rule.severity.is_fault)
         judged = replace(database, rules=unrun.speaking(some, snapshot, database))
     place = _place(snapshot, python)
-    facts = {**_of_environment(place, python), **_of_loader(snapshot)}
+    facts = {**_of_environment(place, python), **_abi(snapshot, place), **_of_loader(snapshot)}
     bare = replace(unobserved(snapshot, tuple(facts), framework=None), frameworks=())
     bare = lay(bare, facts, database.tables, source=_SOURCE)
     subjects = derive.subjects(bare, judged)
@@ -134,6 +135,14 @@ def require_made(place: Place) -> None:
                         "Python 3 has venv")
 
 
+def require_abi(snapshot: Snapshot, place: Place) -> None:
+    """Raise `WishError` where the kind of another Python was assumed than the one that is asked for."""
+    abi = snapshot.host.get("python.abi")
+    if isinstance(abi, Known) and abi.source == ASSUMED and not _is_of(str(abi.value), place):
+        raise WishError(f"--assume python.abi={abi.value} and Python {place.python} contradict one another; "
+                        "name its version by --python")
+
+
 def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     own = _VERSION.match(str(value_of(snapshot.host, "python.version") or ""))
     if wanted is None and own is None:
@@ -169,6 +178,16 @@ def _of_environment(place: Place, wanted: str | None) -> dict[str, Fact]:
     known: dict[str, Fact] = {name: Known(value=value, source=_SOURCE) for name, value in values.items()}
     not_made = Unknown(reason="the environment is not made yet", asked=False)
     return {**known, "python.pip_version": not_made, **{name: Absent(source=_SOURCE) for name in _GONE}}
+
+
+def _abi(snapshot: Snapshot, place: Place) -> dict[str, Fact]:
+    """Return the kind of the Python, free-threaded or not, where it is known of one of that version."""
+    fact = snapshot.host.get("python.abi")
+    return {"python.abi": fact} if isinstance(fact, Known) and _is_of(str(fact.value), place) else {}
+
+
+def _is_of(abi: str, place: Place) -> bool:
+    return abi.rstrip("t") == f"cp{place.python.replace('.', '')}"
 
 
 def _of_loader(snapshot: Snapshot) -> dict[str, Fact]:

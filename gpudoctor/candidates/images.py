@@ -6,12 +6,12 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-from gpudoctor import versions
+from gpudoctor import image_ends, versions
 from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.candidates import together, told
+from gpudoctor.candidates import pip_images, together, told
 from gpudoctor.candidates.ground import Ground, usable_capabilities
 from gpudoctor.candidates.index import NO_WHEEL
-from gpudoctor.candidates.judging import Judged, faults, judged_over
+from gpudoctor.candidates.judging import Judge, Judged, faults, judged_over
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive.stacks import Stack, stacks_of
 from gpudoctor.derive.view import as_texts
@@ -22,10 +22,10 @@ from gpudoctor.model import Absent, Candidate, Fact, Fit, Known, Rejection, Row,
 Newness = tuple[object, ...]  # of two, the greater comes first
 
 _SOURCE = "an image"
-_PLATFORM = "linux_x86_64"  # of which the table of images speaks
 _CUDNN = "libcudnn.so."
 _OF_IMAGE = {"pytorch": "torch", "paddlepaddle": "paddle"}  # what images call a framework, if otherwise
 _MONTH = re.compile(r":(\d\d\.\d\d)-")
+_ENDED = "image-at-its-end"
 _DRIVER, _TOO_OLD, _TOO_NEW = "driver-too-old", "gpu-too-old-for-build", "gpu-too-new-for-build"
 # What release notes have to say of an image, so that it can be judged, and the rule that judges it.
 _STATED = {"driver": ("which driver it asks for", _DRIVER),
@@ -46,30 +46,34 @@ class Images:
         """Return what is known of each, the newest release first."""
         listed = [row for row in rows_of(tables, "container_images") if _framework(row) == self.wish.framework
                   and _name(row).startswith(self.begins) and _admits(self.wish, row)]
-        return sorted((noted(str(row["image"]), str(row["tag"]), tables) for row in listed),
+        built = [row for row in pip_images.rows(self.wish.framework, tables)
+                 if _name(row).startswith(self.begins) and _admits(self.wish, row)]
+        return sorted((*built, *(noted(str(row["image"]), str(row["tag"]), tables) for row in listed)),
                       key=_newness, reverse=True)
 
 
-def images_of(images: Images, base: Ground, whys: Sequence[Wish] = ()) -> list[Candidate]:
+def images_of(images: Images, judge: Judge, whys: Sequence[Wish] = ()) -> list[Candidate]:
     """Return the images that would do, the newest release first, whether they fit or not.
 
     Those of `whys` come with the chain of reasons: all that are named exactly, else the newest, and the
     newest that is offered.
     """
-    rows, framework = images.rows(base.database.tables), images.wish.framework
-    found = [_told(row, framework, base, images.python) for row in rows]
+    rows, framework = images.rows(judge.base.database.tables), images.wish.framework
+    inside = pip_images.Inside(judge)
+    found = [_told(row, framework, inside, images.python) for row in rows]
     explained = {place for why in whys if why.framework == framework
                  for place in _explained(why, rows, found)}
-    return [_told(row, framework, base, images.python, why=True) if place in explained else one
+    return [_told(row, framework, inside, images.python, why=True) if place in explained else one
             for place, (row, one) in enumerate(zip(rows, found, strict=True))]
 
 
-def newest_that_fits(images: Images, base: Ground, above: Newness) -> tuple[str, Newness] | None:
+def newest_that_fits(images: Images, judge: Judge, above: Newness) -> tuple[str, Newness] | None:
     """Return the newest image that fits and is newer than `above`, with its newness; None without one."""
-    for row in images.rows(base.database.tables):
+    inside = pip_images.Inside(judge)
+    for row in images.rows(judge.base.database.tables):
         if not _newness(row) > above:
             return None
-        if not _judged(row, images.wish.framework, base, images.python).objections:
+        if not _judged(row, images.wish.framework, inside, images.python).objections:
             return _name(row), _newness(row)
     return None
 
@@ -118,10 +122,11 @@ def _admits(wish: Wish, row: Row) -> bool:
     return not wish.bounds or ("framework" in row and versions.meets(_version(row), wish.bounds))
 
 
-def _told(row: Row, framework: str, base: Ground, python: str | None, *, why: bool = False) -> Candidate:
-    name, judged = _name(row), _judged(row, framework, base, python)
+def _told(row: Row, framework: str, inside: pip_images.Inside, python: str | None, *,
+          why: bool = False) -> Candidate:
+    name, base, judged = _name(row), inside.base, _judged(row, framework, inside, python)
     objections = judged.objections
-    notes = () if objections else (*_notes(row), *told.at_first_start(judged))
+    notes = () if objections else (*_notes(row, base), *told.at_first_start(judged))
     verdict = Fit.REJECTED if objections else Fit.WITH_NOTES if notes else Fit.FITS
     return Candidate(
         framework=framework, version=_version(row), kind="image", verdict=verdict, image=name, notes=notes,
@@ -131,12 +136,13 @@ def _told(row: Row, framework: str, base: Ground, python: str | None, *, why: bo
         commands=() if objections else (f"docker run --rm -it --gpus all {name}",))
 
 
-def _judged(row: Row, framework: str, base: Ground, python: str | None) -> Judged:
+def _judged(row: Row, framework: str, inside: pip_images.Inside, python: str | None) -> Judged:
     """Return what speaks against an image: the rules, of NVIDIA's own build what NVIDIA says of it."""
+    base = inside.base
     unfit = (*_of_other_platforms(base), *_python(row, python, base))
     if unfit or _is_own_build(row):
         return Judged(stacks=(), objections=unfit or tuple(_stated(row, base)))
-    return laid(row, framework, base)
+    return inside.judged(row) if "release" in row else laid(row, framework, base)
 
 
 def _is_own_build(row: Row) -> bool:
@@ -150,7 +156,7 @@ def _holds(name: str, row: Row) -> str:
 
 
 def _of_other_platforms(base: Ground) -> Iterator[Rejection]:
-    if base.platform != _PLATFORM:
+    if base.platform != pip_images.PLATFORM:
         yield _unknown(f"whether there is one for {base.platform}", "wheel-arch-linux-aarch64", base)
 
 
@@ -165,7 +171,7 @@ def _python(row: Row, wanted: str | None, base: Ground) -> Iterator[Rejection]:
                         message=f"its Python is {row['python']}, not {wanted}")
 
 
-def _notes(row: Row) -> Iterator[str]:
+def _notes(row: Row, base: Ground) -> Iterator[str]:
     if _is_own_build(row):
         yield f"NVIDIA's own build: judged by what NVIDIA says of it ({row['source']}), it was not read"
     if "read_from" in row:
@@ -173,6 +179,10 @@ def _notes(row: Row) -> Iterator[str]:
                f"({row['read_from_source']})")
     if "note" in row:
         yield str(row["note"])
+    tables, (system, _, version) = base.database.tables, str(row.get("os", "")).lower().partition(" ")
+    for what, since in (*image_ends.of_series(str(row["image"]), str(row["tag"]), tables),
+                        *image_ends.of_system(image_ends.system_row(system, version, tables))):
+        yield f"{what} in it gets no updates since {since} ({together.rule_of(_ENDED, base.database)})"
 
 
 # -- a published build in an image ---------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
@@ -82,7 +81,7 @@ class Judge:
         self.verdicts: dict[tuple[str, ...], bool] = {} if alike is None else alike.verdicts
         self._nearby = nearby
         self._published: dict[str, bool] = {}
-        self._apart: dict[tuple[str, str], Sequence[str]] = {}
+        self.apart: dict[tuple[str, str], Sequence[str]] = {} if alike is None else alike.apart
         known = nearby or alike
         self.keys: dict[str, str] = {} if known is None else known.keys
         self.pip: together.Together = together.Together(base.database) if known is None else known.pip
@@ -103,6 +102,10 @@ class Judge:
             refused = [found]
         if refused:
             return Judged(stacks=tuple(stacks), objections=tuple(refused))
+        return self.by_rules(stacks, worded=worded)
+
+    def by_rules(self, stacks: Sequence[Stack], *, worded: bool = True) -> Judged:
+        """Return the verdict of the rules on stacks, whatever the index has for the Python here."""
         key = self.key(stacks)
         judged, course = _judged(stacks, self.base, self.courses.get(key), worded=worded)
         if len(stacks) > 1 and not judged.objections:
@@ -135,17 +138,26 @@ class Judge:
         verdict = self.foreseen.fit(stacks, key, self.base)
         if verdict is not None and verdict.apart is not None:
             keys = dict(zip((stack.framework for stack in stacks), key, strict=True))
-            self._apart[keys[verdict.apart.framework], keys[verdict.apart.other]] = verdict.apart.brought
+            self.apart[keys[verdict.apart.framework], verdict.apart.other] = verdict.apart.brought
         return None if verdict is None else verdict.fits
 
     def _are_apart(self, stacks: Sequence[Stack], key: tuple[str, ...]) -> bool:
-        """Return whether two of them refused another set, and no third brings what one of the two lacks."""
-        for pair in itertools.permutations(key, 2):
-            brought = self._apart.get(pair)
-            if brought and not any(self.pip.brings_any(stack, brought)
-                                   for stack, own in zip(stacks, key, strict=True) if own not in pair):
-                return True
+        """Return whether one lacks what was refused beside a release of another framework that is here, too.
+
+        So it is where a package of that framework's writes the same files here, and no other member brings
+        what the one lacks.
+        """
+        for one, own in zip(stacks, key, strict=True) if self.apart else ():
+            for other in stacks:
+                brought = self.apart.get((own, other.framework))
+                if brought and self.pip.lasting_clash((one, other), one.framework, brought) and not any(
+                        self.pip.brings_any(stack, brought) for stack in stacks if stack is not one):
+                    return True
         return False
+
+    def told_apart(self, stack: Stack) -> tuple[object, ...]:
+        """Return all by which a set with this stack may fit where one with another in its place does not."""
+        return self.key((stack,)), self._is_published(stack), self.pip.asks(stack)
 
     def _is_published(self, stack: Stack) -> bool:
         """Return whether the index has it for this Python: one release is asked about in hundreds of sets."""

@@ -27,22 +27,27 @@ def chosen_sets(wishes: Sequence[Wish], fitting: Fitting,
     choices = [fitting[wish.framework] for wish in wishes[1:]]
     for first in fitting[wishes[0].framework]:
         newest = (first, *(some[0] for some in choices))
-        best = next(((first, *rest) for rest in _ordered(first, choices, judge)
+        best = next(((first, *rest) for rest in ordered(first, choices, judge)
                      if judge.fits(first, *rest)), None)
         yield best or newest, best is not None
 
 
-def _ordered(first: Stack, choices: Sequence[Sequence[Stack]], judge: Judge) -> Iterator[tuple[Stack, ...]]:
-    """Yield one stack of each, any two of which pip can install together, the newest releases first."""
+def ordered(first: Stack, choices: Sequence[Sequence[Stack]], judge: Judge) -> Iterator[tuple[Stack, ...]]:
+    """Yield one stack of each, any two of which pip can install together, the newest releases first.
+
+    Of those that nothing tells apart the newest will do: where that does not fit, no other does.
+    """
     found: list[tuple[int, tuple[Stack, ...]]] = [(0, ())]
     for some in choices:
-        left = [one for one in some if judge.pip.clash((first, one)) is None]
+        going_with = [one for one in some if judge.pip.clash((first, one)) is None]
+        newest = {judge.told_apart(one): place for place, one in reversed([*enumerate(going_with)])}
+        left = [(place, going_with[place]) for place in sorted(newest.values())]
         earlier = {other.release: other for _, stacks in found for other in stacks}
-        going = {name: {n for n, one in enumerate(left) if judge.pip.clash((other, one)) is None}
+        going = {name: {n for n, (_, one) in enumerate(left) if judge.pip.clash((other, one)) is None}
                  for name, other in earlier.items()}
         every = frozenset(range(len(left)))
-        found = [(age + position, (*stacks, left[position])) for age, stacks in found
-                 for position in sorted(every.intersection(*[going[other.release] for other in stacks]))]
+        found = [(age + left[n][0], (*stacks, left[n][1])) for age, stacks in found
+                 for n in sorted(every.intersection(*[going[other.release] for other in stacks]))]
     yield from (stacks for _, stacks in sorted(found, key=itemgetter(0)))
 
 

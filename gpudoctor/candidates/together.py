@@ -47,6 +47,7 @@ class Together:
         for row in rows_of(database.tables, "nvidia_shared_files"):
             names = frozenset(planned.names(as_texts(row["distributions"])))
             self._shared.setdefault(names, row)
+        self._asks: dict[str, frozenset[tuple[str, str]]] = {}
         self._meeting: dict[tuple[str, ...], bool] = {}
         self._clashes: dict[tuple[str, ...], Rejection | None] = {}
 
@@ -86,6 +87,13 @@ class Together:
     def brings_any(self, stack: Stack, texts: Iterable[str]) -> bool:
         """Return whether a release asks for one of the distributions that requirements name."""
         return not self._of(stack, ()).keys().isdisjoint(planned.names(texts))
+
+    def asks(self, stack: Stack) -> frozenset[tuple[str, str]]:
+        """Return what a release asks for of each distribution."""
+        if stack.release not in self._asks:
+            self._asks[stack.release] = frozenset(
+                (one.distribution, one.bounds) for one in self._of(stack, ()).values())
+        return self._asks[stack.release]
 
     def _of(self, stack: Stack, added: Sequence[str]) -> dict[str, Asked]:
         if stack.release not in self._asked:

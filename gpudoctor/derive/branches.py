@@ -83,22 +83,25 @@ def of_device(table: Table, device: str) -> Row | None:
 def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
     """Return whether drivers of this branch serve a card: "serves", "too-new" or "too-old".
 
-    Nobody can tell of a card that the tables do not have, nor where branches are numbered otherwise: a
-    Jetson's driver comes with its board, and the one under WSL is that of Windows.
+    Nobody can tell of a card that the tables do not have, nor of a Jetson, whose driver comes with its board.
+    The driver under WSL is that of Windows.
     """
     bound = card.get("gpu.pci_driver")
     if isinstance(bound, Known) and bound.value == FOR_GUESTS:
         return Absent(source="the card is set aside for virtual machines")
-    for name in ("system.jetson", "system.wsl"):
-        if not isinstance(host.get(name, Absent(source="")), Absent):
-            return Absent(source=f"{name}: its drivers are no branches for cards on PCIe")
+    if not isinstance(host.get("system.jetson", Absent(source="")), Absent):
+        return Absent(source="system.jetson: its drivers are no branches for cards on PCIe")
+    wsl = host.get("system.wsl")
+    if isinstance(wsl, Unknown):
+        return wsl  # nobody can say how the driver is numbered
     row = row_of_card(card, tables)
     if row is None:
         told = isinstance(card.get("gpu.compute_capability"), Known)
         unseen = None if told else _unseen(card, "gpu.pci_device_id")
         return unseen or Unknown(reason="the rule database does not know which drivers serve this card",
                                  asked=False)
-    said = _by_row(row, driver)
+    is_windows = isinstance(wsl, Known) or value_of(host, "system.os") == "Windows"
+    said = _by_row(row, windows_branch(driver, tables) if is_windows else driver)
     return bound if is_refused(said) and isinstance(bound, Unknown) else said
 
 
@@ -111,6 +114,13 @@ def _by_row(row: Row, driver: str) -> Known:
         return Known(value="too-old", source=f"{row['source']}: no branch before {row['first_branch']} "
                                              f"serves {generation}")
     return Known(value="serves", source=f"rules/tables/kernel_modules.toml: {generation}")
+
+
+def windows_branch(driver: str, tables: Tables) -> str:
+    """Return the branch of a driver of Windows, whose numbers go on from it: 581.29 is of 580."""
+    table = tables.get("driver_branches")
+    row = floor_row(table, "driver", driver) if table is not None else None
+    return driver if row is None else str(row["driver"])
 
 
 def is_unlisted(card: Facts) -> bool:

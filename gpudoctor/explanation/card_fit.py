@@ -15,7 +15,7 @@ from gpudoctor.model import Facts, Known, Row, Tables, row_of
 
 _ARCHITECTURE = re.compile(r"(sm|compute)_([0-9]{2,3})([af]?)\Z")
 _ANY_ISA = "@0"  # a list does not say of which version its PTX is
-_OTHER_BRANCHES = frozenset({"jetson", "wsl1", "wsl2"})  # their drivers are numbered otherwise, or not theirs
+_WITH_DRIVERS_OF_WINDOWS = frozenset({"windows", "wsl1", "wsl2"})
 
 
 def by_build(stated: Stated) -> Known | None:
@@ -193,8 +193,11 @@ def by_driver(stated: Stated, driver_fact: str = "text.driver") -> Known | None:
     """Return how the stated driver's branch serves the stated cards, None where not all alike."""
     driver = stated.text(driver_fact)
     capabilities = stated.texts("text.capabilities") or possible_capabilities(stated)
-    if driver is None or not _OTHER_BRANCHES.isdisjoint(stated.texts("text.places")):
+    places = stated.texts("text.places")
+    if driver is None or "jetson" in places:  # its drivers come with the board
         return None
+    if not _WITH_DRIVERS_OF_WINDOWS.isdisjoint(places):
+        driver = branches.windows_branch(driver, stated.tables)
     fits = [_of_branch(stated, driver, capability) for capability in capabilities]
     if not fits or len({fit.value if fit else None for fit in fits}) != 1:
         return None

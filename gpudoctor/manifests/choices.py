@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpudoctor import versions
 from gpudoctor.derive.stacks import HOLDING_CUDA, Stack, stacks_of
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import jax_extras
+from gpudoctor.manifests import jax_extras, torch_indexes
 from gpudoctor.manifests.jax_parts import LOCAL, JaxParts
 from gpudoctor.manifests.releases import (
     LABEL, OPEN_MINORS, admits, applies, cuda_of_index, newest_before, placeholder_of, requirement_of,
@@ -129,7 +129,10 @@ def chosen_of(asked: Asked, python: str | None, platform: str, tables: Tables,
         mine = [stack for stack in mine if versions.parse(stack.version) < versions.parse(ended)]
     usable = [stack for stack in mine if python is None or not stack.pythons or python in stack.pythons]
     usable = _preferred(usable, requirement, is_admitted)
-    found = _labelled(blank, _dotted(label[1]), usable) if label is not None else _from_indexes(blank, usable)
+    if framework == "torch" and not is_cpu and torch_indexes.is_of_no_cuda(asked, tables):
+        return blank
+    found = _labelled(blank, _dotted(label[1]), usable) if label is not None else _from_indexes(
+        blank, usable, tables)
     if found.supposed and any(admits(requirement, stack.version) for stack in mine) and not any(
             admits(requirement, stack.version) for stack in usable):
         return replace(found, stack=None, supposed="")  # it is there, but not for this Python
@@ -172,7 +175,7 @@ def _taken(one: Chosen, stacks: Sequence[Stack], supposed: str = "") -> Chosen:
     return replace(one, stack=found, supposed=supposed if found else "")
 
 
-def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
+def _from_indexes(one: Chosen, stacks: Sequence[Stack], tables: Tables) -> Chosen:
     """Return what pip or uv takes of the default index, another in its place, and those beside it.
 
     What an index has of which nothing is known is supposed to be what the default one has.
@@ -196,7 +199,8 @@ def _from_indexes(one: Chosen, stacks: Sequence[Stack]) -> Chosen:
         is_sure = found.stack is not None and (asked.tool == "uv" or _is_exact(one.requirement))
         return replace(found, build="cpu", supposed="" if is_sure else (
             "may come from the index for the CPU that is named beside the default one"))
-    cuda = [number for address in beside if (number := cuda_of_index(address)) is not None]
+    cuda = [number for address in beside if (number := cuda_of_index(address)) is not None
+            and torch_indexes.names_cuda(f"cu{number.replace('.', '')}", tables)]
     if not cuda:
         return replace(found, supposed=found.supposed or _beside(beside)) if found.stack else found
     labelled = _labelled(one, cuda[0], stacks)

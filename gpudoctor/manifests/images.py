@@ -10,6 +10,7 @@ from gpudoctor import versions
 from gpudoctor.assume.systems import glibc_of
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.frozen import frozen
+from gpudoctor.image_ends import system_row
 from gpudoctor.image_notes import noted
 from gpudoctor.manifests.spans import Place
 from gpudoctor.model import Fact, Row, Tables, Unknown, row_of, rows_of
@@ -119,12 +120,6 @@ def is_plain(reference: str | None) -> bool:
 def _system_python(name: str, tag: str, tables: Tables) -> str | None:
     row = system_row(name, re.split(r"-", tag)[0], tables)
     return str(row["python"]) if row and "python" in row else None
-
-
-def system_row(system: str, version: str, tables: Tables) -> Row | None:
-    """Return what the tables know of the release of a distribution, by its number or its code name."""
-    return next((row for row in rows_of(tables, "image_systems")
-                 if row["system"] == system and version in as_texts(row["names"])), None)
 
 
 def _cuda(plain: Base, tables: Tables) -> Base:

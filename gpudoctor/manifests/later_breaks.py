@@ -18,7 +18,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.manifests import choosing, images, releases
 from gpudoctor.manifests.choices import FRAMEWORK_OF, Chosen
 from gpudoctor.manifests.images import Base
-from gpudoctor.manifests.statements import Asked, Environment
+from gpudoctor.manifests.statements import Asked, Environment, Image
 from gpudoctor.manifests.together import can_meet
 from gpudoctor.model import Row, rows_of
 
@@ -111,10 +111,17 @@ def _open(environment: Environment) -> str:
         return "the image has one already"
     if environment.has_condas:
         return "conda brings one"
+    if environment.systems_library and not (image is not None and _has_own_python(image)):
+        return f"{environment.systems_library} brings an older one, which pip leaves"
     if any(one.of_framework for one in environment.unread):
         return "what was not read here keeps it older"
     others = [one.text.strip() for one in environment.asked if _is_held(one)]
     return f"{others[0]} keeps it older" if others else ""
+
+
+def _has_own_python(image: Image) -> bool:
+    """Say whether an image has a Python beside that of its system, whose packages pip does not see."""
+    return images.split(image.reference or "")[0] == "python"
 
 
 def _is_held(asked: Asked) -> bool:

@@ -8,7 +8,9 @@ from collections.abc import Set as AbstractSet
 from gpudoctor.candidates.ground import Ground
 from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import choosing, images, other_packages, reaching, releases, said, starting, tags
+from gpudoctor.manifests import (
+    choosing, images, other_packages, reaching, releases, said, starting, tags, torch_indexes,
+)
 from gpudoctor.manifests.choices import Chosen
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.later_breaks import Break
@@ -84,7 +86,7 @@ def of_releases(environment: Environment, tables: Tables, *, is_wanted: bool) ->
     """Yield what may be on no index: a label without one, and without a GPU what is newer than the rules."""
     for framework, some in releases.frameworks_asked(environment.asked, environment.python).items():
         for one in some:
-            index, text = releases.index_of_label(framework, one, tables), one.text.strip()
+            index, text = torch_indexes.index_of_label(framework, one, tables), one.text.strip()
             if index is not None and not (one.command and said.is_told_all(environment)):
                 yield Note(place=one.place, said=(
                     f"{text} is not on the default index, which takes no release with a label: pip looks "
@@ -191,11 +193,13 @@ def of_build(environment: Environment, base: Base | None, laid: Laid, found: Abs
                 f"jax {one.stack.version}, which {one.asked.tool} would take here, has no extra "
                 f"{lacking[0]}: that ends in a warning, and in JAX for the CPU alone"))
         if one.stack is None and not found & {place, *(bound.place for bound in one.asked.bounds)}:
+            why = torch_indexes.unknown(one.asked, ground.database.tables) or (
+                f"these rules know no release that {one.asked.tool} would take for it here")
             yield Note(place=place, matters=one.build != "cpu", is_unknown=True, said=(
-                f"{text} was not judged: these rules know no release that {one.asked.tool} would take for it "
-                "here"))
+                f"{text} was not judged: {why}"))
         elif one.stack is not None and not one.is_measured and one.build != "cpu" and has_card:
-            why = "this build of it is in no table" if one.is_other else "no table has its device code"
+            why = torch_indexes.unknown(one.asked, ground.database.tables) or (
+                "this build of it is in no table" if one.is_other else "no table has its device code")
             yield Note(place=place, matters=True, said=(
                 f"whether {text} has code for the card was not judged: {why}"))
     if laid.of_image and environment.image is not None and has_card:

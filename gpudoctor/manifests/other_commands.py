@@ -11,7 +11,7 @@ from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.stage import CONFIGURATIONS, Stage
 from gpudoctor.manifests.statements import Package, Unread
-from gpudoctor.manifests.system_packages import is_of_driver, is_of_repository, packages_of
+from gpudoctor.manifests.system_packages import is_of_driver, is_of_repository, packages_of, python_library
 
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _OF_PIXI = ("install", "i", "add", "a", "run", "r", "shell", "s", "shell-hook", "global", "reinstall")
@@ -27,6 +27,7 @@ def look_at(command: Command, stage: Stage, source: Source) -> None:
     """Add to a stage what a command brings, as far as that is known, and what of it was not judged."""
     words, first = packages_of(command), source.of(command.words[0])
     stage.tells_installer |= _tells_installer(command)
+    stage.systems_library = stage.systems_library or python_library(command)
     if words and not command.conditional and all(word.known for word in words):
         stage.packages += [Package(text=word.text, place=source.of(word)) for word in words]
         _look_at(command, stage, at_libraries=False)

@@ -25,7 +25,7 @@ _OF_GPU = re.compile(
     r"(?:cupy-cuda\w+|tensorflow-gpu|onnxruntime-gpu|paddlepaddle-gpu|jax-cuda\d+-\w+|faiss-gpu|pycuda|"
     r"flash-attn|tensorrt|nvidia-dali-cuda\d+|[a-z0-9-]+-cu1\d)\Z")
 _CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu(\d{2,3})(?:/|\Z)")
-_PYTORCHS_OWN = re.compile(r"https?://download\.pytorch\.org/whl/(?:cu\d{2,3}|cpu)/?\Z")
+PYTORCHS_OWN = re.compile(r"https?://download\.pytorch\.org/whl/(cu\d{2,3}|cpu)/?\Z")
 _DEFAULT_INDEX = re.compile(r"https?://pypi[.](?:python[.])?org/simple/?\Z")
 OPEN_MINORS = 2
 NVIDIA = "nvidia-"  # what its packages are called by
@@ -178,7 +178,7 @@ def is_listed_everywhere(asked: Asked) -> bool:
 
 def _is_listed_at(index: str | None) -> bool:
     """Return whether an index has no release of a framework that the default one lacks."""
-    return index is None or _PYTORCHS_OWN.match(index) is not None
+    return index is None or PYTORCHS_OWN.match(index) is not None
 
 
 def from_default(asked: Asked) -> Asked:
@@ -226,25 +226,6 @@ def nearest(framework: str, version: str, tables: Tables) -> tuple[str, ...] | N
     below = [version for version in final if versions.parse(version) < wanted][:2]
     above = [version for version in final if versions.parse(version) > wanted][-1:]
     return (*above, *below)
-
-
-def index_of_label(framework: str, asked: Asked, tables: Tables) -> str | None:
-    """Return the index of a build by its label, where none is asked that has it.
-
-    The default index has no labels, each of the framework's own has its one; of others nobody knows.
-    """
-    requirement = requirement_of(asked)
-    if (requirement is None or asked.tool == "conda" or asked.locked or asked.is_file or asked.links
-            or asked.overrides):
-        return None
-    label = next((bound.version.partition("+")[2] for bound in requirement.specifier
-                  if bound.operator in ("==", "===") and "+" in bound.version), "")
-    known = next((str(row["index"]) for row in rows_of(tables, f"{framework}_indexes")), "")
-    own, wanted = known.rpartition("/")[0], f"{known.rpartition('/')[0]}/{label}"
-    named = [address.rstrip("/") for address in (asked.index, *asked.extra_indexes) if address]
-    if not label or not known or wanted in named or any(one.rpartition("/")[0] != own for one in named):
-        return None
-    return wanted
 
 
 def newest_before(framework: str, asked: Asked, tables: Tables) -> str | None:

@@ -16,6 +16,7 @@ from gpudoctor.manifests import releases
 from gpudoctor.manifests.shellwords import words_of
 from gpudoctor.manifests.spans import ManifestError, Place, Source, Traced, Word
 from gpudoctor.manifests.statements import Asked, Bound, Unread
+from gpudoctor.nearest import did_you_mean
 from gpudoctor.versions import distribution_name
 
 Reader = Callable[[str], Source | None]
@@ -35,6 +36,12 @@ _INDEX = ("-i", "--index-url")
 _LINKS = ("-f", "--find-links")
 _FILES = ("-r", "--requirement")
 _CONSTRAINTS = ("-c", "--constraint")
+# what else pip takes in a list, now or before; of each it takes a beginning that no other has
+_OTHERS = ("-e", "--editable", "--no-index", "--no-binary", "--only-binary", "--prefer-binary", "--pre",
+           "--all-releases", "--only-final", "--pypi-url", "--require-hashes", "--no-require-hashes",
+           "--trusted-host", "--use-feature", "--hash", "-C", "--config-settings", "--global-option",
+           "--install-option")
+OPTIONS = (*_INDEX, "--extra-index-url", *_LINKS, *_FILES, *_CONSTRAINTS, *_OTHERS)
 _WITH_VALUE = {**dict.fromkeys((*_INDEX, "--extra-index-url", *_LINKS), "ADDRESS"),
                **dict.fromkeys((*_FILES, *_CONSTRAINTS), "FILE")}
 
@@ -125,8 +132,12 @@ class _Reading:
         text = line.text.text.partition(" #")[0].strip()
         place = source.place(line.start, line.text.at[len(line.text.text) - 1] + 1)
         of_framework = FRAMEWORK.match(posixpath.basename(text)) is not None
-        self.unread.append(Unread(why=f"{text[:80]} is no release of an index, so what it is was not judged",
-                                  place=place, of_framework=of_framework))
+        variable = _VARIABLE.search(text)
+        why = (f"{text[:80]} was not judged: pip puts the value of a variable in place of {variable[0][:80]}"
+               if variable else
+               f"{text[:80]} is no release of an index, so what it is was not judged")
+        is_open = variable is not None and variable.start() == 0  # then it may be a framework
+        self.unread.append(Unread(why=why, place=place, of_framework=of_framework or is_open))
 
     def _nested(self, source: Source, name: str, place: Place, depth: int) -> Iterator[Asked]:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source.file), name))
@@ -149,11 +160,24 @@ class _Reading:
 def _option(words: Sequence[Word], source: Source) -> tuple[str, str, Place]:
     """Return an option, what it is given and where that stands."""
     option, _, glued = words[0].text.partition("=")
+    option = _written_out(option, source.of(words[0]))
     if option[:2] in ("-r", "-c", "-i", "-f") and len(option) > 2 and not option.startswith("--"):
         return option[:2], option[2:], source.of(words[0])
     if glued or len(words) < 2:
         return option, glued, source.of(words[0])
     return option, words[1].text, source.of(words[1])
+
+
+def _written_out(option: str, place: Place) -> str:
+    """Return an option in full; raise `ManifestError` for one that pip does not take in a list."""
+    if option in OPTIONS or not option.startswith("--"):
+        meant = [option] if option[:2] in OPTIONS or option in OPTIONS else []
+    else:
+        meant = [one for one in OPTIONS if one.startswith(option)]
+    if len(meant) != 1:
+        near = did_you_mean(option, OPTIONS) if not meant else f": it may be {' or '.join(meant)}"
+        raise ManifestError(place, f"pip refuses {option[:80]} in a list{near}")
+    return meant[0]
 
 
 def _lines(source: Source) -> Iterator[_Line]:

@@ -13,7 +13,9 @@ from gpudoctor.derive import planned
 from gpudoctor.derive.stacks import known_versions
 from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.frozen import frozen
-from gpudoctor.manifests import drivers, images, names, other_packages, releases, starting, tags, together
+from gpudoctor.manifests import (
+    drivers, images, names, other_packages, releases, starting, tags, together, torch_indexes,
+)
 from gpudoctor.manifests.images import Base
 from gpudoctor.manifests.later_breaks import Break
 from gpudoctor.manifests.laying import Laid
@@ -94,14 +96,8 @@ def _of_image(base: Base, tables: Tables) -> Iterator[dict[str, Value]]:
     nearest = tags.judged(base, tables).nearest
     if nearest:
         yield {"file.image": base.reference, "file.image_nearest": nearest}
-    series = tags.ended(base, tables)
-    if series is not None and not nearest:
-        yield {"file.image": base.reference, "file.image_ended": str(series["ended"]),
-               "file.image_end": f"20{series['last']}".replace(".", "-")}
-    row = images.ended(base, tables)
-    if row is not None:
-        yield {"file.image": base.reference, "file.image_end": str(row["ended"]),
-               "file.image_ended": f"{str(row['system']).capitalize()} {row['version']}"}
+    for what, since in tags.ends(base, tables):
+        yield {"file.image": base.reference, "file.image_ended": what, "file.image_end": since}
 
 
 def _placeholders(environment: Environment, tables: Tables) -> Iterator[Said]:
@@ -145,7 +141,7 @@ def _unlabelled(framework: str, some: Sequence[Asked], environment: Environment,
                 ) -> Iterator[Said]:
     """Yield the builds with a label that a command asks of the default index; a list may be given another."""
     for one in some:
-        index = releases.index_of_label(framework, one, tables)
+        index = torch_indexes.index_of_label(framework, one, tables)
         if index is not None and one.command and is_told_all(environment):
             yield Said(place=one.place, facts={
                 "file.release_missing": one.text.strip(), "file.release_elsewhere": index})

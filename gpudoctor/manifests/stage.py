@@ -80,6 +80,7 @@ class Stage:
         self.alters_libraries: bool = parent.alters_libraries if parent else False
         self.alters_python: bool = parent.alters_python if parent else False
         self.has_condas: bool = parent.has_condas if parent else False
+        self.systems_library: str = parent.systems_library if parent else ""  # of Python, by apt or dnf
         self.tells_installer: bool = parent.tells_installer if parent else False
         # what the image itself has installed may be gone, or out of pip's reach
         self.hides_packages: bool = parent.hides_packages if parent else False
@@ -101,6 +102,7 @@ class Stage:
             python=self.python[0] if self.python else None,
             python_place=self.python[1] if self.python else None, alters_libraries=self.alters_libraries,
             alters_python=self.alters_python, has_condas=self.has_condas,
+            systems_library="" if self.hides_packages else self.systems_library,
             tells_installer=self.tells_installer or any(
                 posixpath.basename(path) in CONFIGURATIONS | _THEIR_FOLDERS
                 for one in self.copied for path in (one.target, one.origin)))

@@ -183,7 +183,8 @@ class Environment:
     """One environment that would be built: an image, a service, or what a list of requirements fills.
 
     `alters_libraries`: it installs CUDA in a way that is not read. `tells_installer`: pip may be told of an
-    index in a way that is not read, as by a pip.conf. `has_condas`: conda brings packages that pip finds.
+    index in a way that is not read, as by a pip.conf. `has_condas`: conda brings packages that pip finds, as
+    `systems_library` of apt or dnf may do for the system's own Python.
     `images` are those of all stages of its file, `feeding` those that it is or copies from.
     `python_bounds` are those that its Python must keep, where they leave several. `stubs` are the links
     called libcuda.so.1 that lead to the toolkit's placeholder. `in_container`: it is one with its own
@@ -213,6 +214,7 @@ class Environment:
     alters_python: bool = False
     tells_installer: bool = False
     has_condas: bool = False
+    systems_library: str = ""
     in_container: bool = True
     constrains: bool = False
     given: bool | None = None

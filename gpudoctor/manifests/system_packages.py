@@ -24,6 +24,9 @@ _OF_CUDA = re.compile(
 _OF_DRIVER = re.compile(
     r"nvidia-(?:driver|utils|compute-utils|headless|open)\b|libnvidia-compute\b|cuda-drivers\b|libcuda1\b")
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
+# of libraries of Python all but these may bring NumPy
+_LIBRARY = re.compile(
+    r"python[\d.]*-(?!(?:all|apt|dev|devel|distutils|doc|full|libs|minimal|pip|setuptools|tk|venv|wheel)\b)\w")
 _INSTALLER = re.compile(r"NVIDIA-Linux-[\w.-]*\.run\Z")
 _INSTALLS_NOTHING = frozenset({"-x", "--extract-only", "--check", "--info", "--help", "-h"})
 # only names a repository, or makes it trusted: nothing is installed by it
@@ -44,6 +47,11 @@ def packages_of(command: Command) -> tuple[Word, ...] | None:
     return None if installed is None else tuple(
         word for word in installed
         if _OF_CUDA.search(word.text) or _OF_DRIVER.match(word.text) or not word.known)
+
+
+def python_library(command: Command) -> str:
+    """Return the first package with a library of Python that the system is to install, "" without one."""
+    return next((word.text for word in _installed(command) or () if _LIBRARY.match(word.text)), "")
 
 
 def installer_of(command: Command) -> Word | None:

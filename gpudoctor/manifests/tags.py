@@ -6,10 +6,11 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from gpudoctor import versions
+from gpudoctor import image_ends, versions
 from gpudoctor.derive.stacks import known_versions, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.frozen import frozen
+from gpudoctor.image_ends import HOLE, pattern
 from gpudoctor.manifests import images, releases
 from gpudoctor.manifests.images import Base
 from gpudoctor.model import Row, Tables, row_of, rows_of
@@ -19,9 +20,6 @@ _LISTED_SINCE = "11.0"
 _STILL_OPEN = 3  # minors of it of which a patch may have come since: 12.8.2 and 12.9.2 came after 13.0.0
 _NEAREST = 3
 _LISTED = 400  # tags that are looked through for the nearest ones
-_HOLES = {"version": r"\d+\.\d+\.\d+(?:rc\d+)?", "month": r"\d\d\.\d\d", "cuda": r"\d+\.\d+",
-          "cudnn": r"\d+"}
-_HOLE = re.compile(r"\{([a-z]+)\}")
 _MONTHS = 12
 _PYTHON = re.compile(r"(\d+\.\d+)(?:\.(\d+))?(-slim|-alpine)?(?:-|\d|\Z)")
 PLATFORM = "linux_x86_64"
@@ -56,7 +54,7 @@ def judged(base: Base, tables: Tables) -> Verdict:
     if not forms or base.tag in listed or (not base.tag and any(row["form"] == "latest" for row in forms)):
         return Verdict()
     for row in forms:
-        match = _pattern(str(row["form"])).match(base.tag)
+        match = pattern(str(row["form"])).match(base.tag)
         if match is not None:
             return _of_form(base, row, match, listed, tables)
     return Verdict(unknown=f"is spelled in no way that these rules know ({', '.join(_some(forms))})")
@@ -64,14 +62,20 @@ def judged(base: Base, tables: Tables) -> Verdict:
 
 def ended(base: Base, tables: Tables) -> Row | None:
     """Return the form of an image's tag of which no more are published."""
-    return next((row for row in _forms(base, tables) if "ended" in row
-                 and _pattern(str(row["form"])).match(base.tag)), None)
+    return image_ends.series(base.name, base.tag, tables)
+
+
+def ends(base: Base, tables: Tables) -> Iterator[tuple[str, str]]:
+    """Yield what in an image gets no updates any more, and since when: whose build it is, its system."""
+    is_there = not judged(base, tables).nearest
+    yield from image_ends.of_series(base.name, base.tag, tables) if is_there else ()
+    yield from image_ends.of_system(images.ended(base, tables))
 
 
 def moves(base: Base, tables: Tables) -> bool:
     """Return whether a tag of a framework's image names no release: it is another image after each one."""
     written = base.tag or "latest"
-    return any(row["form"] == written and not _HOLE.search(written) for row in _forms(base, tables))
+    return any(row["form"] == written and not HOLE.search(written) for row in _forms(base, tables))
 
 
 def _of_form(base: Base, row: Row, match: re.Match[str], listed: Sequence[str], tables: Tables) -> Verdict:
@@ -90,9 +94,9 @@ def _of_month(base: Base, row: Row, month: str, listed: Sequence[str], tables: T
     last = str(row["last"]) if "last" in row else None
     in_time = [one for one in months if last is None or one <= last]
     if not 1 <= int(month.partition(".")[2]) <= _MONTHS or (last is not None and month > last):
-        known = [tag for tag in listed if _pattern(form).match(tag)]
+        known = [tag for tag in listed if pattern(form).match(tag)]
         return _near(base.tag, [*dict.fromkeys((*known, *(form.format(month=one) for one in in_time[-1:])))])
-    own = [found["month"] for tag in listed if (found := _pattern(form).match(tag))]
+    own = [found["month"] for tag in listed if (found := pattern(form).match(tag))]
     if month in in_time and ("-tf" not in form or month >= min(own, default=month)):  # one each month
         return Verdict()
     return _NEWER if (own or months) and month > max(own + months) else _UNLISTED
@@ -137,20 +141,14 @@ def _forms(base: Base, tables: Tables) -> list[Row]:
 def forms_of(base: Base, tables: Tables) -> Iterator[tuple[Row, dict[str, str]]]:
     """Yield the forms that a tag has, with what stands in their holes."""
     for row in _forms(base, tables):
-        match = _pattern(str(row["form"])).match(base.tag)
+        match = pattern(str(row["form"])).match(base.tag)
         if match is not None:
             yield row, match.groupdict()
 
 
-def _pattern(form: str) -> re.Pattern[str]:
-    parts = _HOLE.split(form)
-    return re.compile("".join(f"(?P<{part}>{_HOLES[part]})" if number % 2 else re.escape(part)
-                              for number, part in enumerate(parts)) + r"\Z")
-
-
 def _some(forms: Sequence[Row]) -> list[str]:
     """Return the forms that have a hole, as people write them."""
-    written = [_HOLE.sub(lambda hole: hole[1].upper(), str(row["form"])) for row in forms]
+    written = [HOLE.sub(lambda hole: hole[1].upper(), str(row["form"])) for row in forms]
     return [form for form, row in zip(written, forms, strict=True) if form != row["form"]][:_NEAREST]
 
 

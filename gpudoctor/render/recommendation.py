@@ -129,13 +129,18 @@ def _in_brackets(*parts: str) -> str:
 
 
 def _others(page: Sheet, name: str, candidates: Sequence[Candidate]) -> None:
-    """Write which other releases fit."""
+    """Write which other releases fit; where images are asked for, the newest of each who publishes some."""
     told = [one.name for one in _best(candidates)]
     more = list(dict.fromkeys(one.name for one in candidates
                               if one.offered and one.kind == "pip" and one.name not in told))
     if more:
         how = "by pip " if any(one.kind == "image" for one in _best(candidates)) else ""
         _row(page, "also", f"{how}{_list(more, name)} {'fit' if len(more) > 1 else 'fits'} as well")
+    if all(one.kind == "image" for one in candidates):
+        names = [str(one.image) for one in candidates if one.offered]
+        for image in {name.partition(":")[0]: name for name in reversed(names)}.values():
+            if image != names[0]:
+                _row(page, "also", f"{image} fits as well")
 
 
 def _list(names: Sequence[str], framework: str) -> str:

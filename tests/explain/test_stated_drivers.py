@@ -30,6 +30,8 @@ def test_a_driver_that_is_said_to_be_missing_is() -> None:
     ("RTX 5090, driver 535, torch 2.9: CUDA is not available", "driver-too-old", "which serves this card"),
     ("RTX 5090, driver 535.183, torch.cuda.is_available() False", "driver-too-old", "which serves this card"),
     ("GTX 680, driver 535: no devices found", "driver-dropped-gpu", "of branch 470"),
+    ("WSL2, RTX 5090, driver 537.58, torch 2.9: CUDA is not available", "driver-too-old", "in Windows"),
+    ("WSL2, GTX 1080, driver 591.44: no devices found", "driver-dropped-gpu", "in Windows"),
 ])
 def test_a_driver_that_does_not_serve_the_card_is_told_by_the_page_of_cards(
         text: str, cause: str, offers: str) -> None:
@@ -39,6 +41,13 @@ def test_a_driver_that_does_not_serve_the_card_is_told_by_the_page_of_cards(
     assert offers in first.fixes[0].title
     assert "generation" in first.message
     assert not any("torch" in fix.title for fix in first.fixes)
+
+
+@pytest.mark.parametrize("place", ["Windows 11", "WSL2"])
+def test_a_driver_of_windows_is_held_against_the_card_by_its_branch(place: str) -> None:
+    """Regression: 581 was said to be newer than 580, the last branch for the card; it is of 580."""
+    said = findings(f"{place}, GTX 1080, driver 581.29, torch 2.6: CUDA is not available")
+    assert "driver-dropped-gpu" not in [finding.cause for finding in said]
 
 
 def test_a_fix_for_a_stated_generation_names_a_release() -> None:

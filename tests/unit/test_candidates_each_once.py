@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from gpudoctor.candidates import drivers, unrun
 from gpudoctor.candidates.ground import ground_of, with_facts
 from gpudoctor.candidates.judging import Judge, Judged
+from gpudoctor.candidates.sets import chosen_sets, ordered
 from gpudoctor.candidates.wishes import parse
 from gpudoctor.derive.stacks import Machine, Stack, stacks_of
 from gpudoctor.frameworks import FRAMEWORKS
@@ -245,3 +247,28 @@ def test_a_rule_is_asked_only_what_it_may_say_of_what_never_ran(database: RuleDa
     kept = next(one for one in unrun.speaking(database.rules, database.base, database) if one.id == rule.id)
     assert [block.name for block in kept.detect] == ["JAX is told to use the CPU alone"]
     assert len(rule.detect) == 3
+
+
+def test_what_a_release_lacks_is_found_to_be_refused_beside_another_framework_once(
+        database: RuleDatabase) -> None:
+    """202 combinations of TensorFlow 2.7 to 2.13 with torch and JAX were judged, each for the same files."""
+    base = ground_of(host(database, "cc=6.1", "cc=8.9", "driver=580.65.06"), database, "3.10")
+    judge, wished = Judge(base), parse(("tensorflow<2.14", "torch", "jax"), database.tables)
+    fitting = {wish.framework: [stack for stack in stacks_of(wish.framework, base.platform, database.tables)
+                                if wish.admits(stack) and judge.fits(stack)] for wish in wished}
+    list(chosen_sets(wished, fitting, judge))
+    judged = [key for _, key in judge.foreseen.known if len(key) == len(wished)]
+    assert 0 < len(judged) < 30
+
+
+def test_of_releases_that_nothing_tells_apart_the_newest_stands_for_all(database: RuleDatabase) -> None:
+    """A quarter of a million combinations of four frameworks were asked about."""
+    base = ground_of(host(database, "cc=7.0", "driver=550.54.14"), database, "3.10")
+    judge = Judge(base)
+    wished = parse(("tensorflow<2.14", "torch>=2", "jax", "paddle"), database.tables)
+    fitting = {wish.framework: [stack for stack in stacks_of(wish.framework, base.platform, database.tables)
+                                if wish.admits(stack) and judge.fits(stack)] for wish in wished}
+    choices = [fitting[wish.framework] for wish in wished[1:]]
+    asked_about = sum(1 for first in fitting["tensorflow"] for _ in ordered(first, choices, judge))
+    every = len(fitting["tensorflow"]) * math.prod(map(len, choices))
+    assert 0 < asked_about < every / 20

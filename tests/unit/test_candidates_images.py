@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.candidates import WishError
 from gpudoctor.dockerfiles.choice import Wanted, checked
-from gpudoctor.model import Candidate, Fit, Known, Recommendation, RuleDatabase
+from gpudoctor.model import Candidate, Fit, Known, Recommendation, Row, RuleDatabase
 from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
@@ -138,6 +138,55 @@ def test_reasons_name_the_build_and_what_is_noted(database: RuleDatabase) -> Non
     assert plain.why[-1] == "so no rule objects to it"
 
 
+def test_an_image_is_offered_for_each_build_that_pip_has(database: RuleDatabase) -> None:
+    """Regression: no image of PyTorch's own was known: people were sent to NVIDIA's of years ago."""
+    said = asked(host(database, "cc=6.1", "driver=535.104.05"), database, "torch==2.14.1", image=True)
+    offered = image(said, "pytorch/pytorch:2.14.1-cuda12.6-cudnn9-runtime")
+    assert (offered.verdict, offered.version, offered.cuda) == (Fit.WITH_NOTES, "2.14.1", "12.6")
+    assert offered.commands == (f"docker run --rm -it --gpus all {offered.image}",)
+    assert "the image was not read" in offered.notes[0]
+    refused = image(said, "pytorch/pytorch:2.14.1-cuda13.0-cudnn9-runtime")
+    assert {one.rule for one in refused.rejected_by} == {"GPD2010", "GPD5010"}
+    page = recommendation.render(asked(host(database, "cc=7.5", "driver=535.104.05"), database, "torch",
+                                       image=True), width=200, colour=False)
+    assert "    also    nvcr.io/nvidia/pytorch:23.06-py3 fits as well\n" in page
+    before = asked(host(database, "cc=6.1", "driver=535.104.05"), database, "torch<2.1", image=True)
+    assert not [one for one in before.candidates if str(one.image).startswith("pytorch/")]
+
+
+def test_an_image_of_pip_s_build_has_its_own_c_library(database: RuleDatabase) -> None:
+    """What pip cannot install for an old glibc, or none, runs in an image."""
+    for glibc in ("2.17", None):
+        machine = host(database, "cc=8.9", "driver=580.95.05", system__glibc=glibc)
+        said = asked(machine, database, "torch==2.14.1")
+        kinds = {one.kind for one in said.candidates if one.offered}
+        assert kinds == {"image"}
+
+
+def test_an_image_that_a_fix_would_have_to_change_is_not_offered(database: RuleDatabase) -> None:
+    """pip's offer of TensorFlow 2.21 comes with a variable, as it does not find its cuSOLVER."""
+    tags = database.tables["image_tags"]
+    form: Row = {"image": "a/tensorflow", "form": "{version}-{cuda}-{cudnn}", "framework": "tensorflow",
+                 "each_cuda_since": "2.20.0", "source": "a test"}
+    made = replace(database, tables={**database.tables, "image_tags": replace(tags, rows=(*tags.rows, form))})
+    said = asked(host(made, "cc=8.9", "driver=580.95.05"), made, "tensorflow")
+    offered = {(one.version, one.kind): one.offered for one in said.candidates
+               if one.kind == "pip" or str(one.image).startswith("a/")}
+    assert [offered["2.21.0", kind] for kind in ("pip", "image")] == [True, False]
+    assert [offered["2.20.0", kind] for kind in ("pip", "image")] == [True, True]
+
+
+def test_an_image_that_gets_no_updates_is_offered_with_that_note(database: RuleDatabase) -> None:
+    """Regression: `lint` warned of the base that `dockerfile --base ngc` had chosen without a word."""
+    said = asked(host(database, "card=V100", "driver=470.256.02"), database, "tensorflow", image=True)
+    ended = image(said, "nvcr.io/nvidia/tensorflow:21.05-tf2-py3")
+    assert ended.notes[-2:] == (
+        "NVIDIA's build of TensorFlow 2 in it gets no updates since 2025-02 (GPD0030)",
+        "Ubuntu 20.04 in it gets no updates since 2025-04 (GPD0030)")
+    torch = asked(host(database, "card=V100", "driver=550.54.14"), database, "torch", image=True)
+    assert not [note for note in image(torch, "nvcr.io/nvidia/pytorch:24.01-py3").notes if "updates" in note]
+
+
 def test_what_could_not_be_judged_is_no_rejection(database: RuleDatabase) -> None:
     """It stood under NOT OFFERED, and the exit code said that nothing fits: for ARM nobody knows."""
     arm = host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64")
@@ -145,7 +194,7 @@ def test_what_could_not_be_judged_is_no_rejection(database: RuleDatabase) -> Non
     assert (said.exit_code, {one.is_open for one in said.candidates}) == (3, {True})
     page = recommendation.render(said, width=100, colour=False)
     assert "NOT OFFERED" not in page
-    assert "NOT JUDGED, so not offered: each of these may fit or not\n  torch nvcr.io/nvidia/pytorch:" in page
+    assert "NOT JUDGED, so not offered: each of these may fit or not\n  torch pytorch/pytorch:" in page
     assert page.endswith("Nothing is offered: what was asked for could not be judged here.\n")
     both = asked(host(database, "cc=9.0", "driver=580.95.05", system__architecture="aarch64"), database,
                  "tensorflow")  # pip has no build: that is known, so that this outranks the images
@@ -156,7 +205,8 @@ def test_what_could_not_be_judged_is_no_rejection(database: RuleDatabase) -> Non
 def test_newer_images_are_told_with_why_they_are_not_offered(database: RuleDatabase) -> None:
     """Regression: of NVIDIA's builds a month was compared with a release, so neither list had any."""
     said = asked(host(database, "card=T4", "driver=525.60.13"), database, "torch", image=True)
-    page = recommendation.render(said, width=400, colour=False)
+    own = [one for one in said.candidates if str(one.image).startswith("nvcr.io/")]
+    page = recommendation.render(replace(said, candidates=tuple(own)), width=400, colour=False)
     refused, _, unknown = page.partition("NOT JUDGED")
     assert "nvcr.io/nvidia/pytorch:26.06-py3" in refused.partition("NOT OFFERED")[2]
     assert "pytorch:21.06-py3" in unknown

@@ -50,9 +50,10 @@ def test_an_older_driver_or_card_is_offered_the_newest_build_for_it(
 def test_a_build_whose_cudnn_dropped_the_card_is_refused(database: RuleDatabase) -> None:
     """torch 2.6 for CUDA 11.8 has code for a K80, and its cuDNN 9.1 has none."""
     said = asked(host(database, K80, "driver=470.256.02"), database, "torch==2.6.0", python="3.10")
-    [refused] = [one for one in said.candidates if one.cuda == "11.8"]
-    assert [one.rule for one in refused.rejected_by] == ["GPD5050"]
-    assert "cuDNN 9.1.0.70" in refused.rejected_by[0].message
+    refused = {one.kind: one.rejected_by for one in said.candidates if one.cuda == "11.8"}
+    assert {kind: [one.rule for one in some] for kind, some in refused.items()} == {
+        "pip": ["GPD5050"], "image": ["GPD5050"]}
+    assert "cuDNN 9.1.0.70" in refused["pip"][0].message
 
 
 def test_a_cudnn_that_replaces_another_is_the_one_that_is_found(database: RuleDatabase) -> None:
@@ -77,6 +78,7 @@ def test_a_build_with_its_libraries_inside_asks_for_none(database: RuleDatabase)
     ("2.3.1+cu118", "nvidia-cudnn-cu11==8.7.0.84", "nvidia-nccl-cu11", "nvidia-cudnn-cu12"),
     ("2.4.1+cu124", "nvidia-cudnn-cu12==9.1.0.70", "nvidia-nvjitlink-cu12", "nvidia-cusparselt-cu12"),
     ("2.7.1+cu128", "nvidia-cudnn-cu12==9.7.1.26", "nvidia-cusparselt-cu12", "nvidia-nvshmem-cu12"),
+    ("2.8.0+cu129", "nvidia-cudnn-cu12==9.10.2.21", "nvidia-cufile-cu12", "nvidia-nvshmem-cu12"),
     ("2.14.1+cu126", "nvidia-cudnn-cu12==9.10.2.21", "nvidia-cusparselt-cu12", "nvidia-cudnn-cu13"),
 ])
 def test_a_build_brings_what_the_release_nearest_to_it_brings(

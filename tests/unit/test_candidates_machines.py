@@ -10,6 +10,7 @@ import pytest
 
 from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, blank, parse_assumption, supposed
+from gpudoctor.candidates import WishError
 from gpudoctor.engine import evaluate
 from gpudoctor.model import Recommendation, RuleDatabase, Scope, Value
 from gpudoctor.render import recommendation
@@ -76,6 +77,36 @@ def test_windows_is_told_where_to_ask(database: RuleDatabase) -> None:
     said = asked(host(database, "cc=8.6", "driver=566.36", system__os="Windows"), database, "tensorflow")
     assert said.exit_code == 1
     assert "this is Windows_x86_64: ask inside WSL 2" in recommendation.render(said, width=200, colour=False)
+
+
+def test_under_wsl_the_driver_in_windows_is_held_against_the_card(database: RuleDatabase) -> None:
+    """Regression: an RTX 5090 under 535 in Windows was offered torch 2.11."""
+    old = asked(host(database, "cc=12.0", "driver=537.58", system__wsl=2), database, "torch",
+                may_change=("driver",))
+    assert old.exit_code == 1
+    assert [one.rule for one in old.candidates[0].rejected_by][:1] == ["GPD2065"]
+    assert old.changes[0].change == "the driver in Windows 537.58 -> 580.65.06"
+    assert asked(host(database, "cc=12.0", "driver=572.16", system__wsl=2), database, "torch").exit_code == 0
+
+
+@pytest.mark.parametrize("words", [[("python.abi", "cp313t"), ("python", "3.13")],
+                                   [("python", "3.13"), ("python.abi", "cp313t")],
+                                   [("python.abi", "cp313t")]])
+def test_a_free_threaded_python_that_is_assumed_stays_one(words: list[tuple[str, Value]],
+                                                          database: RuleDatabase) -> None:
+    """Regression: --python 3.13 made an ordinary Python of it, and offered wheels that are not for it."""
+    machine = supposed(host(database, "cc=8.9", "driver=580.95.05"), words, database.tables)
+    said = asked(machine, database, "torch==2.15.0", python="3.13")
+    [wheel] = [one for one in said.candidates if one.kind == "pip"]
+    assert wheel.is_open
+    assert "free-threaded Python (cp313t)" in wheel.rejected_by[0].message
+
+
+def test_a_python_of_two_versions_is_refused(database: RuleDatabase) -> None:
+    machine = supposed(host(database, "cc=8.9", "driver=580.95.05"), [("python.abi", "cp313t")],
+                       database.tables)
+    with pytest.raises(WishError, match=r"python.abi=cp313t and Python 3\.12 contradict one another"):
+        asked(machine, database, "torch", python="3.12")
 
 
 def test_a_mac_is_not_sent_to_windows_and_its_next_step_leads_somewhere(database: RuleDatabase) -> None:

@@ -54,6 +54,26 @@ def test_the_chips_name_says_the_same_as_the_device_ids(database: RuleDatabase) 
     assert {row["generation"] for row in rows if row is not None} == {"Kepler"}
 
 
+@pytest.mark.parametrize(("place", "number"), [("system.wsl", 2), ("system.os", "Windows")])
+@pytest.mark.parametrize(("driver", "capability", "fits"), [
+    ("581.29", "6.1", "serves"), ("591.44", "6.1", "too-new"), ("475.14", "3.7", "serves"),
+    ("537.58", "12.0", "too-old"), ("572.16", "12.0", "serves"), ("517.48", "8.9", "too-old"),
+])
+def test_a_driver_of_windows_is_of_the_branch_that_its_number_goes_on_from(
+    place: str, number: int | str, driver: str, capability: str, fits: str, database: RuleDatabase,
+) -> None:
+    """Regression: under WSL no driver was held against the card, and on Windows 581 was newer than 580."""
+    card: Facts = {"gpu.compute_capability": Known(value=capability, source="test")}
+    host: Facts = {place: Known(value=number, source="test")}
+    assert getattr(fit(card, driver, host, database.tables), "value", None) == fits
+
+
+def test_nobody_can_tell_a_branch_where_it_is_not_known_whose_driver_it_is(database: RuleDatabase) -> None:
+    card: Facts = {"gpu.compute_capability": Known(value="6.1", source="test")}
+    unknown: Facts = {"system.wsl": Unknown(reason="test")}
+    assert isinstance(fit(card, "581.29", unknown, database.tables), Unknown)
+
+
 @pytest.mark.parametrize(("version", "expected"), [
     ("580.95.05", 580), ("24.04", 24), ("rolling", 0), ("", 0), ("9" * 5000, 0), ("\u00b2.1", 0)])
 def test_what_begins_with_no_number_is_of_branch_0(version: str, expected: int) -> None:

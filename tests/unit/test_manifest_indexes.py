@@ -47,3 +47,33 @@ def test_a_label_for_the_cpu_is_one_whatever_indexes_are_beside() -> None:
     lines = ("FROM python:3.12-slim", f"ENV PIP_EXTRA_INDEX_URL={PYTORCHS.replace('cu124', 'cpu')}")
     found = judged(docker(*lines, "RUN pip install torch==2.6.0+cpu"), gpu=True)
     assert causes(found) == ["cpu-only-build"]
+
+
+@pytest.mark.parametrize(("written", "near"), [
+    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu999", "cu132, cu130, cu129"),
+    ("torch --index-url https://download.pytorch.org/whl/cu127/", "cu126, cu128, cu129"),
+    ("torch==2.6.0+cu127", "cu126, cu128, cu129"),
+])
+def test_an_index_that_is_not_known_is_said_to_be_none(written: str, near: str) -> None:
+    """Regression: CUDA 99.9 was held against the driver, which was told to be too old."""
+    lines = docker("FROM python:3.12-slim", f"RUN pip install {written}")
+    found = judged(lines, "driver=535.104.05", "cc=8.9")
+    assert causes(found) == []
+    [note] = found.notes
+    assert note.matters
+    assert note.said.endswith(f"; the nearest that they know are {near}")
+
+
+def test_an_index_that_is_not_known_is_judged_by_its_cuda_where_there_is_one() -> None:
+    line = "RUN pip install torch==1.9.0 --index-url https://download.pytorch.org/whl/cu111"
+    old = judged(docker("FROM python:3.9-slim", line), "driver=410.48", "cc=7.0")
+    assert "driver-too-old" in causes(old)
+    found = judged(docker("FROM python:3.9-slim", line), "driver=535.104.05", "cc=8.0")
+    assert any("no index of PyTorch for cu111; the nearest" in note.said for note in found.notes)
+
+
+def test_an_index_beside_the_default_one_that_is_not_known_is_said_to_be_unknown() -> None:
+    """Regression: it named CUDA 99.9 to the rules, which held it against the driver."""
+    line = "RUN pip install torch==2.6.0 --extra-index-url https://download.pytorch.org/whl/cu999"
+    found = judged(docker("FROM python:3.12-slim", line), "driver=580.95.05", "cc=8.9")
+    assert any("cu999 as well, of which nothing is known" in note.said for note in found.notes)

@@ -24,6 +24,12 @@ def installed(*lines: str, image: str = CUDA_11, **files: str) -> Files:
      "Dockerfile:3:17"),
     (installed("RUN pip install tensorflow-gpu==2.10.1"), "Dockerfile:3:17"),
     (installed("COPY r.txt .", "RUN pip install -r r.txt", r=f"six\n{OLD}\n"), "r.txt:2:1"),
+    (installed("RUN apt-get install -y python3-dev python3-setuptools", f"RUN pip install {OLD}"),
+     "Dockerfile:4:17"),
+    (installed("RUN apt-get install -y python3-numpy", f"RUN pip install {OLD}",
+               image="FROM python:3.10-slim"), "Dockerfile:4:17"),
+    (installed("RUN apt-get install -y python3-numpy", "RUN python3 -m venv /v",
+               f"RUN /v/bin/pip install {OLD}"), "Dockerfile:5:24"),
     ({"environment.yml": f"dependencies:\n- python=3.10\n- pip\n- pip:\n  - {OLD}\n"}, "environment.yml:5:5"),
     ({"pyproject.toml": f'[project]\nname = "x"\nrequires-python = "==3.10.*"\ndependencies = ["{OLD}"]\n'},
      "pyproject.toml:4:18")])
@@ -45,6 +51,8 @@ def test_a_numpy_that_breaks_an_older_tensorflow_is_found(files: Files, place: s
     installed(f"RUN pip install --no-deps {OLD}"), installed("RUN pip install tensorflow"),
     installed(f"RUN pip install {OLD}", image="FROM python:3.8-slim"),
     installed(f"RUN pip install {OLD}", image="FROM example.org/with-numpy:1"),
+    installed("RUN apt-get install -y python3-numpy", f"RUN pip install {OLD}"),
+    installed("RUN apt-get install -y git python3-opencv", f"RUN pip install {OLD}"),
     installed(f"RUN pip install {OLD} scipy==1.9.3"), installed(f"RUN pip install {OLD} -c not-there.txt"),
     installed("ENV PIP_CONSTRAINT=/c.txt", f"RUN pip install {OLD}"),
     installed("RUN pip install -r not-there.txt", f"RUN pip install {OLD}"),
@@ -59,6 +67,8 @@ def test_where_something_keeps_numpy_older_or_may_nothing_is_found(files: Files)
 @pytest.mark.parametrize(("files", "words", "matters"), [
     (installed(f"RUN pip install {OLD} scipy==1.9.3"), "scipy==1.9.3 keeps it older", False),
     (installed(f"RUN pip install {OLD}", image="FROM example.org/with-numpy:1"), "the image has one", False),
+    (installed("RUN apt-get install -y python3-numpy", f"RUN pip install {OLD}"),
+     "unless python3-numpy brings an older one", False),
     (installed(f"RUN pip install {OLD} -c not-there.txt"), "what was not read", False),
     ({"requirements.txt": f"{OLD}\n"}, "Python is older than 3.9", True)])
 def test_where_something_may_keep_numpy_older_it_is_said(files: Files, words: str, *, matters: bool) -> None:

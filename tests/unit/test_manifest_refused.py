@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
-from gpudoctor.manifests import kinds, references
+from gpudoctor.manifests import kinds, references, requirements
 from gpudoctor.manifests.spans import ManifestError, Source
 from tests.unit.test_manifest_troubles import causes, docker, judged
 
@@ -21,12 +23,31 @@ dependencies = ["tensorflow[and-cuda]==2.20.0"]
 @pytest.mark.parametrize(("line", "said"), [
     ("@@@ bad", "is no requirement"), ("= 2", "is no requirement"), ("-r", "write -r FILE"),
     ("--requirement=", "write --requirement FILE"), ("--index-url", "write --index-url ADDRESS"),
-    ("-c ", "write -c FILE")])
+    ("-c ", "write -c FILE"), ("--frobnicate x", "pip refuses --frobnicate in a list"),
+    ("-x", "pip refuses -x"),
+    ("--index-ulr x", "did you mean --index-url"), ("--no torch", "it may be --no-index or --no-binary")])
 def test_what_pip_refuses_in_a_list_is_refused_with_what_to_write(line: str, said: str) -> None:
     """Each of them ended with 0, and nothing was found."""
     with pytest.raises(ManifestError, match=said) as caught:
         judged({"requirements.txt": f"six\n{line}\n"})
     assert str(caught.value).startswith("requirements.txt:2:")
+
+
+def test_an_option_is_what_pip_makes_of_it() -> None:
+    """pip takes a beginning that is no other's; what it has today is known by heart."""
+    read = requirements.read(Source("r.txt", "--extra-index https://a/b\ntorch\n"), lambda _: None)
+    assert [one.extra_indexes for one in read.asked] == [("https://a/b",)]
+    own = importlib.import_module("pip._internal.req.req_file").build_parser().option_list
+    assert {name for one in own for name in (*one._short_opts, *one._long_opts)} <= {*requirements.OPTIONS}
+
+
+def test_what_a_variable_stands_for_is_said_to_be_unread() -> None:
+    """Regression: nothing was said of a line that a variable is all of, which may be a framework."""
+    read = requirements.read(Source("r.txt", "${PKG}\ntorch==${V}\nsix==${W}\n"), lambda _: None)
+    assert [(one.why, one.of_framework) for one in read.unread] == [
+        (f"{text} was not judged: pip puts the value of a variable in place of {name}", matters)
+        for text, name, matters in (("${PKG}", "${PKG}", True), ("torch==${V}", "${V}", True),
+                                    ("six==${W}", "${W}", False))]
 
 
 @pytest.mark.parametrize(("name", "text", "place"), [
