@@ -225,9 +225,14 @@ def test_a_branch_of_the_driver_serves_a_card_or_not(
     assert related(driver=driver, capabilities=tuple(capabilities))["driver_fit"] == fit
 
 
-def test_where_drivers_are_numbered_otherwise_nothing_is_said_of_branches() -> None:
-    """A driver under WSL is that of Windows."""
-    assert related(driver="595.58.03", capabilities=("6.1",), places=("wsl2",))["driver_fit"] is None
+@pytest.mark.parametrize(("driver", "place", "fit"), [
+    ("581.29", "windows", "serves"), ("581.29", "wsl2", "serves"), ("591.44", "wsl2", "too-new"),
+    ("591.44", "jetson", None),
+])
+def test_a_driver_of_windows_is_of_the_branch_before_its_number(
+        driver: str, place: str, fit: str | None) -> None:
+    """Under WSL, too. A Jetson's comes with its board."""
+    assert related(driver=driver, capabilities=("6.1",), places=(place,))["driver_fit"] == fit
 
 
 @pytest.mark.parametrize(("cudnn", "capabilities", "serves"), [
