@@ -86,7 +86,7 @@ def pair_ptx_driver(view: View) -> Fact:
     ceiling = view.need_text("pair.ptx_ceiling")
     for row in view.table("cuda_toolkits").rows:
         if versions.parse(str(row["cuda"])) == versions.parse(ceiling):
-            found = str(row["minimum_driver"])
+            found = str(branches.oldest_driver(row, view))
             floor = view.value("framework.minimum_driver")
             both = found if floor is None else max(found, str(floor), key=versions.parse)
             return Known(value=both, source=str(row["source"]))
