@@ -168,7 +168,7 @@ def test_a_newer_libcuda_is_forward_compatibility_only_where_the_systems_own_is_
 ])
 def test_a_libcuda_in_front_of_the_drivers_runs_what_its_own_branch_runs(
         library: str, version: str, ceiling: str, database: RuleDatabase) -> None:
-    """Regression: where nobody had asked it, NVML's word for the driver counted, and the driver was too old."""
+    """Regression: where nobody had asked it, NVML spoke for it, and the driver was too old."""
     found = derived(database, "driver.cuda_ceiling", driver="535.104.05", nvml__cuda_version="12.2",
                     cuda__library=library, cuda__library_version=version,
                     cuda__ceiling=Unknown(reason="test"))
