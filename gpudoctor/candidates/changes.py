@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor import versions
-from gpudoctor.candidates.drivers import others
+from gpudoctor.candidates.drivers import may_help, others
 from gpudoctor.candidates.ground import can_be_made, ground_of, usable_capabilities, with_facts
 from gpudoctor.candidates.images import Images, Newness, newest_that_fits, pythons_of
 from gpudoctor.candidates.judging import Judge
@@ -62,7 +62,8 @@ class Changes:
 
     def worth(self, kinds: Sequence[str]) -> list[Change]:
         """Return the changes that make something possible, the smallest first."""
-        drivers = [Variant(driver=driver) for driver in others(self._base)] if DRIVER in kinds else []
+        drivers = [Variant(driver=driver) for driver in others(self._base)
+                   if DRIVER in kinds and may_help(self._base)]
         pythons = [Variant(python=python) for python in self._pythons()] if PYTHON in kinds else []
         now: Reached = {group: best for group in self._groups
                         if (best := self._newest(Variant(), group, ())) is not None}

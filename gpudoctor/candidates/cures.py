@@ -57,6 +57,14 @@ def possible(errors: Sequence[Finding], subjects: Subjects, database: RuleDataba
                     yield cure
 
 
+def is_of_driver(finding: Finding, subjects: Subjects, database: RuleDatabase) -> bool:
+    """Return whether a driver cures a finding: a fix of that kind, whose conditions do not fail here."""
+    rule, subject = where(finding, subjects, database)
+    return any(fix.kind == "driver" and all(
+        holds(condition, subject, database.tables).truth is not Truth.FALSE for condition in fix.when)
+        for fix in rule.fix)
+
+
 def known(errors: Sequence[Finding], fixes: Sequence[tuple[str, int]], subjects: Subjects,
            database: RuleDatabase) -> Cure | None:
     """Return the fix that was proven next for a stack that is alike."""

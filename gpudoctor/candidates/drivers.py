@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gpudoctor import versions
+from gpudoctor.candidates import cures
 from gpudoctor.candidates.ground import Ground, capabilities
 from gpudoctor.derive import branches
 from gpudoctor.derive.view import NotKnown, View
-from gpudoctor.model import Scope, rows_of
+from gpudoctor.model import Known, Scope, Severity, rows_of
 
 
 def others(base: Ground) -> list[str]:
@@ -29,3 +30,15 @@ def others(base: Ground) -> list[str]:
     if here is None or view.number("driver.cards_left_out"):
         return first
     return [driver for driver in first if versions.parse(driver) > versions.parse(here)]
+
+
+def may_help(base: Ground) -> bool:
+    """Return whether another may help: the one here works, or each error of the machine is cured by one.
+
+    One that is laid over the machine works, whatever keeps the one here from working: a stub in front of it,
+    a service that does not run.
+    """
+    ready = base.fact("driver.ready")
+    return (isinstance(ready, Known) and ready.value is True) or all(
+        cures.is_of_driver(error, base.subjects, base.database) for error in base.before.findings
+        if error.severity is Severity.ERROR)

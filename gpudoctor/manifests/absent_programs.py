@@ -18,8 +18,8 @@ from gpudoctor.manifests.statements import Lacking
 # official images without a Python: https://github.com/docker-library/repo-info and NVIDIA's recipes, which
 # install none (https://gitlab.com/nvidia/container-images/cuda)
 _SYSTEMS = ("ubuntu", "debian")
-_PIP = re.compile(r"pip3?(?:\.\d+)?\Z")
-_PYTHON = re.compile(r"python3?(?:\.\d+)?\Z")
+_PIP = re.compile(r"pip3?(?:\.[0-9]+)?\Z")
+_PYTHON = re.compile(r"python3?(?:\.[0-9]+)?\Z")
 _APT = ("apt-get", "apt", "aptitude")
 _MAY_BRING = re.compile(r"python|pip|conda|jupyter|\Aros|uv\b|ansible|\.deb\Z", re.IGNORECASE)
 _BRINGS_NONE = frozenset(

@@ -20,7 +20,7 @@ _SPEC = re.compile(r"(?:(?P<channel>\S{1,200})::)?(?P<name>[A-Za-z0-9_][A-Za-z0-
 _KEYED = re.compile(r"(version|build)\s*=\s*(?:'([^']*)'|\"([^\"]*)\"|([^,\s'\"]+))")
 _SPACED = re.compile(r"\s*([<>=!~,|]+)\s*")
 _WITH_BUILD = re.compile(r"(={0,2}[^=<>!~,|\s]+)=([^=\s]*)\Z")
-_EXACT = re.compile(r"={0,2}(\d+\.\d+)(?:\.[\d*]+)*\*?\Z")
+_EXACT = re.compile(r"={0,2}([0-9]+\.[0-9]+)(?:\.[0-9*]+)*\*?\Z")
 _FRAMEWORKS = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch", "torch": "torch",
                "tensorflow": "tensorflow", "tensorflow-gpu": "tensorflow", "tensorflow-cpu": "tensorflow",
                "jax": "jax"}
@@ -30,15 +30,15 @@ _CUDA = re.compile(r"(?:cudatoolkit|pytorch-cuda|cuda(?:-[\w-]+)?|cudnn)\Z")
 # what brings libraries or a compiler and has the version of its CUDA; cuda-version brings nothing
 _BRINGING = re.compile(r"(?:cudatoolkit(?:-dev)?|pytorch-cuda|cuda(?:-(?:toolkit|libraries|runtime|cudart|"
                        r"nvcc|nvrtc|compiler)(?:-[\w-]+)?)?)\Z")
-_RELEASE = re.compile(r"={0,2}(\d+(?:\.\d+)?)(?:\.[\d*]+)*\*?\Z")
-_LABEL = re.compile(r"nvidia/label/cuda-(\d+\.\d+)")  # a channel with the packages of one CUDA
+_RELEASE = re.compile(r"={0,2}([0-9]+(?:\.[0-9]+)?)(?:\.[0-9*]+)*\*?\Z")
+_LABEL = re.compile(r"nvidia/label/cuda-([0-9]+\.[0-9]+)")  # a channel with the packages of one CUDA
 _OF_CUDA = frozenset({"pytorch-cuda", "cuda-version", "cudatoolkit"})
 _CPU_BUILD = re.compile(r"\*?(?:cpu|mkl|eigen)|.*_cpu")
 _CUDA_BUILD = re.compile(r"\*?(?:cuda|gpu)|.*_?cuda")
 # cuda126_py312h..., cuda_126_generic..., py3.12_cuda12.4_cudnn9...
-_CUDA_OF_BUILD = re.compile(r"cuda_?(?:(\d{2})(\d)(?!\d)|(\d{2})\.(\d))")
-_PYTHON = re.compile(r"={0,2}(3\.\d+)(?:\.[\d*]+)*\Z|~=(3\.\d+)\.\d+\Z")
-_BETWEEN = re.compile(r">=3\.(\d+)(?:\.[\d*]+)*,<3\.(\d+)(?:\.0)*(?:a0|\.0a0)?\Z")  # as pixi writes it
+_CUDA_OF_BUILD = re.compile(r"cuda_?(?:([0-9]{2})([0-9])(?![0-9])|([0-9]{2})\.([0-9]))")
+_PYTHON = re.compile(r"={0,2}(3\.[0-9]+)(?:\.[0-9*]+)*\Z|~=(3\.[0-9]+)\.[0-9]+\Z")
+_BETWEEN = re.compile(r">=3\.([0-9]+)(?:\.[0-9*]+)*,<3\.([0-9]+)(?:\.0)*(?:a0|\.0a0)?\Z")  # as pixi writes it
 
 
 @frozen
@@ -191,5 +191,5 @@ def _part(written: str) -> str:
         return f"=={bare[1:].rstrip('.*')}.*"
     if bare[0] in "<>":
         return bare.rstrip(".*")  # >=2.5.* is >=2.5
-    starred = re.sub(r"(?<=\d)\*\Z", ".*", bare)
+    starred = re.sub(r"(?<=[0-9])\*\Z", ".*", bare)
     return starred if starred[0] in "=!~" else f"=={starred}"

@@ -11,8 +11,8 @@ from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Package
 from gpudoctor.model import Row, Tables, row_of
 
-_NUMBER = re.compile(r"\d{3}(?:\.\d+){0,2}")
-_RELEASE = re.compile(r"(\d+)\.(\d+)\.")
+_NUMBER = re.compile(r"[0-9]{3}(?:\.[0-9]+){0,2}")
+_RELEASE = re.compile(r"([0-9]+)\.([0-9]+)\.")
 
 
 @frozen

@@ -19,11 +19,11 @@ _DEFAULT_HOSTS = ("docker.io/", "index.docker.io/", "registry-1.docker.io/")
 CUDA_IMAGE = "nvidia/cuda"
 _OF_NVIDIA = "nvcr.io/nvidia/"
 CUDA_TAG = re.compile(
-    r"(\d+(?:\.\d+){1,2})-(?:(cudnn\d*|tensorrt)-)?(base|runtime|devel)-([a-z]+)([\d.]*)\Z")
-_TORCH_TAG = re.compile(r"(\d+\.\d+\.\d+)-cuda(\d+\.\d+)-cudnn(\d+)-(?:runtime|devel)\Z")
-_TENSORFLOW_TAG = re.compile(r"(\d+\.\d+\.\d+(?:rc\d+)?)(-gpu)?(?:-jupyter)?\Z")
-_BRANCH = re.compile(r"\b\d{3}\b")
-_PYTHON_TAG = re.compile(r"(\d+\.\d+)(?:\.\d+)?(?:-|\Z)")
+    r"([0-9]+(?:\.[0-9]+){1,2})-(?:(cudnn[0-9]*|tensorrt)-)?(base|runtime|devel)-([a-z]+)([0-9.]*)\Z")
+_TORCH_TAG = re.compile(r"([0-9]+\.[0-9]+\.[0-9]+)-cuda([0-9]+\.[0-9]+)-cudnn([0-9]+)-(?:runtime|devel)\Z")
+_TENSORFLOW_TAG = re.compile(r"([0-9]+\.[0-9]+\.[0-9]+(?:rc[0-9]+)?)(-gpu)?(?:-jupyter)?\Z")
+_BRANCH = re.compile(r"\b[0-9]{3}\b")
+_PYTHON_TAG = re.compile(r"([0-9]+\.[0-9]+)(?:\.[0-9]+)?(?:-|\Z)")
 _WITHOUT_CUDA = frozenset({"ubuntu", "debian", "python",
                            # https://github.com/anaconda/docker-images and conda-forge/miniforge-images
                            "continuumio/miniconda3", "condaforge/miniforge3", "condaforge/mambaforge"})

@@ -16,8 +16,8 @@ from gpudoctor.manifests.shellwords import Command, Redirection
 from gpudoctor.manifests.spans import Word
 
 UNINSTALL = "uninstall"  # in place of a tool: what is taken out again
-_PIP = re.compile(r"pip(\d?(?:\.\d+)?)\Z")
-_PYTHON = re.compile(r"python(\d?(?:\.\d+)?)\Z")
+_PIP = re.compile(r"pip([0-9]?(?:\.[0-9]+)?)\Z")
+_PYTHON = re.compile(r"python([0-9]?(?:\.[0-9]+)?)\Z")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _WRAPPERS = frozenset({"sudo", "env", "nice", "command", "eatmydata", "nohup", "gosu", "exec"})
 _WRAPPER_VALUED = frozenset({"-u", "-g", "--user", "--group", "-n", "--name", "-p", "--prefix", "--cwd"})
@@ -30,7 +30,7 @@ _ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install"}
 # by which pip and uv do not leave what is there, or go elsewhere
 _FRESH = frozenset("-U --upgrade --force-reinstall -I --ignore-installed --reinstall --exact -t --target "
                    "--prefix --root --python -p".split())
-PYTORCH, BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu\d{2,3}|auto)\Z")
+PYTORCH, BACKEND = "https://download.pytorch.org/whl/", re.compile(r"(?:cpu|cu[0-9]{2,3}|auto)\Z")
 _HERE = re.compile(r"(?:\.|\./)(?:\[([A-Za-z0-9,._ -]*)\])?\Z")
 _CONSTRAINTS, _OVERRIDES = ("-c", "--constraint", "--constraints"), ("--override", "--overrides")
 # options of pip and uv that take the next word

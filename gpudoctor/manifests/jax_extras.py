@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 _CUDA, _PIP = "cuda", "-pip"
-_MADE_FOR = re.compile(r"(?:jax-|\+)(cuda\d\d)")  # jax-cuda12-plugin, jaxlib==0.4.26+cuda12.cudnn89
+_MADE_FOR = re.compile(r"(?:jax-|\+)(cuda[0-9][0-9])")  # jax-cuda12-plugin, jaxlib==0.4.26+cuda12.cudnn89
 
 
 def brought(requirement: Requirement, python: str | None, platform: str, tables: Tables,

@@ -10,11 +10,11 @@ from gpudoctor.manifests.releases import NVIDIA, applies, requirement_of
 from gpudoctor.manifests.statements import Asked
 from gpudoctor.versions import distribution_name
 
-_PLUGIN = re.compile(r"jax-(cuda\d+)-plugin\Z")
+_PLUGIN = re.compile(r"jax-(cuda[0-9]+)-plugin\Z")
 LOCAL = "-local"  # behind an extra: with the CUDA libraries of the machine
 _WITH_LIBRARIES = "with-cuda"
 # of releases before there was a plugin for each CUDA: jaxlib==0.4.26+cuda12.cudnn89
-_LABEL = re.compile(r"\+(cuda\d\d)")
+_LABEL = re.compile(r"\+(cuda[0-9][0-9])")
 
 
 @frozen

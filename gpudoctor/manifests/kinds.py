@@ -23,7 +23,7 @@ _FROM = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*|ARG[ \t][^\n]*)?\r?\n)*[ \t]*FRO
                    r"(?:AS[ \t]+\S+[ \t]*)?(?:\r?\n|\Z)", re.IGNORECASE)
 # a name that says that it is for a GPU; services of one compose file are not all for one
 _FOR_GPU = re.compile(
-    r"(?<!no)(?<!non)[._-](?:gpu|cuda|cu1\d\d?)[\d.]*(?=[._-]|\Z)|\A(?:gpu|cuda)[._-]", re.IGNORECASE)
+    r"(?<!no)(?<!non)[._-](?:gpu|cuda|cu1[0-9][0-9]?)[0-9.]*(?=[._-]|\Z)|\A(?:gpu|cuda)[._-]", re.IGNORECASE)
 # an action of a template of Helm or Jinja; what stands in quotes may be filled in when it is used
 _TEMPLATE = re.compile(r"(?m)^[^\n\"'#]*(?:\{\{|\{%)")
 # likewise in the image of a FROM, whatever stands around it

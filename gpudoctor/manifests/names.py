@@ -20,7 +20,7 @@ _CALLED = {
 _PUBLISHED = frozenset({
     "torch", "torchvision", "torchaudio", "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "jax", "jaxlib",
     "paddlepaddle", "paddlepaddle-gpu"})
-_HARDWARE = re.compile(r"(?:gpu|cpu|nvidia|cuda\d*|cu\d+)\Z")
+_HARDWARE = re.compile(r"(?:gpu|cpu|nvidia|cuda[0-9]*|cu[0-9]+)\Z")
 _LONG = 9  # letters of a name in which one wrong letter is a slip of the finger; shorter ones are other words
 _LONGEST = 40
 

@@ -11,7 +11,7 @@ from gpudoctor.manifests.shellwords import Command
 from gpudoctor.manifests.spans import Source, Word
 from gpudoctor.manifests.system_packages import SHELLS
 
-_BLOCK = re.compile(r"[|>][-+\d]*[ \t]*(?:#[^\n]*)?\r?\n\s*")
+_BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\n]*)?\r?\n\s*")
 _PASSED = frozenset("\"'\\ \t\r\n")
 
 

@@ -16,8 +16,8 @@ from gpudoctor.manifests.system_packages import is_of_driver, is_of_repository, 
 _CUDA = re.compile(r"cuda|cudnn|libnccl|libcublas", re.IGNORECASE)
 _OF_PIXI = ("install", "i", "add", "a", "run", "r", "shell", "s", "shell-hook", "global", "reinstall")
 _INSTALLERS = re.compile(r"(?:\S*/)?(?:pip|uv|python|conda|mamba)")
-_PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-\d")
-_OTHER_PYTHON = re.compile(r"python3\.?\d+(?:-(?:pip|dev|devel|venv))?\Z")  # RHEL 8 calls 3.9 python39
+_PYTHONS = re.compile(r"pyenv|deadsnakes|(?:^|/)conda|mamba|uv\Z|update-alternatives|Python-[0-9]")
+_OTHER_PYTHON = re.compile(r"python3\.?[0-9]+(?:-(?:pip|dev|devel|venv))?\Z")  # RHEL 8 calls 3.9 python39
 _ENVIRONMENTS = ("venv", "virtualenv")  # python -m venv, uv venv, virtualenv
 _LIBCUDA = "/libcuda.so.1"
 _STUB = re.compile(r"(?:\A|/stubs/)libcuda\.so\Z")  # in the folder of the link, or by its whole path

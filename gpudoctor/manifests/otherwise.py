@@ -30,7 +30,7 @@ Key = tuple[str, str]  # a rule, and what it speaks of
 _MOST_TRIED = 25
 _RELEASE, _IMAGE, _DRIVER = "release", "image", "driver"
 _ANYWHERE = Place(file="", line=0, column=0, start=0, end=0)
-_OF_JAX = re.compile(r"jax-cuda\d+-")
+_OF_JAX = re.compile(r"jax-cuda[0-9]+-")
 _OF_RELEASE = frozenset({"torchvision", "torchaudio", "jaxlib", "tensorflow-text", "tf-keras", "keras"})
 
 

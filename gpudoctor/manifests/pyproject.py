@@ -25,7 +25,7 @@ from gpudoctor.versions import distribution_name
 
 _DEFAULT_OF_PDM, _MOST_GROUPS = "pypi", 100
 _OF_PIPENV = ("sys_platform", "platform_system", "platform_machine", "os_name", "python_version")
-_ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.\d+)\.\*|~=?\s*(3\.\d+)(?:\.\d+)?)\s*\Z")
+_ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.[0-9]+)\.\*|~=?\s*(3\.[0-9]+)(?:\.[0-9]+)?)\s*\Z")
 _KEY = re.compile(
     r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
 
@@ -199,7 +199,7 @@ def _with_included(name: str, groups: Mapping[str, Any], file: str) -> Sequence[
 
 def one_python(stated: str) -> str | None:
     """Return the minor release of Python that bounds leave, None where they leave several."""
-    match = _ONE_PYTHON.match(stated) or re.match(r"()(3\.\d+)\Z", stated)
+    match = _ONE_PYTHON.match(stated) or re.match(r"()(3\.[0-9]+)\Z", stated)
     return (match[1] or match[2]) if match else None
 
 
@@ -286,7 +286,7 @@ def _part_of(one: str) -> Iterator[str]:
     if one in ("", "*"):
         return
     if one[0] in "^~" and not one.startswith("~="):
-        numbers = re.match(r"\d+(?:\.\d+)*", one[1:].strip())
+        numbers = re.match(r"[0-9]+(?:\.[0-9]+)*", one[1:].strip())
         if numbers is None:
             yield one
             return

@@ -12,7 +12,7 @@ from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.model import Fact, Finding, Known, RuleDatabase, Snapshot, Tables
 
-_LOWEST = re.compile(r">=\s*(3\.\d+)")
+_LOWEST = re.compile(r">=\s*(3\.[0-9]+)")
 _PATCHES = range(40)
 
 

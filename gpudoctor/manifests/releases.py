@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 _OF_GPU = re.compile(
-    r"(?:cupy-cuda\w+|tensorflow-gpu|onnxruntime-gpu|paddlepaddle-gpu|jax-cuda\d+-\w+|faiss-gpu|pycuda|"
-    r"flash-attn|tensorrt|nvidia-dali-cuda\d+|[a-z0-9-]+-cu1\d)\Z")
-_CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu(\d{2,3})(?:/|\Z)")
-PYTORCHS_OWN = re.compile(r"https?://download\.pytorch\.org/whl/(cu\d{2,3}|cpu)/?\Z")
+    r"(?:cupy-cuda\w+|tensorflow-gpu|onnxruntime-gpu|paddlepaddle-gpu|jax-cuda[0-9]+-\w+|faiss-gpu|pycuda|"
+    r"flash-attn|tensorrt|nvidia-dali-cuda[0-9]+|[a-z0-9-]+-cu1[0-9])\Z")
+_CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu([0-9]{2,3})(?:/|\Z)")
+PYTORCHS_OWN = re.compile(r"https?://download\.pytorch\.org/whl/(cu[0-9]{2,3}|cpu)/?\Z")
 _DEFAULT_INDEX = re.compile(r"https?://pypi[.](?:python[.])?org/simple/?\Z")
 OPEN_MINORS = 2
 NVIDIA = "nvidia-"  # what its packages are called by
 ALONG = (NVIDIA, "numpy")  # what may come along, and is judged
 _NEWER = "3.99"  # stands for a Python that is not known
-LABEL = re.compile(r"\+cu(\d{2,3})")
+LABEL = re.compile(r"\+cu([0-9]{2,3})")
 
 
 def requirement_of(asked: Asked) -> Requirement | None:

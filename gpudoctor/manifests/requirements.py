@@ -25,12 +25,12 @@ _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z", re.DOTALL)
 _OPTIONS_BEHIND = re.compile(r"[ \t]+--?[a-z]")
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 _WHEEL = re.compile(
-    r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-(\d[A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
+    r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-([0-9][A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
 _MOST_FILES = 50
 # a text that asks for a framework, whatever stands behind its name
 FRAMEWORK = re.compile(
     r"(?:[\w.-]{0,200}::)?(?:torch|pytorch(?:-gpu)?|tensorflow(?:[-_][cg]pu)?|tf-nightly|jax|jaxlib|"
-    r"paddlepaddle(?:[-_]gpu)?)(?=\Z|[^\w.-]|-\d)", re.IGNORECASE)
+    r"paddlepaddle(?:[-_]gpu)?)(?=\Z|[^\w.-]|-[0-9])", re.IGNORECASE)
 _BEGINS_NOTHING = frozenset("@=<>!,;|&%^*+)]}?")  # neither a name nor a path, address or variable
 _INDEX = ("-i", "--index-url")
 _LINKS = ("-f", "--find-links")

@@ -16,8 +16,8 @@ from gpudoctor.manifests.otherwise import Offer
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment
 
-_JAX_EXTRA = re.compile(r"jax\[(cuda\d+)\]")
-_OF_CUDA = re.compile(r"[-\[+]cu(?:da)?(1\d)")
+_JAX_EXTRA = re.compile(r"jax\[(cuda[0-9]+)\]")
+_OF_CUDA = re.compile(r"[-\[+]cu(?:da)?(1[0-9])")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _FORGOTTEN = ("pip-nvidia-libs-not-installed", "pip-nvidia-libs-not-found")

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.candidates.ground import Ground
@@ -24,7 +25,10 @@ from gpudoctor.manifests.statements import Asked, Environment
 from gpudoctor.model import Rule, Tables, Value
 from gpudoctor.versions import distribution_name
 
-_OF_CUDA = re.compile(r"-cu(?:da)?(1\d)\d?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+_OF_CUDA = re.compile(r"-cu(?:da)?(1[0-9])[0-9]?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
 
 
@@ -167,20 +171,41 @@ def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Ite
     bounds = [(place, text, requirement) for place, text in _bounds(some)
               if (requirement := next(planned.parse((text,)), None)) is not None and requirement.specifier]
     bounds = bounds[:_MOST_TOGETHER]
-    if len(bounds) < 2:
+    if sum(len(requirement.specifier) for *_, requirement in bounds) < 2:
         return
     pinned = [bound.version.partition("+")[0] for *_, requirement in bounds for bound in requirement.specifier
               if bound.operator == "==" and not bound.version.endswith("*")]
-    known = {*known_versions(framework, tables), *pinned}  # one that is not known excludes others too
-    meeting = [{version for version in known if releases.admits(requirement, version)}
+    known = known_versions(framework, tables)
+    every = {*known, *pinned,  # one that is not known excludes others too
+             *_not_listed(known, [requirement for *_, requirement in bounds])}
+    meeting = [{version for version in every if releases.admits(requirement, version)}
                for *_, requirement in bounds]
-    for count in (2, 3):
+    for count in (1, 2, 3):
         for chosen in itertools.combinations(range(len(bounds)), count):
             sets = [meeting[number] for number in chosen]
-            if all(sets) and not set.intersection(*sets):
+            is_met = all(sets) if count > 1 else _is_each_met(bounds[chosen[0]][2], every)
+            if is_met and not set.intersection(*sets):
                 texts = tuple(f"{bounds[n][1]} ({bounds[n][0]})" for n in chosen)
                 yield Said(place=bounds[chosen[-1]][0], facts={"file.contradiction": texts})
                 return
+
+
+def _not_listed(known: Sequence[str], asked: Iterable[Requirement]) -> Iterator[str]:
+    """Yield releases that there may be before and behind the known ones: at the bounds and just above."""
+    final = [parsed for parsed in map(versions.parse, known) if not parsed.is_prerelease]
+    named = {bound.version.partition("+")[0].removesuffix(".*") for one in asked for bound in one.specifier}
+    for number in filter(versions.is_version, {"0", *named} if final else ()):
+        parsed = versions.parse(number)
+        if not min(final) <= parsed < max(final):
+            yield number
+            yield f"{parsed.base_version}.0.0.1"
+
+
+def _is_each_met(requirement: Requirement, known: Iterable[str]) -> bool:
+    """Return whether each bound of a requirement is met by itself; nightly builds are not known."""
+    bounds = [str(bound).partition("+")[0] for bound in requirement.specifier]
+    return not requirement.specifier.prereleases and all(
+        any(versions.meets(version, [bound]) for version in known) for bound in bounds)
 
 
 def _bounds(some: Sequence[Asked]) -> dict[tuple[Place, str], None]:

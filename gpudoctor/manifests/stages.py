@@ -19,7 +19,8 @@ from gpudoctor.manifests.system_packages import SHELLS
 
 _GPU_OPTION = re.compile(r"--gpus?\b|--runtime[= ]nvidia\b|--device[= ]nvidia\.com/gpu")
 _PACKAGES = re.compile(
-    r"(?:site|dist)-packages|venv|virtualenv|(?:conda|mamba)\d?(?:/|\Z)|/\.local(?:/|\Z)|(?:/usr/local|/install)/?\Z")
+    r"(?:site|dist)-packages|venv|virtualenv|(?:conda|mamba)[0-9]?(?:/|\Z)|/\.local(?:/|\Z)|"
+    r"(?:/usr/local|/install)/?\Z")
 _OPTIONS = re.compile(  # of a shell, none of which names a script
     r"(?:(?:-|--\w+|[-+][abefhiklmnprstuvxEBCHPT]*(?:[abefhiklmnprstuvxEBCHPT]|[oO] \w+))(?: |\Z))*\Z")
 # what BuildKit gives them where a file is built for the platform that it is judged for

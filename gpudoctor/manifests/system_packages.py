@@ -26,19 +26,20 @@ _OF_DRIVER = re.compile(
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "ksh", "zsh"})
 # of libraries of Python all but these may bring NumPy
 _LIBRARY = re.compile(
-    r"python[\d.]*-(?!(?:all|apt|dev|devel|distutils|doc|full|libs|minimal|pip|setuptools|tk|venv|wheel)\b)\w")
+    r"python[0-9.]*-"
+    r"(?!(?:all|apt|dev|devel|distutils|doc|full|libs|minimal|pip|setuptools|tk|venv|wheel)\b)\w")
 _INSTALLER = re.compile(r"NVIDIA-Linux-[\w.-]*\.run\Z")
 _INSTALLS_NOTHING = frozenset({"-x", "--extract-only", "--check", "--info", "--help", "-h"})
 # only names a repository, or makes it trusted: nothing is installed by it
 _REPOSITORY = re.compile(
     r"keyring|/repos/|(?:cuda|cudnn)(?:-local)?-repo-|/sources\.list\.d/|/yum\.repos\.d/", re.IGNORECASE)
-_HOLES = {"cuda": r"\d+-\d+", "cuda_major": r"\d+", "cudnn": r"\d+", "branch": r"\d{3}",
-          "driver": r"(?:\d{3}(?:\.\d+){1,2})?", "flavour": r"(?:-server)?(?:-open)?",
+_HOLES = {"cuda": r"[0-9]+-[0-9]+", "cuda_major": r"[0-9]+", "cudnn": r"[0-9]+", "branch": r"[0-9]{3}",
+          "driver": r"(?:[0-9]{3}(?:\.[0-9]+){1,2})?", "flavour": r"(?:-server)?(?:-open)?",
           "rest": r"(?:[:-][a-z][\w-]*)?", "machine": r"x86_64|aarch64"}
 _HOLE = re.compile(r"\{([a-z_]+)\}")
 # behind a name: the architecture, and the version as apt (=8.9.7.29-1+cuda12.2) or dnf (-8.9.7.29-1) have it
-_BEHIND = r"(?::amd64|\.x86_64)?(?:(?:=|-)(?P<pin>\d+\.[\w.+*~-]*))?\Z"
-_NUMBER = re.compile(r"\d+(?:\.\d+){2,3}(?=[-+~]|\Z)")
+_BEHIND = r"(?::amd64|\.x86_64)?(?:(?:=|-)(?P<pin>[0-9]+\.[\w.+*~-]*))?\Z"
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+){2,3}(?=[-+~]|\Z)")
 
 
 def packages_of(command: Command) -> tuple[Word, ...] | None:

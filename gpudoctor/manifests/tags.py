@@ -21,7 +21,7 @@ _STILL_OPEN = 3  # minors of it of which a patch may have come since: 12.8.2 and
 _NEAREST = 3
 _LISTED = 400  # tags that are looked through for the nearest ones
 _MONTHS = 12
-_PYTHON = re.compile(r"(\d+\.\d+)(?:\.(\d+))?(-slim|-alpine)?(?:-|\d|\Z)")
+_PYTHON = re.compile(r"([0-9]+\.[0-9]+)(?:\.([0-9]+))?(-slim|-alpine)?(?:-|[0-9]|\Z)")
 PLATFORM = "linux_x86_64"
 
 
@@ -211,7 +211,7 @@ def listed(row: Row) -> Iterator[str]:
 
 def _dotted(system: str) -> str:
     """Return a distribution as tags spell it: ubuntu2204 is ubuntu22.04."""
-    match = re.match(r"ubuntu(\d\d)(\d\d)\Z", system)
+    match = re.match(r"ubuntu([0-9][0-9])([0-9][0-9])\Z", system)
     return f"ubuntu{match[1]}.{match[2]}" if match else system
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gpudoctor.compatible import tomllib
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 
-_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
+_AT = re.compile(r"\(at line ([0-9]+), column ([0-9]+)\)")
 _HEADING = re.compile(r"[ \t]*\[\[?([^\]\[\n]{1,400})\]\]?[ \t]*(?:#.*)?\Z")
 _ENTRY = re.compile(r"[ \t]*((?:[\w.-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')(?:\.\S{1,200})?)[ \t]*=")
 _TOKEN = re.compile(

@@ -89,6 +89,29 @@ def test_under_wsl_the_driver_in_windows_is_held_against_the_card(database: Rule
     assert asked(host(database, "cc=12.0", "driver=572.16", system__wsl=2), database, "torch").exit_code == 0
 
 
+@pytest.mark.parametrize(("words", "laid", "fault"), [
+    (("driver=580.95.05", "cuda.init_code=34"), {}, "GPD2006"),
+    (("driver=580.95.05", "cuda.init_code=802"), {}, "GPD2040"),
+    (("driver=580.95.05", "cuda.init_code=999"), {}, "GPD2080"),
+    (("driver=none",), {"container__runtime": "docker"}, "GPD3001"),
+])
+def test_no_driver_is_told_to_cure_what_none_cures(words: tuple[str, ...], laid: dict[str, Value], fault: str,
+                                                   database: RuleDatabase) -> None:
+    """Regression: "driver 580.95.05 -> 595.45.04 makes torch 2.15.0 possible" behind a stub of libcuda."""
+    said = asked(host(database, "cc=9.0", *words, **laid), database, "torch",
+                 may_change=("driver",))
+    assert [one.rule for one in said.ground.faults] == [fault]
+    assert (said.exit_code, said.changes) == (1, ())
+
+
+@pytest.mark.parametrize("distribution", ["ubuntu", "arch"])
+def test_a_driver_is_told_to_cure_that_there_is_none(distribution: str, database: RuleDatabase) -> None:
+    bare = host(database, "cc=9.0", "driver=none", system__distribution=distribution)
+    said = asked(bare, database, "torch", may_change=("driver",))
+    assert [one.rule for one in said.ground.faults] == ["GPD2001"]
+    assert said.changes[0].change == "driver none -> 580.65.06"
+
+
 @pytest.mark.parametrize("words", [[("python.abi", "cp313t"), ("python", "3.13")],
                                    [("python", "3.13"), ("python.abi", "cp313t")],
                                    [("python.abi", "cp313t")]])

@@ -110,3 +110,24 @@ def test_what_contradicts_itself_is_told_once(text: str) -> None:
         assert not any(note.matters for note in found.notes)
     apart = docker(SLIM_11, *(f"RUN pip install '{line}'" for line in text.splitlines()))
     assert "requirements-contradict" not in causes(judged(apart, gpu=True))
+
+
+@pytest.mark.parametrize("line", ["torch<2,>3", "torch>=2.10,<2.9", "torch==2.8.0,!=2.8.0", "torch<1.6,>1.7"])
+def test_bounds_of_one_line_that_nothing_meets_are_a_contradiction(line: str) -> None:
+    """Regression: `torch<2,>3` was newer than these rules, judged as torch 2.15.0, and nothing was wrong."""
+    found = judged({"r.txt": f"{line}\n"}, gpu=True)
+    assert causes(found) == ["requirements-contradict"]
+    assert f"together: {line} (r.txt:1:1)" in found.findings[0].finding.message
+
+
+def test_bounds_of_two_lines_that_only_releases_to_come_meet_are_a_contradiction() -> None:
+    assert causes(judged({"r.txt": "torch<2\ntorch>3\n"}, gpu=True)) == ["requirements-contradict"]
+
+
+@pytest.mark.parametrize("line", [
+    "torch>2.15.0,<2.16", "torch>3,<4", "torch==3.*,>=3.1", "torch>=1.4,<1.6", "torch>=1.7,!=1.8.0,<1.8.1",
+    "torch!=1.8.0,<1.8.1", "tensorflow==1.*,>=1.15", "torch>=2.9.0.dev20250801,<2.9.0.dev20250901",
+    "torch>=2.8.0,!=2.8.1,<2.9"])
+def test_bounds_that_an_unknown_release_may_meet_are_none(line: str) -> None:
+    """What came before the releases that are listed, what may come behind them, and nightly builds."""
+    assert "requirements-contradict" not in causes(judged({"r.txt": f"{line}\n"}, gpu=True))
