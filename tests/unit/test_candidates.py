@@ -220,7 +220,7 @@ def test_under_wsl_a_driver_is_changed_in_windows(database: RuleDatabase) -> Non
     """It read as if one were to be installed in Linux."""
     machine = host(database, "cc=8.9", "driver=535.104.05", system__wsl=2)
     said = asked(machine, database, "torch", may_change=("driver",))
-    assert [one.change for one in said.changes] == ["the driver in Windows 535.104.05 -> 580.65.06"]
+    assert [one.change for one in said.changes] == ["the driver in Windows 535.104.05 -> 580.88"]
 
 
 def test_a_build_that_brings_no_libraries_is_not_said_to_find_them(database: RuleDatabase) -> None:

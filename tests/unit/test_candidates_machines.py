@@ -85,7 +85,7 @@ def test_under_wsl_the_driver_in_windows_is_held_against_the_card(database: Rule
                 may_change=("driver",))
     assert old.exit_code == 1
     assert [one.rule for one in old.candidates[0].rejected_by][:1] == ["GPD2065"]
-    assert old.changes[0].change == "the driver in Windows 537.58 -> 580.65.06"
+    assert old.changes[0].change == "the driver in Windows 537.58 -> 580.88"
     assert asked(host(database, "cc=12.0", "driver=572.16", system__wsl=2), database, "torch").exit_code == 0
 
 
