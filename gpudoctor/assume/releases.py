@@ -101,7 +101,14 @@ def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
     listed = (published.indexed_rows(name, platform, tables) if "+" in version else
               [row for row in every if row["platform"] == platform])
     row = next((row for row in listed if row["version"] == version), None)
-    return name, _there(row, value, platform, listed)
+    return name, _there(row or _unlabelled(version, every, platform), value, platform, listed)
+
+
+def _unlabelled(version: str, every: Sequence[Row], platform: str) -> Row | None:
+    """Return the default index's row of a release whose label names the CUDA of that build: 2.10.0+cu128."""
+    public, _, label = version.partition("+")
+    return next((row for row in every if row["platform"] == platform and row["version"] == public and label
+                 and f"cu{versions.minor_of(str(row.get('cuda', '0.0'))).replace('.', '')}" == label), None)
 
 
 def _there(row: Row | None, value: str, platform: str, known: Sequence[Row]) -> Row:

@@ -23,7 +23,10 @@ def others(base: Ground) -> list[str]:
     listed = [row for row in rows_of(base.database.tables, "driver_lifecycle") if capabilities(base)
               and served.allows(branches.major(row["branch"]))
               and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
-    first = sorted((str(row["first_release"]) for row in listed), key=versions.parse)
+    released = (str(row["first_release"]) for row in listed)
+    if branches.is_of_windows(view):
+        released = (branches.windows_number(one, base.database.tables) for one in released)
+    first = sorted(released, key=versions.parse)
     if here is None or view.number("driver.cards_left_out"):
         return first
     return [driver for driver in first if versions.parse(driver) > versions.parse(here)]

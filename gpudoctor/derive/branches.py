@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor import versions
 from gpudoctor.derive.view import View, as_texts, floor_row, text_in
 from gpudoctor.frozen import frozen
-from gpudoctor.model import Absent, Fact, Facts, Known, Row, Table, Tables, Unknown, Value, row_of, value_of
+from gpudoctor.model import (
+    Absent, Fact, Facts, Known, Row, Table, Tables, Unknown, Value, row_of, rows_of, value_of,
+)
 
 DISPLAY_CLASS = "0x03"
 FOR_GUESTS = "vfio-pci"
@@ -121,6 +124,26 @@ def windows_branch(driver: str, tables: Tables) -> str:
     table = tables.get("driver_branches")
     row = floor_row(table, "driver", driver) if table is not None else None
     return driver if row is None else str(row["driver"])
+
+
+def is_of_windows(view: View) -> bool:
+    """Say whether the driver here is numbered as those of Windows are: under WSL it is one of them."""
+    return view.value("system.os") == "Windows" or isinstance(view.fact("system.wsl"), Known)
+
+
+def windows_number(driver: str, tables: Tables) -> str:
+    """Return the driver of Windows that NVIDIA names beside one of Linux, or else its branch: 580.88."""
+    named = [str(row["minimum_driver_windows"])
+             for table in ("minor_version_compatibility", "cuda_toolkits") for row in rows_of(tables, table)
+             if "minimum_driver_windows" in row and major(row["minimum_driver"]) == major(driver)]
+    return max(named, key=versions.parse, default=str(major(driver)))
+
+
+def oldest_driver(row: Row, view: View) -> str | None:
+    """Return the oldest driver that a row names, numbered as the one here."""
+    if "minimum_driver" not in row or not is_of_windows(view):
+        return text_in(row, "minimum_driver") or None
+    return text_in(row, "minimum_driver_windows") or windows_number(str(row["minimum_driver"]), view.tables)
 
 
 def is_unlisted(card: Facts) -> bool:

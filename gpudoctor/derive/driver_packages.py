@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive.branches import OPEN, major, served
+from gpudoctor.derive.branches import OPEN, is_of_windows, major, served, windows_number
 from gpudoctor.derive.view import NotKnown, View, as_texts
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Absent, Fact, Known, Row
@@ -202,6 +202,9 @@ def maintained_driver(view: View, minimum: str) -> Fact:
     found = _release(view, minimum)
     if found is None:
         return Absent(source=f"no driver of {minimum} or newer serves the cards here")
+    if is_of_windows(view):
+        named = max(minimum, windows_number(found[0], view.tables), key=versions.parse)
+        return Known(value=named, source=found[1])
     row, way = package_row(view), _way(view, minimum, found[0])
     if way is not None and way.driver != found[0]:
         return Known(value=way.driver, source=str(row["source"]))

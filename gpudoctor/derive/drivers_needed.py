@@ -23,16 +23,15 @@ def driver_for(release_fact: str) -> Derivation:
 
 def _oldest_for(cuda: str, view: View) -> Fact:
     """Return the oldest driver that runs code for a CUDA and serves the cards here."""
-    column = "minimum_driver_windows" if view.value("system.os") == "Windows" else "minimum_driver"
     compatible = [row for row in view.table("minor_version_compatibility").rows
                   if row["cuda_major"] == str(versions.parse(cuda).major)]
     exact = [row for row in view.table("cuda_toolkits").rows
              if versions.parse(str(row["cuda"])) == versions.parse(cuda)]
-    row = next((row for row in (*compatible, *exact) if column in row), None)
+    row = next((row for row in (*compatible, *exact) if "minimum_driver" in row), None)
     if row is None:
         return releases.no_driver_for(cuda, view)
     first = branches.served(view).first_branch
-    needed = str(row[column])
+    needed = str(branches.oldest_driver(row, view))
     return Known(value=str(first) if first > branches.major(needed) else needed, source=str(row["source"]))
 
 

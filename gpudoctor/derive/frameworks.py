@@ -49,14 +49,14 @@ def ceiling_suffices(view: View) -> Fact:
 
 
 def minimum_driver(view: View) -> Fact:
-    """Return the oldest driver for that floor on Linux."""
+    """Return the oldest driver for that floor, numbered as the driver here."""
     floor = view.need_text("framework.cuda_floor")
     row = minor_versions.row_of(cuda_version(view), view)
     if row is not None and "minimum_driver" in row:
-        return Known(value=row["minimum_driver"], source=str(row["source"]))
+        return Known(value=str(branches.oldest_driver(row, view)), source=str(row["source"]))
     for row in view.table("cuda_toolkits").rows:
         if versions.parse(str(row["cuda"])) == versions.parse(floor):
-            return Known(value=row["minimum_driver"], source=str(row["source"]))
+            return Known(value=str(branches.oldest_driver(row, view)), source=str(row["source"]))
     return releases.no_driver_for(floor, view)
 
 
@@ -90,7 +90,7 @@ def sufficient_driver(view: View, cards: Sequence[str]) -> Fact:
     for isa in {coverage(code, card).ptx_isa for card in cards} - {None}:
         ceiling = releases.ceiling_for(str(isa), view)
         needed += [
-            str(r["minimum_driver"])
+            str(branches.oldest_driver(r, view))
             for r in view.table("cuda_toolkits").rows
             if ceiling is not None and versions.parse(str(r["cuda"])) == versions.parse(ceiling)
         ]

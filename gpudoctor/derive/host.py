@@ -45,10 +45,13 @@ def driver_loaded_version(view: View) -> Fact:
 
 def driver_cuda_ceiling(view: View) -> Fact:
     """Return the newest CUDA that the libcuda in use runs; NVML or the driver's branch stand in for it."""
-    stated = _first_known(view, ("cuda.ceiling", "nvml.cuda_version"), "")
+    is_foreign = view.value("cuda.library_kind") in ("compat", "other")
+    in_front = view.value("cuda.library_version") if is_foreign else None
+    # NVML and the driver's branch speak of the driver's own libcuda, not of one that lies in front of it
+    stated = _first_known(view, ("cuda.ceiling",) if in_front else ("cuda.ceiling", "nvml.cuda_version"), "")
     if isinstance(stated, Known):
         return stated
-    version = view.need_text("driver.version")
+    version = str(in_front) if in_front else view.need_text("driver.version")
     board = view.value("system.jetson")
     if board is not None:
         return jetson.cuda_ceiling(str(board), view.tables)

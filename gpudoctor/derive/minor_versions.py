@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor import versions
+from gpudoctor.derive import branches
 from gpudoctor.derive.view import View
 from gpudoctor.model import Fact, Known, Row, Unknown
 
@@ -46,4 +47,5 @@ def is_kept(ceiling: str, view: View) -> bool:
     if versions.parse(ceiling) > versions.parse(str(row["floor_cuda"])):
         return True
     driver = view.value("driver.version")
-    return driver is not None and versions.parse(str(driver)) >= versions.parse(str(row["minimum_driver"]))
+    first = branches.oldest_driver(row, view)
+    return driver is not None and versions.parse(str(driver)) >= versions.parse(str(first))

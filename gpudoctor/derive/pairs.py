@@ -86,7 +86,7 @@ def pair_ptx_driver(view: View) -> Fact:
     ceiling = view.need_text("pair.ptx_ceiling")
     for row in view.table("cuda_toolkits").rows:
         if versions.parse(str(row["cuda"])) == versions.parse(ceiling):
-            found = str(row["minimum_driver"])
+            found = str(branches.oldest_driver(row, view))
             floor = view.value("framework.minimum_driver")
             both = found if floor is None else max(found, str(floor), key=versions.parse)
             return Known(value=both, source=str(row["source"]))
@@ -153,7 +153,10 @@ def pair_architecture_note(view: View) -> Fact:
 
 
 def pair_release_note(view: View) -> Fact:
-    """Return in words that no known release has machine code for this card; absent where one has."""
+    """Return in words that no known release has machine code for this card; absent where one has.
+
+    What is on no package index, or was not read, may have some: conda-forge's builds, an image.
+    """
     name, capability = view.need_text("framework.name"), view.need_text("gpu.compute_capability")
     if not published.is_listed(name, view.tables):
         return Absent(source=f"the rule database has no table of {name} releases")
@@ -163,8 +166,8 @@ def pair_release_note(view: View) -> Fact:
             kind = integrated.coverage(as_records(row["code"]), capability, cuda, view.tables).kind
             if kind in ("native", "partial"):
                 return Absent(source=f"{name} {row['version']} has machine code for it")
-    said = (f"No {name} package published before these rules ({view.database.version}) has machine code for "
-            "such a card")
+    said = (f"No {name} wheel that these rules ({view.database.version}) have read has machine code for such "
+            "a card")
     return Known(value=said, source=f"rules/tables/{name}.toml")
 
 

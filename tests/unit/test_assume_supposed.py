@@ -185,3 +185,12 @@ def test_a_card_may_be_named_without_spaces(database: RuleDatabase, name: str) -
     found = cards[0]["gpu.compute_capability"]
     assert isinstance(found, Known)
     assert found.value == "12.0"
+
+
+@pytest.mark.parametrize("release", ["torch==2.10.0+cu128", "torch==2.7.0+cu126"])
+def test_a_label_that_names_the_cuda_of_the_default_build_is_that_build(
+        database: RuleDatabase, release: str) -> None:
+    """Regression: it was refused, and newer rules were advised, which would not have it either."""
+    plain = release.partition("+")[0]
+    assert rules_of(database, "cc=8.9", "driver=595.45.04", f"release={release}") == rules_of(
+        database, "cc=8.9", "driver=595.45.04", f"release={plain}")

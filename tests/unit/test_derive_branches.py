@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor import ruledb
 from gpudoctor.derive import jetson
-from gpudoctor.derive.branches import fit, major, of_device, row_of_card
+from gpudoctor.derive.branches import fit, major, of_device, row_of_card, windows_number
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Facts, Known, RuleDatabase, Unknown, rows_of
 
@@ -85,3 +85,11 @@ def test_what_begins_with_no_number_is_of_branch_0(version: str, expected: int) 
 def test_a_release_of_jetson_linux_that_is_no_version_is_in_no_table(
         release: str, database: RuleDatabase) -> None:
     assert isinstance(jetson.cuda_ceiling(release, database.tables), Unknown)
+
+
+@pytest.mark.parametrize(("driver", "expected"), [
+    ("580.65.06", "580.88"), ("580.105.08", "580.88"), ("525.60.13", "527.41"), ("590.44.01", "590"),
+])
+def test_a_driver_has_its_number_in_windows(driver: str, expected: str, database: RuleDatabase) -> None:
+    """The one that NVIDIA names beside it, or the branch where it names none."""
+    assert windows_number(driver, database.tables) == expected

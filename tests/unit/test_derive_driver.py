@@ -160,3 +160,29 @@ def test_a_newer_libcuda_is_forward_compatibility_only_where_the_systems_own_is_
     found = derived(database, "cuda.library_kind", cuda__library_version="999.1",
                     driver__libcuda_file_version=file_version)
     assert (found.value if isinstance(found, Known) else None) == expected
+
+
+@pytest.mark.parametrize(("library", "version", "ceiling"), [
+    ("/usr/local/cuda-13.0/compat/libcuda.so.580.65.06", "580.65.06", "13.0"),
+    ("/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05", "535.104.05", "12.2"),
+])
+def test_a_libcuda_in_front_of_the_drivers_runs_what_its_own_branch_runs(
+        library: str, version: str, ceiling: str, database: RuleDatabase) -> None:
+    """Regression: where nobody had asked it, NVML spoke for it, and the driver was too old."""
+    found = derived(database, "driver.cuda_ceiling", driver="535.104.05", nvml__cuda_version="12.2",
+                    cuda__library=library, cuda__library_version=version,
+                    cuda__ceiling=Unknown(reason="test"))
+    assert value_of(found) == ceiling
+
+
+@pytest.mark.parametrize(("driver", "release", "is_error"), [
+    ("526.00", "torch==2.8.0", True), ("527.41", "torch==2.8.0", False),
+    ("580.70", "torch==2.15.0", True), ("580.88", "torch==2.15.0", False),
+])
+def test_under_wsl_the_driver_is_held_against_what_windows_needs(
+        driver: str, release: str, is_error: bool, database: RuleDatabase) -> None:
+    """Regression: the numbers of Linux were asked of it, and 526.00 was healthy with a CUDA 12."""
+    facts = {"cc": known("8.6"), "driver": known(driver), "release": known(release), "system.wsl": known(2)}
+    snapshot = lay(database.base, facts, database.tables, source="test")
+    found = [one.rule for one in diagnose(snapshot, database).findings if one.severity is Severity.ERROR]
+    assert found == (["GPD2010"] if is_error else [])

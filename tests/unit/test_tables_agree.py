@@ -96,3 +96,11 @@ def test_each_architecture_has_the_first_cuda_of_nvidias_history_of_ptx(tables: 
     ptx = {str(row["cuda"]): row["ptx_isa"] for row in tables["ptx_isa"].rows}
     assert {card: ptx[rows[card]] for card in ("3.5", "3.7", "5.0", "5.2", "5.3")} == {
         "3.5": "3.1", "3.7": "4.1", "5.0": "4.0", "5.2": "4.1", "5.3": "4.2"}
+
+
+def test_a_rate_outside_tensor_cores_is_at_most_twice_that_of_fp32(tables: Tables) -> None:
+    """Regression: that of the T4's tensor cores stood there. GA100 is said to take four halves at once."""
+    rates = [(row["chip"], float(str(row["fp16_tflops"])) / float(str(row["fp32_tflops"])))
+             for row in tables["gpu_specifications"].rows if "fp16_tflops" in row]
+    faster = {chip for chip, times in rates if times > 2.1}
+    assert faster == {"GA100"}
