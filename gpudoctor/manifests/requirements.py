@@ -22,7 +22,8 @@ from gpudoctor.versions import distribution_name
 Reader = Callable[[str], Source | None]
 
 _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z", re.DOTALL)
-_OPTIONS_BEHIND = re.compile(r"[ \t]+--?[a-z]")
+_OPTIONS_BEHIND = re.compile(r"[ \t]+--?[A-Za-z]")
+_WORD = re.compile(r"""(?:\\.|[^\s"'\\]|"[^"]*"|'[^']*')+""")
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 _WHEEL = re.compile(
     r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-([0-9][A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
@@ -41,6 +42,7 @@ _OTHERS = ("-e", "--editable", "--no-index", "--no-binary", "--only-binary", "--
            "--all-releases", "--only-final", "--pypi-url", "--require-hashes", "--no-require-hashes",
            "--trusted-host", "--use-feature", "--hash", "-C", "--config-settings", "--global-option",
            "--install-option")
+_FLAGS = ("--no-index", "--prefer-binary", "--pre", "--require-hashes", "--no-require-hashes")
 OPTIONS = (*_INDEX, "--extra-index-url", *_LINKS, *_FILES, *_CONSTRAINTS, *_OTHERS)
 _WITH_VALUE = {**dict.fromkeys((*_INDEX, "--extra-index-url", *_LINKS), "ADDRESS"),
                **dict.fromkeys((*_FILES, *_CONSTRAINTS), "FILE")}
@@ -180,6 +182,17 @@ def _written_out(option: str, place: Place) -> str:
     return meant[0]
 
 
+def _refuse_behind(line: Traced, source: Source) -> None:
+    """Raise `ManifestError` for an option behind a requirement that pip does not take in a list."""
+    words = _WORD.finditer(line.text)
+    for word in words:
+        option, _, glued = word[0].partition("=")
+        if option.startswith("-"):
+            option = _written_out(option, source.place(line.at[word.start()], line.at[word.end() - 1] + 1))
+            if not glued and option not in _FLAGS and (option == word[0] or option.startswith("--")):
+                next(words, None)  # its value
+
+
 def _lines(source: Source) -> Iterator[_Line]:
     """Yield the logical lines: continued ones in one, comments left out."""
     parts: list[str] = []
@@ -206,6 +219,8 @@ def _without_comment(parts: list[str], places: list[int]) -> Iterator[_Line]:
 def _requirement(line: _Line, source: Source) -> Asked | None:
     behind = _OPTIONS_BEHIND.search(line.text.text)
     text = line.text.text[:behind.start()] if behind else line.text.text
+    if behind is not None:
+        _refuse_behind(line.text.cut(behind.start()), source)
     wheel = of_wheel(text)
     is_begun = text[:1] not in _BEGINS_NOTHING
     if wheel is None and is_begun and (is_elsewhere(text) or _VARIABLE.search(text)):

@@ -33,6 +33,26 @@ def test_what_pip_refuses_in_a_list_is_refused_with_what_to_write(line: str, sai
     assert str(caught.value).startswith("requirements.txt:2:")
 
 
+@pytest.mark.parametrize(("behind", "said"), [
+    ("--frob x", r"2:14: pip refuses --frob in a list"), ("--hash=sha256:0a --frob", "pip refuses --frob"),
+    ("--hash sha256:0a -x", "pip refuses -x"), ("--hahs=sha256:0a", "did you mean --hash"),
+    ("--pre --frob", "pip refuses --frob"), ("\\\n  --frob=x", r"3:3: pip refuses --frob")])
+def test_what_pip_refuses_behind_a_requirement_is_refused_as_on_a_line_of_its_own(
+        behind: str, said: str) -> None:
+    """Regression: torch==2.8.0 --frob x was judged as if nothing stood behind it."""
+    with pytest.raises(ManifestError, match=said):
+        judged({"requirements.txt": f"six\ntorch==2.8.0 {behind}\n"})
+
+
+@pytest.mark.parametrize("behind", [
+    "--hash=sha256:0a --hash sha256:0b", "--ha=sha256:0a", "-C a=b", "-Ca=b",
+    "--config-settings '--frob=a b'", '--global-option="--frob x" --config-settings "a=--x --y"',
+    "--global-option --frob", "--pre -C --frob", "\\\n    --hash=sha256:0a  # --frob"])
+def test_what_pip_takes_behind_a_requirement_is_taken(behind: str) -> None:
+    read = requirements.read(Source("r.txt", f"torch==2.8.0 {behind}\n"), lambda _: None)
+    assert [one.text for one in read.asked] == ["torch==2.8.0"]
+
+
 def test_an_option_is_what_pip_makes_of_it() -> None:
     """pip takes a beginning that is no other's; what it has today is known by heart."""
     read = requirements.read(Source("r.txt", "--extra-index https://a/b\ntorch\n"), lambda _: None)
