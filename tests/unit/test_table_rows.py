@@ -91,9 +91,10 @@ PRODUCT: dict[str, Any] = {
 
 
 def test_specifications_have_round_figures_and_leave_out_what_is_doubtful() -> None:
-    """Rates in TFLOPS, of four digits; none for the chip whose rate is in doubt, no row for half a card."""
-    doubtful = PRODUCT | {"name": "H100 PCIe 80 GB", "gpu_name": "GH100", "cuda_major_version": 9}
-    others = [PRODUCT | {"name": "B200"}, PRODUCT | {"manufacturer": "AMD"},
+    """Rates in TFLOPS, of four digits; none that only tensor cores reach, no row for half a card."""
+    doubtful = PRODUCT | {"name": "H100 PCIe 80 GB", "gpu_name": "GH100", "cuda_major_version": 9,
+                          "half_float_performance_gflop_s": 4 * PRODUCT["single_float_performance_gflop_s"]}
+    others = [PRODUCT | {"name": "B200"}, PRODUCT | {"name": "B300"}, PRODUCT | {"manufacturer": "AMD"},
               PRODUCT | {"cuda_major_version": 3}, PRODUCT | {"cuda_major_version": None}]
     first, second = specification_rows("2025.12", [PRODUCT, doubtful, *others])
     assert (first["compute_capability"], first["fp32_tflops"], first["fp16_tflops"]) == ("7.0", 16.35, 32.71)
