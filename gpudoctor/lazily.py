@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, overload
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Lazy(Sequence[T]):
@@ -44,6 +45,24 @@ class Lazy(Sequence[T]):
         return isinstance(other, Sequence) and self._all() == tuple(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def latest_kept(make: Callable[[Sequence[T]], R]) -> Callable[[Sequence[T]], R]:
+    """Return what makes a thing of some items, and keeps that of the latest: it is asked for again.
+
+    Nothing is kept of a list, which could change meanwhile.
+    """
+    kept: list[tuple[Sequence[T], R]] = []
+
+    def made(items: Sequence[T]) -> R:
+        if kept and kept[0][0] is items:
+            return kept[0][1]
+        result = make(items)
+        if not isinstance(items, list):
+            kept[:] = [(items, result)]
+        return result
+
+    return made
 
 
 class Pattern:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, overload
 
 from gpudoctor.frozen import frozen
+from gpudoctor.lazily import latest_kept
 from gpudoctor.model import SymptomPattern
 
 
@@ -90,21 +91,14 @@ class OneByOne(Sequence[SymptomPattern]):
     __hash__ = None  # type: ignore[assignment]
 
 
-_latest: list[tuple[Sequence[SymptomPattern], SymptomIndex]] = []
-
-
 def index_of(symptoms: Sequence[SymptomPattern]) -> SymptomIndex:
     """Return the index that symptoms bring, or make it; the latest is kept."""
     if isinstance(symptoms, OneByOne):
         return symptoms.compiled_index
-    if _latest and _latest[0][0] is symptoms:
-        return _latest[0][1]
-    index = _made(symptoms)
-    if not isinstance(symptoms, list):  # which could change meanwhile
-        _latest[:] = [(symptoms, index)]
-    return index
+    return _made(symptoms)
 
 
+@latest_kept
 def _made(symptoms: Sequence[SymptomPattern]) -> SymptomIndex:
     from gpudoctor.pattern_forms import stem_of
 

@@ -16,6 +16,7 @@ from string import Formatter, ascii_letters, digits
 from typing import NamedTuple
 
 from gpudoctor.frozen import frozen
+from gpudoctor.lazily import latest_kept
 from gpudoctor.model import SymptomPattern
 from gpudoctor.quantities import all_hold
 
@@ -256,20 +257,9 @@ class _Index:
     by_stem: Mapping[str, Sequence[_Wanted]]
 
 
-_latest: list[tuple[Sequence[SymptomPattern], _Index]] = []
-
-
+@latest_kept
 def _index_of(symptoms: Sequence[SymptomPattern]) -> _Index:
-    """Return the index of the patterns; the latest is kept, because it is read with again and again."""
-    if _latest and _latest[0][0] is symptoms:
-        return _latest[0][1]
-    index = _index(symptoms)
-    if not isinstance(symptoms, list):  # which could change meanwhile
-        _latest[:] = [(symptoms, index)]
-    return index
-
-
-def _index(symptoms: Sequence[SymptomPattern]) -> _Index:
+    """Return the index of the patterns."""
     by_word: dict[str, list[_Wanted]] = {}
     by_stem: dict[str, list[_Wanted]] = {}
     places = count()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import NamedTuple
 
+from gpudoctor.lazily import latest_kept
 from gpudoctor.model import SymptomPattern
 from gpudoctor.sources import suspicious
 from gpudoctor.sources.anchors import Finder, Place
@@ -90,17 +91,7 @@ class _Patterns:
         return _Wanted(place, symptom.patterns[pattern], symptom)
 
 
-_latest: list[tuple[Sequence[SymptomPattern], _Patterns]] = []
-
-
-def _prepared(symptoms: Sequence[SymptomPattern]) -> _Patterns:
-    """Return the patterns of symptoms; the latest are kept."""
-    if _latest and _latest[0][0] is symptoms:
-        return _latest[0][1]
-    prepared = _Patterns(symptoms)
-    if not isinstance(symptoms, list):  # which could change meanwhile
-        _latest[:] = [(symptoms, prepared)]
-    return prepared
+_prepared = latest_kept(_Patterns)
 
 
 class _Tally:
