@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpudoctor import __version__, derive
 from gpudoctor.examine import Policy, conclude, counts, every_finding
-from gpudoctor.explanation import complaints, entries, findings, here, subjects
+from gpudoctor.explanation import complaints, denied, entries, findings, here, subjects
 from gpudoctor.explanation.choosing import INFORMS, Choice, at_most_likely, choose, raised
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.ranking import Candidate, ranked, without_words
@@ -20,6 +20,8 @@ from gpudoctor.model import (
     Undecided,
 )
 from gpudoctor.pattern_forms import PEOPLE
+
+_OF_WORKING = frozenset({"cpu-only-build", "no-nvidia-gpu"})  # what only a card in use speaks against
 
 __all__ = ["Quoted", "Reading", "Said", "Told", "explain", "report"]
 
@@ -65,13 +67,15 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     """
     if reading.recorded is not None:
         reading = _beside_document(reading)
+    reading = denied.meant(reading, database)
     reading = replace(reading, suspicious=entries.of_faults(reading.suspicious))
     told = _told(reading, database, machine)
     is_complaint = _is_complaint(reading, database)
     is_understood = bool(told.findings) and not is_complaint
     if told.is_unexplained or is_complaint:
         reading, told = _otherwise(reading, told, database, machine)
-    if machine is not None or is_understood or (told.findings and told.is_settled):
+    is_understood = is_understood or (bool(told.findings) and told.is_settled)
+    if machine is not None or is_understood or _works(reading, database):
         return told  # a machine is asked, a known line believed
     from gpudoctor.explanation import plain_words  # as of these
 
@@ -81,6 +85,13 @@ def explain(reading: Reading, database: RuleDatabase, machine: Report | None = N
     return _told(replace(reading, said=(*reading.said, *guessed.said)),
                  replace(database, symptoms=(*database.symptoms, *guessed.symptoms)), machine,
                  guesses=frozenset(line.id for line in guessed.said))
+
+
+def _works(reading: Reading, database: RuleDatabase) -> bool:
+    """Say whether a program tells that it sees a card and has CUDA: words alone make no fault beside it."""
+    symptoms = subjects.by_id(database)
+    shown = (symptoms[line.id] for line in reading.said if line.likeness == 1.0)
+    return any(symptom.benign and _OF_WORKING.issubset(symptom.against) for symptom in shown)
 
 
 def _beside_document(reading: Reading) -> Reading:

@@ -114,11 +114,14 @@ class Teller:
         """Yield the lines that speak for it, the weightiest symptom first, and facts that reasons read."""
         order = sorted(candidate.suspicions, key=lambda name: -candidate.suspicions[name].weight)
         first = {line.id: line for line in reversed(self.said)}
-        for line in [first[name] for name in order if name in first][:MOST_LINES]:
+        lines = [first[name] for name in order if name in first][:MOST_LINES]
+        for line in lines:
             unknown = f"a wording that is not known: {line.because}, as in " if line.because else ""
             yield Evidence(fact="text.symptoms", saw=line.text, source=f"{line.source}, {unknown}{line.id}")
         reasons = [condition for name in order for condition in candidate.suspicions[name].when]
-        for name in dict.fromkeys(c.fact for c in reasons if c.fact not in _NOT_QUOTED):
+        asked = [condition.fact for condition in reasons]
+        telling = [name for name in asked if name not in _NOT_QUOTED]
+        for name in dict.fromkeys(telling or ([] if lines else asked)):
             fact = self.subject.fact(name)
             if isinstance(fact, Known) and fact.value not in ((), ""):
                 yield Evidence(fact=name, saw=show_fact(fact), source=fact.source)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpudoctor.explanation import entries
+from gpudoctor.explanation import denied, entries, other_programs
 from gpudoctor.explanation.reading import Quoted, Reading, Said
 from gpudoctor.explanation.undecided import NO_FAULT
 from gpudoctor.frozen import frozen
@@ -56,7 +56,8 @@ def guessed(reading: Reading, database: RuleDatabase, *, beside: bool) -> Guesse
     if not guesses or guesses[0].cause not in faults or guesses[0].share < least:
         return Guessed()
     trouble = _Trouble(reading, lines, database)
-    if guesses[0].ahead < _AHEAD_ALONE and not (
+    is_foreign = any(other_programs.says_nothing_of_gpus(line.text) for line in reading.lines)
+    if (is_foreign or guesses[0].ahead < _AHEAD_ALONE) and not (
             guesses[0].ahead >= _AHEAD and trouble.is_told and trouble.is_of_gpus):
         return Guessed()
     told = [guess for guess in guesses[:_MOST_GUESSES] if guess.cause in faults]
@@ -88,7 +89,8 @@ class _Trouble:
 
 def _read(reading: Reading) -> Sequence[Quoted]:
     lines = [line for line in reading.lines
-             if not (entries.speaks_of_none(line.text) or entries.is_listed(line.text))]
+             if not (entries.speaks_of_none(line.text) or entries.is_listed(line.text)
+                     or denied.is_source(line.text) or other_programs.says_nothing_of_gpus(line.text))]
     return lines if len(lines) <= _MOST_LINES else reading.suspicious[:_MOST_LINES]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 
-from gpudoctor.explanation import entries
+from gpudoctor.explanation import denied, entries, other_programs
 from gpudoctor.explanation.context import is_context
 from gpudoctor.explanation.reading import Quoted, Reading, Said, quoted
 from gpudoctor.model import RuleDatabase, rows_of
@@ -52,7 +52,9 @@ def _unknown(reading: Reading, is_spoken: Callable[[str], bool]) -> Iterator[Quo
     """
     seen = {line.source for line in reading.said if not is_spoken(line.id)}
     for line in (*reading.lines, *reading.suspicious):
-        if line.source not in seen and not entries.speaks_of_none(line.text):
+        if line.source not in seen and not (
+                entries.speaks_of_none(line.text) or denied.is_source(line.text)
+                or other_programs.says_nothing_of_gpus(line.text)):
             seen.add(line.source)
             yield line
 
@@ -73,9 +75,10 @@ class _Reader:
 
     def said(self, line: Quoted, *, is_suspicious: bool, is_fault: bool) -> Iterator[Said]:
         """Yield what a line may mean: what a warning resembles is no fault yet."""
-        english = self._languages.in_english(line.text)
+        named = other_programs.without_names(line.text)
+        english = self._languages.in_english(named)
         words = words_of(english)
-        is_suspicious = is_suspicious or (english is not line.text and not _SUSPECT.isdisjoint(words))
+        is_suspicious = is_suspicious or (english is not named and not _SUSPECT.isdisjoint(words))
         meanings = [one for one in self._speech.meanings(words) if one.symptom in self._known
                     and (is_suspicious or one.is_plain)]
         spoken = [_said(line, meaning.symptom, how_far, meaning.because)
@@ -86,7 +89,8 @@ class _Reader:
 
     def _resembled(self, line: Quoted, at_most: float, but: Container[str]) -> Iterator[Said]:
         """Yield the messages that a line resembles, `but` those that were read in it already."""
-        alike = [one for index in self._words for one in likeness.alike(line.text, index, self._known)]
+        said = other_programs.without_names(line.text)
+        alike = [one for index in self._words for one in likeness.alike(said, index, self._known)]
         if not alike or max(alike)[0] < LEAST_ALIKE or self._is_harmless(alike):
             return
         whole = sum(how_far ** 2 for how_far, _ in alike)

@@ -75,6 +75,11 @@ def _cues() -> dict[str, tuple[str, ...]]:
 
 
 _CUES = _cues()
+# Systems in a row, "Linux, macOS and Windows": what a program runs on, and no place.
+_SEVERAL = re.compile(
+    r"(?:(?:linux|mac ?os(?: x)?|windows)(?:, (?:and |or )?|/| and | or | & )){1,3}"
+    r"(?:linux|mac ?os(?: x)?|windows)")
+_ROW = 40
 _SPOKEN_OF = "windows?"
 _LINUX_WITH = ("docker", "podman", "lxc", "singularity", "kubernetes", "slurm", "colab", "kaggle", "jetson",
                "wsl1", "wsl2", "nixos")
@@ -122,6 +127,7 @@ def _places_of(folded: str, cues: tuple[str, ...]) -> Iterator[int]:
             end = position + len(cue)
             if _stands_alone(folded, position, end) and not (
                     _is_denied(folded, end) or _is_same_anywhere(folded, position)
+                    or _is_one_of_several(folded, position, end)
                     or _is_in_a_name(folded, position, end)):
                 yield position
                 break
@@ -132,6 +138,13 @@ def _is_denied(folded: str, end: int) -> bool:
     """Say whether the line goes on as "?: No": then it is a question of a form, and its answer."""
     rest = folded[end - 1:end + _ANSWER].partition("\n")[0]
     return _NO.fullmatch(rest if rest[:1] == ":" else rest[1:]) is not None
+
+
+def _is_one_of_several(folded: str, start: int, end: int) -> bool:
+    """Say whether a system stands in a row of several."""
+    first = max(start - _ROW, 0)
+    return any(row.start() + first <= start and end <= row.end() + first
+               for row in _SEVERAL.finditer(folded[first:end + _ROW]))
 
 
 def _is_same_anywhere(folded: str, position: int) -> bool:

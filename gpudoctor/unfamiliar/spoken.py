@@ -24,6 +24,7 @@ _OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
 _OF_THIS_KIND = frozenset({_OF_GPUS, "framework"})  # beside them, words of any hardware are of this one
 _CUDA, _CUDA_VERSION = "the start of CUDA", "CUDA version"
 _DRIVER, _NONE = "driver", "none"
+_NOT_WANTED = "not wanted"
 _LEAST_BRANCH = 3  # digits of a driver's branch
 _BEFORE_BRANCH = frozenset({"version", "branch", "series", "release"})
 _DIGITS = 6
@@ -111,7 +112,7 @@ class Speech:
 
     def is_of_gpus(self, words: Sequence[str]) -> bool:
         """Say whether a line names what only computing on GPUs has."""
-        return any(thing.name == _OF_GPUS for thing in self._things.named(words))
+        return any(thing.name == _OF_GPUS for thing in self._named(words))
 
     def speaks_of_trouble(self, words: Sequence[str]) -> bool:
         """Say whether a line names any trouble, whatever with."""
@@ -171,9 +172,13 @@ def _end_of_branch(driver: Named, words: Sequence[str]) -> int | None:
 
 
 def _whole(named: Sequence[Named]) -> Sequence[Named]:
-    """Return the troubles that no other goes on from: in "GPU not used" the denial is of the use."""
+    """Return the troubles that no other goes on from: in "GPU not used" the denial is of the use.
+
+    Nor those that a wish begins with: "no GPU requested" says of none that it is missing.
+    """
     return [one for one in named
-            if not any(one.begin < other.begin < one.end < other.end for other in named)]
+            if not any(one.begin < other.begin < one.end < other.end or (
+                other.name == _NOT_WANTED and one.begin <= other.begin < one.end) for other in named)]
 
 
 def _phrases(rows: Sequence[Row], column: str) -> Iterator[tuple[str, str]]:

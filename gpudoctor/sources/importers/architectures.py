@@ -23,10 +23,19 @@ def _paddles(line: str) -> list[str]:
     return [" ".join(f"sm_{number}" for number in re.findall(r"[0-9]+", one)) for one in lists]
 
 
+# The oldest and the newest card that PyTorch was built for, in its warning of one outside.
+_SPAN = re.compile(r"\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)")
+
+
+def _ends(line: str) -> list[str]:
+    """Return both ends of what a build serves."""
+    return [f"sm_{end.replace('.', '')}" for ends in _SPAN.findall(line) for end in ends]
+
+
 # What a build says of itself comes before what its compiler was told.
 _KINDS: tuple[tuple[str, Callable[[str], list[str]]], ...] = (
     ("supports CUDA capabilities", _WARNING.findall), ("Paddle installation with arch: ", _paddles),
-    ("['sm_", _LIST.findall), ("-gencode;", _FLAG.findall))
+    (") - (", _ends), ("['sm_", _LIST.findall), ("-gencode;", _FLAG.findall))
 
 
 def read(text: Text, found: Found) -> None:

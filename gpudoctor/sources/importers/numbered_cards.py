@@ -17,7 +17,7 @@ _SEVERAL = re.compile(r"\s{0,8}GPU ([0-9]{1,2}(?:,[0-9]{1,2}){0,15})(?:: {0,4}| 
                       r"([A-Za-z][^(:|]{2,80}?)(?: \(arch=([0-9]{1,2}\.[0-9])\))?\s{0,4}")
 _CUDA = re.compile(r"CUDA:([0-9]{1,2}) \(([A-Za-z][^,()]{2,80}), ([0-9]{3,6})MiB\)")
 _FOUND = re.compile(r"Found GPU([0-9]{1,2}) ([^:|]{2,80}?) which is of (?:cuda|compute) capability "
-                    r"([0-9]{1,2}\.[0-9])\b")
+                    r"(?:\(CC\) )?([0-9]{1,2}\.[0-9])\b")
 _NEXT_CARDS = 16
 _HEADING = re.compile(r"\s{0,8}(?:[-*] )?GPU:\s{0,20}")
 _NAME = re.compile(r"\s{1,16}(?:[-*] )?([A-Za-z][^:|]{2,80}?)\s{0,4}")

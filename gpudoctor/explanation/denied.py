@@ -1,0 +1,60 @@
+"""Messages that a line names and does not say: "no Xid in dmesg", "the error is gone", `raise E('...')`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from gpudoctor import symptoms as patterns
+from gpudoctor.explanation import subjects
+from gpudoctor.explanation.reading import Reading, Said
+from gpudoctor.lazily import Pattern
+from gpudoctor.model import RuleDatabase, SymptomPattern
+
+_BEFORE = re.compile(
+    r"(?:\b(?:shows?|is|are|was|were|have|has|had|got|get|see|saw|,|and|with) (?:no|not any|neither|never)|"
+    r"\bwithout (?:a|an|any|the)|\bno longer (?:a|an|any|the|get|see)|^\s{0,8}(?:fix|fixes|fixed|handle)|"
+    r"\brecovered from:?) ['\"`]?(?:\w{1,20}:? )?\Z",
+    re.IGNORECASE)
+_BEHIND = re.compile(
+    r"(?:[^'\"`]{0,60}['\"`])?(?: (?:error|message|warning))? (?:is|are|was|has been) "
+    r"(?:gone|fixed|solved|resolved)\b",
+    re.IGNORECASE)
+# A line of a program that would say so, as a traceback or a report quotes it.
+_SOURCE = Pattern(
+    r"\s{0,80}(?:(?:el)?if ['\"]|raise \w{1,60}\(|(?:log|logger|logging|warnings)\.\w{1,20}\(['\"])")
+_FARTHEST = 60
+
+
+def meant(reading: Reading, database: RuleDatabase) -> Reading:
+    """Return a reading without the messages of a fault that their lines deny, or only quote.
+
+    Nor are such lines read in another way: what is denied in them would be taken for said.
+    """
+    symptoms = subjects.by_id(database)
+    other = [line for line in reading.said
+             if not symptoms[line.id].benign and _is_denied(line, symptoms[line.id])]
+    if not other:
+        return reading
+    where = {line.source for line in other}
+    return replace(
+        reading, said=tuple(line for line in reading.said if line not in other),
+        suspicious=tuple(line for line in reading.suspicious if line.source not in where),
+        lines=tuple(line for line in reading.lines if line.source not in where))
+
+
+def is_source(line: str) -> bool:
+    """Say whether a line is of a program's own text, which says something once it is run."""
+    return _SOURCE.match(line) is not None
+
+
+def _is_denied(line: Said, symptom: SymptomPattern) -> bool:
+    if is_source(line.text):
+        return True
+    for pattern in symptom.patterns:
+        if patterns.shown(pattern, line.text, symptom) is not None:
+            literals = [literal for literal, _ in patterns.parts(pattern) if literal]
+            begin, last = line.text.find(literals[0]), line.text.rfind(literals[-1])
+            return bool(_BEFORE.search(line.text[max(begin - _FARTHEST, 0):begin])
+                        or _BEHIND.match(line.text[last + len(literals[-1]):]))
+    return False
