@@ -13,8 +13,8 @@ from gpudoctor.model import RuleDatabase, SymptomPattern
 
 _BEFORE = re.compile(
     r"(?:\b(?:shows?|is|are|was|were|have|has|had|got|get|see|saw|,|and|with) (?:no|not any|neither|never)|"
-    r"\bwithout (?:a|an|any|the)|\bno longer (?:a|an|any|the|get|see)|^\s{0,8}(?:fix|fixes|fixed|handle)|"
-    r"\brecovered from:?) ['\"`]?(?:\w{1,20}:? )?\Z",
+    r"\bwithout (?:a|an|any|the)|\bno longer (?:a|an|any|the|get|see)) ['\"`]?(?:\w{1,20}:? )?\Z|"
+    r"^\s{0,8}(?:fix|fixes|fixed) (?:\w{1,20}:? ){0,4}\Z",
     re.IGNORECASE)
 _BEHIND = re.compile(
     r"(?:[^'\"`]{0,60}['\"`])?(?: (?:error|message|warning))? (?:is|are|was|has been) "

@@ -92,9 +92,10 @@ def test_a_card_of_the_generation_of_the_build_is_served_in_the_new_wording_too(
      "driver-kernel-userspace-mismatch"),
     ("There is no CUDA out of memory error, but torch.cuda.is_available() is False. torch 2.1.0+cu118.",
      "out-of-memory-model"),
+    ("    Fix CUDA error: an illegal memory access was encountered in kernel foo", "framework-bug"),
     ("    log.error('Failed to initialize NVML: Driver/library version mismatch')",
      "driver-kernel-userspace-mismatch"),
-], ids=["no", "is gone", "there is no", "source"])
+], ids=["no", "is gone", "there is no", "fix", "source"])
 def test_what_a_line_denies_or_quotes_is_not_said(text: str, absent: str) -> None:
     """Regression: "no ... in dmesg" and "... is gone" made a certain cause of what they deny."""
     assert absent not in causes(text)
