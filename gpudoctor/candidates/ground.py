@@ -21,6 +21,7 @@ from gpudoctor.model import (
     Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value, value_of,
 )
 
+WINDOWS = "windows"  # begins the name of its platform
 NEW_ENVIRONMENT = "gpu-environment"
 HERE = "$PWD"  # stands before what lies in the folder where the commands are typed
 _SOURCE = "a new environment"
@@ -43,6 +44,7 @@ class Place:
     site_packages: str
     maker: str | None  # the Python that makes it; None where it is there
     has_pip: bool = True  # uv makes environments without
+    is_windows: bool = False
 
     @property
     def in_words(self) -> str:
@@ -120,7 +122,8 @@ def with_facts(base: Ground, facts: Mapping[str, Fact]) -> Ground:
 def platform_of(snapshot: Snapshot) -> str:
     """Return the platform as the tables write it: linux_x86_64."""
     names = (value_of(snapshot.host, "system.os"), value_of(snapshot.host, "system.architecture"))
-    return "_".join(str(name or "unknown") for name in names).replace("Linux", "linux")
+    system, architecture = (str(name or "unknown") for name in names)
+    return f"{system.lower()}_{architecture}"
 
 
 def can_be_made(python: str) -> bool:
@@ -156,8 +159,14 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     folders = as_texts(packages)
     if is_own and executable is not None and folders and _is_empty(snapshot):
         return Place(python=python, executable=str(executable), site_packages=folders[0], maker=None,
-                     has_pip=not isinstance(snapshot.host.get("python.pip_version"), Absent))
-    maker = str(executable) if is_own and executable is not None else f"python{python}"
+                     has_pip=not isinstance(snapshot.host.get("python.pip_version"), Absent),
+                     is_windows=platform_of(snapshot).startswith(WINDOWS))
+    own_maker = str(executable) if is_own and executable is not None else None
+    if platform_of(snapshot).startswith(WINDOWS):
+        return Place(python=python, executable=f"{NEW_ENVIRONMENT}\\Scripts\\python.exe",
+                     site_packages=f"{HERE}/{NEW_ENVIRONMENT}/Lib/site-packages", maker=own_maker or "py",
+                     is_windows=True)
+    maker = own_maker or f"python{python}"
     inside = f"{NEW_ENVIRONMENT}/lib/python{python}/site-packages"
     return Place(python=python, executable=f"{NEW_ENVIRONMENT}/bin/python", maker=maker,
                  site_packages=f"{HERE}/{inside}")

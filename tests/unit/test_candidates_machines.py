@@ -72,11 +72,56 @@ def test_what_does_not_fit_names_the_parts_that_refuse(database: RuleDatabase) -
     assert none.conflict == ("torch==2.15.0", "this machine (linux_riscv64)")
 
 
-def test_windows_is_told_where_to_ask(database: RuleDatabase) -> None:
-    """It was told that no build is known for it; some are, but no command is written for it."""
-    said = asked(host(database, "cc=8.6", "driver=566.36", system__os="Windows"), database, "tensorflow")
-    assert said.exit_code == 1
-    assert "this is Windows_x86_64: ask inside WSL 2" in recommendation.render(said, width=200, colour=False)
+def on_windows(database: RuleDatabase, *frameworks: str, python: str, system: str = "windows"
+               ) -> Recommendation:
+    pairs = [parse_assumption(text) for text in (f"system.os={system}", "cc=8.6", "driver=581.29")]
+    return asked(supposed(database.base, pairs, database.tables), database, *frameworks, python=python)
+
+
+@pytest.mark.parametrize("system", ["windows", "Windows", "WINDOWS"])
+def test_windows_has_commands_of_its_own(system: str, database: RuleDatabase) -> None:
+    """Regression: in small letters it got the layout and LD_LIBRARY_PATH of Unix, and "Windows" nothing."""
+    said = on_windows(database, "torch", python="3.12", system=system)
+    [newest, *_] = said.candidates
+    assert (said.ground.platform, newest.offered, newest.environment) == ("windows_x86_64", True, {})
+    index = f"https://download.pytorch.org/whl/cu{str(newest.cuda).replace('.', '')}"
+    python, build = r"gpu-environment\Scripts\python.exe", f"torch=={newest.version} --index-url {index}"
+    assert newest.commands == (
+        f"py -3.12 -m venv gpu-environment; {python} -m pip install {build}",
+        f"uv venv --python 3.12 gpu-environment; uv pip install --python {python} {build}")
+    assert not any("brings no CUDA libraries" in note for note in newest.notes)  # torch's wheels hold them
+    assert "glibc" not in recommendation.render(said, width=200, colour=False)
+
+
+def test_tensorflow_on_windows_ends_with_2_10_and_goes_on_in_wsl(database: RuleDatabase) -> None:
+    said = on_windows(database, "tensorflow", python="3.10")
+    offered = [one for one in said.candidates if one.offered]
+    assert offered[0].version == "2.10.1"
+    assert any("name their folders in PATH" in note for note in offered[0].notes)
+    assert offered[0].commands[0].endswith(" tensorflow==2.10.1 'numpy<2'")
+    later = on_windows(database, "tensorflow==2.20", python="3.12")
+    assert [one.rejected_by[0].message for one in later.candidates if one.kind == "pip"] == [
+        "no build of tensorflow==2.20 with CUDA is known for windows_x86_64"]
+    words = shlex.split(later.hints[0].command)
+    pairs = [parse_assumption(value) for name, value in itertools.pairwise(words) if name == "--assume"]
+    wsl = supposed(database.base, pairs, database.tables)
+    inside = asked(wsl, database, "tensorflow==2.20", python="3.12")
+    assert (inside.ground.platform, inside.exit_code) == ("linux_x86_64", 0)
+
+
+@pytest.mark.parametrize(("said", "meant"), [
+    ("system.os=linux", "Linux"), ("system.os=macOS", "Darwin"), ("system.architecture=AMD64", "x86_64"),
+    ("system.architecture=arm64", "aarch64"), ("system.architecture=riscv64", "riscv64"),
+    ("container.runtime=none", None), ("python.site_packages=none", ()), ("cuda.device_count=none", None),
+    ("cuda.visibility=none", "none")])
+def test_an_assumption_is_read_as_it_is_meant(said: str, meant: Value | None) -> None:
+    """Regression: `container.runtime=none` made a container that is called "none"."""
+    assert parse_assumption(said)[1] == meant
+
+
+def test_a_system_that_there_is_not_is_refused() -> None:
+    with pytest.raises(AssumptionError, match="'banana' is none of Linux, Windows, Darwin"):
+        parse_assumption("system.os=banana")
 
 
 def test_under_wsl_the_driver_in_windows_is_held_against_the_card(database: RuleDatabase) -> None:
@@ -137,7 +182,7 @@ def test_a_mac_is_not_sent_to_windows_and_its_next_step_leads_somewhere(database
     mac = host(database, "cc=none", system__os="Darwin", system__architecture="arm64", system__glibc=None)
     said = asked(mac, database, "torch")
     assert [one.rejected_by[0].message for one in said.candidates if one.kind == "pip"] == [
-        "only builds for Linux are weighed, and this is Darwin_arm64: CUDA is made for macOS no more"]
+        "no build of torch with CUDA is known for darwin_arm64: CUDA is made for macOS no more"]
     words = shlex.split(said.hints[0].command)
     pairs = [parse_assumption(value) for name, value in itertools.pairwise(words) if name == "--assume"]
     there = asked(supposed(mac, pairs, database.tables), database, "torch")
