@@ -52,7 +52,7 @@ def test_what_is_installed_on_the_host_counts_for_nothing_in_a_container(databas
 
 
 def test_asked_in_a_container_the_driver_is_that_of_its_host(database: RuleDatabase) -> None:
-    """Regression: a driver to install was named in a container, and to one without a GPU that it lacks a driver."""
+    """Regression: a driver was named to be installed, also where it is the GPU that was not handed in."""
     wanted = Wanted(frameworks=("torch==2.15.0",))
     old = choose(host(database, *L4, container__runtime="docker"), database, wanted)
     assert isinstance(old, Nothing)
