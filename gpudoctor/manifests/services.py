@@ -17,7 +17,7 @@ from gpudoctor.manifests.composed import Composed
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish, signs_of
-from gpudoctor.manifests.yaml_files import Node, filled, pairs, require_mapping, require_text
+from gpudoctor.manifests.yaml_files import Node, filled, pairs, require_mapping, require_number, require_text
 
 # https://github.com/moby/moby/blob/master/daemon/nvidia_linux.go: of what a request names, these become
 # NVIDIA_DRIVER_CAPABILITIES, over any other value of it; where none of them is named, it stays as it is
@@ -36,6 +36,9 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
         require_text(service.get("image"), f"image of the service {key.text}", "write NAME:TAG")
         require_mapping(service.get("deploy"), f"deploy of the service {key.text}",
                         "write resources: below it")
+        for device in _devices(service):
+            require_number(device.get("count"), f"count of a device of the service {key.text}",
+                           "write one, or all", "all")
         wishes = tuple(_wishes_of_service(service))
         settings = {name: Setting(value=filled(value), stated=value, place=place)
                     for name, value, place in pairs(service.get("environment"))}
@@ -206,9 +209,12 @@ def _of_pod(spec: Node, beside: Sequence[Node], source: Source) -> Iterator[Envi
             require_text(image, "image of a container", "write NAME:TAG")
             if image is None or image.text is None:
                 continue
+            gpus = [(key, value) for key, value in _resources(container)
+                    if key.text and key.text.startswith(_GPU_RESOURCES)]
+            for key, value in gpus:
+                require_number(value, f"{key.text}", "Kubernetes gives whole GPUs: write 1 or more")
             wishes = [Wish(why=f"the container asks for {key.text}", place=key.place)
-                      for key, value in _resources(container)
-                      if key.text and key.text.startswith(_GPU_RESOURCES) and value.text != "0"]
+                      for key, value in gpus if value.text != "0"]
             if runtime is not None and runtime.text == "nvidia":
                 wishes.append(Wish(why="the pod has NVIDIA's runtime class", place=runtime.place))
             claims = [*resource_claims.signs(container, spec, beside)]
@@ -252,5 +258,7 @@ def _variables(container: Node) -> Iterator[tuple[str, Setting]]:
     listed = container.get("env")
     for item in listed.items if listed else ():
         name, value = item.get("name"), item.get("value")
+        if name is not None and name.text and value is not None and not value.is_null:
+            require_text(value, f"value of the variable {name.text}", "write it in quotes")
         if name is not None and name.text and value is not None and value.text is not None:
             yield name.text, Setting(value=value.text, stated=value.text, place=value.place)

@@ -51,6 +51,9 @@ def test_a_label_for_the_cpu_is_one_whatever_indexes_are_beside() -> None:
 
 @pytest.mark.parametrize(("written", "near"), [
     ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu999", "cu132, cu130, cu129"),
+    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu99999", "cu132, cu130, cu129"),
+    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu0", "cu102, cu113, cu116"),
+    ("torch==2.6.0+cu0", "cu102, cu113, cu116"),
     ("torch --index-url https://download.pytorch.org/whl/cu127/", "cu126, cu128, cu129"),
     ("torch==2.6.0+cu127", "cu126, cu128, cu129"),
 ])
