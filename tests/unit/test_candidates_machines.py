@@ -13,6 +13,7 @@ from gpudoctor.assume import AssumptionError, blank, parse_assumption, supposed
 from gpudoctor.candidates import WishError
 from gpudoctor.engine import evaluate
 from gpudoctor.model import Recommendation, RuleDatabase, Scope, Value
+from gpudoctor.remedy import diagnose
 from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
@@ -149,12 +150,36 @@ def test_no_driver_is_told_to_cure_what_none_cures(words: tuple[str, ...], laid:
     assert (said.exit_code, said.changes) == (1, ())
 
 
-@pytest.mark.parametrize("distribution", ["ubuntu", "arch"])
-def test_a_driver_is_told_to_cure_that_there_is_none(distribution: str, database: RuleDatabase) -> None:
+@pytest.mark.parametrize(("distribution", "driver"), [("ubuntu", "580.65.06"), ("arch", "590.48.01")])
+def test_a_driver_is_told_to_cure_that_there_is_none(distribution: str, driver: str,
+                                                     database: RuleDatabase) -> None:
+    """It is the one that a fix installs there: Arch Linux has one branch, whatever it is at the time."""
     bare = host(database, "cc=9.0", "driver=none", system__distribution=distribution)
     said = asked(bare, database, "torch", may_change=("driver",))
     assert [one.rule for one in said.ground.faults] == ["GPD2001"]
-    assert said.changes[0].change == "driver none -> 580.65.06"
+    assert said.changes[0].change == f"driver none -> {driver}"
+
+
+def test_one_driver_is_named_for_a_card_by_the_change_and_by_the_fix(database: RuleDatabase) -> None:
+    """Regression: for a K80 `recommend` said 470.42.01 and `fix` 470.256.02, the last that can be had."""
+    machine = host(database, "cc=3.7", "driver=580.95.05", system__distribution="ubuntu",
+                   system__distribution_version="22.04")
+    [change] = asked(machine, database, "torch", python="3.11", may_change=("driver",)).changes
+    [finding] = [one for one in diagnose(machine, database).findings if one.rule == "GPD2064"]
+    assert change.change == "driver 580.95.05 -> 470.256.02"
+    assert finding.fixes[0].title.startswith("Go back to driver 470.256.02 or newer of branch 470")
+
+
+@pytest.mark.parametrize(("cards", "said"), [
+    (("cc=3.7", "cc=12.0"), "(compute capability 3.7) has none after branch 470 and Blackwell (compute"),
+    (("cc=6.1", "cc=9.0"), None)])
+def test_that_no_driver_serves_all_cards_is_told(cards: tuple[str, str], said: str | None,
+                                                 database: RuleDatabase) -> None:
+    """Regression: a K80 beside an RTX 5090 was told that one lies idle, and not that it must."""
+    found = asked(host(database, *cards, "driver=595.45.04"), database, "torch")
+    [fault] = [one for one in found.ground.faults if one.rule == "GPD2066"]
+    assert ("No driver serves all" in fault.message) is (said is not None)
+    assert (said or "") in fault.message
 
 
 @pytest.mark.parametrize("words", [[("python.abi", "cp313t"), ("python", "3.13")],
