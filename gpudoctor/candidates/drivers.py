@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor import versions
 from gpudoctor.candidates import cures
-from gpudoctor.candidates.ground import Ground, capabilities
+from gpudoctor.candidates.ground import Ground, capabilities, causes
 from gpudoctor.derive import branches, driver_packages
 from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.model import Known, Row, Scope, Severity, rows_of
@@ -46,5 +46,5 @@ def may_help(base: Ground) -> bool:
     """
     ready = base.fact("driver.ready")
     return (isinstance(ready, Known) and ready.value is True) or all(
-        cures.is_of_driver(error, base.subjects, base.database) for error in base.before.findings
+        cures.is_of_driver(error, base.subjects, base.database) for error in causes(base)
         if error.severity is Severity.ERROR)

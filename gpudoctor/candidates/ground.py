@@ -7,18 +7,19 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpudoctor import derive, versions
+from gpudoctor import derive, remedy, versions
 from gpudoctor.assume import lay, unobserved
 from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
 from gpudoctor.consequences import Key, key_of
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.lazy import ASSUMED
+from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value, value_of,
+    Absent, Fact, Facts, Finding, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value, value_of,
 )
 
 WINDOWS = "windows"  # begins the name of its platform
@@ -109,6 +110,17 @@ def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = N
         subjects = derive.subjects(bare, judged)
     return Ground(snapshot=bare, place=place, platform=platform_of(bare), database=judged, before=before,
                   subjects=subjects)
+
+
+@of_same
+def causes(base: Ground) -> tuple[Finding, ...]:
+    """Return what was found before, without what only follows from another of these, as `check` folds it."""
+    found = base.before.findings
+    if len(found) < 2:
+        return found
+    folded = remedy.diagnose(base.snapshot, base.database).findings
+    follow = {key_of(one) for cause in folded for one in cause.consequences}
+    return tuple(one for one in found if key_of(one) not in follow)
 
 
 def with_facts(base: Ground, facts: Mapping[str, Fact]) -> Ground:

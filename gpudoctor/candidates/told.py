@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import derive
 from gpudoctor.candidates import commands, exactly
-from gpudoctor.candidates.ground import Ground, cards, version_of
+from gpudoctor.candidates.ground import Ground, cards, causes, version_of
 from gpudoctor.candidates.judging import Judged
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.candidates.wishes import Wish
@@ -223,5 +223,5 @@ def board(host: Subject, tables: Tables) -> str:
 
 def faults(base: Ground) -> tuple[Rejection, ...]:
     """Return what is wrong with the machine whatever is installed."""
-    return tuple(Rejection(rule=f.rule, message=f.message) for f in base.before.findings)
+    return tuple(Rejection(rule=f.rule, message=f.message) for f in causes(base))
 

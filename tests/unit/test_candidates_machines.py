@@ -182,6 +182,14 @@ def test_that_no_driver_serves_all_cards_is_told(cards: tuple[str, str], said: s
     assert (said or "") in fault.message
 
 
+def test_what_follows_from_another_fault_is_no_fault_of_its_own(database: RuleDatabase) -> None:
+    """Regression: a container was said to have no GPU, as its host's driver has dropped the card."""
+    said = asked(host(database, "cc=3.7", "driver=580.95.05", container__runtime="docker"), database, "torch",
+                 python="3.11", may_change=("driver",))
+    assert [one.rule for one in said.ground.faults] == ["GPD2064"]
+    assert [one.change for one in said.changes] == ["the host's driver 580.95.05 -> 470.256.02"]
+
+
 @pytest.mark.parametrize("words", [[("python.abi", "cp313t"), ("python", "3.13")],
                                    [("python", "3.13"), ("python.abi", "cp313t")],
                                    [("python.abi", "cp313t")]])
