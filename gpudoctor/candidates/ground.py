@@ -19,7 +19,8 @@ from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Finding, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value, value_of,
+    Absent, Fact, Facts, Finding, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value,
+    value_of,
 )
 
 WINDOWS = "windows"  # begins the name of its platform
