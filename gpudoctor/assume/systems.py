@@ -10,8 +10,8 @@ from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, row_
 
 _NAME, _VERSION, _LIKE = "system.distribution", "system.distribution_version", "system.distribution_like"
 _GLIBC, _OS, _LINUX = "system.glibc", "system.os", "Linux"
-# what is called otherwise on another system, or is there on Linux alone
-_OF_LINUX = (_NAME, _VERSION, _LIKE, _GLIBC, "system.wsl", "python.executable", "python.site_packages")
+# what is there on Linux alone
+_OF_LINUX = (_NAME, _VERSION, _LIKE, _GLIBC, "system.wsl")
 
 
 def with_own_parts(before: Snapshot, laid: Snapshot, facts: Mapping[str, Fact], tables: Tables,

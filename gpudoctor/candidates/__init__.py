@@ -104,7 +104,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     explained = [] if asked.image else [judge.of((stack,)) for stack in _reasons(asked, judge)]
     is_of_reasons = bool(explained) and not asked.may_change
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
-    unserved = tuple(_unserved(helpless, judge.base))
+    unserved = tuple(_unserved(helpless, judge.base)) if judge.base.takes_server_wheels else ()
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         exit_code=exit_code(listed),

@@ -35,6 +35,7 @@ _EMPTY = ("python.nvidia_distributions", "python.planned_distributions", "python
           "require.wanted")
 _GONE = ("python.numpy", "python.protobuf", "process.id", "process.command", "process.libraries",
          "python.chosen_because")
+_SYSTEMS = ("system.os", "system.architecture", "system.distribution", "system.jetson")
 _HIDING = "environment.CUDA_VISIBLE_DEVICES"
 
 @frozen
@@ -166,7 +167,7 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     python = wanted or (own[0] if own else "")
     executable = value_of(snapshot.host, "python.executable")
     packages = value_of(snapshot.host, "python.site_packages")
-    if snapshot.redacted:  # no command can name what has a stand-in for its name
+    if snapshot.redacted or _is_elsewhere(snapshot):  # a stand-in is no name, and this one is not there
         executable = None
     is_own = wanted is None or (own is not None and own[0] == wanted)
     folders = as_texts(packages)
@@ -183,6 +184,12 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     inside = f"{NEW_ENVIRONMENT}/lib/python{python}/site-packages"
     return Place(python=python, executable=f"{NEW_ENVIRONMENT}/bin/python", maker=maker,
                  site_packages=f"{HERE}/{inside}")
+
+
+def _is_elsewhere(snapshot: Snapshot) -> bool:
+    """Return whether another system is assumed than the one whose Python was seen."""
+    facts = map(snapshot.host.get, _SYSTEMS)
+    return any(isinstance(fact, Known) and fact.source == ASSUMED for fact in facts)
 
 
 def _is_empty(snapshot: Snapshot) -> bool:

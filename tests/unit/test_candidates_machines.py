@@ -35,6 +35,8 @@ def test_a_jetson_is_told_by_its_own_reason(database: RuleDatabase) -> None:
     assert "NVIDIA builds for its JetPack" in said.ground.board
     assert [hint.command for hint in said.hints] == ["gpudoctor explain jetson-wrong-wheel"]
     assert said.last == ()
+    of_jax = asked(host(database, "cc=8.7", "driver=540.4.0", **board), database, "jax")
+    assert of_jax.unserved == ()  # it was told that the first release for its card is newer than these rules
     page = recommendation.render(said, width=100, colour=False)
     assert page.count("GPD6025") == 1
     assert "GPD2010" not in page
@@ -62,6 +64,15 @@ def test_an_assumed_board_has_its_own_architecture(database: RuleDatabase) -> No
     pairs: list[tuple[str, Value]] = [("card", "Jetson Orin Nano"), ("system.jetson", "36.4.0")]
     said = asked(supposed(host(database, "cc=8.9", "driver=none"), pairs, database.tables), database, "torch")
     assert (said.ground.platform, said.ground.board[:24]) == ("linux_aarch64", "Jetson board (L4T 36.4.0")
+
+
+@pytest.mark.parametrize("other", ["system.architecture=arm64", "system.distribution=debian"])
+def test_no_python_of_this_machine_is_called_on_another(other: str, database: RuleDatabase) -> None:
+    """Regression: the commands for an ARM server called the interpreter of the laptop by its path."""
+    pairs = [parse_assumption(text) for text in (other, "glibc=2.36", "cc=9.0", "driver=580.95.05")]
+    said = asked(supposed(database.base, pairs, database.tables), database, "torch")
+    [command] = {one.commands[0] for one in said.candidates[:1]}
+    assert command.startswith("python3.")
 
 
 def test_what_does_not_fit_names_the_parts_that_refuse(database: RuleDatabase) -> None:

@@ -65,6 +65,19 @@ def test_asked_in_a_container_the_driver_is_that_of_its_host(database: RuleDatab
     assert without.said.changes == ()
 
 
+def test_without_a_card_the_next_step_is_a_dockerfile_too(database: RuleDatabase) -> None:
+    """Regression: whoever writes a Dockerfile on a laptop was sent to `recommend`."""
+    bare = host(database, "cc=none", "driver=none")
+    wanted = Wanted(frameworks=("tensorflow",))
+    for one, begins in ((wanted, "dockerfile"), (replace(wanted, base="ngc"), "dockerfile --base ngc")):
+        nothing = choose(bare, database, one)
+        assert isinstance(nothing, Nothing)
+        assert nothing.said is not None
+        command = nothing.said.hints[0].command
+        assert command.startswith(f"gpudoctor {begins} --framework tensorflow --assume card=")
+        assert "--image" not in command
+
+
 def test_a_container_on_windows_is_a_linux_in_wsl(database: RuleDatabase) -> None:
     """Regression: wheels for Windows were written into an image of Linux."""
     windows = host(database, "cc=8.9", "driver=581.29", "system.os=windows")
