@@ -13,10 +13,12 @@ from typing import Any
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.spans import ManifestError, Place
+from gpudoctor.manifests.statements import Unread
 from gpudoctor.manifests.together import can_meet
-from gpudoctor.manifests.toml_tables import Places
+from gpudoctor.manifests.toml_tables import Places, table, tables
+from gpudoctor.nearest import did_you_mean
 
-_ANY = "*"  # stands for whatever a table calls its entries
+_ANY = "*"  # stands for whatever a table calls its entries, and for those of a list
 
 
 @frozen
@@ -53,7 +55,8 @@ _OF_EACH: Mapping[str, Kind] = {
     "project.optional-dependencies.*": _REQUIREMENTS,
     "dependency-groups": _TABLE, "dependency-groups.*": _GROUP,
     "tool": _TABLE, "tool.*": _TABLE,
-    "tool.uv.index": _TABLES, "tool.uv.index-url": _TEXT, "tool.uv.extra-index-url": _TEXTS,
+    "tool.uv.index": _TABLES, "tool.uv.index.*.url": _TEXT, "tool.uv.index.*.name": _TEXT,
+    "tool.uv.index-url": _TEXT, "tool.uv.extra-index-url": _TEXTS,
     "tool.uv.sources": _TABLE, "tool.uv.sources.*": _ONE_OR_MORE,
     "tool.uv.constraint-dependencies": _TEXTS, "tool.uv.override-dependencies": _TEXTS,
     "tool.uv.dev-dependencies": _REQUIREMENTS,
@@ -65,15 +68,25 @@ _OF_EACH: Mapping[str, Kind] = {
     "tool.pdm.dev-dependencies.*": _REQUIREMENTS,
     "tool.hatch.envs": _TABLE, "tool.hatch.envs.*": _TABLE,
 }
+_NAMES = Kind(called="list of names", holds=_is_list_of(str, dict), remedy="write [\"NAME\"]")
+_OF_PART: Mapping[str, Kind] = {"dependencies": _TABLE, "dependencies.*": _BOUND, "pypi-dependencies": _TABLE,
+                                "pypi-dependencies.*": _BOUND}
+_OF_PIXI: Mapping[str, Kind] = {
+    "workspace": _TABLE, "workspace.channels": _NAMES, "workspace.platforms": _NAMES, **_OF_PART,
+    "feature": _TABLE, "feature.*": _TABLE, **{f"feature.*.{name}": kind for name, kind in _OF_PART.items()},
+    "environments": _TABLE}
 _OF_PIPFILE: Mapping[str, Kind] = {
     "source": _TABLES, "requires": _TABLE, "packages": _TABLE, "packages.*": _BOUND, "dev-packages": _TABLE,
     "dev-packages.*": _BOUND}
 
 
+_OF_PROJECT = {**_OF_EACH, **{f"tool.pixi.{name}": kind for name, kind in _OF_PIXI.items()}}
+
+
 def checked(document: Mapping[str, Any], places: Places) -> None:
     """Raise `ManifestError` for the first field that holds what it cannot."""
-    is_pipfile = posixpath.basename(places.source.file) == "Pipfile"
-    for pattern, kind in (_OF_PIPFILE if is_pipfile else _OF_EACH).items():
+    own = {"Pipfile": _OF_PIPFILE, "pixi.toml": _OF_PIXI}.get(posixpath.basename(places.source.file))
+    for pattern, kind in (own or _OF_PROJECT).items():
         for way, value in _found(document, pattern.split(".")):
             if not kind.holds(value):
                 said = f"{'.'.join(way)[:80]} is no {kind.called}: {kind.remedy}"
@@ -85,10 +98,25 @@ def _found(value: object, pattern: list[str], way: tuple[str, ...] = ()
     """Yield the fields that a pattern names, each with the way to it."""
     if not pattern:
         yield way, value
+    elif isinstance(value, list) and pattern[0] == _ANY:
+        for one in value:
+            yield from _found(one, pattern[1:], way)
     elif isinstance(value, dict):
         for name in value if pattern[0] == _ANY else [pattern[0]]:
             if name in value:
                 yield from _found(value[name], pattern[1:], (*way, name))
+
+
+def without_index(uv: Mapping[str, Any], places: Places) -> Iterator[Unread]:
+    """Yield the sources of uv whose index nothing here names; a workspace above may do."""
+    known = [str(one.get("name")) for one in tables(uv.get("index"))]
+    for name, some in table(uv.get("sources")).items():
+        for one in tables(some):
+            if "index" in one and one["index"] not in known:
+                index = str(one["index"])
+                yield Unread(place=places.of("tool", "uv", "sources", name), of_framework=True, why=(
+                    f"no [[tool.uv.index]] here is called {index[:80]}, so where {name[:80]} comes from was "
+                    f"not judged{did_you_mean(index, known)}"))
 
 
 def require_pythons(bounds: str, written: str, place: Place) -> None:

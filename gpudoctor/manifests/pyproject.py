@@ -17,7 +17,7 @@ from gpudoctor.derive import planned
 from gpudoctor.manifests import pixi, project_fields
 from gpudoctor.manifests.groups import DEV, Groups
 from gpudoctor.manifests.releases import applies
-from gpudoctor.manifests.requirements import bounded, is_elsewhere, is_of_index
+from gpudoctor.manifests.requirements import BEGINS_NOTHING, bounded, is_elsewhere, is_of_index
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
 from gpudoctor.manifests.toml_tables import Places, at, parsed, table, tables
@@ -88,6 +88,7 @@ class _Project:
         if isinstance(dynamic, list) and "dependencies" in dynamic:
             yield Unread(why="the dependencies are dynamic: they stand elsewhere, and were not judged",
                          place=self.finder.key("dynamic"), of_framework=True)
+        yield from project_fields.without_index(self.uv, self.places)
 
     def of_pixi(self) -> list[Environment]:
         """Return the environments of pixi, whose default feature installs the project's own dependencies."""
@@ -249,7 +250,7 @@ class _Finder:
 
     def _listed(self, texts: list[object]) -> Iterator[Asked]:
         for text in texts:
-            if not isinstance(text, str) or is_elsewhere(text):
+            if not isinstance(text, str) or (is_elsewhere(text) and text.strip()[:1] not in BEGINS_NOTHING):
                 continue  # a group that takes in another one
             place, whole = self._place(text)
             if not any(True for _ in planned.parse((text,))):

@@ -31,7 +31,7 @@ _MOST_FILES = 50
 FRAMEWORK = re.compile(
     r"(?:[\w.-]{0,200}::)?(?:torch|pytorch(?:-gpu)?|tensorflow(?:[-_][cg]pu)?|tf-nightly|jax|jaxlib|"
     r"paddlepaddle(?:[-_]gpu)?)(?=\Z|[^\w.-]|-[0-9])", re.IGNORECASE)
-_BEGINS_NOTHING = frozenset("@=<>!,;|&%^*+)]}?")  # neither a name nor a path, address or variable
+BEGINS_NOTHING = frozenset("@=<>!,;|&%^*+)]}?")  # neither a name nor a path, address or variable
 _INDEX = ("-i", "--index-url")
 _LINKS = ("-f", "--find-links")
 _FILES = ("-r", "--requirement")
@@ -231,7 +231,7 @@ def _requirement(line: _Line, source: Source) -> Asked | None:
     behind = _OPTIONS_BEHIND.search(line.text.text)
     text = line.text.text[:behind.start()] if behind else line.text.text
     wheel = of_wheel(text)
-    is_begun = text[:1] not in _BEGINS_NOTHING
+    is_begun = text[:1] not in BEGINS_NOTHING
     if wheel is None and is_begun and (is_elsewhere(text) or _VARIABLE.search(text)):
         return None
     if wheel is None and not any(True for _ in planned.parse((text,))):

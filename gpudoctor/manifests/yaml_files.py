@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.shellwords import words_of
@@ -13,8 +12,8 @@ from gpudoctor.manifests.spans import ManifestError, Place, Source, traced
 MAX_CHARACTERS = 1 << 18
 _MOST_NODES = 20_000
 _EMPTY = ("", "~", "null", None)
-_NO_TEXTS = ("int", "float", "bool")  # what YAML takes a text without quotes for
-_WHOLE = re.compile(r"[0-9]{1,18}\Z|.*(?:\{\{|\$)", re.DOTALL)
+_NUMBERS = ("int", "float", "bool")  # what YAML takes a text without quotes for
+Shape = Literal["text", "number", "list", "mapping", "nothing"]
 _OF_YAML = "tag:yaml.org,2002:"
 
 
@@ -92,21 +91,15 @@ def require_mapping(node: Node | None, what: str, remedy: str) -> None:
         raise ManifestError(node.place, f"{what} is no mapping: {remedy}")
 
 
-def require_text(node: Node | None, what: str, remedy: str) -> None:
-    """Raise `ManifestError` where a list, a mapping or a number stands in place of a text."""
-    if node is not None and (node.items or node.entries or _is_number(node)):
-        raise ManifestError(node.place, f"{what} is no text: {remedy}")
-
-
-def _is_number(node: Node) -> bool:
-    """Return whether YAML reads a number or a flag; 12:30 is one to PyYAML alone, as in YAML 1.1."""
-    return node.tag in _NO_TEXTS and ":" not in (node.text or "")
-
-
-def require_number(node: Node | None, what: str, remedy: str, *others: str) -> None:
-    """Raise `ManifestError` where neither a whole number stands nor one of `others`, nor what fills it in."""
-    if node is not None and not (node.is_null or node.text in others or _WHOLE.match(node.text or "")):
-        raise ManifestError(node.place, f"{what} is no whole number: {remedy}")
+def shape_of(node: Node) -> Shape:
+    """Return what YAML reads; 12:30 is a number to PyYAML alone, as in YAML 1.1, and so it is a text."""
+    if node.items or node.tag == "seq":
+        return "list"
+    if node.entries or node.tag == "map":
+        return "mapping"
+    if node.is_null or (node.tag.startswith("!") and node.text in _EMPTY):
+        return "nothing"
+    return "number" if node.tag in _NUMBERS and ":" not in (node.text or "") else "text"
 
 
 def _node(one: Any, source: Source, budget: list[int], above: tuple[Any, ...]) -> Node:
