@@ -187,9 +187,10 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
 
 
 def _is_elsewhere(snapshot: Snapshot) -> bool:
-    """Return whether another system is assumed than the one whose Python was seen."""
+    """Return whether another system is assumed than the one whose Python was chosen; an image has its own."""
     facts = map(snapshot.host.get, _SYSTEMS)
-    return any(isinstance(fact, Known) and fact.source == ASSUMED for fact in facts)
+    is_another = any(isinstance(fact, Known) and fact.source == ASSUMED for fact in facts)
+    return is_another and isinstance(snapshot.host.get("python.chosen_because"), Known)
 
 
 def _is_empty(snapshot: Snapshot) -> bool:

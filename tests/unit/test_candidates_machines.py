@@ -70,7 +70,8 @@ def test_an_assumed_board_has_its_own_architecture(database: RuleDatabase) -> No
 def test_no_python_of_this_machine_is_called_on_another(other: str, database: RuleDatabase) -> None:
     """Regression: the commands for an ARM server called the interpreter of the laptop by its path."""
     pairs = [parse_assumption(text) for text in (other, "glibc=2.36", "cc=9.0", "driver=580.95.05")]
-    said = asked(supposed(database.base, pairs, database.tables), database, "torch")
+    here = host(database, python__chosen_because="gpudoctor runs under it")
+    said = asked(supposed(here, pairs, database.tables), database, "torch")
     [command] = {one.commands[0] for one in said.candidates[:1]}
     assert command.startswith("python3.")
 
@@ -87,7 +88,8 @@ def test_what_does_not_fit_names_the_parts_that_refuse(database: RuleDatabase) -
 def on_windows(database: RuleDatabase, *frameworks: str, python: str, system: str = "windows"
                ) -> Recommendation:
     pairs = [parse_assumption(text) for text in (f"system.os={system}", "cc=8.6", "driver=581.29")]
-    return asked(supposed(database.base, pairs, database.tables), database, *frameworks, python=python)
+    here = host(database, python__chosen_because="gpudoctor runs under it")
+    return asked(supposed(here, pairs, database.tables), database, *frameworks, python=python)
 
 
 @pytest.mark.parametrize("system", ["windows", "Windows", "WINDOWS"])
