@@ -286,6 +286,7 @@ system.maintained_driver | driver_version | derive | | oldest driver of a mainta
 system.last_branch | driver_version | derive | | the last driver branch that serves every card here, where there are later ones
 system.branch_command | command | derive | | how to install a driver of that branch on this distribution
 system.own_repository_command | command | derive | | how to enable the part of the distribution's own repository that holds its driver, where it is not
+system.cards_apart | text | derive | | which two cards here no driver branch serves both, and which branches serve each; absent where one serves all
 system.driver_way | text | derive | | where that comes from and by what, where no command of the package manager installs it
 system.driver_repository | text | derive | | whose package repository that needs, where it is not the distribution's own
 system.driver_repository_command | command | derive | | how to add that repository

@@ -21,10 +21,13 @@ from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
     Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Tables, Unknown, Value, value_of,
 )
+from gpudoctor.versions import distribution_name
 
 _PLANNED = "python.planned_distributions"
 _COLLISIONS, _COLLIDING = "python.collisions", "python.colliding_distributions"
-_JAX = re.compile(r"jax\[cuda(\d+)\]==(.+)")
+_FORM = re.compile(
+    r"\s*([A-Za-z0-9][\w.-]{0,80}?)\s*(?:\[\s*([\w.-]{1,40})\s*\])?\s*==\s*(\S{1,80})\s*", re.ASCII)
+_EXTRAS = {"tensorflow": "and-cuda"}  # which its release is assumed with in any case
 
 
 def releases(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
@@ -88,20 +91,26 @@ def _platform(snapshot: Snapshot) -> str:
 
 def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
     """Return a release's framework and the row that says what it is."""
-    jax = _JAX.fullmatch(value)
-    if jax is not None:
-        row = published.jax_whole(jax[1], jax[2], platform, tables)
+    match = _FORM.fullmatch(value)
+    called, extra = (distribution_name(match[1]), planned.extra_name(match[2] or "")) if match else ("", "")
+    version = match[3] if match else ""
+    if called == "jax" and extra.startswith("cuda"):
+        row = published.jax_whole(extra.removeprefix("cuda"), version, platform, tables)
         return "jax", _there(row, value, platform, published.jax_rows(platform, tables))
-    called, equals, version = value.partition("==")
     name = called if published.is_listed(called, tables) else published.framework_of(called, tables)
-    if not equals or name is None:
+    if name is None or extra not in ("", _EXTRAS.get(name)):
         raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow, or another name of it as "
                               "tensorflow-gpu, torch or paddle, torch==VERSION+cu126, jax[cuda12]==VERSION")
     every = published.rows(name, tables) if name == called else published.rows_under(called, name, tables)
     listed = (published.indexed_rows(name, platform, tables) if "+" in version else
               [row for row in every if row["platform"] == platform])
-    row = next((row for row in listed if row["version"] == version), None)
+    row = next((row for row in listed if row["version"] == version), None) or next(
+        (row for row in listed if _is_same(str(row["version"]), version)), None)
     return name, _there(row or _unlabelled(version, every, platform), value, platform, listed)
+
+
+def _is_same(one: str, other: str) -> bool:
+    return versions.is_version(other) and versions.parse(one) == versions.parse(other)
 
 
 def _unlabelled(version: str, every: Sequence[Row], platform: str) -> Row | None:

@@ -104,7 +104,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     explained = [] if asked.image else [judge.of((stack,)) for stack in _reasons(asked, judge)]
     is_of_reasons = bool(explained) and not asked.may_change
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
-    unserved = tuple(_unserved(helpless, judge.base))
+    unserved = tuple(_unserved(helpless, judge.base)) if judge.base.takes_server_wheels else ()
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         exit_code=exit_code(listed),
@@ -118,18 +118,20 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
             wishes, fitting, alone, judge, is_assumed=bool(snapshot.assumed or asked.assumptions)),
         last=tuple(_last(helpless, judge.base)) if judge.base.takes_server_wheels else (),
         unserved=unserved,
-        hints=(*_otherwise([wish for wish in wanted if not fitting[wish.framework]], asked, judge.base,
-                           is_lost=not offered),
+        hints=(*_otherwise([wish for wish in wanted if not fitting[wish.framework]], wanted, asked,
+                           judge.base, is_lost=not offered),
                *(() if offered else _hints(
                    wanted, {one.framework: alone[one.framework] for one in unserved}, asked, judge.base))))
 
 
-def _otherwise(wishes: Sequence[Wish], asked: Asked, base: Ground, *, is_lost: bool) -> Iterator[Hint]:
-    """Yield who has what pip has not for this machine: images with whatever Python, and conda."""
+def _otherwise(wishes: Sequence[Wish], wanted: Sequence[Wish], asked: Asked, base: Ground, *,
+               is_lost: bool) -> Iterator[Hint]:
+    """Yield who has what pip has not for this machine: images with whatever Python, conda, WSL."""
     if is_lost and asked.only_python is not None and asked.images is not None:
         yield from elsewhere.with_own_python(wishes, asked.only_python, base)
     if not asked.image:
         yield from elsewhere.of_conda(wishes, base)
+        yield from elsewhere.inside_wsl(wanted, base, f" --python {asked.python}" if asked.python else "")
     if is_lost:
         yield from elsewhere.of_processor(wishes, base)
 

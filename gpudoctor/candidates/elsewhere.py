@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of, with_facts
+from gpudoctor.candidates.ground import WINDOWS, Ground, usable_capabilities, version_of, with_facts
 from gpudoctor.candidates.images import Images, is_in_an_image, newest_that_fits
 from gpudoctor.candidates.judging import Judge, faults
 from gpudoctor.candidates.wishes import Wish
@@ -40,8 +40,7 @@ def hints(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[H
         return
     if base.snapshot.gpus != ():
         return
-    is_of_all = set(names) == set(FRAMEWORKS) and not any(wish.bounds for wish in wishes)
-    wanted = "" if is_of_all else "".join(f" --framework {shlex.quote(wish.text)}" for wish in wishes)
+    wanted = _asked_for(wishes)
     driver = _newest_driver(base.database.tables)
     yield Hint(words="What fits a machine that has a card:",
                command=f"gpudoctor recommend{wanted}{options}{_on_linux(base)}"
@@ -50,13 +49,40 @@ def hints(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[H
     on_cpu = [_ON_CPU.get(wish.framework, wish.framework) + ",".join(wish.bounds) for wish in wishes]
     yield Hint(words=f"On the CPU {', '.join(on_cpu)} {'run' if len(names) > 1 else 'runs'} as pip brings "
                      f"{'them' if len(names) > 1 else 'it'}:",
-               command=f"pip install {shlex.join(on_cpu[:1] if is_of_all else on_cpu)}")
+               command=f"pip install {shlex.join(on_cpu if wanted else on_cpu[:1])}")
     yield from _of_amd(names, base)
+
+
+def _asked_for(wishes: Sequence[Wish]) -> str:
+    """Return the options that ask for it; "" for all frameworks, which are no set that must live together."""
+    is_of_all = {wish.framework for wish in wishes} == set(FRAMEWORKS) and not any(w.bounds for w in wishes)
+    return "" if is_of_all else "".join(f" --framework {shlex.quote(wish.text)}" for wish in wishes)
 
 
 def _on_linux(base: Ground) -> str:
     """Return the assumptions by which another system is asked of as a Linux; "" where it is one."""
     return "" if base.platform.startswith("linux") else "".join(f" --assume {word}" for word in _LINUX)
+
+
+def inside_wsl(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[Hint]:
+    """Yield on Windows what has newer releases with CUDA for Linux alone: WSL 2 has that, and its driver."""
+    if not base.platform.startswith(WINDOWS) or base.driver is None or not usable_capabilities(base):
+        return
+    tables, linux = base.database.tables, base.platform.replace(WINDOWS, "linux")
+    later = [wish.text for wish in wishes if versions.parse(_newest(wish, linux, tables))
+             > versions.parse(_newest(wish, base.platform, tables))]
+    if later:
+        cards = "".join(f" --assume cc={card}" for card in usable_capabilities(base))
+        yield Hint(words=f"Of {', '.join(later)} these rules know newer builds with CUDA for Linux, which "
+                         "WSL 2 is, with this driver of Windows. What fits there:",
+                   command=f"gpudoctor recommend{_asked_for(wishes)}{options}{_on_linux(base)}"
+                           f" --assume system.wsl=2{cards} --assume driver={base.driver}")
+
+
+def _newest(wish: Wish, platform: str, tables: Tables) -> str:
+    """Return the newest release that is wished for and has a build with CUDA, 0 where none has."""
+    return next((stack.version for stack in stacks_of(wish.framework, platform, tables)
+                 if wish.admits(stack)), "0")
 
 
 def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:

@@ -209,6 +209,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "system.nvidia_gpus": lambda view: _count_cards(snapshot, view),
         "system.nvidia_host": lambda view: _has_cards(snapshot, view),
         "system.oldest_card": lambda _: _oldest_card(snapshot),
+        "system.cards_apart": lambda view: branches.apart(snapshot.gpus, view.tables),
         "driver.cards_left_out": lambda view: _cards_left_out(view, snapshot),
         "driver.ready": _ready, "driver.compute_modes_back": lambda _: card_derivations.modes_back(snapshot),
         "python.frameworks": lambda _: _installed(snapshot),

@@ -47,7 +47,7 @@ class Requirement:
 def parse(text: str) -> Requirement:
     """Return the requirement in `text`; raise `RequirementError`."""
     match = _FORM.match(text)
-    subject, bound = (match[1], (match[2] or "").strip()) if match else ("", "")
+    subject, bound = (match[1].lower(), (match[2] or "").strip()) if match else ("", "")
     if subject == _CARDS:
         sound = cards.unit(bound or _AT_LEAST_ONE) == ""
     elif subject == _MEMORY:

@@ -153,7 +153,7 @@ class Stack:
     @property
     def lacks_libraries(self) -> bool:
         """Return whether it brings no CUDA libraries, and no table says which of the system's it opens."""
-        return not self.row.get("requires_nvidia") and "loads" not in self.row
+        return not self.brings_cuda and "loads" not in self.row
 
     @property
     def brings_cuda(self) -> bool:

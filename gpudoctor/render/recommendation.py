@@ -65,7 +65,8 @@ def _machine(said: Recommendation) -> Iterator[tuple[str, str]]:
         yield "board", ground.board
     yield "driver", ground.driver
     yield "cards", "; ".join(map(_card, ground.cards)) or "no NVIDIA GPU"
-    yield "python", f"{ground.python}, glibc {ground.glibc}, {ground.platform}"
+    c_library = f"glibc {ground.glibc}, " if ground.platform.startswith("linux") else ""
+    yield "python", f"{ground.python}, {c_library}{ground.platform}"
     yield "into", ground.environment
     for fault in ground.faults:
         yield "fault", f"{fault.message} ({fault.rule})"

@@ -85,7 +85,18 @@ def test_a_library_on_disk_is_known_by_its_digest(database: RuleDatabase) -> Non
     assert value(facts, "framework.oldest_card") == "7.5"
 
 
-@pytest.mark.parametrize("release", ["jax==0.12.0.1", "jax[cuda12]==9.9", "paddle==9.9", "mxnet==1.0", "jax"])
+@pytest.mark.parametrize(("written", "release"), [
+    ("tensorflow_gpu==2.0.0", "tensorflow-gpu==2.0.0"),
+    ("PaddlePaddle.GPU==2.6.2", "paddlepaddle-gpu==2.6.2"),
+    ("TensorFlow[and_cuda] == 2.15", "tensorflow==2.15.0"), ("Torch==2.4", "torch==2.4.0"),
+    ("JAX[CUDA12]==0.12.0.1", "jax[cuda12]==0.12.0.1")])
+def test_a_release_is_named_as_pip_compares_names(written: str, release: str, database: RuleDatabase) -> None:
+    """Regression: `tensorflow_gpu==2.0.0` was refused, with "tensorflow-gpu" as what to write."""
+    assert framework(written, database) == framework(release, database)
+
+
+@pytest.mark.parametrize("release", [
+    "torch[cuda]==2.4.0", "jax==0.12.0.1", "jax[cuda12]==9.9", "paddle==9.9", "mxnet==1.0", "jax"])
 def test_what_no_table_has_is_refused(release: str, database: RuleDatabase) -> None:
     with pytest.raises(AssumptionError, match="release="):
         framework(release, database)

@@ -51,6 +51,9 @@ def test_a_label_for_the_cpu_is_one_whatever_indexes_are_beside() -> None:
 
 @pytest.mark.parametrize(("written", "near"), [
     ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu999", "cu132, cu130, cu129"),
+    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu99999", "cu132, cu130, cu129"),
+    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu0", "cu102, cu113, cu116"),
+    ("torch==2.6.0+cu0", "cu102, cu113, cu116"),
     ("torch --index-url https://download.pytorch.org/whl/cu127/", "cu126, cu128, cu129"),
     ("torch==2.6.0+cu127", "cu126, cu128, cu129"),
 ])
@@ -77,3 +80,15 @@ def test_an_index_beside_the_default_one_that_is_not_known_is_said_to_be_unknown
     line = "RUN pip install torch==2.6.0 --extra-index-url https://download.pytorch.org/whl/cu999"
     found = judged(docker("FROM python:3.12-slim", line), "driver=580.95.05", "cc=8.9")
     assert any("cu999 as well, of which nothing is known" in note.said for note in found.notes)
+
+
+def test_a_source_whose_index_nothing_names_is_not_judged() -> None:
+    """uv ends there, unless the workspace that the project belongs to has the index; it passed in silence."""
+    text = ('[project]\ndependencies = ["torch==2.8.0"]\n[[tool.uv.index]]\nname = "pytorch"\n'
+            'url = "https://download.pytorch.org/whl/cu128"\n[tool.uv.sources]\ntorch = {{ index = "{}" }}\n')
+    found = judged({"pyproject.toml": text.format("pytorhc")}, "driver=610.11", "cc=8.9", gpu=True)
+    [note] = [one for one in found.notes if "tool.uv.index" in one.said]
+    assert (str(note.place), note.matters) == ("pyproject.toml:7:1", True)
+    assert "is called pytorhc, so where torch comes from was not judged; did you mean pytorch?" in note.said
+    named = judged({"pyproject.toml": text.format("pytorch")}, "driver=610.11", "cc=8.9", gpu=True)
+    assert not any("tool.uv.index" in one.said for one in named.notes)

@@ -40,6 +40,8 @@ def unmet(*wanted: str, gpus: tuple[dict[str, Fact], ...] | Unknown | None = Non
         "torch>=2.9",
         "torch>=2.9,<3",
         "torch==2.10.0",
+        "Torch>=2.9",
+        "GPU>=2",
     ],
 )
 def test_met(text: str) -> None:
