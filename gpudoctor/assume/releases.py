@@ -24,7 +24,7 @@ from gpudoctor.model import (
 
 _PLANNED = "python.planned_distributions"
 _COLLISIONS, _COLLIDING = "python.collisions", "python.colliding_distributions"
-_JAX = re.compile(r"jax\[cuda(\d+)\]==(.+)")
+_JAX = re.compile(r"jax\[cuda([0-9]+)\]==(.+)")
 
 
 def releases(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:

@@ -152,7 +152,7 @@ def glibc_floor(view: View) -> Fact:
 
 
 Derivation = Callable[[View], Fact]
-_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")  # the newer spelling, which says the glibc
+_MANYLINUX = re.compile(r"manylinux_([0-9]+)_([0-9]+)_")  # the newer spelling, which says the glibc
 
 _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.has_gpu_build": has_gpu_build,

@@ -46,7 +46,7 @@ def _in_words(code: Value) -> str:
 
 
 def _by_capability(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text))
+    return tuple(int(part) for part in re.findall(r"[0-9]+", text))
 
 
 def pair_ptx_isa(view: View) -> Fact:

@@ -98,7 +98,7 @@ def cuda_version(view: View) -> str:
     for requirement in view.texts("framework.requires_nvidia") + view.texts(
         "framework.extra_requires_nvidia"
     ):
-        match = re.search(r"-cu(\d+)\b", requirement)
+        match = re.search(r"-cu([0-9]+)\b", requirement)
         if match:
             return match[1]
     return view.need_text("framework.cuda")
@@ -110,7 +110,7 @@ def with_minor(stated: str, row: Row) -> str:
     Before 11 that has the minor version in its name.
     """
     for soname in () if "." in stated else as_texts(row.get("loads")):
-        found = re.fullmatch(r"libcudart\.so\.(\d+\.\d+)", soname)
+        found = re.fullmatch(r"libcudart\.so\.([0-9]+\.[0-9]+)", soname)
         if found and versions.parse(found[1]).major < _ONE_RUNTIME_FOR_ALL:
             return found[1]
     return stated
