@@ -7,6 +7,7 @@ import pytest
 from gpudoctor import ruledb
 from gpudoctor.derive import jetson
 from gpudoctor.derive.branches import fit, major, of_device, oldest_driver, row_of_card, windows_number
+from gpudoctor.derive.minor_versions import is_kept
 from gpudoctor.derive.view import View, as_texts
 from gpudoctor.model import Facts, Known, RuleDatabase, Unknown, row_of, rows_of
 
@@ -104,3 +105,13 @@ def test_the_oldest_driver_of_a_row_is_numbered_as_the_one_here(
     assert row is not None
     hosts: tuple[Facts, ...] = ({}, {"system.wsl": Known(value=2, source="test")})
     assert [oldest_driver(row, View(facts=host, database=database)) for host in hosts] == [linux, windows]
+
+
+@pytest.mark.parametrize(("driver", "wsl", "kept"), [
+    ("525.60.12", None, False), ("525.60.13", None, True), ("527.40", 2, False), ("527.41", 2, True)])
+def test_at_the_floor_of_a_cuda_the_first_drivers_of_a_branch_are_too_old(
+        driver: str, wsl: int | None, kept: bool, database: RuleDatabase) -> None:
+    host: Facts = {"driver.version": Known(value=driver, source="test")}
+    if wsl is not None:
+        host = {**host, "system.wsl": Known(value=wsl, source="test")}
+    assert is_kept("12.0", View(facts=host, database=database)) is kept
