@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, integrated, planned, published, stale
+from gpudoctor.derive import branches, integrated, minor_versions, planned, published, stale
 from gpudoctor.derive.device_code import cudnn_row
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.stacks import Stack, stacks_of
@@ -220,8 +220,7 @@ def _driver_runs(row: Row, view: View) -> bool:
     if ceiling is None or "cuda" not in row:
         return ceiling is None
     cuda = versions.parse(str(row["cuda"]))
-    compatible: Row = next((r for r in view.table("minor_version_compatibility").rows
-                            if r["cuda_major"] == str(cuda.major)), {})
+    compatible: Row = minor_versions.row_of(str(cuda), view) or {}
     driver, first = view.value("driver.version"), branches.oldest_driver(compatible, view)
     if versions.parse(str(ceiling)) < cuda and driver is not None and first is not None:
         return versions.parse(str(driver)) >= versions.parse(str(first))
