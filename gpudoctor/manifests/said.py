@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _OF_CUDA = re.compile(r"-cu(?:da)?(1[0-9])[0-9]?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
+_MOST_BOUNDS = 200  # in all of them: each is held against every version that one of them names
 
 
 @frozen
@@ -171,7 +172,7 @@ def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Ite
     bounds = [(place, text, requirement) for place, text in _bounds(some)
               if (requirement := next(planned.parse((text,)), None)) is not None and requirement.specifier]
     bounds = bounds[:_MOST_TOGETHER]
-    if sum(len(requirement.specifier) for *_, requirement in bounds) < 2:
+    if not 2 <= sum(len(requirement.specifier) for *_, requirement in bounds) <= _MOST_BOUNDS:
         return
     pinned = [bound.version.partition("+")[0] for *_, requirement in bounds for bound in requirement.specifier
               if bound.operator == "==" and not bound.version.endswith("*")]
