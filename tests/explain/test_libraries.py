@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explanation import cures, libraries, unreached
+from gpudoctor.explanation import cures, explain, libraries, unreached
 from gpudoctor.explanation.answers import Answered
 
 
@@ -123,3 +123,48 @@ def test_what_did_not_help_is_no_cure(text: str) -> None:
 def test_the_cause_is_the_one_that_both_halves_tell(text: str, cause: str) -> None:
     """A library that is there is not missing."""
     assert texts.told_causes(text, ruledb.load_shipped("told"))[0] == cause
+
+
+# How loaders and programs say that a library is not there; the program ends with each of them.
+ENDINGS = (
+    "ImportError: {}: cannot open shared object file: No such file or directory",
+    "Could not load library {0}. Error: {0}: cannot open shared object file: No such file or directory",
+    "\t{} => not found",
+    "/app/main: error while loading shared libraries: {}: cannot open shared object file: No such file",
+)
+# Library -> causes one of which is to come first; none of them is of another maker's, or of the system's.
+MISSED = {
+    "libcudart.so.12": {"cuda-version-mismatch", "ld-library-path-not-set", "cudart-missing"},
+    "libcublasLt.so.12": {"cuda-version-mismatch", "ld-library-path-not-set", "cudart-missing"},
+    "libcusolver.so.11": {"cuda-version-mismatch", "ld-library-path-not-set", "cudart-missing"},
+    "libcufft.so.11": {"cuda-version-mismatch", "ld-library-path-not-set", "cudart-missing"},
+    "libnvrtc.so.12": {"cuda-version-mismatch", "ld-library-path-not-set", "cudart-missing"},
+    "libcudnn.so.9": {"cudnn-missing"},
+    "libcudnn_graph.so.9": {"cudnn-missing"},
+    "libcudnn_ops_infer.so.8": {"cudnn-missing"},
+    "libnccl.so.2": {"pip-nvidia-libs-not-installed"},
+    "libcupti.so.12": {"cupti-missing"},
+    "libcusparseLt.so.0": {"pip-nvidia-libs-not-installed"},
+    "libcutensor.so.2": {"pip-nvidia-libs-not-installed"},
+    "libnvinfer.so.10": {"tensorrt-missing-fatal"},
+    "libcuda.so.1": {"driver-not-installed"},
+    "libnvidia-ml.so.1": {"driver-not-installed"},
+    "libnvidia-ptxjitcompiler.so.1": {"driver-kernel-userspace-mismatch"},
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("library", MISSED)
+def test_a_library_is_known_however_its_loader_says_that_it_is_missing(library: str, ending: str) -> None:
+    """Regression: parts of cuDNN, and those that ldd lists, were missed by one wording or the other."""
+    database = ruledb.load_shipped("told")
+    findings = explain(texts.read_text(ending.format(library) + "\n", database), database).findings
+    assert findings[0].cause in MISSED[library]
+
+
+@pytest.mark.parametrize("library", ["libGL.so.1", "libstdc++.so.6", "libmpi.so.40"])
+def test_a_library_of_the_system_is_no_part_of_cudnn(library: str) -> None:
+    """Regression: whatever could not be loaded in cuDNN's words was taken for a part of it."""
+    database = ruledb.load_shipped("told")
+    findings = explain(texts.read_text(ENDINGS[1].format(library) + "\n", database), database).findings
+    assert not [finding.cause for finding in findings if "cudnn" in finding.cause]
