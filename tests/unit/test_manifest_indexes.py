@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gpudoctor.manifests import torch_indexes
 from gpudoctor.manifests.releases import from_default
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked
-from tests.unit.test_manifest_troubles import causes, docker, judged
+from tests.unit.test_manifest_troubles import causes, database, docker, judged
 
 DEFAULT = "https://py" + "pi.org/simple"
 PYTORCHS = "https://download.pytorch.org/whl/cu124"
@@ -77,3 +78,12 @@ def test_an_index_beside_the_default_one_that_is_not_known_is_said_to_be_unknown
     line = "RUN pip install torch==2.6.0 --extra-index-url https://download.pytorch.org/whl/cu999"
     found = judged(docker("FROM python:3.12-slim", line), "driver=580.95.05", "cc=8.9")
     assert any("cu999 as well, of which nothing is known" in note.said for note in found.notes)
+
+
+def test_rules_without_tables_of_indexes_call_none_unknown() -> None:
+    """Somebody's own rules: the note would name no index that is nearer."""
+    place = Place(file="r.txt", line=1, column=1, start=0, end=1)
+    asked = Asked(text="torch==2.6.0+cu127", place=place, index=PYTORCHS.replace("cu124", "cu999"))
+    known = database().tables
+    assert [torch_indexes.unknown(asked, tables) is None for tables in (known, {})] == [False, True]
+    assert [torch_indexes.is_of_no_cuda(asked, tables) for tables in (known, {})] == [True, False]
