@@ -12,8 +12,8 @@ from gpudoctor.model import Tables, rows_of
 
 _MAKER = re.compile(r"\b(nvidia|geforce|tesla)\b")
 # what names say of the board beside the card: its memory, its form, its cooling, for whom it is
-_BOARD = re.compile(r"\b(?:\d+ ?gb|sxm\d?|pcie|hbm\d\w*|nvl|laptop gpu|mobile|with max q design|max q|"
-                    r"generation|(?:workstation|server) edition|ac)\b")
+_BOARD = re.compile(r"\b(?:[0-9]+ ?gb|sxm[0-9]?|pcie|hbm[0-9]\w*|nvl|laptop gpu|mobile|with max q design|"
+                    r"max q|generation|(?:workstation|server) edition|ac)\b")
 _MOST_SHOWN = 5
 Products = Mapping[tuple[str, str], set[str]]  # name and compute capability -> forms in which it is written
 
@@ -29,7 +29,7 @@ def capability_of(text: str, tables: Tables) -> str:
         shown = ", ".join(f"{name} (cc={capability})" for name, capability in found[:_MOST_SHOWN])
         raise AssumptionError(f"card={text}: several cards are called so: {shown}; write --assume cc=...")
     names = sorted({form for forms in known.values() for form in forms})
-    if text.isdigit():
+    if text.isdecimal():
         raise AssumptionError(f"{text}: a card is named, not counted: --assume card=\"RTX 5090\" or --assume "
                               "cc=9.0, twice for two")
     near = difflib.get_close_matches(_plain(text)[:80], names, n=3)

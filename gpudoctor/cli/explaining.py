@@ -19,7 +19,7 @@ from gpudoctor.model import Report, RuleDatabase, Severity
 from gpudoctor.render.plain import printable
 from gpudoctor.sources.scan import Input, finished, scan
 
-_NAMES_A_PAGE = re.compile(r"GPDX?\d{1,5}\Z|[a-z0-9]+(?:[-_][a-z0-9]+)+\Z|[a-z]{12,60}\Z", re.IGNORECASE)
+_NAMES_A_PAGE = re.compile(r"GPDX?[0-9]{1,5}\Z|[a-z0-9]+(?:[-_][a-z0-9]+)+\Z|[a-z]{12,60}\Z", re.IGNORECASE)
 
 
 @frozen

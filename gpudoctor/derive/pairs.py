@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, driver_packages, integrated, ptx_failures, published, stale
+from gpudoctor.derive import (
+    branches, driver_packages, integrated, minor_versions, ptx_failures, published, stale,
+)
 from gpudoctor.derive.device_code import Coverage
 from gpudoctor.derive.releases import (
     ceiling_for, code_of, code_value_of, cuda_version, no_driver_for, release_rows,
@@ -46,7 +48,7 @@ def _in_words(code: Value) -> str:
 
 
 def _by_capability(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text))
+    return tuple(int(part) for part in re.findall(r"[0-9]+", text))
 
 
 def pair_ptx_isa(view: View) -> Fact:
@@ -84,13 +86,12 @@ def pair_ptx_ceiling(view: View) -> Fact:
 def pair_ptx_driver(view: View) -> Fact:
     """Return the first driver that compiles the PTX this card needs and runs the framework."""
     ceiling = view.need_text("pair.ptx_ceiling")
-    for row in view.table("cuda_toolkits").rows:
-        if versions.parse(str(row["cuda"])) == versions.parse(ceiling):
-            found = str(branches.oldest_driver(row, view))
-            floor = view.value("framework.minimum_driver")
-            both = found if floor is None else max(found, str(floor), key=versions.parse)
-            return Known(value=both, source=str(row["source"]))
-    return no_driver_for(ceiling, view)
+    row = minor_versions.toolkit_of(ceiling, view)
+    if row is None:
+        return no_driver_for(ceiling, view)
+    found, floor = str(branches.oldest_driver(row, view)), view.value("framework.minimum_driver")
+    both = found if floor is None else max(found, str(floor), key=versions.parse)
+    return Known(value=both, source=str(row["source"]))
 
 
 def pair_ptx_fails(view: View) -> Fact:

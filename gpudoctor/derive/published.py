@@ -18,7 +18,7 @@ _OTHER_NAMES = {"tensorflow": "tensorflow_distributions", "paddle": "paddle_dist
 _JAX = "jax_distributions"
 _INDEXES = "torch_indexes"
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9]")
-_PLUGIN = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)\Z")
+_PLUGIN = re.compile(r"jax-cuda([0-9]+)-(?:plugin|pjrt)\Z")
 
 
 def nvidia_table(platform: str) -> str:

@@ -15,9 +15,9 @@ from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Record, Row, Table, Tables, rows_of
 
-_CUDNN = re.compile(r"nvidia-cudnn-cu\d+==([\d.]+)\Z")
+_CUDNN = re.compile(r"nvidia-cudnn-cu[0-9]+==([0-9.]+)\Z")
 HOLDING_CUDA = frozenset({"torch"})  # whose wheels hold the CUDA libraries that they require no packages for
-_PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
+_PLUGIN = re.compile(r"jax-cuda([0-9]+)-pjrt\Z")
 # What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they
 # require beside NVIDIA's packages is held against what is installed, and nothing is; of device code only what
 # it has for the cards counts, and of the glibc whether the one here will do, which `alike` looks up.

@@ -164,6 +164,7 @@ def test_a_newer_libcuda_is_forward_compatibility_only_where_the_systems_own_is_
 
 @pytest.mark.parametrize(("library", "version", "ceiling"), [
     ("/usr/local/cuda-13.0/compat/libcuda.so.580.65.06", "580.65.06", "13.0"),
+    ("/opt/old/libcuda.so.470.42.01", "470.42.01", "11.4"),
     ("/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05", "535.104.05", "12.2"),
 ])
 def test_a_libcuda_in_front_of_the_drivers_runs_what_its_own_branch_runs(

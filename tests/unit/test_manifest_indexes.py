@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gpudoctor.manifests import torch_indexes
 from gpudoctor.manifests.releases import from_default
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked
-from tests.unit.test_manifest_troubles import causes, docker, judged
+from tests.unit.test_manifest_troubles import causes, database, docker, judged
 
 DEFAULT = "https://py" + "pi.org/simple"
 PYTORCHS = "https://download.pytorch.org/whl/cu124"
@@ -92,3 +93,12 @@ def test_a_source_whose_index_nothing_names_is_not_judged() -> None:
     assert "is called pytorhc, so where torch comes from was not judged; did you mean pytorch?" in note.said
     named = judged({"pyproject.toml": text.format("pytorch")}, "driver=610.11", "cc=8.9", gpu=True)
     assert not any("tool.uv.index" in one.said for one in named.notes)
+
+
+def test_rules_without_tables_of_indexes_call_none_unknown() -> None:
+    """Somebody's own rules: the note would name no index that is nearer."""
+    place = Place(file="r.txt", line=1, column=1, start=0, end=1)
+    asked = Asked(text="torch==2.6.0+cu127", place=place, index=PYTORCHS.replace("cu124", "cu999"))
+    known = database().tables
+    assert [torch_indexes.unknown(asked, tables) is None for tables in (known, {})] == [False, True]
+    assert [torch_indexes.is_of_no_cuda(asked, tables) for tables in (known, {})] == [True, False]

@@ -38,6 +38,10 @@ def test_a_tag_that_cannot_be_is_found_with_one_of_the_same_spelling(reference: 
         assert tags.judged(near, database().tables) == tags.Verdict()
 
 
+def test_a_tag_that_cannot_be_is_not_called_at_its_end_as_well() -> None:
+    assert causes(judged(docker("FROM nvcr.io/nvidia/tensorflow:25.05-tf2-py3"))) == ["image-not-published"]
+
+
 @pytest.mark.parametrize(("reference", "words"), [
     ("tensorflow/tensorflow:2.10.0rc7-gpu", "a release of tensorflow that these rules do not know"),
     ("tensorflow/tensorflow:latest-gpu-py3", "VERSION-gpu"),
