@@ -97,6 +97,19 @@ def test_a_build_for_a_newer_glibc_than_the_release_itself_says_so(database: Rul
     assert {one.cuda for one in said.candidates if one.kind == "pip" and one.offered} == {"11.8", "12.4"}
 
 
+@pytest.mark.parametrize(("version", "expected"), [
+    ("2.7.1+cu128", "ptx"), ("2.8.0+cu129", "ptx"), ("2.9.1+cu130", "ptx"), ("2.10.0+cu130", "ptx"),
+    ("2.6.0+cu126", "none"), ("2.11.0+cu128", "none"), ("2.12.1+cu132", "none"), ("2.14.1+cu132", "none"),
+])
+def test_a_card_newer_than_a_build_is_served_where_its_script_says_ptx(
+        version: str, expected: str, database: RuleDatabase) -> None:
+    """Regression: builds with `12.0+PTX` in their script were said to have nothing for a newer card."""
+    machine = host(database, "cc=13.0", "driver=595.45.04", f"release=torch=={version}")
+    [pair] = derive.subjects(machine, database)[Scope.PAIR]
+    code = pair.fact("pair.code")
+    assert isinstance(code, Known) and code.value == expected
+
+
 # -- what pip has nothing of ---------------------------------------------------------------------------------
 
 CONDA = "conda create -n tensorflow -c conda-forge 'tensorflow=2.19.1=cuda128*'"
