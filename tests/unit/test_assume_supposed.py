@@ -103,7 +103,10 @@ def test_a_card_by_its_name(database: RuleDatabase, name: str, capability: str) 
 @pytest.mark.parametrize(("texts", "said"), [
     (("card=RTX 9999999",), "the rules know no such card"), (("cc=90",), "cc=90"), (("glibc=9",), "2.31"),
     (("python=three",), "3.12"), (("drvier=5",), "did you mean driver?"),
-    (("driver=570.86.15", "driver=450.80.02"), "contradict"), (("cc=9.0", "card=a100"), "use one of them")])
+    (("driver=570.86.15", "driver=450.80.02"), "contradict"), (("cc=9.0", "card=a100"), "contradict one another: its compute capability is 8.0"),
+    (("card=MATS",), "say its compute capability beside it"), (("card=MATS", "cc=none"), "one cc for each card"),
+    (("card=MATS", "cc=9.0", "cc=9.0"), "one cc for each card"),
+    (("card=MATS", "gpu=MATS", "cc=9.0"), "use one of them")])
 def test_what_cannot_be_assumed_is_refused_in_one_line(
     database: RuleDatabase, texts: tuple[str, ...], said: str,
 ) -> None:
@@ -194,3 +197,32 @@ def test_a_label_that_names_the_cuda_of_the_default_build_is_that_build(
     plain = release.partition("+")[0]
     assert rules_of(database, "cc=8.9", "driver=595.45.04", f"release={release}") == rules_of(
         database, "cc=8.9", "driver=595.45.04", f"release={plain}")
+
+
+@pytest.mark.parametrize(("release", "python", "is_told"), [
+    ("tensorflow==2.20.0", "3.7.17", True), ("tensorflow==2.20.0", "3.11.9", False),
+    ("torch==2.14.1+cu126", "3.9.1", True),
+    ("jax[cuda12]==0.4.30", "3.13.1", True), ("paddlepaddle-gpu==2.6.2", "3.13.1", True),
+    ("paddlepaddle-gpu==2.6.2", "3.12.1", False), ("paddlepaddle-gpu==3.2.0", "3.13.1", False),
+])
+def test_a_release_without_a_wheel_for_the_python(
+        database: RuleDatabase, release: str, python: str, is_told: bool) -> None:
+    """TensorFlow 2.20 under Python 3.7 was called healthy; for which Pythons Paddle 3 is nobody read."""
+    found = rules_of(database, "driver=580.95.05", "cc=8.9", f"release={release}", f"python={python}")
+    assert ("GPD6090" in found) is is_told
+
+
+@pytest.mark.parametrize(("texts", "told"), [
+    (("card=MATS", "cc=13.0"), [("MATS", "13.0")]), (("cc=8.6", "card=MATS"), [("MATS", "8.6")]),
+    (("card=RTX 5090", "card=MATS", "cc=12.0,9.0"), [("RTX 5090", "12.0"), ("MATS", "9.0")]),
+])
+def test_a_card_that_no_table_has_is_named_beside_its_compute_capability(
+        database: RuleDatabase, texts: tuple[str, ...], told: list[tuple[str, str]]) -> None:
+    """MATS was refused, alone and beside a cc; it is an unknown card, and its number says the rest."""
+    found = machine(database, "driver=580.95.05", *texts)
+    assert not isinstance(found.gpus, Unknown)
+    assert [(value_of(card, "gpu.name"), value_of(card, "gpu.compute_capability"))
+            for card in found.gpus] == told
+    report = examine.examine(found, database, examine.Policy())
+    assert [finding.subject for finding in report.findings if finding.rule == "GPD5005"] == [
+        f"GPU {index}" for index, (name, _) in enumerate(told) if name == "MATS"]

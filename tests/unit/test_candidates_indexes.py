@@ -11,6 +11,7 @@ from gpudoctor.assume import lay
 from gpudoctor.derive import planned, published
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Candidate, Known, Row, RuleDatabase, Scope
+from gpudoctor.render.recommendation import render
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
 
@@ -155,3 +156,17 @@ def test_an_image_with_whatever_python_is_named_where_a_python_was_asked_for(
     offered = [one.image for one in said.candidates if one.offered]
     hinted = [hint.command.rpartition(" ")[2] for hint in said.hints if hint.command.startswith("docker")]
     assert (offered, hinted) == (([IMAGE], []) if python is None else ([], [IMAGE]))
+
+
+@pytest.mark.parametrize(("driver", "cuda"), [("580.95.05", "13.0"), ("570.86.15", "12.9")])
+def test_builds_on_an_index_of_their_own_count_where_nothing_that_was_read_serves(
+        driver: str, cuda: str, database: RuleDatabase) -> None:
+    """Of Paddle on an RTX 5090 it said "newer than 2.6.2, where these rules end", beside Paddle 3."""
+    said = asked(host(database, "cc=12.0", f"driver={driver}"), database, "paddle", python="3.12")
+    [never] = said.unserved
+    assert (never.newest, never.unread) == ("2.6.2", ("3.3.0", "3.2.0", "3.0.0"))
+    assert "3.3.0, 3.2.0, 3.0.0 may have some" in render(said, width=200, colour=False)
+    label = cuda.replace(".", "")
+    index = f"https://www.paddlepaddle.org.cn/packages/stable/cu{label}/"
+    assert (f"pip install paddlepaddle-gpu==3.3.0 --index-url {index}"
+            in [hint.command for hint in said.hints])
