@@ -1,6 +1,6 @@
 """Builds of a framework beside the wheels that the tables have read: on its own index, or conda-forge's.
 
-They are there. Which cards and Pythons the former serve no table says; of the latter their recipe names cards.
+They are there. Which cards and Pythons the former serve no table says; of the latter the recipe has cards.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def _wished(view: View, snapshot: Snapshot) -> Iterator[tuple[str, list[Row]]]:
 
 
 def _assumed(view: View, snapshot: Snapshot) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the releases that nobody installed, each with its rows that say for which Pythons it has wheels."""
+    """Yield the releases that nobody installed, each with its rows that name the Pythons of its wheels."""
     for facts in () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks:
         name, under, version = text_of(facts, _NAME), text_of(facts, _DISTRIBUTION), facts.get(_VERSION)
         if name and isinstance(version, Known) and version.source == ASSUMED:

@@ -127,7 +127,7 @@ def test_a_build_on_an_index_of_its_own_is_there_and_was_not_read(database: Rule
     facts = framework("paddlepaddle-gpu==3.2.0+cu126", database)
     assert value(facts, "framework.cuda") == "12.6"
     assert isinstance(facts["framework.oldest_card"], Unknown)
-    assert isinstance(framework("paddle==3.2.0", database)["framework.cuda"], Unknown), "it is for 12.6 or 12.9"
+    assert isinstance(framework("paddle==3.2.0", database)["framework.cuda"], Unknown), "12.6 or 12.9"
     snapshot = lay(database.base, {"release": Known(value="paddle==3.2.0", source="the test")},
                    database.tables, source="the test")
     [host] = derive.subjects(snapshot, database)[Scope.HOST]

@@ -108,7 +108,8 @@ def test_a_card_newer_than_a_build_is_served_where_its_script_says_ptx(
     machine = host(database, "cc=13.0", "driver=595.45.04", f"release=torch=={version}")
     [pair] = derive.subjects(machine, database)[Scope.PAIR]
     code = pair.fact("pair.code")
-    assert isinstance(code, Known) and code.value == expected
+    assert isinstance(code, Known)
+    assert code.value == expected
 
 
 # -- what pip has nothing of ---------------------------------------------------------------------------------

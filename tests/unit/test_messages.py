@@ -81,4 +81,5 @@ def test_a_release_note_names_what_is_there_beside_the_wheels(driver: str, relea
                               (("cc", "12.0"), ("driver", driver), ("release", release))}
     snapshot = lay(DATABASE.base, facts, DATABASE.tables, source="test")
     note = derive.subjects(snapshot, DATABASE)[Scope.PAIR][0].fact("pair.release_note")
-    assert isinstance(note, Known) and named in str(note.value)
+    assert isinstance(note, Known)
+    assert named in str(note.value)

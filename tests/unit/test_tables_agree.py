@@ -61,14 +61,26 @@ def test_a_card_without_ecc_was_never_seen_with_it(tables: Tables) -> None:
 
 
 def test_cuda_and_its_drivers_end_at_one_version(tables: Tables) -> None:
-    """One table ended at 610 and CUDA 13.3, and another knew an image with 615 and CUDA 13.4."""
+    """One table ended at 610 and CUDA 13.3, and another knew an image with 615 and CUDA 13.4.
+
+    Of CUDA 12.7 NVIDIA published a driver, PTX and no toolkit.
+    """
     branches = {str(row["cuda"]): str(row["driver"]) for row in tables["driver_branches"].rows}
     toolkits = {str(row["cuda"]): str(row["minimum_driver"]).partition(".")[0]
                 for row in tables["cuda_toolkits"].rows}
+    assert branches.pop("12.7") == "565"
     assert branches == toolkits
     beyond = [row["release"] for row in tables["ngc_releases"].rows if "driver" in row
               and minor(row["cuda"]) not in branches]
     assert beyond == []
+
+
+def test_a_ptx_is_of_a_cuda_that_a_branch_of_drivers_runs(tables: Tables) -> None:
+    """PTX 8.6 is of CUDA 12.7, and branch 565 was read as 560, which runs 12.6."""
+    known = {str(row["cuda"]) for row in tables["driver_branches"].rows}
+    first = min(known, key=versions.parse)
+    assert [row["ptx_isa"] for row in tables["ptx_isa"].rows
+            if not newer(first, row["cuda"]) and row["cuda"] not in known] == []
 
 
 def test_an_image_of_cuda_has_a_system_and_kinds(tables: Tables) -> None:
