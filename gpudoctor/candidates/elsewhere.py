@@ -87,7 +87,7 @@ def of_own_index(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     if ceiling is None or not here or any(faults(base)):
         return
     for wish in wishes:
-        row = other_builds.newest_on_own_index(wish.framework, base.platform, ceiling, tables)
+        row = other_builds.newest_on_own_index(wish.framework, base.platform, ceiling, here, tables)
         if row is not None and (not wish.bounds or versions.meets(str(row["version"]), wish.bounds)):
             name = f"{row['distribution']}=={row['version']}"
             yield Hint(words=f"{name} for CUDA {row['cuda']} was not read: whether it serves compute "

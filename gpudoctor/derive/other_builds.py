@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor import versions
 from gpudoctor.derive.integrated import coverage
 from gpudoctor.derive.view import as_records
-from gpudoctor.model import Row, Tables, rows_of
+from gpudoctor.model import Row, Tables, row_of, rows_of
 
 _OWN_INDEX = {"paddle": ("paddle_builds", "paddlepaddle-gpu")}
 _KEPT = ("version", "platform", "cuda", "cudnn", "index", "source")
@@ -24,10 +24,15 @@ def on_own_index(framework: str, tables: Tables) -> Sequence[Row]:
             for row in rows_of(tables, table) if "index" in row]
 
 
-def newest_on_own_index(framework: str, platform: str, ceiling: str, tables: Tables) -> Row | None:
-    """Return the newest final build there that a driver with this ceiling may run."""
+def newest_on_own_index(framework: str, platform: str, ceiling: str, cards: Sequence[str], tables: Tables
+                        ) -> Row | None:
+    """Return the newest final build there that a driver with this ceiling may run.
+
+    Its CUDA must compile for the cards; whether it did is not known.
+    """
     final = [row for row in on_own_index(framework, tables) if row["platform"] == platform
-             and not versions.parse(str(row["version"])).is_prerelease and _may_run(row, ceiling)]
+             and not versions.parse(str(row["version"])).is_prerelease and _may_run(row, ceiling)
+             and all(_may_compile(str(row["cuda"]), card, tables) for card in cards)]
     return max(final, default=None,
                key=lambda row: (versions.parse(str(row["version"])), versions.parse(str(row["cuda"]))))
 
@@ -47,10 +52,18 @@ def in_words(framework: str, platform: str, ceiling: str, card: str, tables: Tab
     for row in of_conda(framework, platform, ceiling, (card,), tables):
         yield (f"conda-forge's {row['package']} (CUDA {row['cuda']}) has some by its recipe, which was not "
                "tried")
-    unread = newest_on_own_index(framework, platform, ceiling, tables)
+    unread = newest_on_own_index(framework, platform, ceiling, (card,), tables)
     if unread is not None:
         yield (f"{unread['distribution']} {unread['version']} for CUDA {unread['cuda']} was not read, and is "
                f"on {unread['index']}")
+
+
+def _may_compile(cuda: str, card: str, tables: Tables) -> bool:
+    """Return whether a CUDA compiles for a card, as far as the tables know."""
+    known = row_of(tables, "architectures", compute_capability=card) or {}
+    first, own, last = (versions.parse(str(one)) for one in (
+        known.get("first_cuda", cuda), cuda, known.get("last_cuda", cuda)))
+    return first <= own and own.release[:2] <= last.release[:2]
 
 
 def _may_run(row: Row, ceiling: str) -> bool:

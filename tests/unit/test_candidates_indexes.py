@@ -159,6 +159,12 @@ def test_an_image_with_whatever_python_is_named_where_a_python_was_asked_for(
     assert (offered, hinted) == (([IMAGE], []) if python is None else ([], [IMAGE]))
 
 
+def test_a_build_whose_cuda_does_not_compile_for_the_card_is_not_named(database: RuleDatabase) -> None:
+    """To a card of Kepler it named Paddle 3 for CUDA 11.8, which compiles for none before 3.5."""
+    said = asked(host(database, "cc=3.0", "driver=470.256.02"), database, "paddle", python="3.12")
+    assert not any("paddlepaddle-gpu" in (hint.command or "") for hint in said.hints)
+
+
 @pytest.mark.parametrize(("driver", "cuda"), [("580.95.05", "13.0"), ("570.86.15", "12.9")])
 def test_builds_on_an_index_of_their_own_count_where_nothing_that_was_read_serves(
         driver: str, cuda: str, database: RuleDatabase) -> None:

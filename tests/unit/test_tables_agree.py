@@ -116,3 +116,14 @@ def test_a_rate_outside_tensor_cores_is_at_most_twice_that_of_fp32(tables: Table
              for row in tables["gpu_specifications"].rows if "fp16_tflops" in row]
     faster = {chip for chip, times in rates if times > 2.1}
     assert faster == {"GA100"}
+
+
+def test_the_memory_of_a_card_is_that_of_the_page_about_its_instances(tables: Tables) -> None:
+    """The newest cards of data centers had no specification; their memory alone stands on NVIDIA's pages."""
+    memory = {str(row["name"]): row for row in tables["gpu_specifications"].rows
+              if row["specification"] == "memory"}
+    assert memory.keys() == {"B200", "B300", "GB200", "GB300", "GH200 96 GB", "GH200 144 GB"}
+    assert [name for name, row in memory.items() if "fp32_tflops" in row] == []
+    of_mig = {str(row["card"]): row["memory_gb"] for row in tables["mig_cards"].rows if "memory_gb" in row}
+    assert [memory[name]["memory_gb"] for name in ("B200", "GB200", "GH200 96 GB")] == [
+        of_mig[name] for name in ("B200", "GB200", "GH200")]
