@@ -24,6 +24,7 @@ class Text:
 
     def __init__(self, text: str, name: str, numbers: Sequence[int] | None = None) -> None:
         self.name = name
+        self.in_documents: list[range] = []  # lines of documents that were read whole, as what they are
         self._given = text
         self.lines = _bare(line[:LINE_CHARACTERS] for line in text.split("\n"))
         self._numbers = numbers

@@ -24,7 +24,8 @@ _MOST = 1500  # of more lines that state something, so many from the beginning a
 
 def read(text: Text, found: Found) -> None:
     """Read every line that is a key and a value, and headings whose value stands below."""
-    stated = [(index, key, value) for index, line in enumerate(text.lines)
+    of_documents = {index for lines in text.in_documents for index in lines}
+    stated = [(index, key, value) for index, line in enumerate(text.lines) if index not in of_documents
               for key, value in _pairs(text, index, line)]
     stated = sorted([*stated, *_answers(text)], key=lambda found: found[0])
     if len(stated) > 2 * _MOST:

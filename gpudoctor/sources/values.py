@@ -40,7 +40,7 @@ _OS_VERSION = Pattern(r"[ -]{0,6}(?:gnu/linux|linux|os|server|enterprise|worksta
 
 def says_nothing(value: str) -> bool:
     """Say whether a filled-in field is empty in all but letters ("N/A", "Could not collect")."""
-    return value.strip(" .`*_'\"[]()").lower() in _NOTHING
+    return value.strip(" .`*_'\"[]()<>").lower() in _NOTHING
 
 
 def version_in(words: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.stating import sample, stated, value
+from tests.sources.stating import SAMPLES, sample, stated, value
 
 
 def host(text: str, name: str) -> object:
@@ -110,6 +110,13 @@ def test_conda_info_in_json_tells_of_the_active_environment() -> None:
         "/opt/conda/envs/tf", "/usr/local/cuda-11.2/lib64", None]
     base = document.replace("/opt/conda/envs/tf", "/opt/conda")
     assert host(base, "python.version") == "3.11.5"
+
+
+def test_what_conda_says_of_itself_is_not_said_of_the_environment() -> None:
+    """Real output: the Python that runs conda was taken for the environment's, "<not set>" for a value."""
+    document = (SAMPLES / "conda-info.json").read_text()
+    names = ("environment.CONDA_PREFIX", "environment.LD_PRELOAD", "python.version")
+    assert [host(document, name) for name in names] == ["/opt/conda/envs/tf", None, None]
 
 
 @pytest.mark.parametrize(("text", "kernels"), [

@@ -1,7 +1,8 @@
 """Each kind of report, in each of its ages: what is read out of a sample, held against a golden file.
 
-collect_env-2.13-cpu, jax-info-cpu and the lists of pip are of real runs, trimmed; the other samples have the
-form of their programs and values of our own. Real XML lies beside the checkout.
+collect_env-2.13-cpu, jax-info-cpu, the lists of pip and conda-info.json are of real runs, trimmed, and
+conda-list.json is what conda 26.7.1 printed of records that we wrote; the other samples have the form of
+their programs and values of our own. Real XML lies beside the checkout.
 """
 
 from __future__ import annotations

@@ -26,6 +26,9 @@ FEW_ROWS = {"pip-freeze-files.txt", "pixi-list.txt"}
 NEARLY = {"lspci.txt": {"card 0 gpu.name = GeForce GTX 1650 Mobile/ Max-Q"},
           "poetry-show.txt": {"frameworks: 1", "text.framework = pytorch", "text.frameworks = pytorch",
                               "text.framework_version = 2.2.0"},  # the row of the second one was lost
+          # The value that a mail broke is left out, and what is left is no JSON: its lines are read as lines.
+          "conda-info.json": {"python.version = 3.11.7", "text.python = 3.11.7",
+                              "against it: environment.CONDA_PREFIX = /opt/conda"},
           "ultralytics.txt": {"card 0 gpu.name = Tesla T4", "card 0 gpu.compute_capability = 7.5",
                               "card 0 gpu.name = NVIDIA GeForce RTX 3060"}}
 

@@ -9,6 +9,7 @@ from typing import Any
 from gpudoctor.sources.found import Found
 from gpudoctor.sources.keys import VARIABLES
 from gpudoctor.sources.lines import Text
+from gpudoctor.sources.values import says_nothing
 
 _VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win|archspec)[=/]([0-9A-Za-z.]{1,20})")
 _PLATFORM_OS = {"linux": "Linux", "osx": "Darwin", "win": "Windows"}
@@ -62,7 +63,8 @@ def from_document(document: Mapping[str, Any], source: str, found: Found) -> boo
             found.say("python.version", own[0], source)
     variables = document.get("env_vars")
     for name, value in variables.items() if isinstance(variables, dict) else ():
-        if name in VARIABLES.values() and name != "CONDA_PREFIX" and isinstance(value, str) and value:
+        told = name in VARIABLES.values() and name != "CONDA_PREFIX" and isinstance(value, str)
+        if told and not says_nothing(value):
             found.say(f"environment.{name}", value[:4000], source)
     platform = str(document.get("platform", "")).partition("-")
     if platform[0] in _PLATFORM_OS:

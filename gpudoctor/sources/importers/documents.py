@@ -19,7 +19,7 @@ _BACK = 1 << 16  # a document begins at most so far before the first sign of its
 
 def read(text: Text, found: Found) -> None:
     """Read every document that begins at the start of a line."""
-    reader = json.JSONDecoder()
+    reader = json.JSONDecoder(strict=False)  # a window may have broken a line inside a string
     ends = 0
     for attempt, start in enumerate(_starts(text)):
         if attempt >= _ATTEMPTS:
@@ -30,7 +30,9 @@ def read(text: Text, found: Found) -> None:
             document, ends = reader.raw_decode(text.uncut, start)
         except (ValueError, RecursionError):  # no JSON, or cut off
             continue
-        _document(document, text.source(text.uncut.count("\n", 0, start)), text, found)
+        first = text.uncut.count("\n", 0, start)
+        if _document(document, text.source(first), text, found):
+            text.in_documents.append(range(first, first + text.uncut.count("\n", start, ends) + 1))
 
 
 def _starts(text: Text) -> list[int]:
@@ -69,23 +71,27 @@ _OBJECTS: tuple[Callable[[Mapping[str, Any], str, Found], bool], ...] = (
     conda.from_document, docker.from_document)
 
 
-def _document(document: object, source: str, text: Text, found: Found) -> None:
+def _document(document: object, source: str, text: Text, found: Found) -> bool:
+    """Read a document; say whether it is of a kind that is known."""
     if isinstance(document, dict):
         schema = document.get("schema")
         if isinstance(schema, str) and schema.startswith("gpudoctor."):
-            _own(document, text, found)
-            return
-        if not packages.from_document(document, source, found):
-            any(reader(document, source, found) for reader in _OBJECTS)
-    elif isinstance(document, list) and not packages.from_document(document, source, found):
-        for item in document[:16]:
-            if isinstance(item, dict):
-                docker.from_document(item, source, found)
+            return _own(document, text, found)
+        return packages.from_document(document, source, found) or any(
+            reader(document, source, found) for reader in _OBJECTS)
+    if not isinstance(document, list):
+        return False
+    if packages.from_document(document, source, found):
+        return True
+    are_docker = [docker.from_document(item, source, found)
+                  for item in document[:16] if isinstance(item, dict)]
+    return any(are_docker)
 
 
-def _own(document: Mapping[str, Any], text: Text, found: Found) -> None:
+def _own(document: Mapping[str, Any], text: Text, found: Found) -> bool:
     """Take a snapshot or a report of gpudoctor's; one that cannot be used is not taken."""
     try:
         found.snapshot = codec.decode_snapshot(document, text.name)
     except (codec.CodecError, RecursionError):
-        return
+        return False
+    return True
