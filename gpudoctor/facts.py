@@ -310,6 +310,7 @@ container.withheld_capabilities | texts | derive | | compute and utility, where 
 system.driver_command | command | derive | | how to install the NVIDIA driver out of this distribution's own packages
 system.oldest_card | compute_capability | derive | | oldest compute capability among the cards here
 python.conda_command | command | derive | | how to have conda install something for the patient
+python.conda_xla_flags | text | derive | | XLA_FLAGS with the folder in which conda puts the compiler, beside what it holds
 python.pip_command | command | derive | | how to have pip install something for the patient
 python.pip_uninstall_command | command | derive | | how to have pip remove something from the patient
 python.colliding_unneeded | texts | derive | | distributions that share files with others and that no framework asks for

@@ -170,13 +170,32 @@ def assumed(pairs: Sequence[tuple[str, Value | None]]) -> dict[str, Fact]:
             raise AssumptionError(f"{name}={one} and {name}={other} contradict one another: "
                                   "assume one of them")
         facts[name] = fact
-    named = [name for name in _CARDS if name in facts]
-    if len(named) > 1:
-        raise AssumptionError(f"{named[0]} and {named[1]} both say which cards there are: use one of them")
+    _pair_cards(facts)
     # what a driver does depends on the cards and the machine, and what a Python is called on its version:
     # they come first, whichever was written first
     ordered = sorted(facts, key=lambda name: (name != _BOARD, name not in _CARDS, name not in _BEFORE))
     return {name: facts[name] for name in ordered}
+
+
+def _pair_cards(facts: dict[str, Fact]) -> None:
+    """Give each card that is named the compute capability that stands in its place, where both are told.
+
+    So a card can be named that no table has. Raise `AssumptionError` where they do not go together.
+    """
+    named = [name for name in _CARDS if name in facts]
+    if len(named) < 2:
+        return
+    told = {name: [part.strip() for item in items(fact.value) for part in item.split(",")]
+            if isinstance(fact := facts[name], Known) else [] for name in named}
+    first, other = named[:2]
+    is_none = "none" in (*told[first], *told[other])
+    if first != "cc" or len(named) > 2 or is_none or len(told[first]) != len(told[other]):
+        raise AssumptionError(f"{first} and {other} both say which cards there are: use one of them, or one "
+                              "cc for each card")
+    pairs = zip(told.pop("cc"), told[other], strict=True)
+    facts[other] = Known(value=tuple(f"{card} (cc={capability})" for capability, card in pairs),
+                         source=ASSUMED)
+    del facts["cc"]
 
 
 _CARDS = ("cc", "card", "gpu")

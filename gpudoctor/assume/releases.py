@@ -15,7 +15,7 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, with_host
 from gpudoctor.assume.observed import RUNNING_PROBES
-from gpudoctor.derive import planned, published
+from gpudoctor.derive import other_builds, planned, published
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
@@ -102,11 +102,21 @@ def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
         raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow, or another name of it as "
                               "tensorflow-gpu, torch or paddle, torch==VERSION+cu126, jax[cuda12]==VERSION")
     every = published.rows(name, tables) if name == called else published.rows_under(called, name, tables)
+    unread = [row for row in other_builds.on_own_index(name, tables) if row["platform"] == platform
+              and called in (name, row["distribution"])]
     listed = (published.indexed_rows(name, platform, tables) if "+" in version else
-              [row for row in every if row["platform"] == platform])
-    row = next((row for row in listed if row["version"] == version), None) or next(
-        (row for row in listed if _is_same(str(row["version"]), version)), None)
-    return name, _there(row or _unlabelled(version, every, platform), value, platform, listed)
+              [*(row for row in every if row["platform"] == platform), *unread])
+    alike = [row for row in listed if row["version"] == version] or [
+        row for row in unread if f"{row['version']}+{published.label(row)}" == version] or [
+        row for row in listed if _is_same(str(row["version"]), version)]
+    row = _in_common(alike) or _unlabelled(version, every, platform)
+    return name, _there(row, value, platform, listed)
+
+
+def _in_common(some: Sequence[Row]) -> Row | None:
+    """Return what rows of one release agree on: which CUDA it is for, a version alone may leave open."""
+    return {column: value for column, value in some[0].items()
+            if all(row.get(column) == value for row in some)} if some else None
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -140,7 +150,7 @@ def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict
     seen, run = _names()
     not_run = Unknown(reason="a release that is assumed cannot be run", asked=False)
     facts: dict[str, Fact] = {**dict.fromkeys(seen, Absent(source=source)), **dict.fromkeys(run, not_run)}
-    if "index" in row:  # what is known of such a build is what its row says: no wheel was read
+    if "index" in row and "code" in row:  # what is known of such a build is its row: no wheel was read
         facts["framework.code"] = Known(value=row["code"], source=str(row["source"]))
         facts["framework.tags"] = Known(value=(_manylinux(row),), source=str(row["source"]))
     else:  # whoever assumes another version as well has none of its code

@@ -132,6 +132,7 @@ def _otherwise(wishes: Sequence[Wish], wanted: Sequence[Wish], asked: Asked, bas
     if not asked.image:
         yield from elsewhere.of_conda(wishes, base)
         yield from elsewhere.inside_wsl(wanted, base, f" --python {asked.python}" if asked.python else "")
+        yield from elsewhere.of_own_index(wishes, base)
     if is_lost:
         yield from elsewhere.of_processor(wishes, base)
 
@@ -249,11 +250,13 @@ def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
 def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:
     """Yield each framework of which no release is known to have working code for the cards here."""
     for name in names if usable_capabilities(base) else ():
-        known = [stack for stack in stacks_of(name, base.platform, base.database.tables)
-                 if stack.is_measured and not stack.is_prerelease]
+        final = [stack for stack in stacks_of(name, base.platform, base.database.tables)
+                 if not stack.is_prerelease]
+        known = [stack for stack in final if stack.is_measured]
         if known and not any(True for _ in _serving(name, base)):
             yield Unserved(framework=name, oldest=known[-1].version, newest=known[0].version,
-                           would_be=_would_be(known, base))
+                           would_be=_would_be(known, base), unread=tuple(dict.fromkeys(
+                               stack.version for stack in final if not stack.is_measured)))
 
 
 def _would_be(known: Sequence[Stack], base: Ground) -> str:

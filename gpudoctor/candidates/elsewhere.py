@@ -12,10 +12,10 @@ from gpudoctor.candidates.ground import WINDOWS, Ground, usable_capabilities, ve
 from gpudoctor.candidates.images import Images, is_in_an_image, newest_that_fits
 from gpudoctor.candidates.judging import Judge, faults
 from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive import other_builds
 from gpudoctor.derive.branches import is_left_out
-from gpudoctor.derive.integrated import coverage
 from gpudoctor.derive.stacks import Stack, stacks_of
-from gpudoctor.derive.view import as_records, as_texts
+from gpudoctor.derive.view import as_texts
 from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.model import Hint, Known, Scope, Subject, Tables, rows_of
 
@@ -98,15 +98,27 @@ def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     if ceiling is None or not here or any(faults(base)):
         return
     for wish in wishes:
-        for row in rows_of(tables, "conda_builds"):
-            cuda, version = str(row["cuda"]), str(row["version"])
-            if (row["framework"], row["platform"]) == (wish.framework, base.platform) and (
-                    not wish.bounds or versions.meets(version, wish.bounds)) and (
-                    versions.parse(cuda).major <= versions.parse(ceiling).major) and all(
-                    coverage(as_records(row["code"]), card, cuda, tables).kind != "none" for card in here):
-                yield Hint(words=f"conda-forge has {wish.framework} {version} for CUDA {cuda} with code that "
-                                 f"serves compute capability {', '.join(here)}, by its recipe (not tried):",
+        for row in other_builds.of_conda(wish.framework, base.platform, ceiling, here, tables):
+            if not wish.bounds or versions.meets(str(row["version"]), wish.bounds):
+                yield Hint(words=f"conda-forge has {wish.framework} {row['version']} for CUDA {row['cuda']} "
+                                 f"with code that serves compute capability {', '.join(here)}, by its recipe "
+                                 "(not tried):",
                            command=f"conda create -n {wish.framework} -c conda-forge '{row['package']}'")
+
+
+def of_own_index(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
+    """Yield builds on a framework's own index that were not read, where the driver may run them."""
+    tables, here = base.database.tables, tuple(dict.fromkeys(usable_capabilities(base)))
+    ceiling = version_of(base.fact("driver.cuda_ceiling"))
+    if ceiling is None or not here or any(faults(base)):
+        return
+    for wish in wishes:
+        row = other_builds.newest_on_own_index(wish.framework, base.platform, ceiling, here, tables)
+        if row is not None and (not wish.bounds or versions.meets(str(row["version"]), wish.bounds)):
+            name = f"{row['distribution']}=={row['version']}"
+            yield Hint(words=f"{name} for CUDA {row['cuda']} was not read: whether it serves compute "
+                             f"capability {', '.join(here)}, and which Python, is not known:",
+                       command=f"pip install {name} --index-url {row['index']}")
 
 
 def of_processor(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:

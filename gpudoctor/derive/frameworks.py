@@ -62,7 +62,8 @@ def minimum_driver(view: View) -> Fact:
 def last_driver(view: View) -> Fact:
     """Return the last driver branch that serves the cards here where it is older than this build needs."""
     last = branches.served(view).last_branch
-    if view.value("driver.works") is True and _runs_here(view):
+    listed = view.number("cuda.device_count")  # which it does not, before it has started
+    if (view.value("driver.works") is True or listed) and _runs_here(view):
         return Absent(source="the driver here serves the card and runs the build")
     if last is None:
         return Absent(source="the newest drivers serve the cards here")

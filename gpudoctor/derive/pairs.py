@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive import (
-    branches, driver_packages, integrated, minor_versions, ptx_failures, published, stale,
+    branches, driver_packages, integrated, minor_versions, other_builds, ptx_failures, published, stale,
 )
 from gpudoctor.derive.device_code import Coverage
 from gpudoctor.derive.releases import (
-    ceiling_for, code_of, code_value_of, cuda_version, no_driver_for, release_rows,
+    ceiling_for, code_of, code_value_of, cuda_version, no_driver_for, platform_of, release_rows,
 )
 from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row, text_in
@@ -156,7 +156,7 @@ def pair_architecture_note(view: View) -> Fact:
 def pair_release_note(view: View) -> Fact:
     """Return in words that no known release has machine code for this card; absent where one has.
 
-    What is on no package index, or was not read, may have some: conda-forge's builds, an image.
+    What is on no package index, or was not read, may have some: what is known to be there is named.
     """
     name, capability = view.need_text("framework.name"), view.need_text("gpu.compute_capability")
     if not published.is_listed(name, view.tables):
@@ -169,7 +169,10 @@ def pair_release_note(view: View) -> Fact:
                 return Absent(source=f"{name} {row['version']} has machine code for it")
     said = (f"No {name} wheel that these rules ({view.database.version}) have read has machine code for such "
             "a card")
-    return Known(value=said, source=f"rules/tables/{name}.toml")
+    ceiling = view.bound("driver.cuda_ceiling")
+    others = () if ceiling is None else other_builds.in_words(
+        name, platform_of(view), str(ceiling), capability, view.tables)
+    return Known(value="; ".join((said, *others)), source=f"rules/tables/{name}.toml")
 
 
 def _of_build(view: View, capability: str) -> Coverage:

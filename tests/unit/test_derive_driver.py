@@ -187,3 +187,16 @@ def test_under_wsl_the_driver_is_held_against_what_windows_needs(
     snapshot = lay(database.base, facts, database.tables, source="test")
     found = [one.rule for one in diagnose(snapshot, database).findings if one.severity is Severity.ERROR]
     assert found == (["GPD2010"] if is_error else [])
+
+
+@pytest.mark.parametrize(("held", "expected"), [
+    (Absent(source="a test"), "--xla_gpu_cuda_data_dir=/opt/env"),
+    ("--xla_gpu_cuda_data_dir=/wrong --xla_dump_to=/tmp/x",
+     "--xla_dump_to=/tmp/x --xla_gpu_cuda_data_dir=/opt/env"),
+])
+def test_the_flags_of_xla_that_are_set_are_kept(
+        database: RuleDatabase, held: Value | Fact, expected: str) -> None:
+    """The fix set XLA_FLAGS to the folder alone."""
+    flags = derived(database, "python.conda_xla_flags", environment__CONDA_PREFIX="/opt/env",
+                    environment__XLA_FLAGS=held)
+    assert value_of(flags) == expected
