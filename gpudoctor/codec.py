@@ -236,7 +236,7 @@ def _require_schema(schema: Any, name: str) -> None:
     if schema == SNAPSHOT_SCHEMA:
         return
     family, _, number = str(schema).partition("/")
-    if family in ("gpudoctor.snapshot", "gpudoctor.report") and number.isdigit():
+    if family in ("gpudoctor.snapshot", "gpudoctor.report") and number.isdecimal():
         raise NewerSchema(f"{name}: schema {schema} is newer than this gpudoctor reads; update gpudoctor")
     raise CodecError(f"{name}: schema {str(schema)[:60]!r} is not {SNAPSHOT_SCHEMA} or {REPORT_SCHEMA}")
 

@@ -126,9 +126,9 @@ def decode(read: Callable[[str], bytes], extent: Extent) -> RuleDatabase:
         return RuleDatabase(
             version=raw["version"], sha256=digest, rules=_rules(raw, later, extent),
             engine=raw.get("engine", "0"),
-            tables=_LazyTables(raw["tables"], lambda: _lines(read, TABLES_NAME, digest)),
+            tables=_LazyTables(raw["tables"], lambda: _lines(read, TABLES_NAME, digest, len(raw["tables"]))),
             symptoms=_symptoms(raw.get("symptoms"), later,
-                               lambda: _lines(read, SYMPTOM_LINES_NAME, digest), extent),
+                               lambda: _lines(read, SYMPTOM_LINES_NAME, digest, raw.get("symptoms")), extent),
             words=Lazy(lambda: _intact(WORDS_NAME, lambda: _words(later))) if raw.get("words") else (),
             base=codec.decode_snapshot(raw["base"], RULES_NAME))
     except (KeyError, TypeError, AttributeError, codec.CodecError) as error:
@@ -194,10 +194,12 @@ def _parsed(data: bytes, name: str, digest: str | None = None) -> dict[str, Any]
     return raw
 
 
-def _lines(read: Callable[[str], bytes], name: str, digest: str) -> list[bytes]:
-    """Return the lines of a file after the first, which says what it is."""
+def _lines(read: Callable[[str], bytes], name: str, digest: str, number: int | None) -> list[bytes]:
+    """Return the lines of a file after the first, which says what it is; so many must be there."""
     first, *lines = read(name).removesuffix(b"\n").split(b"\n")
     _parsed(first, name, digest)
+    if len(lines) != number:
+        raise _damaged(name, f"is damaged ({len(lines)} lines of {number})")
     return lines
 
 

@@ -104,7 +104,7 @@ def _named(cards: Sequence[Subject], wanted: Sequence[str]) -> list[Subject]:
 
 
 def _is_named(card: Subject, text: str) -> bool:
-    if text.isdigit():
+    if text.isdecimal():
         return str(card.value("gpu.index")) == text
     return str(card.value("gpu.uuid") or "").lower().startswith(text.lower())
 

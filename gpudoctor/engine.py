@@ -14,8 +14,8 @@ from gpudoctor.exhaustive import assert_never
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Certainty, Condition, Detect, Evidence, Fact, Finding, Judgement, Known, Operand, Row, Rule,
-    Subject, Subjects, Table, Tables, Undecided, Unknown, Value,
+    Absent, Certainty, Condition, Evidence, Fact, Finding, Judgement, Known, Operand, Row, Rule, Subject,
+    Subjects, Table, Tables, Undecided, Unknown, Value,
 )
 from gpudoctor.words import evidence_of, fill
 
@@ -150,10 +150,10 @@ def _compare(condition: Condition, kind: FactType, left: Value, right: Value) ->
             assert_never(condition.op)
 
 
-def judge_block(block: Detect, subject: Subject, tables: Tables) -> Holding:
-    """Return the conjunction of a block; unknowns are reported only if no condition is false."""
+def all_hold(conditions: Sequence[Condition], subject: Subject, tables: Tables) -> Holding:
+    """Decide whether all conditions hold; unknowns are reported only if none is false."""
     unknowns: list[tuple[str, Unknown]] = []
-    for condition in block.when:
+    for condition in conditions:
         holding = holds(condition, subject, tables)
         if holding.truth is Truth.FALSE:
             return holding
@@ -164,7 +164,7 @@ def judge_block(block: Detect, subject: Subject, tables: Tables) -> Holding:
 def judge(rule: Rule, subject: Subject, tables: Tables, *, worded: bool = True) -> Finding | Undecided | None:
     """Return a finding or an undecided verdict, without words unless `worded`; None when it is clear."""
     verdicts = [(block, holding) for block in rule.detect
-                if (holding := judge_block(block, subject, tables)).truth is not Truth.FALSE]
+                if (holding := all_hold(block.when, subject, tables)).truth is not Truth.FALSE]
     if not verdicts:
         return None
     matched = [block for block, holding in verdicts if holding.truth is Truth.TRUE]

@@ -286,6 +286,7 @@ system.maintained_driver | driver_version | derive | | oldest driver of a mainta
 system.last_branch | driver_version | derive | | the last driver branch that serves every card here, where there are later ones
 system.branch_command | command | derive | | how to install a driver of that branch on this distribution
 system.own_repository_command | command | derive | | how to enable the part of the distribution's own repository that holds its driver, where it is not
+system.cards_apart | text | derive | | which two cards here no driver branch serves both, and which branches serve each; absent where one serves all
 system.driver_way | text | derive | | where that comes from and by what, where no command of the package manager installs it
 system.driver_repository | text | derive | | whose package repository that needs, where it is not the distribution's own
 system.driver_repository_command | command | derive | | how to add that repository
@@ -309,6 +310,7 @@ container.withheld_capabilities | texts | derive | | compute and utility, where 
 system.driver_command | command | derive | | how to install the NVIDIA driver out of this distribution's own packages
 system.oldest_card | compute_capability | derive | | oldest compute capability among the cards here
 python.conda_command | command | derive | | how to have conda install something for the patient
+python.conda_xla_flags | text | derive | | XLA_FLAGS with the folder in which conda puts the compiler, beside what it holds
 python.pip_command | command | derive | | how to have pip install something for the patient
 python.pip_uninstall_command | command | derive | | how to have pip remove something from the patient
 python.colliding_unneeded | texts | derive | | distributions that share files with others and that no framework asks for

@@ -9,8 +9,8 @@ from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Row, Tables, rows_of
 
 HOLE = re.compile(r"\{([a-z]+)\}")
-_HOLES = {"version": r"\d+\.\d+\.\d+(?:rc\d+)?", "month": r"\d\d\.\d\d", "cuda": r"\d+\.\d+",
-          "cudnn": r"\d+"}
+_HOLES = {"version": r"[0-9]+\.[0-9]+\.[0-9]+(?:rc[0-9]+)?", "month": r"[0-9][0-9]\.[0-9][0-9]",
+          "cuda": r"[0-9]+\.[0-9]+", "cudnn": r"[0-9]+"}
 
 
 def pattern(form: str) -> re.Pattern[str]:

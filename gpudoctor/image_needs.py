@@ -17,9 +17,9 @@ LABELS, _LABEL = "com.nvidia.", "com.nvidia.cuda.version"
 PREFIX, DISABLING, OLDER = "NVIDIA_REQUIRE_", "NVIDIA_DISABLE_REQUIRE", "CUDA_VERSION"
 _CUDA, _OF_BOARDS = f"{PREFIX}CUDA", f"{PREFIX}JETPACK"
 _TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
-_RELEASE = re.compile(r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.\d{1,9})?(?:[-+][0-9A-Za-z.+-]+)?\Z")
+_RELEASE = re.compile(r"v?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.[0-9]{1,9})?(?:[-+][0-9A-Za-z.+-]+)?\Z")
 _CONDITION = re.compile(r"([a-z]+)([<>=!]+)(.+)\Z", re.IGNORECASE)
-_NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9})*\Z")
+_NUMBERS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*\Z")
 _ORDERS = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 NOT_TOLD = ""
 

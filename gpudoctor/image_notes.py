@@ -7,7 +7,7 @@ import re
 from gpudoctor import versions
 from gpudoctor.model import Row, Tables, Value, row_of
 
-_MONTH = re.compile(r"(\d\d\.\d\d)-")
+_MONTH = re.compile(r"([0-9][0-9]\.[0-9][0-9])-")
 _DRIVERS = ("driver", "driver_data_center")
 _SHARED = ("cuda", "oldest_card", *_DRIVERS)
 

@@ -9,7 +9,7 @@ _MOST = 3
 _LONGEST = 80  # of a name; the comparison takes the square of its length
 _ALIKE = 0.7
 _WORD = re.compile(r"[-_.]")
-_ID = re.compile(r"(GPDX?)(\d{1,5})\Z", re.IGNORECASE)
+_ID = re.compile(r"(GPDX?)([0-9]{1,5})\Z", re.IGNORECASE)
 
 
 def did_you_mean(named: str, known: Iterable[str]) -> str:

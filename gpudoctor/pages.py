@@ -54,7 +54,7 @@ def parse_page(text: str, path: str) -> Rule:
 
 def _placed(path: str, message: str, fence_lines: int) -> str:
     """Return a TOML error as `path:line: message`; lines before the TOML are counted in."""
-    found = re.search(r" \(at line (\d+), column \d+\)", message)
+    found = re.search(r" \(at line ([0-9]+), column [0-9]+\)", message)
     if found is None:
         return f"{path}: {message}"
     return f"{path}:{int(found[1]) + fence_lines}: {message.replace(found[0], '')}"

@@ -18,7 +18,7 @@ _ENVIRONMENT_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _NAMES_ON_PATH = ("python3", "python")
 # what engines give a container whose image sets none
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_PYTHON_NAME = re.compile(r"(?:python|pypy)[\d.]*[a-z]?")
+_PYTHON_NAME = re.compile(r"(?:python|pypy)[0-9.]*[a-z]?")
 _ELF, _SCRIPT = b"\x7fELF", b"#!"
 _API = (b"Py_", b"pypy")  # in the symbols of every interpreter, because extension modules need them
 _PROGRAM_LIMIT_BYTES = 64 << 20

@@ -16,7 +16,7 @@ from gpudoctor import derive
 from gpudoctor.assume import AssumptionError, Place, lay, unobserved
 from gpudoctor.consequences import Key, fold, key_of, rank_of
 from gpudoctor.derive import planned
-from gpudoctor.engine import Truth, evaluate, holds, resolve
+from gpudoctor.engine import Truth, all_hold, evaluate, resolve
 from gpudoctor.exported import exported
 from gpudoctor.facts import CATALOGUE, FactType
 from gpudoctor.frozen import frozen
@@ -121,7 +121,7 @@ def _prove_all(rule: Rule, subject: Subject, finding: Finding, before: Judgement
     """Yield the fixes that hold; of two that come to the same commands on this machine, the first."""
     given: set[tuple[object, ...]] = set()
     for fix in rule.fix:
-        if not all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
+        if all_hold(fix.when, subject, database.tables).truth is not Truth.TRUE:
             continue
         proof = prove(fix, subject, finding, before, snapshot, database)
         if proof is None:
@@ -141,7 +141,7 @@ def cures_alone(finding: Finding, snapshot: Snapshot, database: RuleDatabase) ->
     rule = next(rule for rule in database.rules if rule.id == finding.rule)
     subject = _subject_of(finding, rule, subjects)
     for fix in rule.fix:
-        if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when):
+        if all_hold(fix.when, subject, database.tables).truth is Truth.TRUE:
             proof = prove(fix, subject, finding, before, snapshot, database, alone=False)
             if proof is not None:
                 yield proof.remedy
@@ -249,7 +249,7 @@ def _undo(text: str, subject: Subject) -> str:
 def asked(asks: Sequence[Ask], subject: Subject, tables: Tables) -> tuple[Ask, ...]:
     """Return the first question that fits, with this machine's values in it; none where none fits."""
     for ask in asks:
-        fits = all(holds(condition, subject, tables).truth is Truth.TRUE for condition in ask.when)
+        fits = all_hold(ask.when, subject, tables).truth is Truth.TRUE
         if fits and _is_known(subject, ask.question, ask.command, *ask.answers.values()):
             answers = {answer: fill(meaning, subject) for answer, meaning in ask.answers.items()}
             return (Ask(question=fill(ask.question, subject), command=_there(ask.command, subject),

@@ -17,7 +17,7 @@ from gpudoctor import __version__, compiled
 from gpudoctor.frozen import frozen
 
 PACKAGE = "gpudoctor_rules"
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 _UPDATE_ENGINE = "pip install --upgrade gpudoctor-cli"
 
 

@@ -27,8 +27,8 @@ platform proc pyenv python run sbin self share site-packages stubs sys syslog ta
 updates usr var venv version version.py versions wsl xla_cuda12 xla_cuda13
 """.split())
 _PUBLIC_FORMS = re.compile(
-    r"(?:[a-z0-9_]+-linux-gnu|python[0-9.]*t?|pypy[0-9.]*|cuda-[0-9.]+|cu\d+|lib[A-Za-z0-9_+-]+\.so[0-9.]*|"
-    r"nvidia[a-z-]*[0-9]*\*?|cuda\*|[0-9.]+)\Z")
+    r"(?:[a-z0-9_]+-linux-gnu|python[0-9.]*t?|pypy[0-9.]*|cuda-[0-9.]+|cu[0-9]+|"
+    r"lib[A-Za-z0-9_+-]+\.so[0-9.]*|nvidia[a-z-]*[0-9]*\*?|cuda\*|[0-9.]+)\Z")
 _SWITCH = re.compile(r"(?i:-?[0-9]{1,9}|true|false|yes|no|on|off|lazy|eager)?\Z")  # no secret hides in one
 _UUID = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]{4,}")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]{1,1000}@")

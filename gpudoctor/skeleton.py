@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 UNFINISHED = "FILL IN"
 OF_A_SITE = "GPDX"  # how the ids of a site's own pages begin
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
-_FILE = re.compile(r"(GPD[X\d])(\d{3,4})-(.*)\.md\Z")
+_FILE = re.compile(r"(GPD[X0-9])([0-9]{3,4})-(.*)\.md\Z")
 _STEP = 10  # between two pages there is room for a third that belongs there
 _NUMBERS = {OF_A_SITE: (1, 9999, 4)}  # of a site's own pages: first, last and how many digits
 _OF_A_FAMILY = (0, 999, 3)

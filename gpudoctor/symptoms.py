@@ -161,7 +161,7 @@ def _match_at(pieces: Parts, line: str, start: int, captures: Mapping[str, str])
 
     A number of the pattern's at its beginning or end is a whole one: error 100 does not stand in error 1000.
     """
-    if start and pieces[0][0][:1].isdigit() and line[start - 1].isdigit():
+    if start and pieces[0][0][:1].isdecimal() and line[start - 1].isdecimal():
         return None
     found: dict[str, str] = {}
     position = start + len(pieces[0][0])
@@ -178,7 +178,7 @@ def _match_at(pieces: Parts, line: str, start: int, captures: Mapping[str, str])
             if not (value or kind.empty):
                 return None
         found[hole] = value
-    if pieces[-1][0][-1:].isdigit() and line[position:position + 1].isdigit():
+    if pieces[-1][0][-1:].isdecimal() and line[position:position + 1].isdecimal():
         return None
     return found
 

@@ -13,7 +13,7 @@ from gpudoctor.facts import FactType
 from gpudoctor.meaning import Fault, fits
 from gpudoctor.model import Row, Table, Tables
 
-_DATED = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 PINNED = re.compile(r"pypi:[A-Za-z0-9._-]+==\S+\Z")
 
 

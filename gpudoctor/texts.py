@@ -46,7 +46,11 @@ Progress = Callable[[str, int], None]
 
 def read(inputs: Iterable[Input], database: RuleDatabase, progress: Progress | None = None) -> Reading:
     """Return what texts say; each stream is read once, to its end."""
-    seen = scan(inputs, database.symptoms, progress=progress)
+    return understood(scan(inputs, database.symptoms, progress=progress), database)
+
+
+def understood(seen: Seen, database: RuleDatabase) -> Reading:
+    """Return what was seen, with all that its lines say together."""
     stated = [importers.read(kept.text, kept.file, tables=database.tables, numbers=kept.numbers)
               for kept in seen.kept]
     reported = _Reported(seen, database)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 Step = tuple[str, int | None]  # a key, and which of its entries
 
-_STEP = re.compile(r"\.?([A-Za-z_][\w-]*)(?:\[(\d+)\])?")
+_STEP = re.compile(r"\.?([A-Za-z_][\w-]*)(?:\[([0-9]+)\])?")
 _HEADING = re.compile(r"\s*\[")
 _ENTRY = re.compile(r"\s*\{")
 _OPENED = re.compile(r"=\s*\[\s*(#.*)?\Z")  # a list whose entries stand on the lines below

@@ -13,7 +13,7 @@ from itertools import pairwise
 from gpudoctor.frozen import frozen
 
 _LONGEST = 300
-_PROMPT = re.compile(r"(?:>>> ?|In ?\[\d{0,6}\]: ?|Out ?\[\d{0,6}\]: ?|\.\.\. )")
+_PROMPT = re.compile(r"(?:>>> ?|In ?\[[0-9]{0,6}\]: ?|Out ?\[[0-9]{0,6}\]: ?|\.\.\. )")
 _ASKED = re.compile(r"[A-Za-z_][\w.]{1,80}(?:\([\w\"'., =:]{0,60}\))?")
 _SEPARATOR = re.compile(r"(?:sep|end) ?=")  # what print puts in place of a blank, or of the end of the line
 # `2.16.1 []` and `TF 2.16.1 GPUs: []`, alone in a line

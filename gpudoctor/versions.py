@@ -44,6 +44,8 @@ def is_version(text: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _specifiers(text: str) -> SpecifierSet:
+    if UNCOUNTABLE.search(text):
+        raise Incomparable(f"{text[:60]!r} is not a version specifier")
     try:
         return SpecifierSet(text)
     except InvalidSpecifier:

@@ -184,7 +184,7 @@ def recommendation_schema() -> dict[str, Any]:
                  "description": "where nothing fits: the newest releases with code for the cards"},
         "unserved": {"type": "array", "items": _object({
             "framework": TEXT, "oldest": TEXT, "newest": TEXT,
-            "would_be": {"enum": ["older", "newer", "nowhere", "gone"]}}),
+            "would_be": {"enum": ["older", "newer", "nowhere", "gone"]}, "unread": TEXTS}),
                      "description": "where nothing fits: frameworks of which no release that is known, from "
                                     "the oldest to the newest, has code for the cards"},
         "hints": {"type": "array", "items": _object({"words": TEXT, "command": text_or_null}),

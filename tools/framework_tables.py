@@ -231,4 +231,4 @@ def _python_order(wheel: WheelFile) -> tuple[int, ...]:
     JAX's plugin is asked what it was built for: by a Python that is there.
     """
     own = wheel.project.startswith("jax-cuda") and "cp312" in wheel.pythons
-    return (int(own), *(int(tag[2:].lstrip("p") or 0) for tag in wheel.pythons if tag[2:].isdigit()))
+    return (int(own), *(int(tag[2:].lstrip("p") or 0) for tag in wheel.pythons if tag[2:].isdecimal()))

@@ -108,7 +108,7 @@ def _kind(release: Release) -> str:
 
 def _cuda_of_kind(kind: str) -> tuple[int, ...]:
     """Return the CUDA in a kind of build, to order by: 13 of cuda13 and cuda13x, 11.5 of cuda115."""
-    digits = "".join(character for character in kind if character.isdigit())
+    digits = "".join(character for character in kind if character.isdecimal())
     if kind.endswith("x") or not digits:
         return int(digits or 0), 99
     return (int(digits[:-1]), int(digits[-1])) if len(digits) > 2 or int(digits) > 20 else (int(digits), 0)

@@ -34,7 +34,8 @@ TABLE = Table(
     origin="published specifications",
 )
 SPECIFICATIONS = Table(
-    summary="Memory, rates and form of NVIDIA's products: outside tensor cores, at the boost clock",
+    summary="Memory, rates and form of NVIDIA's products: outside tensor cores, at the boost clock; of the "
+            "superchips and of B200 and B300 their memory alone, as no page of NVIDIA's with rates was read",
     key=("name", "specification"),
     columns={
         "name": "text",
@@ -79,6 +80,14 @@ VENDOR = (
     ("H20", "9.0", "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/610/supported-gpus.html"),
     ("Tegra X1", "5.3", "https://www.myzhar.com/blog/tutorials/tutorial-nvidia-gpu-cuda-compute-capability/"),
     ("Tegra K1", "3.2", "https://www.myzhar.com/blog/tutorials/tutorial-nvidia-gpu-cuda-compute-capability/"),
+)
+_MIG = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/610/supported-gpus.html"
+_NIM = "https://docs.nvidia.com/nim/bionemo/msa-search/get-started/support-matrix"
+MEMORY_READ = "2026-11-29"
+# What the package has not, or half of: name, compute capability, memory in GB, and NVIDIA's page that has it.
+MEMORY = (
+    ("B200", "10.0", 180.0, _MIG), ("B300", "10.3", 288.0, _NIM), ("GB200", "10.0", 186.0, _MIG),
+    ("GB300", "10.3", 288.0, _NIM), ("GH200 96 GB", "9.0", 96.0, _MIG), ("GH200 144 GB", "9.0", 144.0, _NIM),
 )
 
 
@@ -136,6 +145,13 @@ def specification_rows(version: str, listed: list[dict[str, Any]]) -> Iterator[R
             }
 
 
+def memory_rows() -> Iterator[Row]:
+    """Yield what NVIDIA's pages say of the memory of cards that the package does not describe."""
+    for name, capability, memory, url in MEMORY:
+        yield {"name": name, "specification": "memory", "compute_capability": capability,
+               "memory_gb": memory, "source": url, "accessed": MEMORY_READ}
+
+
 def _half(product: Mapping[str, Any]) -> float | None:
     """Return the FP16 rate outside tensor cores, None where the package gives another."""
     half, single = product["half_float_performance_gflop_s"], product["single_float_performance_gflop_s"]
@@ -169,7 +185,7 @@ def main() -> None:
                      key=lambda row: (row["name"].lower(), row["compute_capability"]))
     folder = ROOT / "rules" / "tables"
     write_table(folder / "gpu_products.toml", TABLE, ordered)
-    specified = sorted(specification_rows(version, listed),
+    specified = sorted((*specification_rows(version, listed), *memory_rows()),
                        key=lambda row: (row["name"].lower(), row["specification"]))
     write_table(folder / "gpu_specifications.toml", SPECIFICATIONS, specified)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.assume import machines
-from gpudoctor.assume.forms import NAMES, require_form, require_spelling
+from gpudoctor.assume.forms import NAMES, NONE_IS_A_VALUE, require_form, spelled
 from gpudoctor.assume.laying import AssumptionError
 from gpudoctor.assume.observed import seen_by_running, unobserved
 from gpudoctor.assume.releases import items, releases, with_shared_files
@@ -83,8 +83,11 @@ def _in_scope(scope: tuple[Facts, ...] | Unknown, name: str, fact: Fact,
                  for index, facts in enumerate(scope))
 
 
-def parse_assumption(text: str) -> tuple[str, Value]:
-    """Return (name, value) of `FACT=VALUE`, typed as the catalogue says; raise `AssumptionError`."""
+def parse_assumption(text: str) -> tuple[str, Value | None]:
+    """Return (name, value) of `FACT=VALUE`, typed as the catalogue says; raise `AssumptionError`.
+
+    `none` means none, as it is printed of what is not there: an empty list, or None.
+    """
     name, equals, raw = text.partition("=")
     name = name.strip()
     if not equals or not name:
@@ -96,6 +99,8 @@ def parse_assumption(text: str) -> tuple[str, Value]:
         near = difflib.get_close_matches(name[:80], (*ALIASES, *CATALOGUE), n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise AssumptionError(f"there is no fact called {name!r}{hint}; `gpudoctor facts` lists them all")
+    if raw.strip() == "none" and name not in NONE_IS_A_VALUE:
+        return name, () if spec.type in (*LISTS, FactType.RECORDS) else None
     return name, _parse_value(name, spec.type, raw.strip())
 
 
@@ -127,8 +132,7 @@ def _parse_value(name: str, kind: FactType, raw: str) -> Value:
             f"{name} holds records and cannot be given on the command line; use --from SNAPSHOT")
     if kind.value.endswith(("_version", "_isa", "_capability")):
         require_form(name, kind, raw)
-    require_spelling(name, raw)
-    return raw
+    return spelled(name, raw)
 
 
 ALIASES: Mapping[str, Callable[[Snapshot, Value, Tables, str], Snapshot]] = {
@@ -137,7 +141,7 @@ ALIASES: Mapping[str, Callable[[Snapshot, Value, Tables, str], Snapshot]] = {
 }
 
 
-def supposed(snapshot: Snapshot, pairs: Sequence[tuple[str, Value]], tables: Tables) -> Snapshot:
+def supposed(snapshot: Snapshot, pairs: Sequence[tuple[str, Value | None]], tables: Tables) -> Snapshot:
     """Return the machine as `--assume` says, with what follows; raise `AssumptionError`."""
     facts = assumed(pairs)
     require_cards(snapshot, facts)
@@ -153,25 +157,45 @@ def supposed_facts(snapshot: Snapshot, facts: Mapping[str, Fact], tables: Tables
     return with_consequences(laid, facts, ASSUMED)
 
 
-def assumed(pairs: Sequence[tuple[str, Value]]) -> dict[str, Fact]:
+def assumed(pairs: Sequence[tuple[str, Value | None]]) -> dict[str, Fact]:
     """Return `--assume` pairs as facts; each `cc` makes a card of its own, each `release` a framework."""
     facts: dict[str, Fact] = {}
     for name, value in pairs:
         before = facts.get(name)
-        if name in _REPEATABLE and isinstance(before, Known):
-            facts[name] = replace(before, value=(*items(before.value), *items(value)))
-        elif isinstance(before, Known) and before.value != value:
-            raise AssumptionError(f"{name}={before.value} and {name}={value} contradict one another: "
+        fact: Fact = Absent(source=ASSUMED) if value is None else Known(value=value, source=ASSUMED)
+        if name in _REPEATABLE and isinstance(before, Known) and isinstance(fact, Known):
+            fact = replace(before, value=(*items(before.value), *items(fact.value)))
+        elif before is not None and before != fact:
+            one, other = (some.value if isinstance(some, Known) else "none" for some in (before, fact))
+            raise AssumptionError(f"{name}={one} and {name}={other} contradict one another: "
                                   "assume one of them")
-        else:
-            facts[name] = Known(value=value, source=ASSUMED)
-    named = [name for name in _CARDS if name in facts]
-    if len(named) > 1:
-        raise AssumptionError(f"{named[0]} and {named[1]} both say which cards there are: use one of them")
+        facts[name] = fact
+    _pair_cards(facts)
     # what a driver does depends on the cards and the machine, and what a Python is called on its version:
     # they come first, whichever was written first
     ordered = sorted(facts, key=lambda name: (name != _BOARD, name not in _CARDS, name not in _BEFORE))
     return {name: facts[name] for name in ordered}
+
+
+def _pair_cards(facts: dict[str, Fact]) -> None:
+    """Give each card that is named the compute capability that stands in its place, where both are told.
+
+    So a card can be named that no table has. Raise `AssumptionError` where they do not go together.
+    """
+    named = [name for name in _CARDS if name in facts]
+    if len(named) < 2:
+        return
+    told = {name: [part.strip() for item in items(fact.value) for part in item.split(",")]
+            if isinstance(fact := facts[name], Known) else [] for name in named}
+    first, other = named[:2]
+    is_none = "none" in (*told[first], *told[other])
+    if first != "cc" or len(named) > 2 or is_none or len(told[first]) != len(told[other]):
+        raise AssumptionError(f"{first} and {other} both say which cards there are: use one of them, or one "
+                              "cc for each card")
+    pairs = zip(told.pop("cc"), told[other], strict=True)
+    facts[other] = Known(value=tuple(f"{card} (cc={capability})" for capability, card in pairs),
+                         source=ASSUMED)
+    del facts["cc"]
 
 
 _CARDS = ("cc", "card", "gpu")

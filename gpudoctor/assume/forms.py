@@ -56,12 +56,24 @@ _OF_TEXTS: Mapping[str, Form] = {
         pattern="[1-9][0-9]?([.][0-9]{1,3}){1,2}", called="release of Jetson Linux, without R: 36.4.0"),
 }
 
+# texts that people write in several ways, by how they are written in small letters
+_SPELLINGS: Mapping[str, Mapping[str, str]] = {
+    "system.os": {"linux": "Linux", "windows": "Windows", "darwin": "Darwin", "macos": "Darwin"},
+    "system.architecture": {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"},
+}
+NONE_IS_A_VALUE = ("cuda.visibility", "image.gpu_dropped")
+_CLOSED = ("system.os",)  # of which there are no others: a wrong one would be judged as a Linux of some kind
 
-def require_spelling(name: str, text: str) -> None:
-    """Raise `AssumptionError` unless `text` is spelled as that fact is."""
-    form = _OF_TEXTS.get(name)
+
+def spelled(name: str, text: str) -> str:
+    """Return `text` as that fact is spelled; raise `AssumptionError` where it can be no value of it."""
+    form, known = _OF_TEXTS.get(name), _SPELLINGS.get(name, {})
     if form is not None and not re.fullmatch(form.pattern, text):
         raise AssumptionError(f"{name}={text[:80]}: {text[:80]!r} is no {form.called}")
+    if name in _CLOSED and text.lower() not in known:
+        raise AssumptionError(f"{name}={text[:80]}: {text[:80]!r} is none of "
+                              f"{', '.join(dict.fromkeys(known.values()))}")
+    return known.get(text.lower(), text)
 
 
 def require_form(name: str, kind: FactType, text: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, require_version, with_host
-from gpudoctor.assume.products import capability_of, names_of
+from gpudoctor.assume.products import capability_of, names_of, told_apart
 from gpudoctor.assume.releases import items
 from gpudoctor.derive import branches, jetson
 from gpudoctor.derive.products import NAMELESS
@@ -153,10 +153,11 @@ def cards(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snap
 
 def products(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
     """Return the snapshot with one healthy card of each product, in place of its own."""
-    names = items(value)
-    for name in names:
-        _require_board(name, capability_of(name, tables), snapshot, tables)
-    laid = cards(snapshot, tuple(capability_of(name, tables) for name in names), tables, source)
+    capabilities = tuple(capability_of(item, tables) for item in items(value))
+    names = [told_apart(item)[0] for item in items(value)]
+    for name, capability in zip(names, capabilities, strict=True):
+        _require_board(name, capability, snapshot, tables)
+    laid = cards(snapshot, capabilities, tables, source)
     assert not isinstance(laid.gpus, Unknown)
     return replace(laid, gpus=tuple({**card, "gpu.name": Known(value=name, source=source)}
                                     for card, name in zip(laid.gpus, names, strict=True)))
@@ -164,7 +165,8 @@ def products(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> S
 
 def _require_board(name: str, capability: str, snapshot: Snapshot, tables: Tables) -> None:
     """Raise `AssumptionError` for the GPU of a Jetson in a machine that is none: its JetPack decides."""
-    is_board = all(product.startswith(_BOARD) for product in names_of(name, tables))
+    called = names_of(name, tables)
+    is_board = called and all(product.startswith(_BOARD) for product in called)
     if not is_board or isinstance(snapshot.host.get("system.jetson"), Known):
         return
     known = [str(row["l4t"]) for row in rows_of(tables, "jetpack") if capability in as_texts(row["cards"])]

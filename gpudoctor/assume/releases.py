@@ -15,16 +15,19 @@ from dataclasses import replace
 from gpudoctor import versions
 from gpudoctor.assume.laying import AssumptionError, with_host
 from gpudoctor.assume.observed import RUNNING_PROBES
-from gpudoctor.derive import planned, published
+from gpudoctor.derive import other_builds, planned, published
 from gpudoctor.derive.view import as_records, as_texts
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
     Absent, Fact, Facts, Known, Record, Row, Scope, Snapshot, Tables, Unknown, Value, value_of,
 )
+from gpudoctor.versions import distribution_name
 
 _PLANNED = "python.planned_distributions"
 _COLLISIONS, _COLLIDING = "python.collisions", "python.colliding_distributions"
-_JAX = re.compile(r"jax\[cuda(\d+)\]==(.+)")
+_FORM = re.compile(
+    r"\s*([A-Za-z0-9][\w.-]{0,80}?)\s*(?:\[\s*([\w.-]{1,40})\s*\])?\s*==\s*(\S{1,80})\s*", re.ASCII)
+_EXTRAS = {"tensorflow": "and-cuda"}  # which its release is assumed with in any case
 
 
 def releases(snapshot: Snapshot, value: Value, tables: Tables, source: str) -> Snapshot:
@@ -88,20 +91,36 @@ def _platform(snapshot: Snapshot) -> str:
 
 def _row(value: str, platform: str, tables: Tables) -> tuple[str, Row]:
     """Return a release's framework and the row that says what it is."""
-    jax = _JAX.fullmatch(value)
-    if jax is not None:
-        row = published.jax_whole(jax[1], jax[2], platform, tables)
+    match = _FORM.fullmatch(value)
+    called, extra = (distribution_name(match[1]), planned.extra_name(match[2] or "")) if match else ("", "")
+    version = match[3] if match else ""
+    if called == "jax" and extra.startswith("cuda"):
+        row = published.jax_whole(extra.removeprefix("cuda"), version, platform, tables)
         return "jax", _there(row, value, platform, published.jax_rows(platform, tables))
-    called, equals, version = value.partition("==")
     name = called if published.is_listed(called, tables) else published.framework_of(called, tables)
-    if not equals or name is None:
+    if name is None or extra not in ("", _EXTRAS.get(name)):
         raise AssumptionError(f"release={value}: write NAME==VERSION of tensorflow, or another name of it as "
                               "tensorflow-gpu, torch or paddle, torch==VERSION+cu126, jax[cuda12]==VERSION")
     every = published.rows(name, tables) if name == called else published.rows_under(called, name, tables)
+    unread = [row for row in other_builds.on_own_index(name, tables) if row["platform"] == platform
+              and called in (name, row["distribution"])]
     listed = (published.indexed_rows(name, platform, tables) if "+" in version else
-              [row for row in every if row["platform"] == platform])
-    row = next((row for row in listed if row["version"] == version), None)
-    return name, _there(row or _unlabelled(version, every, platform), value, platform, listed)
+              [*(row for row in every if row["platform"] == platform), *unread])
+    alike = [row for row in listed if row["version"] == version] or [
+        row for row in unread if f"{row['version']}+{published.label(row)}" == version] or [
+        row for row in listed if _is_same(str(row["version"]), version)]
+    row = _in_common(alike) or _unlabelled(version, every, platform)
+    return name, _there(row, value, platform, listed)
+
+
+def _in_common(some: Sequence[Row]) -> Row | None:
+    """Return what rows of one release agree on: which CUDA it is for, a version alone may leave open."""
+    return {column: value for column, value in some[0].items()
+            if all(row.get(column) == value for row in some)} if some else None
+
+
+def _is_same(one: str, other: str) -> bool:
+    return versions.is_version(other) and versions.parse(one) == versions.parse(other)
 
 
 def _unlabelled(version: str, every: Sequence[Row], platform: str) -> Row | None:
@@ -131,7 +150,7 @@ def _release_facts(name: str, row: Row, snapshot: Snapshot, source: str) -> dict
     seen, run = _names()
     not_run = Unknown(reason="a release that is assumed cannot be run", asked=False)
     facts: dict[str, Fact] = {**dict.fromkeys(seen, Absent(source=source)), **dict.fromkeys(run, not_run)}
-    if "index" in row:  # what is known of such a build is what its row says: no wheel was read
+    if "index" in row and "code" in row:  # what is known of such a build is its row: no wheel was read
         facts["framework.code"] = Known(value=row["code"], source=str(row["source"]))
         facts["framework.tags"] = Known(value=(_manylinux(row),), source=str(row["source"]))
     else:  # whoever assumes another version as well has none of its code

@@ -10,13 +10,15 @@ from gpudoctor.model import Absent, Fact, Known, Snapshot, Tables, Unknown, row_
 
 _NAME, _VERSION, _LIKE = "system.distribution", "system.distribution_version", "system.distribution_like"
 _GLIBC, _OS, _LINUX = "system.glibc", "system.os", "Linux"
+# what is there on Linux alone
+_OF_LINUX = (_NAME, _VERSION, _LIKE, _GLIBC, "system.wsl")
 
 
 def with_own_parts(before: Snapshot, laid: Snapshot, facts: Mapping[str, Fact], tables: Tables,
                    source: str) -> Snapshot:
     """Return `laid` with what the assumed distribution has in place of what the machine `before` had."""
     if _differs(before, laid, _OS) and value_of(laid.host, _OS) != _LINUX:
-        gone = dict.fromkeys((_NAME, _VERSION, _LIKE, _GLIBC), Absent(source=f"{source}: no Linux"))
+        gone = dict.fromkeys(_OF_LINUX, Absent(source=f"{source}: no Linux"))
         return replace(laid, host={**laid.host, **{n: f for n, f in gone.items() if n not in facts}})
     is_another = _differs(before, laid, _NAME)
     if not (is_another or _differs(before, laid, _VERSION)):

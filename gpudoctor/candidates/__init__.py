@@ -104,7 +104,7 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
     explained = [] if asked.image else [judge.of((stack,)) for stack in _reasons(asked, judge)]
     is_of_reasons = bool(explained) and not asked.may_change
     helpless = [] if offered else [wish.framework for wish in wanted if not fitting[wish.framework]]
-    unserved = tuple(_unserved(helpless, judge.base))
+    unserved = tuple(_unserved(helpless, judge.base)) if judge.base.takes_server_wheels else ()
     return Recommendation(
         tool_version=__version__, rules_version=database.version, rules_sha256=database.sha256,
         exit_code=exit_code(listed),
@@ -118,18 +118,21 @@ def recommend(snapshot: Snapshot, database: RuleDatabase, asked: Asked) -> Recom
             wishes, fitting, alone, judge, is_assumed=bool(snapshot.assumed or asked.assumptions)),
         last=tuple(_last(helpless, judge.base)) if judge.base.takes_server_wheels else (),
         unserved=unserved,
-        hints=(*_otherwise([wish for wish in wanted if not fitting[wish.framework]], asked, judge.base,
-                           is_lost=not offered),
+        hints=(*_otherwise([wish for wish in wanted if not fitting[wish.framework]], wanted, asked,
+                           judge.base, is_lost=not offered),
                *(() if offered else _hints(
                    wanted, {one.framework: alone[one.framework] for one in unserved}, asked, judge.base))))
 
 
-def _otherwise(wishes: Sequence[Wish], asked: Asked, base: Ground, *, is_lost: bool) -> Iterator[Hint]:
-    """Yield who has what pip has not for this machine: images with whatever Python, and conda."""
+def _otherwise(wishes: Sequence[Wish], wanted: Sequence[Wish], asked: Asked, base: Ground, *,
+               is_lost: bool) -> Iterator[Hint]:
+    """Yield who has what pip has not for this machine: images with whatever Python, conda, WSL."""
     if is_lost and asked.only_python is not None and asked.images is not None:
         yield from elsewhere.with_own_python(wishes, asked.only_python, base)
     if not asked.image:
         yield from elsewhere.of_conda(wishes, base)
+        yield from elsewhere.inside_wsl(wanted, base, f" --python {asked.python}" if asked.python else "")
+        yield from elsewhere.of_own_index(wishes, base)
     if is_lost:
         yield from elsewhere.of_processor(wishes, base)
 
@@ -247,11 +250,13 @@ def _last(names: Iterable[str], base: Ground) -> Iterator[LastStack]:
 def _unserved(names: Iterable[str], base: Ground) -> Iterator[Unserved]:
     """Yield each framework of which no release is known to have working code for the cards here."""
     for name in names if usable_capabilities(base) else ():
-        known = [stack for stack in stacks_of(name, base.platform, base.database.tables)
-                 if stack.is_measured and not stack.is_prerelease]
+        final = [stack for stack in stacks_of(name, base.platform, base.database.tables)
+                 if not stack.is_prerelease]
+        known = [stack for stack in final if stack.is_measured]
         if known and not any(True for _ in _serving(name, base)):
             yield Unserved(framework=name, oldest=known[-1].version, newest=known[0].version,
-                           would_be=_would_be(known, base))
+                           would_be=_would_be(known, base), unread=tuple(dict.fromkeys(
+                               stack.version for stack in final if not stack.is_measured)))
 
 
 def _would_be(known: Sequence[Stack], base: Ground) -> str:

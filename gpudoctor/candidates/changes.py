@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpudoctor import versions
 from gpudoctor.candidates.drivers import may_help, others
-from gpudoctor.candidates.ground import can_be_made, ground_of, usable_capabilities, with_facts
+from gpudoctor.candidates.ground import Ground, can_be_made, ground_of, usable_capabilities, with_facts
 from gpudoctor.candidates.images import Images, Newness, newest_that_fits, pythons_of
 from gpudoctor.candidates.judging import Judge
 from gpudoctor.candidates.sets import chosen_sets
@@ -57,7 +57,7 @@ class Changes:
                         for name, some in stacks.items()}
         self._images = images
         self._groups: list[Group] = [tuple(stacks)] if is_set else [(name,) for name in stacks]
-        self._is_wsl = isinstance(judge.base.fact("system.wsl"), Known)  # there is never one inside
+        self._driver = _driver_in_words(judge.base)
         self._judges: dict[Variant, Judge] = {Variant(): judge}
 
     def worth(self, kinds: Sequence[str]) -> list[Change]:
@@ -144,8 +144,7 @@ class Changes:
     def _words(self, variant: Variant) -> str:
         parts = []
         if variant.driver is not None:
-            driver = "the driver in Windows" if self._is_wsl else "driver"
-            parts.append(f"{driver} {self._base.driver or 'none'} -> {variant.driver}")
+            parts.append(f"{self._driver} {self._base.driver or 'none'} -> {variant.driver}")
         if variant.python is not None:
             parts.append(f"Python {self._base.place.python} -> {variant.python}")
         return " and ".join(parts)
@@ -161,6 +160,13 @@ class Changes:
                                                     -other.minor))
         is_set = len(self._groups[0]) > 1
         return [str(version) for version in ordered][:_MOST_PYTHONS if is_set else None]
+
+
+def _driver_in_words(base: Ground) -> str:
+    """Return whose driver is changed: there is never one inside WSL, nor one of a container."""
+    if isinstance(base.fact("system.wsl"), Known):
+        return "the driver in Windows"
+    return "the host's driver" if isinstance(base.fact("container.runtime"), Known) else "driver"
 
 
 def _newness(stacks: tuple[Stack, ...]) -> Newness:

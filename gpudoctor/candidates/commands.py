@@ -2,43 +2,59 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpudoctor.candidates.ground import NEW_ENVIRONMENT, Place, quoted
 from gpudoctor.derive.stacks import Stack
+from gpudoctor.exported import powershell_text
 
 _SEARCHED = "LD_LIBRARY_PATH"
+_PLAIN = re.compile(r"[A-Za-z0-9_.:/\\=+-]+\Z")  # words that PowerShell takes as they are
 
 
 def install(stacks: Sequence[Stack], pins: Iterable[str], place: Place) -> tuple[str, str]:
     """Return the line with pip and the one with uv; each makes the environment where it is not there.
 
-    An environment that uv made has no pip: Python brings one along.
+    An environment that uv made has no pip: Python brings one along. On Windows they are PowerShell's, which
+    has no && before its version 7.
     """
-    rounds = _rounds(stacks, pins)
-    python = shlex.quote(place.executable)
-    pip, uv = f"{python} -m pip install", f"uv pip install --python {python}"
-    with_pip = [f"{pip} {words}" for words in rounds]
-    with_uv = [f"{uv} {words}" for words in rounds]
+    is_windows = place.is_windows
+    quote: Callable[[str], str] = _powershell if is_windows else shlex.quote
+    call, then = (_called, "; ") if is_windows else (quote, " && ")
+    rounds = [" ".join(map(quote, words)) for words in _rounds(stacks, pins)]
+    with_pip = [f"{call(place.executable)} -m pip install {words}" for words in rounds]
+    with_uv = [f"uv pip install --python {quote(place.executable)} {words}" for words in rounds]
     if not place.has_pip:
-        with_pip.insert(0, f"{python} -m ensurepip")
+        with_pip.insert(0, f"{call(place.executable)} -m ensurepip")
     if place.maker is not None:
-        maker = shlex.quote(place.maker)
-        with_pip.insert(0, f"{maker} -m venv {NEW_ENVIRONMENT}")
-        with_uv.insert(0, f"uv venv --python {maker} {NEW_ENVIRONMENT}")
-    return " && ".join(with_pip), " && ".join(with_uv)
+        is_launcher = is_windows and place.maker == "py"  # it has no Python's version in its name
+        chosen = f" -{place.python}" if is_launcher else ""
+        with_pip.insert(0, f"{call(place.maker)}{chosen} -m venv {NEW_ENVIRONMENT}")
+        python = place.python if is_launcher else quote(place.maker)
+        with_uv.insert(0, f"uv venv --python {python} {NEW_ENVIRONMENT}")
+    return then.join(with_pip), then.join(with_uv)
 
 
-def _rounds(stacks: Sequence[Stack], pins: Iterable[str]) -> list[str]:
+def _powershell(word: str) -> str:
+    return word if _PLAIN.match(word) else powershell_text(word)
+
+
+def _called(program: str) -> str:
+    """Return how PowerShell calls a program: what is in quotes is a text to it."""
+    return program if _PLAIN.match(program) else f"& {_powershell(program)}"
+
+
+def _rounds(stacks: Sequence[Stack], pins: Iterable[str]) -> list[list[str]]:
     """Return the words of each call: an index that is named holds for all that is asked for with it."""
     default = [stack.requirement for stack in stacks if stack.index is None]
     words = [*default, *pins]
-    rounds = [shlex.join(words)] if default else []
+    rounds = [words] if default else []
     for stack in stacks:
         if stack.index is not None:
             own = [stack.requirement, "--index-url", stack.index]
-            rounds.append(shlex.join(own if default else [*own, *pins]))
+            rounds.append(own if default else [*own, *pins])
     return rounds
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import remedy
-from gpudoctor.engine import Truth, holds
+from gpudoctor.engine import Truth, all_hold
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
     Fact, Finding, Judgement, Known, Remedy, Rule, RuleDatabase, Snapshot, Subject, Subjects,
@@ -50,8 +50,8 @@ def possible(errors: Sequence[Finding], subjects: Subjects, database: RuleDataba
     for finding in errors:
         rule, subject = where(finding, subjects, database)
         for place, fix in enumerate(rule.fix):
-            if fix.risk == "safe" and fix.kind in _KINDS and all(
-                    holds(condition, subject, database.tables).truth is Truth.TRUE for condition in fix.when):
+            if fix.risk == "safe" and fix.kind in _KINDS and (
+                    all_hold(fix.when, subject, database.tables).truth is Truth.TRUE):
                 cure = _cure(finding, place, subjects, database)
                 if cure is not None:
                     yield cure
@@ -60,9 +60,8 @@ def possible(errors: Sequence[Finding], subjects: Subjects, database: RuleDataba
 def is_of_driver(finding: Finding, subjects: Subjects, database: RuleDatabase) -> bool:
     """Return whether a driver cures a finding: a fix of that kind, whose conditions do not fail here."""
     rule, subject = where(finding, subjects, database)
-    return any(fix.kind == "driver" and all(
-        holds(condition, subject, database.tables).truth is not Truth.FALSE for condition in fix.when)
-        for fix in rule.fix)
+    return any(fix.kind == "driver" and all_hold(fix.when, subject, database.tables).truth is not Truth.FALSE
+               for fix in rule.fix)
 
 
 def known(errors: Sequence[Finding], fixes: Sequence[tuple[str, int]], subjects: Subjects,

@@ -26,7 +26,7 @@ def encode(said: Recommendation) -> dict[str, Any]:
         "last": [{"framework": one.framework, "version": one.version, "cuda": one.cuda,
                   "python": list(one.python), "is_ptx": one.is_ptx} for one in said.last],
         "unserved": [{"framework": one.framework, "oldest": one.oldest, "newest": one.newest,
-                      "would_be": one.would_be}
+                      "would_be": one.would_be, "unread": list(one.unread)}
                      for one in said.unserved],
         "hints": [{"words": one.words, "command": one.command or None} for one in said.hints],
     }

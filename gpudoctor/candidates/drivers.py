@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gpudoctor import versions
 from gpudoctor.candidates import cures
-from gpudoctor.candidates.ground import Ground, capabilities
-from gpudoctor.derive import branches
+from gpudoctor.candidates.ground import Ground, capabilities, causes
+from gpudoctor.derive import branches, driver_packages
 from gpudoctor.derive.view import NotKnown, View
-from gpudoctor.model import Known, Scope, Severity, rows_of
+from gpudoctor.model import Known, Row, Scope, Severity, rows_of
 
 
 def others(base: Ground) -> list[str]:
@@ -23,13 +23,19 @@ def others(base: Ground) -> list[str]:
     listed = [row for row in rows_of(base.database.tables, "driver_lifecycle") if capabilities(base)
               and served.allows(branches.major(row["branch"]))
               and (row["maintained"] is True or branches.major(row["branch"]) == served.last_branch)]
-    released = (str(row["first_release"]) for row in listed)
-    if branches.is_of_windows(view):
-        released = (branches.windows_number(one, base.database.tables) for one in released)
-    first = sorted(released, key=versions.parse)
+    first = sorted({_named(row, view) for row in listed}, key=versions.parse)
     if here is None or view.number("driver.cards_left_out"):
         return first
     return [driver for driver in first if versions.parse(driver) > versions.parse(here)]
+
+
+def _named(row: Row, view: View) -> str:
+    """Return the driver of a branch that a fix would name; its first release where the system is unknown."""
+    try:
+        fact = driver_packages.maintained_driver(view, str(row["branch"]))
+    except NotKnown:
+        return str(row["first_release"])
+    return str(fact.value) if isinstance(fact, Known) else str(row["first_release"])
 
 
 def may_help(base: Ground) -> bool:
@@ -40,5 +46,5 @@ def may_help(base: Ground) -> bool:
     """
     ready = base.fact("driver.ready")
     return (isinstance(ready, Known) and ready.value is True) or all(
-        cures.is_of_driver(error, base.subjects, base.database) for error in base.before.findings
+        cures.is_of_driver(error, base.subjects, base.database) for error in causes(base)
         if error.severity is Severity.ERROR)

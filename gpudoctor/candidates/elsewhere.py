@@ -8,14 +8,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.candidates.ground import Ground, usable_capabilities, version_of, with_facts
+from gpudoctor.candidates.ground import WINDOWS, Ground, usable_capabilities, version_of, with_facts
 from gpudoctor.candidates.images import Images, is_in_an_image, newest_that_fits
 from gpudoctor.candidates.judging import Judge, faults
 from gpudoctor.candidates.wishes import Wish
+from gpudoctor.derive import other_builds
 from gpudoctor.derive.branches import is_left_out
-from gpudoctor.derive.integrated import coverage
 from gpudoctor.derive.stacks import Stack, stacks_of
-from gpudoctor.derive.view import as_records, as_texts
+from gpudoctor.derive.view import as_texts
 from gpudoctor.frameworks import FRAMEWORKS
 from gpudoctor.model import Hint, Known, Scope, Subject, Tables, rows_of
 
@@ -40,8 +40,7 @@ def hints(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[H
         return
     if base.snapshot.gpus != ():
         return
-    is_of_all = set(names) == set(FRAMEWORKS) and not any(wish.bounds for wish in wishes)
-    wanted = "" if is_of_all else "".join(f" --framework {shlex.quote(wish.text)}" for wish in wishes)
+    wanted = _asked_for(wishes)
     driver = _newest_driver(base.database.tables)
     yield Hint(words="What fits a machine that has a card:",
                command=f"gpudoctor recommend{wanted}{options}{_on_linux(base)}"
@@ -50,13 +49,40 @@ def hints(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[H
     on_cpu = [_ON_CPU.get(wish.framework, wish.framework) + ",".join(wish.bounds) for wish in wishes]
     yield Hint(words=f"On the CPU {', '.join(on_cpu)} {'run' if len(names) > 1 else 'runs'} as pip brings "
                      f"{'them' if len(names) > 1 else 'it'}:",
-               command=f"pip install {shlex.join(on_cpu[:1] if is_of_all else on_cpu)}")
+               command=f"pip install {shlex.join(on_cpu if wanted else on_cpu[:1])}")
     yield from _of_amd(names, base)
+
+
+def _asked_for(wishes: Sequence[Wish]) -> str:
+    """Return the options that ask for it; "" for all frameworks, which are no set that must live together."""
+    is_of_all = {wish.framework for wish in wishes} == set(FRAMEWORKS) and not any(w.bounds for w in wishes)
+    return "" if is_of_all else "".join(f" --framework {shlex.quote(wish.text)}" for wish in wishes)
 
 
 def _on_linux(base: Ground) -> str:
     """Return the assumptions by which another system is asked of as a Linux; "" where it is one."""
     return "" if base.platform.startswith("linux") else "".join(f" --assume {word}" for word in _LINUX)
+
+
+def inside_wsl(wishes: Sequence[Wish], base: Ground, options: str = "") -> Iterator[Hint]:
+    """Yield on Windows what has newer releases with CUDA for Linux alone: WSL 2 has that, and its driver."""
+    if not base.platform.startswith(WINDOWS) or base.driver is None or not usable_capabilities(base):
+        return
+    tables, linux = base.database.tables, base.platform.replace(WINDOWS, "linux")
+    later = [wish.text for wish in wishes if versions.parse(_newest(wish, linux, tables))
+             > versions.parse(_newest(wish, base.platform, tables))]
+    if later:
+        cards = "".join(f" --assume cc={card}" for card in usable_capabilities(base))
+        yield Hint(words=f"Of {', '.join(later)} these rules know newer builds with CUDA for Linux, which "
+                         "WSL 2 is, with this driver of Windows. What fits there:",
+                   command=f"gpudoctor recommend{_asked_for(wishes)}{options}{_on_linux(base)}"
+                           f" --assume system.wsl=2{cards} --assume driver={base.driver}")
+
+
+def _newest(wish: Wish, platform: str, tables: Tables) -> str:
+    """Return the newest release that is wished for and has a build with CUDA, 0 where none has."""
+    return next((stack.version for stack in stacks_of(wish.framework, platform, tables)
+                 if wish.admits(stack)), "0")
 
 
 def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
@@ -72,15 +98,27 @@ def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     if ceiling is None or not here or any(faults(base)):
         return
     for wish in wishes:
-        for row in rows_of(tables, "conda_builds"):
-            cuda, version = str(row["cuda"]), str(row["version"])
-            if (row["framework"], row["platform"]) == (wish.framework, base.platform) and (
-                    not wish.bounds or versions.meets(version, wish.bounds)) and (
-                    versions.parse(cuda).major <= versions.parse(ceiling).major) and all(
-                    coverage(as_records(row["code"]), card, cuda, tables).kind != "none" for card in here):
-                yield Hint(words=f"conda-forge has {wish.framework} {version} for CUDA {cuda} with code that "
-                                 f"serves compute capability {', '.join(here)}, by its recipe (not tried):",
+        for row in other_builds.of_conda(wish.framework, base.platform, ceiling, here, tables):
+            if not wish.bounds or versions.meets(str(row["version"]), wish.bounds):
+                yield Hint(words=f"conda-forge has {wish.framework} {row['version']} for CUDA {row['cuda']} "
+                                 f"with code that serves compute capability {', '.join(here)}, by its recipe "
+                                 "(not tried):",
                            command=f"conda create -n {wish.framework} -c conda-forge '{row['package']}'")
+
+
+def of_own_index(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
+    """Yield builds on a framework's own index that were not read, where the driver may run them."""
+    tables, here = base.database.tables, tuple(dict.fromkeys(usable_capabilities(base)))
+    ceiling = version_of(base.fact("driver.cuda_ceiling"))
+    if ceiling is None or not here or any(faults(base)):
+        return
+    for wish in wishes:
+        row = other_builds.newest_on_own_index(wish.framework, base.platform, ceiling, here, tables)
+        if row is not None and (not wish.bounds or versions.meets(str(row["version"]), wish.bounds)):
+            name = f"{row['distribution']}=={row['version']}"
+            yield Hint(words=f"{name} for CUDA {row['cuda']} was not read: whether it serves compute "
+                             f"capability {', '.join(here)}, and which Python, is not known:",
+                       command=f"pip install {name} --index-url {row['index']}")
 
 
 def of_processor(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:

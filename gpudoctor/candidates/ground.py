@@ -7,20 +7,23 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpudoctor import derive, versions
+from gpudoctor import derive, remedy, versions
 from gpudoctor.assume import lay, unobserved
 from gpudoctor.candidates import unrun
 from gpudoctor.candidates.wishes import WishError
 from gpudoctor.consequences import Key, key_of
 from gpudoctor.derive.branches import is_left_out
 from gpudoctor.derive.lazy import ASSUMED
+from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.engine import evaluate
 from gpudoctor.frozen import frozen
 from gpudoctor.model import (
-    Absent, Fact, Facts, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value, value_of,
+    Absent, Fact, Facts, Finding, Judgement, Known, RuleDatabase, Scope, Snapshot, Subjects, Unknown, Value,
+    value_of,
 )
 
+WINDOWS = "windows"  # begins the name of its platform
 NEW_ENVIRONMENT = "gpu-environment"
 HERE = "$PWD"  # stands before what lies in the folder where the commands are typed
 _SOURCE = "a new environment"
@@ -32,6 +35,7 @@ _EMPTY = ("python.nvidia_distributions", "python.planned_distributions", "python
           "require.wanted")
 _GONE = ("python.numpy", "python.protobuf", "process.id", "process.command", "process.libraries",
          "python.chosen_because")
+_SYSTEMS = ("system.os", "system.architecture", "system.distribution", "system.jetson")
 _HIDING = "environment.CUDA_VISIBLE_DEVICES"
 
 @frozen
@@ -43,6 +47,7 @@ class Place:
     site_packages: str
     maker: str | None  # the Python that makes it; None where it is there
     has_pip: bool = True  # uv makes environments without
+    is_windows: bool = False
 
     @property
     def in_words(self) -> str:
@@ -109,6 +114,17 @@ def ground_of(snapshot: Snapshot, database: RuleDatabase, python: str | None = N
                   subjects=subjects)
 
 
+@of_same
+def causes(base: Ground) -> tuple[Finding, ...]:
+    """Return what was found before, without what only follows from another of these, as `check` folds it."""
+    found = base.before.findings
+    if len(found) < 2:
+        return found
+    folded = remedy.diagnose(base.snapshot, base.database).findings
+    follow = {key_of(one) for cause in folded for one in cause.consequences}
+    return tuple(one for one in found if key_of(one) not in follow)
+
+
 def with_facts(base: Ground, facts: Mapping[str, Fact]) -> Ground:
     """Return the machine as it would be with other facts."""
     changed = lay(base.snapshot, facts, base.database.tables, source="a change")
@@ -120,7 +136,8 @@ def with_facts(base: Ground, facts: Mapping[str, Fact]) -> Ground:
 def platform_of(snapshot: Snapshot) -> str:
     """Return the platform as the tables write it: linux_x86_64."""
     names = (value_of(snapshot.host, "system.os"), value_of(snapshot.host, "system.architecture"))
-    return "_".join(str(name or "unknown") for name in names).replace("Linux", "linux")
+    system, architecture = (str(name or "unknown") for name in names)
+    return f"{system.lower()}_{architecture}"
 
 
 def can_be_made(python: str) -> bool:
@@ -150,17 +167,30 @@ def _place(snapshot: Snapshot, wanted: str | None) -> Place:
     python = wanted or (own[0] if own else "")
     executable = value_of(snapshot.host, "python.executable")
     packages = value_of(snapshot.host, "python.site_packages")
-    if snapshot.redacted:  # no command can name what has a stand-in for its name
+    if snapshot.redacted or _is_elsewhere(snapshot):  # a stand-in is no name, and this one is not there
         executable = None
     is_own = wanted is None or (own is not None and own[0] == wanted)
     folders = as_texts(packages)
     if is_own and executable is not None and folders and _is_empty(snapshot):
         return Place(python=python, executable=str(executable), site_packages=folders[0], maker=None,
-                     has_pip=not isinstance(snapshot.host.get("python.pip_version"), Absent))
-    maker = str(executable) if is_own and executable is not None else f"python{python}"
+                     has_pip=not isinstance(snapshot.host.get("python.pip_version"), Absent),
+                     is_windows=platform_of(snapshot).startswith(WINDOWS))
+    own_maker = str(executable) if is_own and executable is not None else None
+    if platform_of(snapshot).startswith(WINDOWS):
+        return Place(python=python, executable=f"{NEW_ENVIRONMENT}\\Scripts\\python.exe",
+                     site_packages=f"{HERE}/{NEW_ENVIRONMENT}/Lib/site-packages", maker=own_maker or "py",
+                     is_windows=True)
+    maker = own_maker or f"python{python}"
     inside = f"{NEW_ENVIRONMENT}/lib/python{python}/site-packages"
     return Place(python=python, executable=f"{NEW_ENVIRONMENT}/bin/python", maker=maker,
                  site_packages=f"{HERE}/{inside}")
+
+
+def _is_elsewhere(snapshot: Snapshot) -> bool:
+    """Return whether another system is assumed than the one whose Python was chosen; an image has its own."""
+    facts = map(snapshot.host.get, _SYSTEMS)
+    is_another = any(isinstance(fact, Known) and fact.source == ASSUMED for fact in facts)
+    return is_another and isinstance(snapshot.host.get("python.chosen_because"), Known)
 
 
 def _is_empty(snapshot: Snapshot) -> bool:

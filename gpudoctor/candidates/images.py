@@ -24,7 +24,7 @@ Newness = tuple[object, ...]  # of two, the greater comes first
 _SOURCE = "an image"
 _CUDNN = "libcudnn.so."
 _OF_IMAGE = {"pytorch": "torch", "paddlepaddle": "paddle"}  # what images call a framework, if otherwise
-_MONTH = re.compile(r":(\d\d\.\d\d)-")
+_MONTH = re.compile(r":([0-9][0-9]\.[0-9][0-9])-")
 _ENDED = "image-at-its-end"
 _DRIVER, _TOO_OLD, _TOO_NEW = "driver-too-old", "gpu-too-old-for-build", "gpu-too-new-for-build"
 # What release notes have to say of an image, so that it can be judged, and the rule that judges it.

@@ -9,7 +9,7 @@ from gpudoctor import derive
 from gpudoctor.assume import AssumptionError
 from gpudoctor.candidates import cures, together, toolkits
 from gpudoctor.candidates.foreseen import MOST_CURES, Foreseen
-from gpudoctor.candidates.ground import Ground, capabilities, version_of
+from gpudoctor.candidates.ground import Ground, capabilities, causes, version_of
 from gpudoctor.candidates.index import NO_WHEEL, later_breaks, unpublished
 from gpudoctor.candidates.installed import added, cured, installed
 from gpudoctor.derive.stacks import Machine, Stack
@@ -272,7 +272,7 @@ def _unready(subjects: Subjects, base: Ground) -> list[Rejection]:
     pairs = [subject.fact("pair.ready") for subject in subjects[Scope.PAIR]]
     if any(isinstance(fact, Known) and fact.value is True for fact in pairs):
         return []
-    faults = [Rejection(rule=f.rule, message=f.message) for f in base.before.findings
+    faults = [Rejection(rule=f.rule, message=f.message) for f in causes(base)
               if f.severity is Severity.ERROR]
     open_ = [] if faults else list(_not_judged(base.before.undecided))
     said = next((fact.reason if isinstance(fact, Unknown) else fact.source for fact in pairs),

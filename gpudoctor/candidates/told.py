@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor import derive
 from gpudoctor.candidates import commands, exactly
-from gpudoctor.candidates.ground import Ground, cards, version_of
+from gpudoctor.candidates.ground import Ground, cards, causes, version_of
 from gpudoctor.candidates.judging import Judged
 from gpudoctor.candidates.together import rule_of
 from gpudoctor.candidates.wishes import Wish
 from gpudoctor.derive import jetson
-from gpudoctor.derive.stacks import Stack, known_versions
+from gpudoctor.derive.stacks import Stack, known_versions, stacks_of
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import (
     Absent, Candidate, CardSummary, Fact, Facts, Finding, Fit, Known, Member, Rejection, Scope, Subject,
@@ -31,7 +31,7 @@ def candidate(judged: Judged, base: Ground, *, why: bool) -> Candidate:
     judged = exactly.pinned(judged, base)
     first, *rest = judged.stacks
     offered = not judged.objections
-    notes = tuple(_notes(judged)) if offered else ()
+    notes = tuple(_notes(judged, base)) if offered else ()
     typed = (*commands.install(judged.stacks, judged.pins, base.place),
              *commands.exports(judged.environment, _searched(base))) if offered else ()
     verdict = Fit.REJECTED if not offered else Fit.WITH_NOTES if notes else Fit.FITS
@@ -55,10 +55,11 @@ def without_build(wish: Wish, base: Ground) -> Candidate:
     """Return the newest release that is wished for, of which there is no build with CUDA for the platform."""
     known = known_versions(wish.framework, base.database.tables)
     newest = next((version for version in known if wish.allows(version)), known[0] if known else "")
-    said = f"no build of {wish.framework} with CUDA is known for {base.platform}"
-    if not base.platform.startswith("linux"):
-        where = "CUDA is made for macOS no more" if base.platform.startswith("Darwin") else "ask inside WSL 2"
-        said = f"only builds for Linux are weighed, and this is {base.platform}: {where}"
+    has_others = bool(stacks_of(wish.framework, base.platform, base.database.tables))
+    what = wish.text if has_others else wish.framework
+    said = f"no build of {what} with CUDA is known for {base.platform}"
+    if base.platform.startswith("darwin"):
+        said = f"{said}: CUDA is made for macOS no more"
     return Candidate(
         framework=wish.framework, version=newest.partition("+")[0], kind="pip", verdict=Fit.REJECTED,
         rejected_by=(Rejection(rule=rule_of("wheel-arch-linux-aarch64", base.database), message=said),))
@@ -80,19 +81,19 @@ def _pythons(stacks: Sequence[Stack]) -> tuple[str, ...]:
 # -- notes ---------------------------------------------------------------------------------------------------
 
 
-def _notes(judged: Judged) -> Iterator[str]:
+def _notes(judged: Judged, base: Ground) -> Iterator[str]:
     """Yield what to know before it is installed, each thing once."""
     said = (*(f"{taken.first_title} ({finding.rule})" for finding, taken in judged.remedies),
-            *([judged.toolkit.in_words] if judged.toolkit is not None else []), *_noted(judged))
+            *([judged.toolkit.in_words] if judged.toolkit is not None else []), *_noted(judged, base))
     yield from dict.fromkeys(said)
 
 
-def _noted(judged: Judged) -> Iterator[str]:
+def _noted(judged: Judged, base: Ground) -> Iterator[str]:
     """Yield what is to be known of it that nothing was done about."""
     yield from judged.pin_reasons
     yield from at_first_start(judged)
     yield from _indexes(judged)
-    yield from _without_libraries(judged)
+    yield from _without_libraries(judged, base)
 
 
 def at_first_start(judged: Judged) -> Iterator[str]:
@@ -121,13 +122,14 @@ def _indexes(judged: Judged) -> Iterator[str]:
                    f"build ({stack.row['source']}), its wheel was not read")
 
 
-def _without_libraries(judged: Judged) -> Iterator[str]:
+def _without_libraries(judged: Judged, base: Ground) -> Iterator[str]:
     """Yield what the system must have for a build that brings no CUDA libraries."""
+    searched = "PATH" if base.place.is_windows else "LD_LIBRARY_PATH"
     for stack in judged.stacks:
         if stack.lacks_libraries:
             cudnn = f" and cuDNN {stack.row['cudnn']}" if "cudnn" in stack.row else ""
             yield (f"{stack.framework} {stack.version} brings no CUDA libraries: install CUDA "
-                   f"{stack.cuda or 'of its build'}{cudnn}, and name their folders in LD_LIBRARY_PATH; which "
+                   f"{stack.cuda or 'of its build'}{cudnn}, and name their folders in {searched}; which "
                    "of their files it opens is in no table, so this was not judged")
 
 
@@ -138,7 +140,7 @@ def _chain(judged: Judged, base: Ground) -> Iterator[str]:
     """Yield the chain of reasons: the index, what was laid over what, the rules that spoke, the verdict."""
     for stack in judged.stacks:
         yield _wheels(stack, base)
-    yield from reasons(judged, base, tuple(_noted(judged)))
+    yield from reasons(judged, base, tuple(_noted(judged, base)))
 
 
 def _wheels(stack: Stack, base: Ground) -> str:
@@ -221,5 +223,5 @@ def board(host: Subject, tables: Tables) -> str:
 
 def faults(base: Ground) -> tuple[Rejection, ...]:
     """Return what is wrong with the machine whatever is installed."""
-    return tuple(Rejection(rule=f.rule, message=f.message) for f in base.before.findings)
+    return tuple(Rejection(rule=f.rule, message=f.message) for f in causes(base))
 

@@ -13,7 +13,7 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Known, Record, Snapshot, Subject, Tables, Value
 
 _SOURCE = "a toolkit"
-_RUNTIME = re.compile(r"libcudart\.so\.(\d+\.\d+)\Z")
+_RUNTIME = re.compile(r"libcudart\.so\.([0-9]+\.[0-9]+)\Z")
 _FOLDER = "/usr/local/cuda-{version}"  # where NVIDIA's own packages and installers put it
 
 

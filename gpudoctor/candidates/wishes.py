@@ -81,7 +81,7 @@ def _parse_one(text: str) -> Wish:
     if match is None:
         raise WishError(f"{shown!r} is no framework: write NAME or NAME==VERSION, for example "
                         "tensorflow==2.15.*")
-    name = match[1].lower()
+    name = versions.distribution_name(match[1])
     framework = _OTHER_NAMES.get(name, name)
     if framework not in FRAMEWORKS:
         near = difflib.get_close_matches(name, (*FRAMEWORKS, *_OTHER_NAMES), n=1)

@@ -21,7 +21,7 @@ def kill_strays(pipes: frozenset[str], *, began_after: int) -> None:
     can be in, as it began one of its own: a /proc that lists threads too has our own in it.
     """
     with contextlib.suppress(OSError):
-        for number in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        for number in (int(name) for name in os.listdir("/proc") if name.isdecimal()):
             parent, session, ticks = _parent_session_and_start_ticks(number)
             ours = os.getpid() in (number, parent) or session == os.getsid(0)
             descends = 0 <= began_after <= ticks and not ours

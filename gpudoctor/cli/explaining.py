@@ -17,9 +17,9 @@ from gpudoctor.explanation.here import NAMES
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Report, RuleDatabase, Severity
 from gpudoctor.render.plain import printable
-from gpudoctor.sources.scan import Input
+from gpudoctor.sources.scan import Input, finished, scan
 
-_NAMES_A_PAGE = re.compile(r"GPDX?\d{1,5}\Z|[a-z0-9]+(?:[-_][a-z0-9]+)+\Z|[a-z]{12,60}\Z", re.IGNORECASE)
+_NAMES_A_PAGE = re.compile(r"GPDX?[0-9]{1,5}\Z|[a-z0-9]+(?:[-_][a-z0-9]+)+\Z|[a-z]{12,60}\Z", re.IGNORECASE)
 
 
 @frozen
@@ -65,15 +65,16 @@ def told(given: Iterable[Input], database: RuleDatabase, wish: Wish, progress: P
 
     InputError if that is asked for and in none of them stands a text.
     """
-    reading = texts.read(given, database, None if progress is None else progress.of_bytes)
+    seen = scan(given, database.symptoms, progress=None if progress is None else progress.of_bytes)
     if progress is not None:
         progress.end()
+    reading = finished(lambda: texts.understood(seen, database))
     if refuses_nothing and not reading.has_text:
         if reading.interrupted:
             raise KeyboardInterrupt  # there is nothing to go on with, and nobody knows what the texts hold
         raise InputError("; ".join(reading.notes))
     machine = _machine(wish) if wish.here else _recorded(reading, database, wish)
-    found = explanation.explain(reading, database, machine)
+    found = finished(lambda: explanation.explain(reading, database, machine))
     notes = reading.notes if reading.has_text or wish.here else ()  # a command may say nothing at all
     for said in (*notes, *(f"the text and this machine differ: {NAMES[other.fact]} {other.saw}"
                                    for other in (found.contradictions if wish.here else ()))):

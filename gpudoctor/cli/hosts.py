@@ -10,7 +10,7 @@ from gpudoctor.cli.errors import UsageError
 from gpudoctor.frozen import frozen
 from gpudoctor.model import RuleDatabase, Snapshot
 
-_VERSION = re.compile(r"(\d{1,2}\.\d{1,3})(?:\.\d{1,5})?\Z")
+_VERSION = re.compile(r"([0-9]{1,2}\.[0-9]{1,3})(?:\.[0-9]{1,5})?\Z")
 _PYTHON = "python"
 
 

@@ -17,7 +17,7 @@ from gpudoctor.model import Fact, Known, RuleDatabase, Scope, Snapshot, Unknown,
 
 _OBSERVED = ("this machine", "as recorded")  # so begins what is said of a machine that was looked at
 _NAMES_A_MACHINE = ("cc", "card", "gpu", "driver")  # assumptions that say which machine it is to be
-_NONE = ("none", "0")
+_NONE = ("none", "0", None)
 
 
 @frozen
@@ -38,7 +38,7 @@ class LintHost:
         return self.in_words["kind"].startswith(_OBSERVED)
 
 
-def names_a_gpu(pairs: Sequence[tuple[str, Value]]) -> bool:
+def names_a_gpu(pairs: Sequence[tuple[str, Value | None]]) -> bool:
     """Say whether somebody who assumes this means machines with a GPU."""
     return any(name.partition(".")[0] in _NAMES_A_MACHINE and value not in _NONE for name, value in pairs)
 

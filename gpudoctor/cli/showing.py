@@ -87,7 +87,10 @@ def colour() -> bool:
 
 def width(terminal: bool) -> int:
     """Return the columns to fill: COLUMNS, else the terminal's if it knows them, else 80, at most 120."""
-    wanted = os.environ.get("COLUMNS", "")
-    if wanted.isdigit() and int(wanted) >= 20:
-        return min(int(wanted), 200)
+    try:
+        wanted = int(os.environ.get("COLUMNS", ""))
+    except ValueError:  # no number, or one of thousands of digits
+        wanted = 0
+    if wanted >= 20:
+        return min(wanted, 200)
     return min(os.get_terminal_size().columns or 80, 120) if terminal else 80

@@ -10,7 +10,8 @@ from gpudoctor.arguments import allowed
 from gpudoctor.courses import STAGES, Wish
 from gpudoctor.render.plain import printable
 
-_CARD = re.compile(r"\d{1,4}|(?:GPU|MIG)-[0-9a-z-]{0,80}", re.IGNORECASE)  # of a UUID its beginning is enough
+# of a UUID its beginning is enough
+_CARD = re.compile(r"[0-9]{1,4}|(?:GPU|MIG)-[0-9a-z-]{0,80}", re.IGNORECASE)
 
 
 class WishError(ValueError):

@@ -23,6 +23,7 @@ from gpudoctor.model import (
     Absent, Fact, Facts, Known, RuleDatabase, Scope, Snapshot, Subject, Subjects, Unknown, value_of,
 )
 
+_CARDS_OF_DRIVER = ("nvml.gpu_count", "cuda.device_count", "cuda.devices")
 _NOT_PROBED = Unknown(reason="no probe answered for it")
 # What was first asked after snapshots were: one without these facts is older than the question.
 _OLDER = Unknown(reason="the snapshot was made before this was asked", asked=False)
@@ -46,6 +47,7 @@ def subjects(snapshot: Snapshot, database: RuleDatabase,
     A scope that could not be enumerated yields one subject in which all its facts are unknown. `of` is what
     holds them: `Supposed` marks what rests on an assumption.
     """
+    snapshot = _without_contradiction(snapshot)
     host = of({**_LATER_OF_HOST, **snapshot.host}, {}, _with_scopes(snapshot), database, _NOT_PROBED)
     cards, blind_cards = _scope(snapshot.gpus)
     patients, blind_patients = _scope(snapshot.frameworks)
@@ -80,6 +82,7 @@ def complete(snapshot: Snapshot, database: RuleDatabase, of: type[LazyFacts] = L
 
     They are computed when they are read: text shows few of them.
     """
+    snapshot = _without_contradiction(snapshot)
     found = subjects(snapshot, database, of)
 
     def own(listed: tuple[Facts, ...] | Unknown, scope: Scope) -> tuple[Facts, ...] | Unknown:
@@ -89,6 +92,21 @@ def complete(snapshot: Snapshot, database: RuleDatabase, of: type[LazyFacts] = L
 
     return replace(snapshot, host=found[Scope.HOST][0].facts, gpus=own(snapshot.gpus, Scope.GPU),
                    frameworks=own(snapshot.frameworks, Scope.FRAMEWORK))
+
+
+def _without_contradiction(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot, its cards unknown where it lists none and the driver's libraries list some.
+
+    No probe says both: it was cut or put together, and an empty list would read as health.
+    """
+    for name in _CARDS_OF_DRIVER if snapshot.gpus == () else ():
+        listed = value_of(snapshot.host, name)
+        count = len(listed) if isinstance(listed, tuple) else listed if isinstance(listed, int) else 0
+        if count > 0:
+            return replace(snapshot, gpus=Unknown(
+                reason=f"the snapshot contradicts itself: it lists no card, and {name} has {count}; one that "
+                       "is taken again on that machine decides"))
+    return snapshot
 
 
 def _scope(scope: tuple[Facts, ...] | Unknown) -> tuple[tuple[Facts, ...], Unknown | None]:
@@ -209,6 +227,7 @@ def _with_scopes(snapshot: Snapshot) -> Mapping[str, Derivation]:
         "system.nvidia_gpus": lambda view: _count_cards(snapshot, view),
         "system.nvidia_host": lambda view: _has_cards(snapshot, view),
         "system.oldest_card": lambda _: _oldest_card(snapshot),
+        "system.cards_apart": lambda view: branches.apart(snapshot.gpus, view.tables),
         "driver.cards_left_out": lambda view: _cards_left_out(view, snapshot),
         "driver.ready": _ready, "driver.compute_modes_back": lambda _: card_derivations.modes_back(snapshot),
         "python.frameworks": lambda _: _installed(snapshot),

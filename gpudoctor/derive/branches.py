@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive.view import View, as_texts, floor_row, text_in
@@ -106,6 +107,29 @@ def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:
     is_windows = isinstance(wsl, Known) or value_of(host, "system.os") == "Windows"
     said = _by_row(row, windows_branch(driver, tables) if is_windows else driver)
     return bound if is_refused(said) and isinstance(bound, Unknown) else said
+
+
+def apart(cards: Sequence[Facts] | Unknown, tables: Tables) -> Fact:
+    """Return which two cards no branch serves both, in words; absent where one serves all that are known.
+
+    Branches serve from one generation to another: where none serves all, some two have none in common.
+    """
+    if isinstance(cards, Unknown):
+        return cards
+    rows = [(card, row) for card in cards if (row := row_of_card(card, tables)) is not None]
+    ends = [(major(row["last_branch"]), _kind(card, row)) for card, row in rows if "last_branch" in row]
+    begins = [(major(row["first_branch"]), _kind(card, row)) for card, row in rows if "first_branch" in row]
+    (last, old), (first, new) = min(ends, default=(0, "")), max(begins, default=(0, ""))
+    source = "rules/tables/kernel_modules.toml"
+    if not old or not new or first <= last:
+        return Absent(source=f"{source}: one branch serves all cards here")
+    said = f"{old} has none after branch {last} and {new} none before branch {first}"
+    return Known(value=said, source=source)
+
+
+def _kind(card: Facts, row: Row) -> str:
+    capability = value_of(card, "gpu.compute_capability")
+    return str(row["generation"]) + (f" (compute capability {capability})" if capability is not None else "")
 
 
 def _by_row(row: Row, driver: str) -> Known:

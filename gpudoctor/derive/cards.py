@@ -14,7 +14,7 @@ from gpudoctor.derive import visible
 from gpudoctor.derive.view import NotKnown, View
 from gpudoctor.model import Absent, Fact, Facts, Known, Snapshot, Unknown, Value
 
-_BOUND = re.compile(r"(>=|<=|==|>|<)\s*(\d+(?:\.\d+)?)\s*(GiB|GB|MiB|MB)?\Z")
+_BOUND = re.compile(r"(>=|<=|==|>|<)\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(GiB|GB|MiB|MB)?\Z")
 _UNITS = {"GiB": 1 << 30, "GB": 10**9, "MiB": 1 << 20, "MB": 10**6, None: 1}
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}

@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Sequence
 
 from gpudoctor.derive.view import View, as_texts
-from gpudoctor.model import Absent, Fact, Known
+from gpudoctor.model import Absent, Fact, Known, Unknown
 
+_DATA_DIR = "--xla_gpu_cuda_data_dir"
 # as a refusal of the request begins (`image.gpu_refusals`)
 _REQUESTS = {"cdi": "--device nvidia.com/gpu=all", "runtime": "--runtime=nvidia"}
 
@@ -34,6 +35,17 @@ def _pip(view: View, of_uv: str, of_pip: str) -> Fact:
         source = "the patient has no pip, and no uv is on PATH"
         return Known(value=f"{python} -m ensurepip && {pip}", source=source)
     return Known(value=f"uv pip {of_uv} --python {python}", source="the patient has no pip")
+
+
+def conda_xla_flags(view: View) -> Fact:
+    """Return XLA_FLAGS with the folder in which conda puts the compiler, beside the flags that it holds."""
+    prefix = shlex.quote(view.need_text("environment.CONDA_PREFIX"))
+    held = view.fact("environment.XLA_FLAGS")
+    if isinstance(held, Unknown):
+        return held
+    kept = [] if isinstance(held, Absent) else [flag for flag in str(held.value).split()
+                                                if not flag.startswith(_DATA_DIR)]
+    return Known(value=" ".join((*kept, f"{_DATA_DIR}={prefix}")), source="CONDA_PREFIX and XLA_FLAGS")
 
 
 def conda_command(view: View) -> Fact:

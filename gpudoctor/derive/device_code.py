@@ -18,7 +18,7 @@ from gpudoctor.derive.view import floor_row
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Record, Row, Tables
 
-_CAPABILITY = re.compile(r"(\d+)\.(\d+)([af]?)\Z")
+_CAPABILITY = re.compile(r"([0-9]+)\.([0-9]+)([af]?)\Z")
 
 
 @frozen

@@ -13,7 +13,7 @@ Derivation = Callable[[View], Fact]
 _LIBCUDA = "libcuda.so.1"
 _CAPABILITIES = ("compute", "utility")
 _READS_CAPABILITIES = ("nvidia", "runtime")  # the requests for a GPU that go through the toolkit's hook
-_KERNEL_NUMBER = re.compile(r"\d+(\.\d+)*")
+_KERNEL_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)*")
 _CONFINED = re.compile(r":container(_\w+)?_t(:|$)")
 
 

@@ -240,7 +240,8 @@ def installs_driver(view: View, command: str) -> bool:
     """Return whether this is a command of the distribution's row that installs a driver, of any branch."""
     row = _row_if_known(view)
     templates = (str(row[name]) for name in _OF_DRIVER if name in row)
-    return any(re.fullmatch(re.escape(template).replace(_BRANCH, r"\d+"), command) for template in templates)
+    return any(re.fullmatch(re.escape(template).replace(_BRANCH, r"[0-9]+"), command)
+               for template in templates)
 
 
 def command_from_before(view: View) -> str:

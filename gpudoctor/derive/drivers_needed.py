@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, releases
+from gpudoctor.derive import branches, minor_versions, releases
 from gpudoctor.derive.view import View, as_records, as_texts
 from gpudoctor.model import Absent, Fact, Known, Unknown
 
@@ -23,11 +23,9 @@ def driver_for(release_fact: str) -> Derivation:
 
 def _oldest_for(cuda: str, view: View) -> Fact:
     """Return the oldest driver that runs code for a CUDA and serves the cards here."""
-    compatible = [row for row in view.table("minor_version_compatibility").rows
-                  if row["cuda_major"] == str(versions.parse(cuda).major)]
-    exact = [row for row in view.table("cuda_toolkits").rows
-             if versions.parse(str(row["cuda"])) == versions.parse(cuda)]
-    row = next((row for row in (*compatible, *exact) if "minimum_driver" in row), None)
+    row = minor_versions.row_of(cuda, view)
+    if row is None or "minimum_driver" not in row:
+        row = minor_versions.toolkit_of(cuda, view)
     if row is None:
         return releases.no_driver_for(cuda, view)
     first = branches.served(view).first_branch

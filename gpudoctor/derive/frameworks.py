@@ -52,18 +52,18 @@ def minimum_driver(view: View) -> Fact:
     """Return the oldest driver for that floor, numbered as the driver here."""
     floor = view.need_text("framework.cuda_floor")
     row = minor_versions.row_of(cuda_version(view), view)
-    if row is not None and "minimum_driver" in row:
-        return Known(value=str(branches.oldest_driver(row, view)), source=str(row["source"]))
-    for row in view.table("cuda_toolkits").rows:
-        if versions.parse(str(row["cuda"])) == versions.parse(floor):
-            return Known(value=str(branches.oldest_driver(row, view)), source=str(row["source"]))
-    return releases.no_driver_for(floor, view)
+    if row is None or "minimum_driver" not in row:
+        row = minor_versions.toolkit_of(floor, view)
+    if row is None:
+        return releases.no_driver_for(floor, view)
+    return Known(value=str(branches.oldest_driver(row, view)), source=str(row["source"]))
 
 
 def last_driver(view: View) -> Fact:
     """Return the last driver branch that serves the cards here where it is older than this build needs."""
     last = branches.served(view).last_branch
-    if view.value("driver.works") is True and _runs_here(view):
+    listed = view.number("cuda.device_count")  # which it does not, before it has started
+    if (view.value("driver.works") is True or listed) and _runs_here(view):
         return Absent(source="the driver here serves the card and runs the build")
     if last is None:
         return Absent(source="the newest drivers serve the cards here")
@@ -89,11 +89,8 @@ def sufficient_driver(view: View, cards: Sequence[str]) -> Fact:
     code = view.records("framework.code") if row is None or "code" not in row else code_of(view)
     for isa in {coverage(code, card).ptx_isa for card in cards} - {None}:
         ceiling = releases.ceiling_for(str(isa), view)
-        needed += [
-            str(branches.oldest_driver(r, view))
-            for r in view.table("cuda_toolkits").rows
-            if ceiling is not None and versions.parse(str(r["cuda"])) == versions.parse(ceiling)
-        ]
+        toolkit = minor_versions.toolkit_of(ceiling, view) if ceiling is not None else None
+        needed += [] if toolkit is None else [str(branches.oldest_driver(toolkit, view))]
     return Known(value=max(needed, key=versions.parse), source="rules/tables/cuda_toolkits.toml")
 
 
@@ -152,7 +149,7 @@ def glibc_floor(view: View) -> Fact:
 
 
 Derivation = Callable[[View], Fact]
-_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")  # the newer spelling, which says the glibc
+_MANYLINUX = re.compile(r"manylinux_([0-9]+)_([0-9]+)_")  # the newer spelling, which says the glibc
 
 _BEFORE_CARDS: Mapping[str, Derivation] = {
     "framework.has_gpu_build": has_gpu_build,

@@ -175,6 +175,7 @@ HOST_DERIVATIONS: Mapping[str, Callable[[View], Fact]] = {
     **DRIVER_DERIVATIONS,
     **jetson.HOST_DERIVATIONS,
     "python.conda_command": commands.conda_command,
+    "python.conda_xla_flags": commands.conda_xla_flags,
     "container.run_command": commands.run_command,
     "container.shell_command": commands.shell_command,
     "container.check_command": commands.check_command,

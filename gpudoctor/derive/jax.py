@@ -8,8 +8,8 @@ from gpudoctor import versions
 from gpudoctor.derive.view import View, as_records, as_texts, text_in
 from gpudoctor.model import Absent, Fact, Known, Record, Row
 
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
-_CUDA = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)\Z")
+_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_CUDA = re.compile(r"jax-cuda([0-9]+)-(?:plugin|pjrt)\Z")
 
 
 def _numbers(version: str) -> str:

@@ -158,7 +158,7 @@ def _others(stem: str, view: View) -> Fact:
         return Known(value=(), source=f"{stem} is found, or is not opened")
     inputs = loader_inputs(view)
     seen = {posixpath.basename(path) for path in inputs.files} | {text_in(r, "soname") for r in inputs.cache}
-    versioned = re.compile(re.escape(stem) + r"\.so\.\d+(?:\.0)?\Z")
+    versioned = re.compile(re.escape(stem) + r"\.so\.[0-9]+(?:\.0)?\Z")
     names = sorted(name for name in seen if versioned.match(name) and name not in gone)
     return Known(value=tuple(name for name in names if trace(name, inputs).path), source=_SOURCE)
 

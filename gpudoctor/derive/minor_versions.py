@@ -15,6 +15,12 @@ def row_of(cuda: str, view: View) -> Row | None:
                 None)
 
 
+def toolkit_of(cuda: str, view: View) -> Row | None:
+    """Return what the tables say of the toolkit of one CUDA."""
+    return next((row for row in view.table("cuda_toolkits").rows
+                 if versions.parse(str(row["cuda"])) == versions.parse(cuda)), None)
+
+
 def floor_of(cuda: str, view: View) -> Fact:
     """Return the oldest driver ceiling that runs the machine code of a CUDA."""
     row = row_of(cuda, view)

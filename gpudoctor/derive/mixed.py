@@ -16,8 +16,8 @@ from gpudoctor.frozen import frozen
 from gpudoctor.model import Fact, Known, Unknown
 
 Derivation = Callable[[View], Fact]
-CUDNN = re.compile(r"libcudnn(?:_[a-z_]+)?\.so\.(\d+)((?:\.\d+)*)\Z")
-CUBLAS = re.compile(r"libcublas(?:Lt)?\.so\.(\d+)((?:\.\d+)*)\Z")
+CUDNN = re.compile(r"libcudnn(?:_[a-z_]+)?\.so\.([0-9]+)((?:\.[0-9]+)*)\Z")
+CUBLAS = re.compile(r"libcublas(?:Lt)?\.so\.([0-9]+)((?:\.[0-9]+)*)\Z")
 
 
 @frozen

@@ -9,7 +9,7 @@ from gpudoctor.derive import packages
 from gpudoctor.derive.view import NotKnown, View, as_texts, text_in, text_of
 from gpudoctor.model import Absent, Fact, Facts, Known
 
-_FLAVOUR = re.compile(r"-cu(\d+)\Z")
+_FLAVOUR = re.compile(r"-cu([0-9]+)\Z")
 
 
 def _moving(view: View, frameworks: Sequence[Facts]) -> tuple[tuple[str, ...], Facts]:

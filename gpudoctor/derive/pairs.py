@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, driver_packages, integrated, ptx_failures, published, stale
+from gpudoctor.derive import (
+    branches, driver_packages, integrated, minor_versions, other_builds, ptx_failures, published, stale,
+)
 from gpudoctor.derive.device_code import Coverage
 from gpudoctor.derive.releases import (
-    ceiling_for, code_of, code_value_of, cuda_version, no_driver_for, release_rows,
+    ceiling_for, code_of, code_value_of, cuda_version, no_driver_for, platform_of, release_rows,
 )
 from gpudoctor.derive.remembered import of_same
 from gpudoctor.derive.view import NotKnown, View, as_records, as_texts, floor_row, text_in
@@ -46,7 +48,7 @@ def _in_words(code: Value) -> str:
 
 
 def _by_capability(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text))
+    return tuple(int(part) for part in re.findall(r"[0-9]+", text))
 
 
 def pair_ptx_isa(view: View) -> Fact:
@@ -84,13 +86,12 @@ def pair_ptx_ceiling(view: View) -> Fact:
 def pair_ptx_driver(view: View) -> Fact:
     """Return the first driver that compiles the PTX this card needs and runs the framework."""
     ceiling = view.need_text("pair.ptx_ceiling")
-    for row in view.table("cuda_toolkits").rows:
-        if versions.parse(str(row["cuda"])) == versions.parse(ceiling):
-            found = str(branches.oldest_driver(row, view))
-            floor = view.value("framework.minimum_driver")
-            both = found if floor is None else max(found, str(floor), key=versions.parse)
-            return Known(value=both, source=str(row["source"]))
-    return no_driver_for(ceiling, view)
+    row = minor_versions.toolkit_of(ceiling, view)
+    if row is None:
+        return no_driver_for(ceiling, view)
+    found, floor = str(branches.oldest_driver(row, view)), view.value("framework.minimum_driver")
+    both = found if floor is None else max(found, str(floor), key=versions.parse)
+    return Known(value=both, source=str(row["source"]))
 
 
 def pair_ptx_fails(view: View) -> Fact:
@@ -155,7 +156,7 @@ def pair_architecture_note(view: View) -> Fact:
 def pair_release_note(view: View) -> Fact:
     """Return in words that no known release has machine code for this card; absent where one has.
 
-    What is on no package index, or was not read, may have some: conda-forge's builds, an image.
+    What is on no package index, or was not read, may have some: what is known to be there is named.
     """
     name, capability = view.need_text("framework.name"), view.need_text("gpu.compute_capability")
     if not published.is_listed(name, view.tables):
@@ -168,7 +169,10 @@ def pair_release_note(view: View) -> Fact:
                 return Absent(source=f"{name} {row['version']} has machine code for it")
     said = (f"No {name} wheel that these rules ({view.database.version}) have read has machine code for such "
             "a card")
-    return Known(value=said, source=f"rules/tables/{name}.toml")
+    ceiling = view.bound("driver.cuda_ceiling")
+    others = () if ceiling is None else other_builds.in_words(
+        name, platform_of(view), str(ceiling), capability, view.tables)
+    return Known(value="; ".join((said, *others)), source=f"rules/tables/{name}.toml")
 
 
 def _of_build(view: View, capability: str) -> Coverage:

@@ -18,7 +18,7 @@ _OTHER_NAMES = {"tensorflow": "tensorflow_distributions", "paddle": "paddle_dist
 _JAX = "jax_distributions"
 _INDEXES = "torch_indexes"
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9]")
-_PLUGIN = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)\Z")
+_PLUGIN = re.compile(r"jax-cuda([0-9]+)-(?:plugin|pjrt)\Z")
 
 
 def nvidia_table(platform: str) -> str:
@@ -239,11 +239,12 @@ def indexed_rows(name: str, platform: str, tables: Tables) -> Sequence[Row]:
 
 def labels(tables: Tables) -> Mapping[str, str]:
     """Return the local labels of builds that are not on the default index (cu126), and the index of each."""
-    listed = {_label(row): str(row["index"]) for row in rows_of(tables, _INDEXES)}
+    listed = {label(row): str(row["index"]) for row in rows_of(tables, _INDEXES)}
     return {**{str(row["label"]): str(row["index"]) for row in rows_of(tables, "torch_labels")}, **listed}
 
 
-def _label(build: Row) -> str:
+def label(build: Row) -> str:
+    """Return the local label of the builds on an index: its last part (cu126)."""
     return str(build["index"]).rstrip("/").rpartition("/")[2]
 
 
@@ -269,7 +270,7 @@ def _indexed(row: Row, build: Row, brought: Sequence[str]) -> Row:
     stated = {column: build[column] for column in ("cuda", "cudnn", "code", "index", "source", "glibc")
               if column in build}
     inside: Row = {"loads": ()} if build.get("bundled") else {}
-    return {**kept, **stated, **inside, "build": "cuda", "version": f"{row['version']}+{_label(build)}",
+    return {**kept, **stated, **inside, "build": "cuda", "version": f"{row['version']}+{label(build)}",
             "requires_nvidia": tuple(brought) if row.get("requires_nvidia") else ()}
 
 

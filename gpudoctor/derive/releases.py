@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import branches, integrated, planned, published, stale
+from gpudoctor.derive import branches, integrated, minor_versions, planned, published, stale
 from gpudoctor.derive.device_code import cudnn_row
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.stacks import Stack, stacks_of
@@ -98,7 +98,7 @@ def cuda_version(view: View) -> str:
     for requirement in view.texts("framework.requires_nvidia") + view.texts(
         "framework.extra_requires_nvidia"
     ):
-        match = re.search(r"-cu(\d+)\b", requirement)
+        match = re.search(r"-cu([0-9]+)\b", requirement)
         if match:
             return match[1]
     return view.need_text("framework.cuda")
@@ -110,7 +110,7 @@ def with_minor(stated: str, row: Row) -> str:
     Before 11 that has the minor version in its name.
     """
     for soname in () if "." in stated else as_texts(row.get("loads")):
-        found = re.fullmatch(r"libcudart\.so\.(\d+\.\d+)", soname)
+        found = re.fullmatch(r"libcudart\.so\.([0-9]+\.[0-9]+)", soname)
         if found and versions.parse(found[1]).major < _ONE_RUNTIME_FOR_ALL:
             return found[1]
     return stated
@@ -220,8 +220,7 @@ def _driver_runs(row: Row, view: View) -> bool:
     if ceiling is None or "cuda" not in row:
         return ceiling is None
     cuda = versions.parse(str(row["cuda"]))
-    compatible: Row = next((r for r in view.table("minor_version_compatibility").rows
-                            if r["cuda_major"] == str(cuda.major)), {})
+    compatible: Row = minor_versions.row_of(str(cuda), view) or {}
     driver, first = view.value("driver.version"), branches.oldest_driver(compatible, view)
     if versions.parse(str(ceiling)) < cuda and driver is not None and first is not None:
         return versions.parse(str(driver)) >= versions.parse(str(first))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
 from gpudoctor.derive import cards, published
-from gpudoctor.derive.lazy import Derivation
+from gpudoctor.derive.lazy import ASSUMED, Derivation
 from gpudoctor.derive.releases import platform_of, release_rows
 from gpudoctor.derive.stacks import stacks_of
 from gpudoctor.derive.view import NotKnown, View, as_texts, text_of
@@ -22,6 +22,7 @@ _CARDS, _MEMORY = "gpu", "gpu.memory"
 _SUBJECTS = (_CARDS, _MEMORY, *FRAMEWORKS)
 _AT_LEAST_ONE = ">=1"
 _SOURCE = "--require"
+_NAME, _DISTRIBUTION, _VERSION = "framework.name", "framework.distribution", "framework.version"
 
 
 class RequirementError(ValueError):
@@ -47,7 +48,7 @@ class Requirement:
 def parse(text: str) -> Requirement:
     """Return the requirement in `text`; raise `RequirementError`."""
     match = _FORM.match(text)
-    subject, bound = (match[1], (match[2] or "").strip()) if match else ("", "")
+    subject, bound = (match[1].lower(), (match[2] or "").strip()) if match else ("", "")
     if subject == _CARDS:
         sound = cards.unit(bound or _AT_LEAST_ONE) == ""
     elif subject == _MEMORY:
@@ -164,9 +165,17 @@ def _is_met(requirement: Requirement, view: View, snapshot: Snapshot) -> bool | 
 # -- releases that would meet it -------------------------------------------------------------------
 
 def _offers(view: View, snapshot: Snapshot) -> dict[str, list[Row]]:
-    """Return the unmet requirements that no wheel for this Python meets, each with the releases that do."""
+    """Return what no wheel for this Python meets, each with the releases that do.
+
+    That are the unmet requirements, and what is assumed to be installed: pip would not have installed it.
+    """
     python = versions.minor_of(view.need_text("python.version"))
-    found: dict[str, list[Row]] = {}
+    return {text: rows for text, rows in (*_wished(view, snapshot), *_assumed(view, snapshot))
+            if rows and all(python not in as_texts(row.get("python")) for row in rows)}
+
+
+def _wished(view: View, snapshot: Snapshot) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the requirements that are not met, each with the releases that would meet it."""
     for text in as_texts(view.need("require.wanted")):
         requirement = parse(text)
         listed = _releases(view, requirement.subject)
@@ -175,12 +184,21 @@ def _offers(view: View, snapshot: Snapshot) -> dict[str, list[Row]]:
         met = _is_met(requirement, view, snapshot)
         if isinstance(met, Unknown):
             raise NotKnown(met)
-        if met:
-            continue
-        rows = [row for row in listed if _meets(row, requirement)]
-        if rows and all(python not in as_texts(row.get("python")) for row in rows):
-            found[text] = rows
-    return found
+        if not met:
+            yield text, [row for row in listed if _meets(row, requirement)]
+
+
+def _assumed(view: View, snapshot: Snapshot) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the releases that nobody installed, each with its rows that name the Pythons of its wheels."""
+    for facts in () if isinstance(snapshot.frameworks, Unknown) else snapshot.frameworks:
+        name, under, version = text_of(facts, _NAME), text_of(facts, _DISTRIBUTION), facts.get(_VERSION)
+        if name and isinstance(version, Known) and version.source == ASSUMED:
+            platform = platform_of(view)
+            listed = (published.jax_releases(platform, view.tables) if name == "jax" else
+                      (*published.rows_under(under or name, name, view.tables),
+                       *published.indexed_rows(name, platform, view.tables)))
+            yield f"{name}=={version.value}", [row for row in listed if row.get("platform") == platform
+                                               and row["version"] == version.value and "python" in row]
 
 
 def _releases(view: View, name: str) -> Sequence[Row]:
@@ -228,6 +246,8 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
     if offer is None:
         return Absent(source=_SOURCE)
     name, row = offer
+    if "index" in row:
+        return Absent(source=f"it is on another index, {row['index']}")
     of_jax = _jax_for_cuda(view, str(row["version"]), snapshot) if name == "jax" else None
     return Known(value=of_jax or installing(name, row), source=str(row["source"]))
 
@@ -235,7 +255,7 @@ def _wheel_requirement(view: View, snapshot: Snapshot) -> Fact:
 def installing(name: str, row: Row) -> str:
     """Return what pip is to be told for a release with its CUDA libraries; of JAX without the extra."""
     extra = "[and-cuda]" if name == "tensorflow" and row.get("requires_nvidia") else ""
-    return f"{name}{extra}=={row['version']}"
+    return f"{published.name_of(name, row)}{extra}=={row['version']}"
 
 
 def _jax_for_cuda(view: View, version: str, snapshot: Snapshot) -> str | None:

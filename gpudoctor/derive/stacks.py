@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import device_code, integrated, ptx_failures, published
+from gpudoctor.derive import device_code, integrated, other_builds, ptx_failures, published
 from gpudoctor.derive.device_code import Coverage
 from gpudoctor.derive.loader_trace import expand
 from gpudoctor.derive.remembered import of_same
@@ -15,9 +15,9 @@ from gpudoctor.derive.view import as_records, as_texts, text_in
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Record, Row, Table, Tables, rows_of
 
-_CUDNN = re.compile(r"nvidia-cudnn-cu\d+==([\d.]+)\Z")
+_CUDNN = re.compile(r"nvidia-cudnn-cu[0-9]+==([0-9.]+)\Z")
 HOLDING_CUDA = frozenset({"torch"})  # whose wheels hold the CUDA libraries that they require no packages for
-_PLUGIN = re.compile(r"jax-cuda(\d+)-pjrt\Z")
+_PLUGIN = re.compile(r"jax-cuda([0-9]+)-pjrt\Z")
 # What tells two rows apart and no rule reads: two releases that differ in nothing else fare alike. What they
 # require beside NVIDIA's packages is held against what is installed, and nothing is; of device code only what
 # it has for the cards counts, and of the glibc whether the one here will do, which `alike` looks up.
@@ -153,7 +153,7 @@ class Stack:
     @property
     def lacks_libraries(self) -> bool:
         """Return whether it brings no CUDA libraries, and no table says which of the system's it opens."""
-        return not self.row.get("requires_nvidia") and "loads" not in self.row
+        return not self.brings_cuda and "loads" not in self.row
 
     @property
     def brings_cuda(self) -> bool:
@@ -229,7 +229,7 @@ def known_versions(framework: str, tables: Tables) -> list[str]:
     table = tables.get("jax_distributions") if framework == "jax" else None
     listed = (published.rows(framework, tables) if table is None else
               [row for row in table.rows if row["distribution"] == "jax"])
-    own = {str(row["version"]) for row in (*listed, *_of_paddle(framework, tables))}
+    own = {str(row["version"]) for row in (*listed, *other_builds.on_own_index(framework, tables))}
     return sorted(own, key=versions.parse, reverse=True)
 
 
@@ -237,20 +237,13 @@ def _wheels(framework: str, platform: str, tables: Tables) -> Iterator[Stack]:
     name = published.distribution(framework)
     own = [row for row in published.rows(framework, tables)
            if row["platform"] == platform and row.get("build", "cuda") == "cuda"]
-    others = [row for row in _of_paddle(framework, tables) if row["platform"] == platform and "index" in row]
+    others = [row for row in other_builds.on_own_index(framework, tables) if row["platform"] == platform]
     for row in (*own, *published.indexed_rows(framework, platform, tables), *others):
         labelled = str(row["version"])
         version = labelled.partition("+")[0]
         extra = "and-cuda" if framework == "tensorflow" and row.get("requires_nvidia") else ""
         yield Stack(framework=framework, version=version, release=f"{framework}=={labelled}", row=row,
                     requirement=f"{name}{f'[{extra}]' if extra else ''}=={version}", extra=extra)
-
-
-def _of_paddle(framework: str, tables: Tables) -> Sequence[Row]:
-    """Return Paddle's builds on its own index; neither their device code nor their Pythons are known."""
-    listed = rows_of(tables, "paddle_builds") if framework == "paddle" else ()
-    kept = ("version", "platform", "cuda", "cudnn", "index", "source")
-    return [{name: row[name] for name in kept if name in row} for row in listed]
 
 
 def _jax(platform: str, tables: Tables) -> Iterator[Stack]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
+from gpudoctor.derive.other_builds import on_own_index
 from gpudoctor.derive.view import View, text_in, text_of
 from gpudoctor.model import Fact, Known, Snapshot, Tables, Unknown, Value, rows_of
 
@@ -55,7 +56,8 @@ def branch_end(view: View, driver: str) -> str | None:
 
 def release_end(view: View, name: str, version: str) -> str | None:
     """Return the newest release of a framework that is known, where this one is newer."""
-    rows = rows_of(view.tables, name) or rows_of(view.tables, f"{name}_distributions")
+    wheels = rows_of(view.tables, name) or rows_of(view.tables, f"{name}_distributions")
+    rows = (*wheels, *on_own_index(name, view.tables))
     own = (name, *_OWN.get(name, ()))
     public = version.partition("+")[0]  # 2.13.0+cu126 is no newer than 2.13.0
     if any(row["version"] == public and row.get("distribution", name) in own for row in rows):

@@ -46,7 +46,7 @@ def _left(view: View, snapshot: Snapshot) -> Left:
         return Left(kind="none")  # nothing, -1, NoDevFiles: whatever devices there are
     total = view.need("cuda.device_count")
     assert isinstance(total, int)
-    named = list(_numbers(entries)) if by_number else list(_by_uuid(entries, view, snapshot))
+    named = list(_numbers(entries)) if by_number else list(_by_uuid(entries, total, view, snapshot))
     if len(set(named)) < len(named):
         return Left(kind="invalid")
     positions = []
@@ -68,8 +68,11 @@ def _numbers(entries: Sequence[str]) -> Iterator[int]:
         yield int(match[1])
 
 
-def _by_uuid(entries: Sequence[str], view: View, snapshot: Snapshot) -> Iterator[int]:
-    """Yield the devices of a list of UUIDs or of their beginnings; of MIG instances a process uses one."""
+def _by_uuid(entries: Sequence[str], total: int, view: View, snapshot: Snapshot) -> Iterator[int]:
+    """Yield the devices of a list of UUIDs or of their beginnings; of MIG instances a process uses one.
+
+    One that is not there is as one behind the last of all, also where nobody tells the UUIDs.
+    """
     kind = entries[0][:4]
     uuids = [text_in(record, "uuid").lower() for record in view.records("cuda.devices")]
     for position, entry in enumerate(entries):
@@ -77,7 +80,7 @@ def _by_uuid(entries: Sequence[str], view: View, snapshot: Snapshot) -> Iterator
             return
         matches = [device for device, uuid in enumerate(uuids) if uuid.startswith(entry)]
         if kind == _MIG:
-            yield matches[0] if matches else _HIDDEN_INSTANCE if _may_have_mig(snapshot) else len(uuids)
+            yield matches[0] if matches else _HIDDEN_INSTANCE if _may_have_mig(snapshot) else total
             return
         if not any(uuids):
             yield position  # nobody tells the UUIDs: taken at its word

@@ -17,8 +17,8 @@ from gpudoctor.dockerfiles.content import (
 from gpudoctor.model import RuleDatabase
 
 Node: TypeAlias = "str | int | bool | Mapping[str, Node] | Sequence[Node]"
-_CARDS = re.compile(r"gpu\s*(?:>=|==|~=)\s*(\d{1,4})(?:\.0*)?\Z")
-_MORE_THAN = re.compile(r"gpu\s*>\s*(\d{1,4})\Z")
+_CARDS = re.compile(r"gpu\s*(?:>=|==|~=)\s*([0-9]{1,4})(?:\.0*)?\Z")
+_MORE_THAN = re.compile(r"gpu\s*>\s*([0-9]{1,4})\Z")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._]*(?:/[A-Za-z0-9.]+)*\Z")  # a key; `nvidia.com/gpu` is one
 _SHARED_VOLUME = "shared-memory"
 _MEMORY: Node = {"name": _SHARED_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}

@@ -26,6 +26,7 @@ from gpudoctor.model import Candidate, Known, Recommendation, Rejection, RuleDat
 _REQUIREMENT = "requirement-not-met"
 
 BaseName = Literal["tensorflow", "ngc", "cuda", "python-slim"]
+_USUAL: BaseName = "python-slim"
 _PREFIXES: Mapping[BaseName, str] = {"tensorflow": "tensorflow/tensorflow:", "ngc": "nvcr.io/"}
 
 
@@ -109,9 +110,17 @@ def choose(snapshot: Snapshot, database: RuleDatabase, wanted: Wanted) -> Chosen
     found = _of(wanted)(snapshot, database, wanted)
     if isinstance(found, Nothing):
         return replace(found, other_base=_other_base(snapshot, database, wanted),
-                       said=None if found.said is None else replace(found.said, ground=replace(
-                           found.said.ground, environment=f"{ENVIRONMENT}, an environment in the image")))
+                       said=None if found.said is None else _of_image(found.said, wanted.base))
     return found
+
+
+def _of_image(said: Recommendation, base: BaseName) -> Recommendation:
+    """Return what is said of an environment in the image; what to ask next is asked for a Dockerfile, too."""
+    asked = "gpudoctor dockerfile" if base == _USUAL else f"gpudoctor dockerfile --base {base}"
+    hints = tuple(replace(hint, command=hint.command.replace(" --image", "").replace(
+        "gpudoctor recommend", asked, 1)) for hint in said.hints)
+    return replace(said, hints=hints, ground=replace(
+        said.ground, environment=f"{ENVIRONMENT}, an environment in the image"))
 
 
 def _here(snapshot: Snapshot, wanted: Wanted, tables: Tables) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from gpudoctor.dockerfiles.inside import System, inside
 from gpudoctor.frozen import frozen
 from gpudoctor.model import Candidate, Fit, Recommendation, Rejection, RuleDatabase, Snapshot, rows_of
 
-_KINDS = re.compile(r"runtime/(cudnn(\d*))\Z")
+_KINDS = re.compile(r"runtime/(cudnn([0-9]*))\Z")
 _SYSTEM = "ubuntu"  # the others have no apt-get, by which the lines add a Python
 _OPTIONAL = "tensorflow"  # the framework whose CUDA packages are an extra, so that it can be had without
 

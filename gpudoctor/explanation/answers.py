@@ -17,7 +17,7 @@ _ANSWERS = frozenset({
     "False", "True", "None", "[]", "()", "''", '""', "0", "cpu", "'cpu'", '"cpu"', "CPU",
 })
 # What may stand before an answer.
-_OUTPUT = re.compile(r"(?:Out ?\[\d{0,6}\]|>{1,3}|#|=>|->):? ?")
+_OUTPUT = re.compile(r"(?:Out ?\[[0-9]{0,6}\]|>{1,3}|#|=>|->):? ?")
 _STEMS = ("available", "gpu", "device", "cuda", "backend")
 # The last name of a call or of a value that tells which devices there are.
 _CALL = re.compile(

@@ -25,20 +25,20 @@ _WORKS = Pattern(
     r"detect|see)s? (?:the )?gpu|problem is gone)\b")
 _FAILS = Pattern(
     r"\b(?:broken?|breaks?|fail\w*|crash\w*|segfault\w*|hangs?|hung|freez\w*|garbage|wrong|die[sd]?|errors?|"
-    r"raises?|no longer|stopped|black screen|cpu only|only (?:the )?cpu|nan|regression|page fault|xid \d+|"
+    r"raises?|no longer|stopped|black screen|cpu only|only (?:the )?cpu|nan|regression|page fault|xid [0-9]+|"
     r"unable|tdr|(?:does|do|is|did|has|can)(?:n't| not)|cannot|not)\b")
 _DENIED = Pattern(r"(?:\bnot|n't|\bno longer|\bnever|\bnothing)\b[^.,;]{0,24}$")
-_NUMBER = Pattern(r"(?<![\w.:/])(?<![rg]t[x ] )(?:[a-z-]{1,40}-)?v?(\d{1,4}(?:\.\d{1,5}){1,3}|"
-                  r"[3-6]\d{2})(?![\w/%]|:\d)")
+_NUMBER = Pattern(r"(?<![\w.:/])(?<![rg]t[x ] )(?:[a-z-]{1,40}-)?v?([0-9]{1,4}(?:\.[0-9]{1,5}){1,3}|"
+                  r"[3-6][0-9]{2})(?![\w/%]|:[0-9])")
 _CLAUSES = Pattern(r"[.;,!](?:\s+|$)| but | and | while | whereas | - ")
-_OF_DRIVER = Pattern(r"\bdrivers?\b|\bnvidia-\d{3}")
-_OF_KERNEL = Pattern(r"\bkernels?\b(?! launch)|\blinux \d")
-_DRIVERS_OWN = Pattern(r"[3-6]\d{2}(?:\.\d{2,3}){0,2}")
+_OF_DRIVER = Pattern(r"\bdrivers?\b|\bnvidia-[0-9]{3}")
+_OF_KERNEL = Pattern(r"\bkernels?\b(?! launch)|\blinux [0-9]")
+_DRIVERS_OWN = Pattern(r"[3-6][0-9]{2}(?:\.[0-9]{2,3}){0,2}")
 _OF_GPUS = Pattern(r"cuda|gpu|nvidia|torch|tensorflow|\bjax|paddle|onnxruntime|ollama|vllm|"
                    r"llama", re.IGNORECASE)
 # Of these another version cures something else.
 _OTHERS = Pattern(r"\b(?:numpy|protobuf|scipy|pandas|pip|setuptools|python|gcc|bazel|cmake|keras|"
-                  r"transformers|docker|pydantic|cuda \d|cudnn|cuda toolkit|conda|glibc|bios)\b")
+                  r"transformers|docker|pydantic|cuda [0-9]|cudnn|cuda toolkit|conda|glibc|bios)\b")
 _LONGEST = 400
 
 

@@ -24,9 +24,9 @@ _BESIDE = Pattern(
 # A name of a single word is a package's where a version or its other name stands beside it.
 _NAME = Pattern(
     r"(?<![\w-])[a-z][a-z0-9]{1,20}(?:[-_][a-z0-9]{2,20}){1,4}(?!\w)|\bpaddlepaddle\b"
-    r"|\btensorflow\b(?= ?(?:==)? ?v?\d| and tensorflow[-_]|,? both own)|(?<=[-_]gpu and )tensorflow\b")
+    r"|\btensorflow\b(?= ?(?:==)? ?v?[0-9]| and tensorflow[-_]|,? both own)|(?<=[-_]gpu and )tensorflow\b")
 _ONE_AT_A_TIME = Pattern(r"\b(?:instead|either|neither|rather than|tried)\b", re.IGNORECASE)
-_FLAVOUR = Pattern(r"(?:^|[^\w-])(cu1\d)\b")
+_FLAVOUR = Pattern(r"(?:^|[^\w-])(cu1[0-9])\b")
 _LONGEST = 1000
 
 

@@ -15,7 +15,7 @@ NAMED, ANY = "a release after its end", "any release"
 _ASKED = Pattern(
     r"(?P<extras>\[[\w,-]{0,40}\])?['\"`*]{0,2}\s{0,2}(?P<bound>, ?\"version\": ?|"
     r"=== ?|==? ?|>=? ?|<=? ?|~= ?|!= ?|-|\()?"
-    r"['\"]{0,2}(?P<caret>[\^~])?v?(?P<version>\d{1,3}(?:\.\d{1,4}){1,3})?")
+    r"['\"]{0,2}(?P<caret>[\^~])?v?(?P<version>[0-9]{1,3}(?:\.[0-9]{1,4}){1,3})?")
 _WHOLE = Pattern(r"[\w/]")  # before a name, it is part of another or of a path
 _CONDA = Pattern(r"\bconda (?:install|create)\b|\b(?:micro)?mamba\b|conda-forge|\bpkgs/")
 _FORM = ("framework:", "framework version:")

@@ -14,7 +14,7 @@ _HEADING = re.compile(r" {4,}[A-Z]\w*(?: [A-Z]\w*){0,4}|\s*</?\w+>|\| [A-Z]\w*(?
 # A package of pip, conda or dpkg with its version, a line of JSON, the modules that lspci finds for a card;
 # and what somebody is to type.
 _LISTED = re.compile(
-    r"[A-Za-z_][\w.-]{0,80}(?: \(|==| )\d[\w.!+-]{0,60}\)?(?: [\w.]{1,60}_\d{1,4}(?: \S{1,60})?)?"
+    r"[A-Za-z_][\w.-]{0,80}(?: \(|==| )[0-9][\w.!+-]{0,60}\)?(?: [\w.]{1,60}_[0-9]{1,4}(?: \S{1,60})?)?"
     r"|(?:ii|rc|hi) .*|[\[{]{1,2}\".*|\"\w{1,40}\": .*|Kernel modules: .*|(?:\$ |sudo )\S.*")
 _NOTHING = frozenset({
     "0", "no", "n/a", "none", "not active", "not affected", "not set", "disabled", "passed", "pass",
@@ -31,7 +31,7 @@ _ELEMENT = re.compile(r"<(?:process_name|[a-z_]{1,60}_mode)>[^<]*(?:</\w+>)?")
 # What strace shows of a file that was looked for and did not lie there, and the loader's own trace: a program
 # tries many places, and goes on.
 _TRIED = re.compile(
-    r".*\) += -1 ENOENT \(No such file or directory\)|\d{1,10}:\s{1,8}(?:trying file=|find library=|"
+    r".*\) += -1 ENOENT \(No such file or directory\)|[0-9]{1,10}:\s{1,8}(?:trying file=|find library=|"
     r"search (?:path|cache)=|calling (?:init|fini): ).*")
 # What is deprecated works as yet.
 _DEPRECATED = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.derive.view import as_texts
-from gpudoctor.engine import Truth, holds, resolve
+from gpudoctor.engine import Truth, all_hold, resolve
 from gpudoctor.explanation import bound
 from gpudoctor.explanation.ranking import Candidate
 from gpudoctor.explanation.reading import Said
@@ -227,8 +227,7 @@ def _truth(fix: Fix, subject: Subject, tables: Tables) -> Truth:
     asks_whose = any(condition.fact == _WHOSE for condition in fix.when)
     if asks_whose and not isinstance(subject.fact(_WHOSE), Known):
         return Truth.FALSE  # a fix for one framework is none for another
-    truths = [holds(condition, subject, tables).truth for condition in fix.when]
-    return min(truths, key=lambda truth: truth.value, default=Truth.TRUE)
+    return all_hold(fix.when, subject, tables).truth
 
 
 def _asked_of(condition: Condition) -> tuple[str, str, Operand | None]:

@@ -16,7 +16,7 @@ _NAME = "CUDA_VISIBLE_DEVICES"
 _GIVEN = re.compile(
     r"CUDA_VISIBLE_DEVICES(?:['\"]?\]?) ?(?P<mark>[=:,]) ?(?P<value>\"[^\"]{0,60}\"|'[^']{0,60}'|"
     r"[^\s\"'`;)]{0,60})")
-_NO_CARD = re.compile(r"-\d{1,3}|all|void|none|cpu|(?:gpu|cuda):?\d{0,3}", re.IGNORECASE)
+_NO_CARD = re.compile(r"-[0-9]{1,3}|all|void|none|cpu|(?:gpu|cuda):?[0-9]{0,3}", re.IGNORECASE)
 _PRINTED = frozenset({"none", "cpu"})  # unquoted behind a colon a program says so of what is not set
 _MOST = 20
 

@@ -24,17 +24,18 @@ PART = "a part of cuDNN is missing while another is there: {}, {}"
 _FAMILIES = "cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nccl|nvrtc"
 _FILE = Pattern(  # its family, the rest of its name, its version
     rf"(?<![a-z])(?P<name>(?P<stem>(?:lib)?(?P<family>{_FAMILIES})(?:Lt|Mg|w)?(?:_[a-z]+){{0,4}})"
-    rf"(?:\.so\.(?P<so>\d+(?:\.\d+)*)|64_(?P<dll>\d{{1,3}})(?:\.dll)?))", re.IGNORECASE)
+    rf"(?:\.so\.(?P<so>[0-9]+(?:\.[0-9]+)*)|64_(?P<dll>[0-9]{{1,3}})(?:\.dll)?))", re.IGNORECASE)
 _FOLDER_BEFORE = Pattern(r"[^\s'\"`=:(,;]{0,200}[/\\]$")
 # cuDNN as a version in words, a package of Debian, one of pip, and a part of an image's name.
-_CUDNN = Pattern(r"\blibcudnn(?P<deb>\d{1,2})\b|\bnvidia-cudnn-cu\d\d\b[ =:/\t-]{0,40}v?(?P<wheel>\d+)\.\d|"
-                 r"(?<!lib)(?<![\w-])cudnn(?:[ -]?(?:version|v)?[ .:=]?)(?P<words>\d)(?:\.\d+)*(?![\w-])|"
-                 r"cuda:\S{0,40}-cudnn(?P<image>\d)", re.IGNORECASE)
+_CUDNN = Pattern(r"\blibcudnn(?P<deb>[0-9]{1,2})\b|"
+                 r"\bnvidia-cudnn-cu[0-9][0-9]\b[ =:/\t-]{0,40}v?(?P<wheel>[0-9]+)\.[0-9]|"
+                 r"(?<!lib)(?<![\w-])cudnn(?:[ -]?(?:version|v)?[ .:=]?)(?P<words>[0-9])(?:\.[0-9]+)*"
+                 r"(?![\w-])|cuda:\S{0,40}-cudnn(?P<image>[0-9])", re.IGNORECASE)
 _WHEEL = Pattern(r"\bnvidia-(?P<wheel>cuda-runtime|cublas|cufft|curand|cusolver|cusparse|cudnn|nccl|"
-                 r"cuda-nvrtc)-cu(?P<cuda>\d\d)\b", re.IGNORECASE)
-_BARE = Pattern(r"\b(?:v|version |newest |latest )(?P<number>\d)\.\d+\b", re.IGNORECASE)
+                 r"cuda-nvrtc)-cu(?P<cuda>[0-9][0-9])\b", re.IGNORECASE)
+_BARE = Pattern(r"\b(?:v|version |newest |latest )(?P<number>[0-9])\.[0-9]+\b", re.IGNORECASE)
 _ASKED = Pattern(r"\b(?:asks? for|asking for|needs?|requires?|wants?|expects?|looks? for|looking for)"
-                 r" (?:cudnn )?(?:version )?v?(?P<number>\d)(?:\.\d+){0,3}(?![\w.])", re.IGNORECASE)
+                 r" (?:cudnn )?(?:version )?v?(?P<number>[0-9])(?:\.[0-9]+){0,3}(?![\w.])", re.IGNORECASE)
 _CLAUSES = Pattern(r"[;,]\s|\.\s+|[()\u2192]|\s(?:but|although|though|while|whereas|and|yet|&|however)\s|"
                    r" (?:--|\u2014|-) ", re.IGNORECASE)
 _ABSENT = Pattern(
@@ -48,16 +49,16 @@ _WANTED = Pattern(r"\b(?:needs?|requires?|required|wants?|asks? for|expects?|loo
 _THERE = Pattern(
     r"\b(?:have|has|had|got|contains?|holds?|is in|are in|exists?|there'?s|there (?:is|are)|installed|"
     r"present|in place|lies|sits|located|shows?|downloaded|copied|from apt|brings|ships|opened|is at|file in|"
-    r"put|is found|my|host|only)\b|'ve\b|^\s*ii\s|=> ?/|\(0x|-> ?\S|\d\d:\d\d ", re.IGNORECASE)
+    r"put|is found|my|host|only)\b|'ve\b|^\s*ii\s|=> ?/|\(0x|-> ?\S|[0-9][0-9]:[0-9][0-9] ", re.IGNORECASE)
 _DENIED = Pattern(r"\b(?:no|not|never|without|nothing|none|isn'?t|doesn'?t|don'?t|didn'?t)\b|"
                   r"n't\b", re.IGNORECASE)
 _OF_PIP = Pattern(r"(?:site|dist)-packages|nvidia[/\\](?:\*|cu\w+|nccl)[/\\](?:lib|bin)", re.IGNORECASE)
 _OTHER_THINGS = Pattern(r"cuda|driver|python|tensorflow|torch|\btf\b|ubuntu|windows", re.IGNORECASE)
 _OPENED = Pattern(r"undefined symbol|not defined|link time reference|required by|"
-                  r"relocation error|init failure: \d", re.IGNORECASE)
+                  r"relocation error|init failure: [0-9]", re.IGNORECASE)
 # What the loader says so of was opened, however the line begins: "Could not load library X. Error: ...".
 _OPENED_IN_VAIN = Pattern(r"undefined symbol:|not defined in file|with link time reference")
-_NCCL = Pattern(r"\bNCCL version (\d+\.\d+)")
+_NCCL = Pattern(r"\bNCCL version ([0-9]+\.[0-9]+)")
 _NCCLS = Pattern(r"\bdifferent nccl versions?\b|\bdifferent versions of nccl\b|"
                  r"\bnccl versions? (?:differ|mismatch)",
                  re.IGNORECASE)
@@ -229,4 +230,4 @@ def _cudnn(number: str, name: str, line: int, *, is_there: bool, of_pip: bool = 
 
 def _is_listed(clause: str) -> bool:
     """Say whether a clause is the line of a list of packages, or says which version is there."""
-    return re.search(r"nvidia-\S+-cu\d\d\s*(?:==|\s)\s*\d+\.\d", clause) is not None
+    return re.search(r"nvidia-\S+-cu[0-9][0-9]\s*(?:==|\s)\s*[0-9]+\.[0-9]", clause) is not None

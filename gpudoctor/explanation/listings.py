@@ -22,17 +22,17 @@ _ASKED = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#] ?)?(?:sudo )?"
                  re.IGNORECASE)
 _PROMPT = Pattern(r"^(?:[\w@:~.\[\]() -]{0,60}[$#%]|>>>|\(?nothing\)?|\(?empty.{0,20})(?: |$)", re.IGNORECASE)
 _TENSORFLOW = Pattern(r"^\W{0,4}(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|tf-nightly-gpu|"
-                      r"intel-tensorflow)(?:==|\s{1,40}\(?)(\d+\.\d+)[\w.]*\)?(?:\s|$)")
+                      r"intel-tensorflow)(?:==|\s{1,40}\(?)([0-9]+\.[0-9]+)[\w.]*\)?(?:\s|$)")
 _TENSORFLOW_JSON = Pattern(r"\"name\": ?\"(tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|"
-                           r"tf-nightly-gpu|intel-tensorflow)\", ?\"version\": ?\"(\d+\.\d+)")
+                           r"tf-nightly-gpu|intel-tensorflow)\", ?\"version\": ?\"([0-9]+\.[0-9]+)")
 _OWN_NAMES = frozenset({"tensorflow", "tf"})
 _FRAMEWORK = Pattern(r"(?<![a-z0-9])(?:tensorflow|tf|torch|pytorch|jax|paddle|mxnet)(?![a-z0-9])")
 _ONNXRUNTIME = Pattern(r"(?<![\w/.-])(onnxruntime|onnxruntime-gpu)(?:==|\s{1,40}\(?|"
-                       r"\", ?\"version\": ?\")\d+\.\d+")
-_MODULE = Pattern(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+                       r"\", ?\"version\": ?\")[0-9]+\.[0-9]+")
+_MODULE = Pattern(r"NVRM version:.{0,60}Kernel Module.{0,20}?\s([0-9]{3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?)\b")
 _LIBRARY = Pattern(r"^ii\s+(?:nvidia-utils|libnvidia-compute|libcuda1|"
-                   r"nvidia-libopencl1)[\w:-]*\s+(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|lib(?:cuda|"
-                   r"nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+                   r"nvidia-libopencl1)[\w:-]*\s+([0-9]{3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?)\b|lib(?:cuda|"
+                   r"nvidia-ml)\.so\.([0-9]{3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?)\b")
 OTHER_PROCESSOR = "the processor is no x86"
 _PROCESSOR = Pattern(r"\buname -(?:m|a|p|i)\b.{0,200}\b(?:aarch64|arm64|ppc64le)\b|"
                      r"^\W{0,4}Architecture:\s+(?:aarch64|arm64|ppc64le)\b|^(?:aarch64|ppc64le)$")

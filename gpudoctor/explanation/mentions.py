@@ -21,13 +21,14 @@ _LONGEST = 1000  # characters of a line that a person wrote
 # A heading of a list of changes, and its entries; the last form is the one that GitHub writes for a release.
 _CHANGES = re.compile(
     r"(?:#{1,6} |=+ )?(?:change ?log|change history|release notes?|bug ?fixes|fixed|fixes|what's changed"
-    r"|\[?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?\]?(?: [-(].{1,40})?):?", re.IGNORECASE)
+    r"|\[?v?[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,6})?\]?(?: [-(].{1,40})?):?", re.IGNORECASE)
 _IS_HEADING = ("#", "=", "[", "c", "C", "r", "R", "W", "w")
 _ENTRY = re.compile(r"\s{0,8}[-*+] \S")
-_PULLED = re.compile(r"\s{0,8}[-*+] .{1,300} by @[\w-]{1,60} in https?://\S{1,200}/pull/\d{1,8}")
+_PULLED = re.compile(r"\s{0,8}[-*+] .{1,300} by @[\w-]{1,60} in https?://\S{1,200}/pull/[0-9]{1,8}")
 # Where a traceback is in a program's own file; a framework's source line has the words that it raises.
-_FRAME = re.compile(r"\s{0,8}File \"(?![^\"\n]{0,300}(?:site|dist)-packages)[^\"\n]{1,300}\", line \d{1,7}\b")
-_ARROW = re.compile(r"\s{0,4}-{2,8}> ?\d{1,6} \s*\S")  # IPython's
+_FRAME = re.compile(r"\s{0,8}File \"(?![^\"\n]{0,300}(?:site|dist)-packages)[^\"\n]{1,300}\", "
+                    r"line [0-9]{1,7}\b")
+_ARROW = re.compile(r"\s{0,4}-{2,8}> ?[0-9]{1,6} \s*\S")  # IPython's
 # "I do not get "...", but": what somebody is asked about mostly, and does not have.
 _SAYS_ERROR = r"(?:error|message|warning|line)s?\b[: ]{0,2}"
 _DENIED = re.compile(

@@ -14,11 +14,11 @@ from gpudoctor.model import Tables, rows_of
 _CUDA = "cuda"
 _NUMBER = re.compile(
     r"(?<!exit )(?<!return )\b(?:error|err|code|failure|failed|return(?:s|ed)|status|"
-    r"result)\b[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}(?P<number>\d{2,3}|(?:(?<=\bcuda error )|"
-    r"(?<=\bcuda error: )|(?<=\bcuda error code ))[1-3])(?![\d.%/]|,\d| ?[KMGT]i?B| of\b)", re.IGNORECASE)
+    r"result)\b[\s:=(\[#]{1,3}(?:code|number|no)?[\s:=(\[#.]{0,3}(?P<number>[0-9]{2,3}|(?:(?<=\bcuda error )|"
+    r"(?<=\bcuda error: )|(?<=\bcuda error code ))[1-3])(?![0-9.%/]|,[0-9]| ?[KMGT]i?B| of\b)", re.IGNORECASE)
 # Of one digit only 1 to 3 count: 4 to 8 are also numbers of an older runtime, "cuda runtime error (8)".
 _ONE_DIGIT = re.compile(
-    r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/\d])",
+    r"\bcuda (?:runtime )?(?:error|failure)(?: code)?[\s:=(#]{1,3}(?P<number>[4-9])\b(?![.%/0-9])",
     re.IGNORECASE)
 _LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvrtc")
 # cuDNN's numbers depend on its release; NVML, NCCL and the loader ("cublas64_11.dll") have theirs.
@@ -27,8 +27,8 @@ _OWNER = re.compile(
     r"|\bcu[A-Z]\w{3,40}\b")
 _OF_LIBRARY = re.compile(
     r"(?<!exit )(?<!return )\b(?P<word>error|err|code|status|failed|failure|returned|result|plan(?=:)|"
-    r"\w{2,20}_SUCCESS)\b(?: at \S{1,200}:\d{1,6})?[\s:=(\[#]{1,3}(?:code|number|"
-    r"no)?[\s:=(\[#.]{0,3}(?P<number>[1-9]\d{0,2})(?![\w%/]|\.\d|,\d| ?[KMGT]i?B| of\b|"
+    r"\w{2,20}_SUCCESS)\b(?: at \S{1,200}:[0-9]{1,6})?[\s:=(\[#]{1,3}(?:code|number|"
+    r"no)?[\s:=(\[#.]{0,3}(?P<number>[1-9][0-9]{0,2})(?![\w%/]|\.[0-9]|,[0-9]| ?[KMGT]i?B| of\b|"
     r" errors?\b)(?: vs\. 0\))?", re.IGNORECASE)
 _OF_ANY_PROGRAM = frozenset({"failed", "failure", "returned", "result"})  # any program says them with a 1
 _OF_MAKE = "***"

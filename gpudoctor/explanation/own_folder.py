@@ -12,11 +12,11 @@ from gpudoctor.lazily import Pattern
 
 LOADED = "of the user's own folder is loaded in an environment"
 _OWN = Pattern(
-    r"(?:\.local[/\\]lib[/\\]python\d\.\d{1,2}|Roaming[/\\]Python[/\\]Python\d{2,3})[/\\]site-packages[/\\]"
-    r"(tensorflow|torch|jaxlib|jax|keras|paddle)[/\\]")
+    r"(?:\.local[/\\]lib[/\\]python[0-9]\.[0-9]{1,2}|Roaming[/\\]Python[/\\]Python[0-9]{2,3})"
+    r"[/\\]site-packages[/\\](tensorflow|torch|jaxlib|jax|keras|paddle)[/\\]")
 _ENVIRONMENT = Pattern(
-    r"[/\\](?:envs[/\\][^/\\\s\"']{1,60}|(?:ana|mini)conda\d?|mini(?:forge|mamba)\d?|mambaforge|\.?venv)"
-    r"[/\\](?:lib[/\\]python\d|bin[/\\]|Lib[/\\]|python\.exe)")
+    r"[/\\](?:envs[/\\][^/\\\s\"']{1,60}|(?:ana|mini)conda[0-9]?|mini(?:forge|mamba)[0-9]?|mambaforge|"
+    r"\.?venv)[/\\](?:lib[/\\]python[0-9]|bin[/\\]|Lib[/\\]|python\.exe)")
 _LONGEST = 1000
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gpudoctor.engine import Truth, holds
+from gpudoctor.engine import Truth, all_hold
 from gpudoctor.explanation.bound import as_there, causes_elsewhere
 from gpudoctor.explanation.reading import Said
 from gpudoctor.frozen import frozen
@@ -43,7 +43,7 @@ def _suspicions(symptoms: Iterable[SymptomPattern], subject: Subject, tables: Ta
             known = found.get(suspect.cause, {}).get(symptom.id)
             if suspect.cause in elsewhere or (known is not None and known.weight >= suspect.weight):
                 continue
-            if all(holds(condition, subject, tables).truth is Truth.TRUE for condition in suspect.when):
+            if all_hold(suspect.when, subject, tables).truth is Truth.TRUE:
                 found.setdefault(suspect.cause, {})[symptom.id] = suspect
     return as_there(found, subject, tables)
 

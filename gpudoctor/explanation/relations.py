@@ -17,7 +17,7 @@ from gpudoctor.model import Absent, Fact, Facts, Known, Row, Tables, Value, rows
 _WITHOUT_CUDA = ("rocm", "cpu", "xpu")  # how the local part of a build begins that has none
 _OF_EACH_BUILD = ("version", "platform", "python", "glibc", "uploaded", "numpy", "source")
 _OTHER_CARD = "people-other-graphics"
-_CONDAS_TORCH = re.compile(r"\.post[1-9]\d\d\Z")  # conda-forge's number of a build
+_CONDAS_TORCH = re.compile(r"\.post[1-9][0-9][0-9]\Z")  # conda-forge's number of a build
 _NOT_SAID = Absent(source="the text does not say what it would be computed from")
 
 

@@ -12,7 +12,7 @@ from gpudoctor.explanation.answers import Answered
 
 UNUSED = "code makes a torch.device and moves nothing to it"
 _MADE = re.compile(r"[A-Za-z_][\w.]{0,60} ?= ?torch\.device\(")
-_STATEMENT = re.compile(r"torch\.device\((?:f?['\"]cuda(?::\d{1,2})?['\"])(?: if .{1,60})?\)")
+_STATEMENT = re.compile(r"torch\.device\((?:f?['\"]cuda(?::[0-9]{1,2})?['\"])(?: if .{1,60})?\)")
 # What moves a model or data, or makes tensors on a device from the start.
 _MOVES = re.compile(r"\.to\(|\.cuda\(|\bdevice ?= ?(?!torch\.device\()[\w\"'.]|device_map|set_default_"
                     r"|\bwith device\b|accelerat|Trainer\(|map_location")

@@ -26,7 +26,7 @@ _NAME = Pattern(r"(?<![\w-])[a-z]\w{1,39}$")
 _ENDING, _PATH = ".py", 200
 _FRAME = 'File "'
 _IMPORT = Pattern(r"\s*(?:import|from) (\w{2,40})")
-_LIBRARIES = Pattern(r"(?:site|dist)-packages|[/\\][Ll]ib(?:64)?[/\\](?:python)?|python\d|\.zip|<frozen")
+_LIBRARIES = Pattern(r"(?:site|dist)-packages|[/\\][Ll]ib(?:64)?[/\\](?:python)?|python[0-9]|\.zip|<frozen")
 _LONGEST, _MOST = 1000, 3
 
 

@@ -8,7 +8,7 @@ from gpudoctor import versions
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Tables, rows_of
 
-_NUMBER = re.compile(r"(?:\.so\.|64_)(\d+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
+_NUMBER = re.compile(r"(?:\.so\.|64_)([0-9]+)")  # libcudnn.so.8, cudnn64_8.dll, cudart64_110.dll
 MAJOR_ALONE = 11  # from this CUDA on, libraries bear its major version alone
 _BEARING_IT = ("libcudart", "libcublas", "cudart", "cublas")
 
@@ -34,7 +34,7 @@ def newest_cuda(library: str, tables: Tables) -> str | None:
     for row in rows_of(tables, "cuda_sonames"):
         if row["library"] == library:
             return str(row["last_cuda"]) if "last_cuda" in row else None
-    number = re.search(r"\.so\.(\d+\.\d+)$", library)
+    number = re.search(r"\.so\.([0-9]+\.[0-9]+)$", library)
     return number[1] if number and versions.parse(number[1]).major < MAJOR_ALONE else None
 
 
@@ -67,12 +67,12 @@ def _is_listed_for(library: str, cuda: tuple[int, ...], tables: Tables) -> bool 
 def _bears(library: str, number: str, major: int, own_minor: int) -> bool:
     """Say whether the number in the name stands for the version; names that say nothing stand for any."""
     if not library.lower().startswith(_BEARING_IT):
-        minor = re.search(rf"\.so\.{number}\.(\d+)$", library)
+        minor = re.search(rf"\.so\.{number}\.([0-9]+)$", library)
         # libcusolver.so.10.0; nvrtc bore it until 11.1
         bears_both = int(number) < MAJOR_ALONE or library.startswith("libnvrtc")
         return minor is None or not bears_both or (
             (int(number), int(minor[1])) == (major, own_minor))
-    minor = re.search(rf"\.so\.{number}\.(\d+)", library)
+    minor = re.search(rf"\.so\.{number}\.([0-9]+)", library)
     if ".so." not in library and int(number) >= 80:  # of a DLL: 101 is 10.1, 110 stands for all of 11
         return int(number) // 10 == major and (
             major >= MAJOR_ALONE or int(number) % 10 == own_minor)

@@ -12,7 +12,7 @@ from gpudoctor.lazily import Pattern
 
 NOWHERE = "{library}: cannot open shared object file: No such file or directory"  # as the loader says it
 _OPENED = Pattern(r"\b(?:openat|open)\(.{0,40}?\"[^\"]{0,300}?/(?P<library>lib(?:cuda|nv|"
-                  r"cu)[\w-]{0,40}\.so[\w.]{0,30})\"[^)]{0,100}\) += (?P<result>-1 ENOENT|-?\d{1,6})")
+                  r"cu)[\w-]{0,40}\.so[\w.]{0,30})\"[^)]{0,100}\) += (?P<result>-1 ENOENT|-?[0-9]{1,6})")
 _LONGEST = 600
 
 

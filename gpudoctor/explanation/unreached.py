@@ -38,7 +38,7 @@ _LOOKED = Pattern(r"[$#] ?ls (?:-\w+ )?/usr/local(?:/cuda\S*| ?\| ?grep -?i? ?cu
 _PACKAGES = Pattern(
     r"\bnvidia[- ](?:\w+[- ])?(?:wheels?|packages?|libs|libraries)\b(?=.{0,60}?\b(?:in|installed|unpacked|"
     r"collected|present|there|under|are)\b)|\bnvidia-(?:cudnn|cublas|cuda-runtime|cuda-nvcc|cuda-nvrtc|cufft|"
-    r"cusparse|cusolver)-cu\d\d\S{0,3}\s{0,40}(?:==)?\s{0,40}v?\d+\.\d+|(?:site|"
+    r"cusparse|cusolver)-cu[0-9][0-9]\S{0,3}\s{0,40}(?:==)?\s{0,40}v?[0-9]+\.[0-9]+|(?:site|"
     r"dist)-packages/nvidia/\w+/(?:lib|bin)|\br(?:un)?path\b.{0,40}\bnvidia\b", re.IGNORECASE)
 _WAY = Pattern(
     r"LD_LIBRARY_PATH|\bln -s|\bsym-?link|\bCUDNN_PATH\b|\bCUDA_HOME\b|\bPATH\b|preload_dlls|"

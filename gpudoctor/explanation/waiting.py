@@ -9,9 +9,9 @@ from gpudoctor.explanation.answers import Answered
 from gpudoctor.lazily import Pattern
 
 AT_START, ONLY_FIRST = "the start is said to take minutes", "only the first start is said to take minutes"
-_LONG = Pattern(r"\b(?:\d{1,3}\W{0,3}|few |several |many |some )min(?:ute)?s?\b|\bminutes\b|\bages\b|"
+_LONG = Pattern(r"\b(?:[0-9]{1,3}\W{0,3}|few |several |many |some )min(?:ute)?s?\b|\bminutes\b|\bages\b|"
                 r"takes? forever|\b(?:very|extremely|so|too|really) (?:long|slow)|\blong time\b|"
-                r"\b\d{3} ?s(?:ec\w*)?\b")
+                r"\b[0-9]{3} ?s(?:ec\w*)?\b")
 _TAKES = Pattern(r"\b(?:take[sn]?|took|taking|needs?|hangs?|stuck|waits?|waiting|freez\w*|paus\w*|stall\w*|"
                  r"sits|spends?|is (?:very|extremely|so|too|really))\b")
 _FIRST = Pattern(r"\b(?:first|1st|initial)\b")
@@ -20,7 +20,7 @@ _START = Pattern(r"\b(?:every time|each time|start(?:s|up|ing)?|launch\w*|load\w
 _NEXT = Pattern(r"\b(?:second|2nd|subsequent|following|next|later|after-?wards?|after that|another|"
                 r"again|then)\b")
 _QUICK = Pattern(r"\b(?:fast|quick\w*|instant\w*|immediate\w*|normal\w*|smooth\w*|"
-                 r"(?<!\d)\d{1,2} ?s(?:ec\w*)?|seconds|no delay)\b")
+                 r"(?<![0-9])[0-9]{1,2} ?s(?:ec\w*)?|seconds|no delay)\b")
 # What takes minutes anywhere, or is no wait.
 _OTHERWISE = Pattern(r"\b(?:download\w*|install\w*|pip|conda|pull\w*|upload\w*|epochs?|boot\w*|compil(?:e|"
                      r"ing) from|building|crash\w*|die[sd]?|killed|timeouts?|timed out|disk|nfs|error)\b|"

@@ -11,8 +11,8 @@ PROCESSOR, SYSTEM, PYTHON, FITS = "processor", "system", "python", "fits"
 # What stands behind name, version and build.
 _TAGS = Pattern(r"(?P<python>[a-z0-9.]{2,40})-(?P<abi>[a-z0-9_.]{2,40})-"
                 r"(?P<platform>[a-z0-9_.]{3,120})\.whl$")
-_ANY_PYTHON = Pattern(r"py(\d)(?!\d)")  # of a wheel without compiled code
-_CPYTHON = Pattern(r"cp(\d)(\d{1,2})")
+_ANY_PYTHON = Pattern(r"py([0-9])(?![0-9])")  # of a wheel without compiled code
+_CPYTHON = Pattern(r"cp([0-9])([0-9]{1,2})")
 _PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64",
                "ppc64le": "ppc64le", "armv7l": "armv7l", "s390x": "s390x"}
 _SYSTEMS = {"linux": "linux", "win": "windows", "macos": "macos"}

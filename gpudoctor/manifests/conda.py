@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpudoctor.manifests import conda_specs, requirements, yaml_files
+from gpudoctor.manifests import conda_specs, container_fields, requirements, yaml_files
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import ManifestError, Part, Source, Traced
 from gpudoctor.manifests.statements import Asked, Environment, Setting, Unread, signs_of
@@ -22,9 +22,10 @@ def of_conda(document: Node, source: Source, reader: Reader) -> Environment:
     yaml_files.require_list(listed, "dependencies", "write each package in a line that begins with a dash")
     for item in items:
         yaml_files.require_list(item.get("pip"), "what pip installs", "write each in a line of its own")
-        if item.items or (item.entries and item.get("pip") is None):
-            raise ManifestError(item.place, "a dependency is no text: write NAME, or NAME=VERSION; "
-                                "what pip installs stands below pip:")
+        if item.entries and item.get("pip") is None:
+            raise ManifestError(item.place, "an entry of dependencies is no text: "
+                                            f"{container_fields.CONDA['dependencies.[]'].remedy}")
+    container_fields.checked(document, container_fields.CONDA)
     channels = [one.text for one in named.texts() if one.text] if named else []
     packages = [(item.text, item.place) for item in items if item.text is not None]
     specs = conda_specs.specs_of(packages)

@@ -72,7 +72,7 @@ class Spec:
 
     def __str__(self) -> str:
         """Return it as conda is told."""
-        apart = " " if self.bounds[:1].isdigit() else ""
+        apart = " " if self.bounds[:1].isdecimal() else ""
         bounds = f"{apart}{self.bounds}" if self.bounds else "=*" if self.build else ""
         return f"{self.name}{bounds}={self.build}" if self.build else f"{self.name}{bounds}"
 

@@ -161,7 +161,7 @@ def _requirement(needs: Row) -> str:
 
 
 def _branch(driver: str) -> str:
-    return f"driver>={driver},driver<{int(driver) + 1}" if driver.isdigit() else UNREAD_BRANCH
+    return f"driver>={driver},driver<{int(driver) + 1}" if driver.isdecimal() else UNREAD_BRANCH
 
 
 def _compat(needs: Row | None) -> str | None:

@@ -14,18 +14,21 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import pixi
+from gpudoctor.manifests import pixi, project_fields
 from gpudoctor.manifests.groups import DEV, Groups
 from gpudoctor.manifests.releases import applies
-from gpudoctor.manifests.requirements import bounded, is_elsewhere, is_of_index
+from gpudoctor.manifests.requirements import BEGINS_NOTHING, bounded, is_elsewhere, is_of_index
 from gpudoctor.manifests.spans import ManifestError, Place, Source
 from gpudoctor.manifests.statements import Asked, Environment, Unread
-from gpudoctor.manifests.toml_tables import Places, parsed, table, tables
+from gpudoctor.manifests.toml_tables import Places, at, parsed, table, tables
 from gpudoctor.versions import distribution_name
 
+_PYTHONS = (("project", "requires-python"), ("tool", "poetry", "dependencies", "python"),
+            ("requires", "python_version"))
 _DEFAULT_OF_PDM, _MOST_GROUPS = "pypi", 100
 _OF_PIPENV = ("sys_platform", "platform_system", "platform_machine", "os_name", "python_version")
 _ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.[0-9]+)\.\*|~=?\s*(3\.[0-9]+)(?:\.[0-9]+)?)\s*\Z")
+_BEHIND_SIGN = re.compile(r"(?<=[<>=!~^])\s+")
 _KEY = re.compile(
     r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
 
@@ -35,7 +38,7 @@ def of_pyproject(source: Source) -> list[Environment]:
     project = _Project(source)
     groups = project.groups()
     common = project.common
-    of_pixi = project.of_pixi(source)
+    of_pixi = project.of_pixi()
     found = [("dependencies", common)] if common or not (groups or of_pixi) else []
     found += [(f"group {name}", (*common, *listed)) for name, listed in groups.items()]
     of_pip = [Environment(name=name, place=source.place(0), asked=asked, in_container=False,
@@ -58,32 +61,26 @@ class _Project:
 
     def __init__(self, source: Source) -> None:
         self.document = parsed(source)
+        self.places = Places(source)
+        project_fields.checked(self.document, self.places)
         self.finder = _Finder(source)
         tool = table(self.document.get("tool"))
         self.project, self.poetry = table(self.document.get("project")), table(tool.get("poetry"))
         self.uv, pdm = table(tool.get("uv")), table(tool.get("pdm"))
         self.of_pdm = table(pdm.get("dev-dependencies"))
         self.pdm_sources = [one for one in tables(pdm.get("source")) if "url" in one]
-        self._require_lists()
         listed = self.finder.asked(self.project.get("dependencies"))
         listed += self.finder.poetry(self.poetry.get("dependencies"))
         listed += self.finder.poetry(self.document.get("packages"))
         stated = self.uv.get("override-dependencies")
         self.overrides = stated if isinstance(stated, list) else []
         self.constraints = self.finder.asked(self.uv.get("constraint-dependencies"))
-        stated = (self.project.get("requires-python") or table(self.poetry.get("dependencies")).get("python")
-                  or table(self.document.get("requires")).get("python_version") or "")
-        self.python = one_python(str(stated))
-        self.python_bounds = "" if self.python or not stated else _bound_of(str(stated))
+        way, stated = next(((way, str(found)) for way in _PYTHONS if (found := at(self.document, way))),
+                           (_PYTHONS[0], ""))
+        self.python = one_python(stated)
+        self.python_bounds = "" if self.python or not stated else _bound_of(stated)
+        project_fields.require_pythons(self.python_bounds, stated, self.places.of(*way))
         self.common = self._indexed(listed)
-
-    def _require_lists(self) -> None:
-        """Raise `ManifestError` where what the project asks for is no list: every installer refuses it."""
-        groups = (*table(self.project.get("optional-dependencies")).items(),
-                  *table(self.document.get("dependency-groups")).items())
-        for name, listed in (("dependencies", self.project.get("dependencies", [])), *groups):
-            if not isinstance(listed, list):
-                raise ManifestError(self.finder.key(name), f"{name} is no list of requirements")
 
     def unread(self) -> Iterator[Unread]:
         """Yield what says more of dependencies, and is not read."""
@@ -91,14 +88,16 @@ class _Project:
         if isinstance(dynamic, list) and "dependencies" in dynamic:
             yield Unread(why="the dependencies are dynamic: they stand elsewhere, and were not judged",
                          place=self.finder.key("dynamic"), of_framework=True)
+        yield from project_fields.without_index(self.uv, self.places)
 
-    def of_pixi(self, source: Source) -> list[Environment]:
+    def of_pixi(self) -> list[Environment]:
         """Return the environments of pixi, whose default feature installs the project's own dependencies."""
-        places, own = Places(source), table(table(self.document.get("tool")).get("pixi"))
+        own = table(table(self.document.get("tool")).get("pixi"))
         if own:
-            return pixi.environments(own, places, ("tool", "pixi"), self.common)
-        is_pixis = "workspace" in self.document or "channels" in self.project  # pixi.toml
-        return pixi.environments(self.document, places) if is_pixis and "tool" not in self.document else []
+            return pixi.environments(own, self.places, ("tool", "pixi"), self.common)
+        is_pixis = "tool" not in self.document and (  # pixi.toml
+            "workspace" in self.document or "channels" in self.project)
+        return pixi.environments(self.document, self.places) if is_pixis else []
 
     def groups(self) -> dict[str, tuple[Asked, ...]]:
         """Return each extra and each group, with those that it takes in."""
@@ -251,7 +250,7 @@ class _Finder:
 
     def _listed(self, texts: list[object]) -> Iterator[Asked]:
         for text in texts:
-            if not isinstance(text, str) or is_elsewhere(text):
+            if not isinstance(text, str) or (is_elsewhere(text) and text.strip()[:1] not in BEGINS_NOTHING):
                 continue  # a group that takes in another one
             place, whole = self._place(text)
             if not any(True for _ in planned.parse((text,))):
@@ -277,9 +276,9 @@ def _marker_of(given: Mapping[str, Any]) -> str:
 
 
 def _bound_of(written: str) -> str:
-    """Return what poetry's bounds say in the words of pip: ^1.2 is >=1.2,<2."""
-    return ",".join(part for one in written.replace("||", "|").split("|")[-1].split(",")
-                    for part in _part_of(one.strip()))
+    """Return what poetry's bounds say in the words of pip: ^1.2 is >=1.2,<2, and a blank is a comma."""
+    last = _BEHIND_SIGN.sub("", written.replace("||", "|").split("|")[-1])
+    return ",".join(part for one in last.replace(",", " ").split() for part in _part_of(one))
 
 
 def _part_of(one: str) -> Iterator[str]:
@@ -297,4 +296,4 @@ def _part_of(one: str) -> Iterator[str]:
         yield f">={one[1:].strip()}"
         yield f"<{'.'.join(str(part) for part in above)}"
     else:
-        yield one if one[0] in "<>=!~" else f"=={one}"
+        yield one if one[0] in "<>!~" else f"=={one.lstrip('=')}" if one[:3] != "===" else one

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 _OF_GPU = re.compile(
     r"(?:cupy-cuda\w+|tensorflow-gpu|onnxruntime-gpu|paddlepaddle-gpu|jax-cuda[0-9]+-\w+|faiss-gpu|pycuda|"
     r"flash-attn|tensorrt|nvidia-dali-cuda[0-9]+|[a-z0-9-]+-cu1[0-9])\Z")
-_CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu([0-9]{2,3})(?:/|\Z)")
-PYTORCHS_OWN = re.compile(r"https?://download\.pytorch\.org/whl/(cu[0-9]{2,3}|cpu)/?\Z")
+_CUDA_INDEX = re.compile(r"/whl/(?:nightly/|test/)?cu([0-9]{1,9})(?:/|\Z)")
+PYTORCHS_OWN = re.compile(r"https?://download\.pytorch\.org/whl/(cu[0-9]{1,9}|cpu)/?\Z")
 _DEFAULT_INDEX = re.compile(r"https?://pypi[.](?:python[.])?org/simple/?\Z")
 OPEN_MINORS = 2
 NVIDIA = "nvidia-"  # what its packages are called by
 ALONG = (NVIDIA, "numpy")  # what may come along, and is judged
 _NEWER = "3.99"  # stands for a Python that is not known
-LABEL = re.compile(r"\+cu([0-9]{2,3})")
+LABEL = re.compile(r"\+cu([0-9]{1,9})")
 
 
 def requirement_of(asked: Asked) -> Requirement | None:
@@ -95,7 +95,7 @@ def _is_torchs(asked: Asked) -> bool:
 def cuda_of_index(address: str) -> str | None:
     """Return the CUDA that an index of PyTorch is for: 12.4 of .../whl/cu124."""
     match = _CUDA_INDEX.search(address)
-    return f"{match[1][:-1]}.{match[1][-1]}" if match else None
+    return f"{match[1][:-1]}.{match[1][-1]}" if match and len(match[1]) > 1 else None
 
 
 def placeholder_of(name: str, tables: Tables) -> str | None:

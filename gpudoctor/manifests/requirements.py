@@ -23,7 +23,6 @@ Reader = Callable[[str], Source | None]
 
 _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z", re.DOTALL)
 _OPTIONS_BEHIND = re.compile(r"[ \t]+--?[A-Za-z]")
-_WORD = re.compile(r"""(?:\\.|[^\s"'\\]|"[^"]*"|'[^']*')+""")
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 _WHEEL = re.compile(
     r"(?:\A|[/\s])([A-Za-z0-9_.]{1,100})-([0-9][A-Za-z0-9_.+!]{0,60})-[\w.]{1,60}-[\w.-]{1,200}\.whl\Z")
@@ -32,7 +31,7 @@ _MOST_FILES = 50
 FRAMEWORK = re.compile(
     r"(?:[\w.-]{0,200}::)?(?:torch|pytorch(?:-gpu)?|tensorflow(?:[-_][cg]pu)?|tf-nightly|jax|jaxlib|"
     r"paddlepaddle(?:[-_]gpu)?)(?=\Z|[^\w.-]|-[0-9])", re.IGNORECASE)
-_BEGINS_NOTHING = frozenset("@=<>!,;|&%^*+)]}?")  # neither a name nor a path, address or variable
+BEGINS_NOTHING = frozenset("@=<>!,;|&%^*+)]}?")  # neither a name nor a path, address or variable
 _INDEX = ("-i", "--index-url")
 _LINKS = ("-f", "--find-links")
 _FILES = ("-r", "--requirement")
@@ -106,27 +105,40 @@ class _Reading:
             if not line.text.text.lstrip().startswith("-"):
                 found += self._requirement(line, source)
                 continue
-            words = words_of(line.text, {})
-            option, value, place = _option(words, source)
-            if not value and option in _WITH_VALUE:
-                raise ManifestError(place, f"{option} without a value: write {option} {_WITH_VALUE[option]}")
-            if option in _INDEX:
-                index = value
-            elif option == "--extra-index-url":
-                extra.append(value)
-            elif option in _LINKS:
-                links.append(value)
-            elif option in _FILES:
-                found += self._nested(source, value, place, depth)
-            elif option in _CONSTRAINTS:
-                bounds += self._nested(source, value, place, depth)
+            for option, value, place in self._options(line.text, source):
+                if not value and option in _WITH_VALUE:
+                    raise ManifestError(place,
+                                        f"{option} without a value: write {option} {_WITH_VALUE[option]}")
+                if option in _INDEX:
+                    index = value
+                elif option == "--extra-index-url":
+                    extra.append(value)
+                elif option in _LINKS:
+                    links.append(value)
+                elif option in _FILES:
+                    found += self._nested(source, value, place, depth)
+                elif option in _CONSTRAINTS:
+                    bounds += self._nested(source, value, place, depth)
         for asked in bounded(found, bounds):  # an index that is named anywhere counts for the whole file
             own = asked.index is None and not asked.extra_indexes
             found_here = replace(asked, links=(*asked.links, *links))
             yield replace(found_here, index=index, extra_indexes=tuple(extra)) if own else found_here
 
+    def _options(self, line: Traced, source: Source) -> Iterator[tuple[str, str, Place]]:
+        """Yield the options of a line; what else stands behind one, pip passes over, and so it is noted."""
+        for option, value, place in _options(words_of(line, {}), source):
+            if option:
+                yield option, value, place
+            else:
+                why = f"pip passes over {value[:80]} behind an option: write it in a line of its own"
+                of_framework = FRAMEWORK.match(value) is not None
+                self.unread.append(Unread(why=why, place=place, of_framework=of_framework))
+
     def _requirement(self, line: _Line, source: Source) -> Iterator[Asked]:
         """Yield what a line asks for; nothing where it names no release, which is noted."""
+        behind = _OPTIONS_BEHIND.search(line.text.text)
+        for _ in self._options(line.text.cut(behind.start()), source) if behind is not None else ():
+            pass  # one that pip does not take is refused
         asked = _requirement(line, source)
         if asked is not None:
             yield asked
@@ -159,15 +171,25 @@ class _Reading:
                                           "judged", place=place, of_framework=True))
 
 
-def _option(words: Sequence[Word], source: Source) -> tuple[str, str, Place]:
-    """Return an option, what it is given and where that stands."""
-    option, _, glued = words[0].text.partition("=")
-    option = _written_out(option, source.of(words[0]))
-    if option[:2] in ("-r", "-c", "-i", "-f") and len(option) > 2 and not option.startswith("--"):
-        return option[:2], option[2:], source.of(words[0])
-    if glued or len(words) < 2:
-        return option, glued, source.of(words[0])
-    return option, words[1].text, source.of(words[1])
+def _options(words: Sequence[Word], source: Source) -> Iterator[tuple[str, str, Place]]:
+    """Yield each option, what it is given and where that stands; "" and the word for one that is none.
+
+    Raise `ManifestError` for an option that pip does not take in a list.
+    """
+    rest = iter(words)
+    for word in rest:
+        if not word.text.startswith("-"):
+            yield "", word.text, source.of(word)
+            continue
+        written, equals, glued = word.text.partition("=")
+        option = _written_out(written, source.of(word))
+        if not option.startswith("--") and len(word.text) > 2:
+            yield option[:2], word.text[2:], source.of(word)
+        elif equals or option in _FLAGS:
+            yield option, glued, source.of(word)
+        else:
+            value = next(rest, None)
+            yield option, value.text if value else "", source.of(value or word)
 
 
 def _written_out(option: str, place: Place) -> str:
@@ -180,17 +202,6 @@ def _written_out(option: str, place: Place) -> str:
         near = did_you_mean(option, OPTIONS) if not meant else f": it may be {' or '.join(meant)}"
         raise ManifestError(place, f"pip refuses {option[:80]} in a list{near}")
     return meant[0]
-
-
-def _refuse_behind(line: Traced, source: Source) -> None:
-    """Raise `ManifestError` for an option behind a requirement that pip does not take in a list."""
-    words = _WORD.finditer(line.text)
-    for word in words:
-        option, _, glued = word[0].partition("=")
-        if option.startswith("-"):
-            option = _written_out(option, source.place(line.at[word.start()], line.at[word.end() - 1] + 1))
-            if not glued and option not in _FLAGS and (option == word[0] or option.startswith("--")):
-                next(words, None)  # its value
 
 
 def _lines(source: Source) -> Iterator[_Line]:
@@ -219,10 +230,8 @@ def _without_comment(parts: list[str], places: list[int]) -> Iterator[_Line]:
 def _requirement(line: _Line, source: Source) -> Asked | None:
     behind = _OPTIONS_BEHIND.search(line.text.text)
     text = line.text.text[:behind.start()] if behind else line.text.text
-    if behind is not None:
-        _refuse_behind(line.text.cut(behind.start()), source)
     wheel = of_wheel(text)
-    is_begun = text[:1] not in _BEGINS_NOTHING
+    is_begun = text[:1] not in BEGINS_NOTHING
     if wheel is None and is_begun and (is_elsewhere(text) or _VARIABLE.search(text)):
         return None
     if wheel is None and not any(True for _ in planned.parse((text,))):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _OF_CUDA = re.compile(r"-cu(?:da)?(1[0-9])[0-9]?x?\Z")  # nvidia-cublas-cu11, cupy-cuda12x, cupy-cuda111
 _MOST_TOGETHER = 12  # requirements on one framework among which the fewest that clash are looked for
+_MOST_BOUNDS = 200  # in all of them: each is held against every version that one of them names
 
 
 @frozen
@@ -171,13 +172,12 @@ def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Ite
     bounds = [(place, text, requirement) for place, text in _bounds(some)
               if (requirement := next(planned.parse((text,)), None)) is not None and requirement.specifier]
     bounds = bounds[:_MOST_TOGETHER]
-    if sum(len(requirement.specifier) for *_, requirement in bounds) < 2:
+    if not 2 <= sum(len(requirement.specifier) for *_, requirement in bounds) <= _MOST_BOUNDS:
         return
     pinned = [bound.version.partition("+")[0] for *_, requirement in bounds for bound in requirement.specifier
               if bound.operator == "==" and not bound.version.endswith("*")]
-    known = known_versions(framework, tables)
-    every = {*known, *pinned,  # one that is not known excludes others too
-             *_not_listed(known, [requirement for *_, requirement in bounds])}
+    every = {*known_versions(framework, tables), *pinned,  # one that is not known excludes others too
+             *_not_listed(framework, [requirement for *_, requirement in bounds], tables)}
     meeting = [{version for version in every if releases.admits(requirement, version)}
                for *_, requirement in bounds]
     for count in (1, 2, 3):
@@ -190,15 +190,12 @@ def _contradiction(framework: str, some: Sequence[Asked], tables: Tables) -> Ite
                 return
 
 
-def _not_listed(known: Sequence[str], asked: Iterable[Requirement]) -> Iterator[str]:
-    """Yield releases that there may be before and behind the known ones: at the bounds and just above."""
-    final = [parsed for parsed in map(versions.parse, known) if not parsed.is_prerelease]
+def _not_listed(framework: str, asked: Iterable[Requirement], tables: Tables) -> Iterator[str]:
+    """Yield releases that there may be, though no table has them: at the bounds and just above."""
     named = {bound.version.partition("+")[0].removesuffix(".*") for one in asked for bound in one.specifier}
-    for number in filter(versions.is_version, {"0", *named} if final else ()):
-        parsed = versions.parse(number)
-        if not min(final) <= parsed < max(final):
-            yield number
-            yield f"{parsed.base_version}.0.0.1"
+    for number in filter(versions.is_version, {"0", *named}):
+        above = f"{versions.parse(number).base_version}.0.0.1"
+        yield from (one for one in (number, above) if releases.nearest(framework, one, tables) is None)
 
 
 def _is_each_met(requirement: Requirement, known: Iterable[str]) -> bool:

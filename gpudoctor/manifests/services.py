@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.manifests import (
-    composed, container_commands, inline, reaching, references, resource_claims, stages,
+    composed, container_commands, container_fields, inline, reaching, references, resource_claims, stages,
 )
 from gpudoctor.manifests.composed import Composed
 from gpudoctor.manifests.requirements import Reader
 from gpudoctor.manifests.spans import Source
 from gpudoctor.manifests.statements import Build, Environment, Image, Setting, Unread, Wish, signs_of
-from gpudoctor.manifests.yaml_files import Node, filled, pairs, require_mapping, require_text
+from gpudoctor.manifests.yaml_files import Node, filled, pairs, require_mapping
 
 # https://github.com/moby/moby/blob/master/daemon/nvidia_linux.go: of what a request names, these become
 # NVIDIA_DRIVER_CAPABILITIES, over any other value of it; where none of them is named, it stays as it is
@@ -33,9 +33,7 @@ def of_compose(document: Node, source: Source, reader: Reader, build: Build | No
     """Yield the services of a compose file; one that is built with what its Dockerfile says."""
     project = Composed(source, reader)
     for key, service in project.services(document).values():
-        require_text(service.get("image"), f"image of the service {key.text}", "write NAME:TAG")
-        require_mapping(service.get("deploy"), f"deploy of the service {key.text}",
-                        "write resources: below it")
+        container_fields.checked(service, container_fields.SERVICE, f" of the service {key.text}")
         wishes = tuple(_wishes_of_service(service))
         settings = {name: Setting(value=filled(value), stated=value, place=place)
                     for name, value, place in pairs(service.get("environment"))}
@@ -184,6 +182,10 @@ def of_kubernetes(document: Node, beside: Sequence[Node], source: Source) -> Ite
     `beside` are the documents of the same file, which may define what a pod claims.
     """
     require_mapping(document.get("spec"), "spec", "write what the object is below it")
+    kind = document.get("kind")
+    if kind is not None and kind.text in ("Pod", *container_fields.WORKLOADS):
+        container_fields.checked(document, container_fields.POD if kind.text == "Pod" else
+                                 container_fields.WORKLOAD)
     for spec in _pods(document):
         yield from _of_pod(spec, beside, source)
 
@@ -203,12 +205,15 @@ def _of_pod(spec: Node, beside: Sequence[Node], source: Source) -> Iterator[Envi
         listed = spec.get(group)
         for container in listed.items if listed else ():
             image, name = container.get("image"), container.get("name")
-            require_text(image, "image of a container", "write NAME:TAG")
+            container_fields.checked(container, container_fields.CONTAINER, " of a container")
             if image is None or image.text is None:
                 continue
+            gpus = [(key, value) for key, value in _resources(container)
+                    if key.text and key.text.startswith(_GPU_RESOURCES)]
+            for key, value in gpus:
+                container_fields.require(value, container_fields.GPUS, f"{key.text}")
             wishes = [Wish(why=f"the container asks for {key.text}", place=key.place)
-                      for key, value in _resources(container)
-                      if key.text and key.text.startswith(_GPU_RESOURCES) and value.text != "0"]
+                      for key, value in gpus if value.text != "0"]
             if runtime is not None and runtime.text == "nvidia":
                 wishes.append(Wish(why="the pod has NVIDIA's runtime class", place=runtime.place))
             claims = [*resource_claims.signs(container, spec, beside)]

@@ -90,7 +90,7 @@ class _Script:
     def _word(self) -> None:
         begin = self.reader.at
         word = self.reader.word()
-        if self.reader.next_is_redirection and word.text.isdigit() and word.plain:
+        if self.reader.next_is_redirection and word.text.isdecimal() and word.plain:
             self.redirections.append(_redirection(self.reader, len(self.words), glued=False))
             return
         self.words += _split(word, self.reader.text[begin:self.reader.at])

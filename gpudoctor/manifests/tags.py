@@ -83,7 +83,7 @@ def _of_form(base: Base, row: Row, match: re.Match[str], listed: Sequence[str], 
     if "month" in holes:
         return _of_month(base, row, holes["month"], listed, tables)
     if "version" in holes:
-        return _of_release(str(row["framework"]), str(row["form"]), holes, tables)
+        return _of_release(base, row, holes, tables)
     return Verdict()
 
 
@@ -102,14 +102,16 @@ def _of_month(base: Base, row: Row, month: str, listed: Sequence[str], tables: T
     return _NEWER if (own or months) and month > max(own + months) else _UNLISTED
 
 
-def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables) -> Verdict:
+def _of_release(base: Base, row: Row, holes: dict[str, str], tables: Tables) -> Verdict:
     """Judge a tag that names a release: where that was never published, there is no image of it."""
+    framework, form = str(row["framework"]), str(row["form"])
     version, known = holes["version"], known_versions(framework, tables)
     cuda = holes.get("cuda")
     nearest = releases.nearest(framework, version, tables)
     if nearest is not None:
-        made = [form.format(**{**holes, "version": one}) for one in nearest
-                if cuda is None or cuda in _cudas(framework, one, tables)]
+        made = [form.format(**{**holes, "version": one, "cudnn": cudnn}) for one in nearest
+                if cuda is None or cuda in _cudas(framework, one, tables)
+                for cudnn in _cudnns(framework, one, cuda, tables) or ("",)]
         return Verdict(nearest=tuple(made)) if made else Verdict(unknown=(
             f"names a release that there is not; the nearest are {', '.join(nearest)}"))
     if version not in known:
@@ -119,7 +121,14 @@ def _of_release(framework: str, form: str, holes: dict[str, str], tables: Tables
     if cuda is not None and cuda not in _cudas(framework, version, tables):
         return Verdict(unknown=(
             f"names CUDA {cuda}, for which these rules know no build of {framework} {version}"))
-    return Verdict()
+    cudnns = _cudnns(framework, version, cuda, tables) if "cudnn" in holes else ()
+    if not cudnns or holes["cudnn"] in cudnns:
+        return Verdict()
+    since = [str(one["each_cuda_since"]) for one in _forms(base, tables) if "each_cuda_since" in one]
+    if any(versions.parse(version) >= versions.parse(one) for one in since):  # nothing but the build is in it
+        return Verdict(nearest=tuple(form.format(**{**holes, "cudnn": one}) for one in cudnns))
+    return Verdict(unknown=(f"names cuDNN {holes['cudnn']}, and these rules know builds of "
+                            f"{framework} {version} for cuDNN {' and '.join(cudnns)} alone"))
 
 
 def _is_newer(version: str, known: Sequence[str]) -> bool:
@@ -132,6 +141,13 @@ def _is_newer(version: str, known: Sequence[str]) -> bool:
 def _cudas(framework: str, version: str, tables: Tables) -> set[str]:
     return {versions.minor_of(stack.cuda) for stack in stacks_of(framework, PLATFORM, tables)
             if stack.version == version and stack.cuda is not None}
+
+
+def _cudnns(framework: str, version: str, cuda: str | None, tables: Tables) -> Sequence[str]:
+    """Return the major versions of cuDNN that the builds of a release for a CUDA have."""
+    return sorted({str(versions.parse(str(stack.row["cudnn"])).major)
+                   for stack in stacks_of(framework, PLATFORM, tables) if stack.version == version
+                   and "cudnn" in stack.row and versions.minor_of(stack.cuda or "") == (cuda or "")})
 
 
 def _forms(base: Base, tables: Tables) -> list[Row]:

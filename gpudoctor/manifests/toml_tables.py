@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.compatible import tomllib
@@ -72,6 +72,13 @@ def tables(value: object) -> list[Mapping[str, Any]]:
     """Return the tables of a list, or the one that stands in its place."""
     listed = value if isinstance(value, list) else [value]
     return [one for one in listed if isinstance(one, dict)]
+
+
+def at(document: Mapping[str, Any], way: Sequence[str]) -> object:
+    """Return what a document has at the end of a way, None where it has nothing."""
+    for name in way[:-1]:
+        document = table(document.get(name))
+    return document.get(way[-1])
 
 
 class Places:

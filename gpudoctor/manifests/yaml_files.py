@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from gpudoctor.frozen import frozen
 from gpudoctor.manifests.shellwords import words_of
@@ -12,6 +12,8 @@ from gpudoctor.manifests.spans import ManifestError, Place, Source, traced
 MAX_CHARACTERS = 1 << 18
 _MOST_NODES = 20_000
 _EMPTY = ("", "~", "null", None)
+_NUMBERS = ("int", "float", "bool")  # what YAML takes a text without quotes for
+Shape = Literal["text", "number", "list", "mapping", "nothing"]
 _OF_YAML = "tag:yaml.org,2002:"
 
 
@@ -89,10 +91,15 @@ def require_mapping(node: Node | None, what: str, remedy: str) -> None:
         raise ManifestError(node.place, f"{what} is no mapping: {remedy}")
 
 
-def require_text(node: Node | None, what: str, remedy: str) -> None:
-    """Raise `ManifestError` where a list or a mapping stands in place of a text."""
-    if node is not None and (node.items or node.entries):
-        raise ManifestError(node.place, f"{what} is no text: {remedy}")
+def shape_of(node: Node) -> Shape:
+    """Return what YAML reads; 12:30 is a number to PyYAML alone, as in YAML 1.1, and so it is a text."""
+    if node.items or node.tag == "seq":
+        return "list"
+    if node.entries or node.tag == "map":
+        return "mapping"
+    if node.is_null or (node.tag.startswith("!") and node.text in _EMPTY):
+        return "nothing"
+    return "number" if node.tag in _NUMBERS and ":" not in (node.text or "") else "text"
 
 
 def _node(one: Any, source: Source, budget: list[int], above: tuple[Any, ...]) -> Node:

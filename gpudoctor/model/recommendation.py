@@ -110,13 +110,14 @@ class Unserved:
 
     `would_be` says where one would have to be sought: "older" or "newer" than what is known, "nowhere", as
     there are releases for each card and none for all of them, or "gone": older cards and newer ones are
-    served, and CUDA has dropped this one.
+    served, and CUDA has dropped this one. `unread` are releases whose code nobody read, the newest first.
     """
 
     framework: str
     oldest: str
     newest: str
     would_be: str
+    unread: tuple[str, ...] = ()
 
 
 @frozen

@@ -33,7 +33,7 @@ COMPAT_PATTERNS = (
     "/usr/local/cuda*/compat/lib.real",
 )
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
-CDI_LIBRARY = re.compile(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)")
+CDI_LIBRARY = re.compile(r"libcuda\.so\.([0-9]+\.[0-9]+(?:\.[0-9]+)?)")
 PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
 # Where the engine's service looks for them; the PATH of whoever asks is another one.
 ENGINE_FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"

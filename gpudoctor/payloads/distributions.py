@@ -24,7 +24,7 @@ METADATA_BYTES_LIMIT = 1 << 20
 REQUIREMENTS_LIMIT = 500
 LIBRARIES_LIMIT = 20000
 
-_FOR_PYTHON = re.compile(r"py[\d.]")
+_FOR_PYTHON = re.compile(r"py[0-9.]")
 _LIBRARY = re.compile(r"\.so(?:\.[\w.]+)?$")
 
 
@@ -173,7 +173,7 @@ def _entry_of(line: bytes) -> "Optional[Tuple[str, Entry]]":
     parts = line.decode("utf-8", "surrogateescape").strip().rsplit(",", 2)
     if len(parts) != 3 or not parts[0] or parts[0][0] == '"' or len(parts[0]) > 1000:
         return None
-    size = int(parts[2]) if parts[2].isdigit() and len(parts[2]) < 16 else None
+    size = int(parts[2]) if parts[2].isdecimal() and len(parts[2]) < 16 else None
     return parts[0], {"sha256": _hex_of(parts[1]), "size_bytes": size}
 
 

@@ -22,7 +22,8 @@ FABRIC_MANAGER = "nv-fabricmanager"
 DAEMON_FOLDERS = "/usr/bin:/usr/sbin"
 
 MODULE_FILE = re.compile(
-    r"nvidia(-current|-tesla|-legacy|-open|-server)?(-\d{3}(xx)?)?(-open|-server)*\.ko(\.(gz|xz|zst|bz2))?$")
+    r"nvidia(-current|-tesla|-legacy|-open|-server)?(-[0-9]{3}(xx)?)?(-open|-server)*\.ko"
+    r"(\.(gz|xz|zst|bz2))?$")
 MODULE_FOLDERS = (
     "updates", "updates/dkms", "extra", "extra/nvidia", "extra/drivers/video/nvidia", "weak-updates",
     "weak-updates/nvidia", "extramodules", "misc", "kernel/drivers/video", "kernel/drivers/video/nvidia",
@@ -138,7 +139,7 @@ def _processes(name: str) -> "Dict[str, Any]":
         return dict(listing)
     count = 0
     for entry in listing["names"]:
-        if entry.isdigit():
+        if entry.isdecimal():
             comm = files.read_text("/proc/%s/comm" % entry, 64)
             count += comm.get("text", "").strip() == name[:15]  # the kernel keeps 15 characters
     return {

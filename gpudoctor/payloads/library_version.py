@@ -25,7 +25,7 @@ _CUDA_MARKS = (
     (b"libnvidia-fatbinaryloader.so.", re.compile(_RELEASE + rb"\x00")),
 )
 _NVML_MARK = re.compile(rb"\x00\d{1,2}\." + _RELEASE + rb"\x00")
-_NAME = re.compile(r"\.so\.(\d{3,4}\.\d{2,4}(?:\.\d{1,4})?)$")
+_NAME = re.compile(r"\.so\.([0-9]{3,4}\.[0-9]{2,4}(?:\.[0-9]{1,4})?)$")
 
 
 def read_version(path: str) -> "Dict[str, Any]":

@@ -26,7 +26,8 @@ GPU_LIBRARY = re.compile(
     r"lib(cuda|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|cufile|cuinj|cutensor|cudss|cudla|cuobj"
     r"|nv(?!me)|nccl|npp).*\.so(\.[0-9.]+)?$"
 )
-_LOADER_NAME = re.compile(r"/(ld-linux[^/]*\.so\.\d+|ld64\.so\.\d+|ld-\d[0-9.]*\.so|ld-musl-([^/]+)\.so\.1)$")
+_LOADER_NAME = re.compile(
+    r"/(ld-linux[^/]*\.so\.[0-9]+|ld64\.so\.[0-9]+|ld-[0-9][0-9.]*\.so|ld-musl-([^/]+)\.so\.1)$")
 _USUAL_LOADERS = (
     "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib64/ld64.so.2",
     "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1",

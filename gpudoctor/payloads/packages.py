@@ -38,7 +38,7 @@ FRAMEWORKS: "Dict[str, Dict[str, Any]]" = {
         ),
         "code": (
             re.compile(
-                r"^tensorflow(?:_core)?/(?:libtensorflow_(?:cc|framework)\.so(?:\.\d+)*"
+                r"^tensorflow(?:_core)?/(?:libtensorflow_(?:cc|framework)\.so(?:\.[0-9]+)*"
                 r"|python/_pywrap_tensorflow_internal\.so)$"
             ),
         ),
@@ -67,7 +67,7 @@ FRAMEWORKS: "Dict[str, Dict[str, Any]]" = {
         "package": "jax",
         "build": ("jax/version.py",),
         "code": (
-            re.compile(r"^jax_plugins/xla_cuda\d*/xla_cuda_plugin\.so$"),
+            re.compile(r"^jax_plugins/xla_cuda[0-9]*/xla_cuda_plugin\.so$"),
             re.compile(r"^jaxlib/xla_extension\.so$"),
         ),
         "loaders": ("jax_plugins/xla_cuda*/xla_cuda_plugin.so", "jaxlib/xla_extension.so"),
@@ -81,7 +81,7 @@ FRAMEWORKS: "Dict[str, Dict[str, Any]]" = {
         "loaders": ("paddle/base/libpaddle.so", "paddle/fluid/libpaddle.so", "paddle/fluid/core_avx.so"),
     },
 }
-JAX_FAMILY = re.compile(r"^(?:jaxlib|jax-(?:cuda|rocm)\d*-(?:plugin|pjrt))$")
+JAX_FAMILY = re.compile(r"^(?:jaxlib|jax-(?:cuda|rocm)[0-9]*-(?:plugin|pjrt))$")
 
 
 class Records:

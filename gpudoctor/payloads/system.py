@@ -32,7 +32,7 @@ SWITCHES = (  # by which a laptop's card is left without power: the file, and th
     ("/etc/udev/rules.d/50-remove-nvidia.rules", "EnvyControl"),
 )
 SLURM_FILES = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf")
-LOG_WANTED = re.compile(r"NVRM|nouveau|nova_core|nvidia-nvswitch|nvidia-uvm|nvidia: |Linux version \d")
+LOG_WANTED = re.compile(r"NVRM|nouveau|nova_core|nvidia-nvswitch|nvidia-uvm|nvidia: |Linux version [0-9]")
 
 
 def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":

@@ -14,7 +14,7 @@ PATTERNS = ("/usr/local/cuda*", "/opt/cuda*", "/usr/lib/cuda", "/usr/lib/nvidia-
             "/opt/nvidia/hpc_sdk/Linux_*/*/cuda/[0-9]*")
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 FOLDERS_LIMIT = 100
-CUDA_H = re.compile(r"^\s*#\s*define\s+CUDA_VERSION\s+(\d+)", re.MULTILINE)
+CUDA_H = re.compile(r"^\s*#\s*define\s+CUDA_VERSION\s+([0-9]+)", re.MULTILINE)
 
 
 def collect(request: "Dict[str, Any]") -> "Dict[str, Any]":

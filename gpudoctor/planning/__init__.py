@@ -29,6 +29,7 @@ from gpudoctor.planning.steps import Choice
 LOOKS = 40  # at machines that are not there, before the best plan so far is taken
 _WEIGHTS = {Severity.ERROR: 1000, Severity.WARNING: 1}
 _NO_FIX = "none of its fixes holds on this machine"
+_FOR_PEOPLE = "nothing that can be typed cures it: its page says what there is to decide"
 _SHOWS = "it shows behind the steps before"
 _CLASH = "each of its fixes would bring back what another step cures, or bring about another fault"
 
@@ -228,4 +229,6 @@ class _Planner:
     def reason(self, key: Key) -> str:
         """Return why no step cures a finding."""
         held = any(self._allowed(fix) for fix in self.begin.faults[key].fixes)
-        return "; ".join(self._reasons.get(key, ())) or (_CLASH if held else _NO_FIX)
+        has_some = any(rule.id == key[0] and rule.fix for rule in self._database.rules)
+        return "; ".join(self._reasons.get(key, ())) or (
+            _CLASH if held else _NO_FIX if has_some else _FOR_PEOPLE)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_FATAL = re.compile(r"F\d{4,8} \d\d:\d\d:\d\d")  # the severity of absl's and glog's log lines
+# the severity of absl's and glog's log lines
+_FATAL = re.compile(r"F[0-9]{4,8} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]")
 _HEADLINES = ("Fatal Python error", "Timeout (", "Windows fatal exception")
 _THREAD, _CRASHED, _MOST_RECENT = "Thread 0x", "Current thread 0x", "(most recent call first)"
 _OUR_OWN = ("/payloads/stage", "/payloads/__main__.py", "/importlib/", "<frozen importlib")

@@ -12,9 +12,9 @@ from gpudoctor.model import Absent, Fact, Known, Unknown
 from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.python import text, version_fact
 
-_WINDOWS_CUDA = re.compile(r"64_(\d+)(\d)")  # what Windows wheels state: the suffix of a DLL's name
-_JAX_CUDA = re.compile(r"jax-cuda(\d+)-(?:plugin|pjrt)")
-_CONDA_CUDA = re.compile(r"cuda(?:_?(\d{2})(\d))?(?!\d)")  # conda: cuda112py39h..., cuda120py311...
+_WINDOWS_CUDA = re.compile(r"64_([0-9]+)([0-9])")  # what Windows wheels state: the suffix of a DLL's name
+_JAX_CUDA = re.compile(r"jax-cuda([0-9]+)-(?:plugin|pjrt)")
+_CONDA_CUDA = re.compile(r"cuda(?:_?([0-9]{2})([0-9]))?(?![0-9])")  # conda: cuda112py39h..., cuda120py311...
 
 
 @frozen

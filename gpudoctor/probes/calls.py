@@ -154,7 +154,7 @@ def field(key: str, read: Callable[[Any], Value | None]) -> Callable[[Any], Valu
 def release(value: Any) -> str | None:
     """Return a driver release such as 570.86.15."""
     found = text(value)
-    return found if found and re.fullmatch(r"\d{1,5}(\.\d{1,5}){1,3}", found) else None
+    return found if found and re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,5}){1,3}", found) else None
 
 
 def cuda_version(value: Any) -> str | None:

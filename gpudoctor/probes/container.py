@@ -168,7 +168,7 @@ def _cgroup_version(data: Data) -> Fact:
     text = text_at(data.get("cgroup_self"), "text")
     if text is None:
         return failure(data.get("cgroup_self"), _own(data, "cgroup"))
-    version_1 = any(re.match(r"\d+:[^:]+:", line) for line in text.splitlines())
+    version_1 = any(re.match(r"[0-9]+:[^:]+:", line) for line in text.splitlines())
     return Known(value=1 if version_1 else 2, source=_own(data, "cgroup"))
 
 

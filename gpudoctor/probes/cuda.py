@@ -55,7 +55,7 @@ def _ended(answer: Answer) -> Fact:
 
 def _signal(detail: str) -> str:
     """Return the signal's name; a probe without gpudoctor says its number alone ("signal 11")."""
-    number = re.match(r"signal (\d+)", detail)
+    number = re.match(r"signal ([0-9]+)", detail)
     try:
         return signal.Signals(int(number[1])).name if number else detail.partition(":")[0]
     except ValueError:

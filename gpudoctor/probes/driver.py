@@ -14,14 +14,14 @@ from gpudoctor.probes.shapes import Data, failure, names, read_all, record, some
 
 SYS_VERSION, PROC_VERSION = "/sys/module/nvidia/version", "/proc/driver/nvidia/version"
 PROC_GPUS = "/proc/driver/nvidia/gpus"
-_BANNER_VERSION = re.compile(r"^NVRM version:.*?\s(\d{3,5}\.\d+(?:\.\d+)*)\s", re.MULTILINE)
-_NVSWITCH_NODE = re.compile(r"/dev/nvidia-nvswitch\d+")
-_GPU_NODE = re.compile(r"/dev/nvidia\d+")
+_BANNER_VERSION = re.compile(r"^NVRM version:.*?\s([0-9]{3,5}\.[0-9]+(?:\.[0-9]+)*)\s", re.MULTILINE)
+_NVSWITCH_NODE = re.compile(r"/dev/nvidia-nvswitch[0-9]+")
+_GPU_NODE = re.compile(r"/dev/nvidia[0-9]+")
 _UVM_NODE = re.compile(r"/dev/nvidia-uvm")
 _MOST_STALE = 3
 # By these names /proc/devices lists what the nodes lead to.
 _OWNERS, _UVM_OWNERS = frozenset({"nvidia", "nvidiactl", "nvidia-frontend"}), frozenset({"nvidia-uvm"})
-_NEEDED_NODE = re.compile(r"/dev/(nvidia\d+|nvidiactl|nvidia-uvm|dxg)")
+_NEEDED_NODE = re.compile(r"/dev/(nvidia[0-9]+|nvidiactl|nvidia-uvm|dxg)")
 
 
 def read(answer: Answer) -> dict[str, Fact]:

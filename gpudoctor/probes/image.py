@@ -11,7 +11,7 @@ from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import NOT_COLLECTED, Answer, known
 from gpudoctor.probes.shapes import Data, read_all, text_at
 
-_VERSION = re.compile(r"\d{1,5}(?:\.\d{1,5}){0,3}")
+_VERSION = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,5}){0,3}")
 _UNREAD = Unknown(reason="what the image says of itself was not recorded")
 _OF_LABELS = "labels of the image"
 _NO_IMAGE = "no image was named (--image, --container)"

@@ -13,7 +13,7 @@ from gpudoctor.probes.raw import Answer
 from gpudoctor.probes.shapes import Data, failure, needs, read_all, record, text_at, texts
 
 CACHE = "/etc/ld.so.cache"
-_NAMED_VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$")
+_NAMED_VERSION = re.compile(r"\.so\.([0-9]+(?:\.[0-9]+)+)$")
 
 
 def read(answer: Answer) -> dict[str, Fact]:

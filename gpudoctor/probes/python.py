@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
-
 from gpudoctor.model import Absent, Fact, Known, Record, Unknown
 from gpudoctor.probes import calls, conda
 from gpudoctor.probes.calls import mapping, objects
 from gpudoctor.probes.raw import Answer, known
 from gpudoctor.probes.shapes import Data, Reader, printable, read_all, some, texts
+from gpudoctor.versions import is_version
 
 _EXTENSION = re.compile(r"\.(cpython|pypy)-?(\w+?)(?:-|$)")
 _KEEPERS = {"pipx_metadata.json": "pipx", "uv-receipt.toml": "uv tool", "poetry.lock": "poetry",
@@ -38,9 +37,7 @@ def version_fact(value: Any, source: str) -> Fact:
     said = text(value)
     if said is None:
         return Absent(source=source) if value is None or value == "" else Unknown(reason=f"{source}: no text")
-    try:
-        Version(said)
-    except InvalidVersion:
+    if not is_version(said):
         return Unknown(reason=f"{source}: {said[:80]!r} is no version")
     return Known(value=said, source=source)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion
 
 from gpudoctor.probes.calls import mapping
 
@@ -92,7 +91,7 @@ def _name(line: Any) -> str:
 def _applying(line: str, extras: frozenset[str], markers: Mapping[str, str]) -> Requirement | None:
     """Return the requirement if it counts on this platform without extra or with one of `extras`."""
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
-    from packaging.requirements import InvalidRequirement, Requirement  # slow; needed for frameworks alone
+    from packaging.requirements import Requirement  # slow; needed for frameworks alone
 
     wanted = {canonicalize_name(extra): extra for extra in extras}
     only = _ONLY_WITH.search(line)
@@ -104,7 +103,7 @@ def _applying(line: str, extras: frozenset[str], markers: Mapping[str, str]) -> 
         tried = ["", *(wanted[name] for name in sorted(named & wanted.keys()))]
         marker = requirement.marker
         applies = marker is None or any(marker.evaluate({**markers, "extra": extra}) for extra in tried)
-    except (InvalidRequirement, InvalidVersion, UndefinedComparison, UndefinedEnvironmentName):
+    except (ValueError, UndefinedComparison, UndefinedEnvironmentName):  # also thousands of digits
         return None
     return requirement if applies else None
 

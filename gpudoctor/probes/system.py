@@ -14,8 +14,8 @@ from gpudoctor.probes.shapes import Data, data_of, failure, names, read_all, rec
 
 CPU_FLAGS = ("sse4_1", "sse4_2", "avx", "avx2", "fma", "avx512f", "asimd", "sve")
 LOG_LINES = 50
-_BOOT_LINE = re.compile(r"Linux version \d")
-_TEGRA_RELEASE = re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)")
+_BOOT_LINE = re.compile(r"Linux version [0-9]")
+_TEGRA_RELEASE = re.compile(r"# R([0-9]+) \(release\), REVISION: ([0-9]+(?:\.[0-9]+)*)")
 
 
 def read(answer: Answer) -> dict[str, Fact]:
@@ -84,7 +84,7 @@ def _distribution_like(data: Data) -> Fact:
 
 def _glibc(data: Data) -> Fact:
     answer = mapping(data.get("libc"))
-    found = re.search(r"glibc (\d+\.\d+(?:\.\d+)?)", text_at(answer, "text") or "")
+    found = re.search(r"glibc ([0-9]+\.[0-9]+(?:\.[0-9]+)?)", text_at(answer, "text") or "")
     if found:
         return Known(value=found.group(1), source=text_at(answer, "path") or "confstr CS_GNU_LIBC_VERSION")
     musl = texts(answer.get("musl_loaders"))

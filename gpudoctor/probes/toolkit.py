@@ -13,7 +13,7 @@ from gpudoctor.probes.calls import mapping
 from gpudoctor.probes.raw import Answer, known
 from gpudoctor.probes.shapes import Data, read_all, record, text_at
 
-_VERSION = re.compile(r"\d{1,3}\.\d{1,3}(?:\.\d{1,5})*")
+_VERSION = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,5})*")
 
 
 def read(answer: Answer) -> dict[str, Fact]:
@@ -26,7 +26,7 @@ def version_of(install: Mapping[str, Any]) -> tuple[str, str] | None:
     version = _version_in_json(text_at(install.get("version_json"), "text") or "")
     if version:
         return version, "version.json"
-    found = re.search(r"CUDA Version (\d[\d.]*)", text_at(install.get("version_txt"), "text") or "")
+    found = re.search(r"CUDA Version ([0-9][0-9.]*)", text_at(install.get("version_txt"), "text") or "")
     if found and _VERSION.fullmatch(found.group(1)):
         return found.group(1), "version.txt"
     number = text_at(install.get("cuda_h"), "number")

@@ -15,7 +15,7 @@ from gpudoctor.skeleton import UNFINISHED
 from gpudoctor.table_meaning import PINNED, is_day
 from gpudoctor.words import placeholders
 
-_ID = re.compile(r"GPD[X\d]\d{3,4}\Z")
+_ID = re.compile(r"GPD[X0-9][0-9]{3,4}\Z")
 _UNDOCUMENTED = re.compile(r"^No documentation: *\S", re.MULTILINE)
 # Some are information, some about gpudoctor itself: what it foretold did not come true, its rules are old.
 # The last four are seen before anything failed: who shares no memory, starts no container or compiles nothing

@@ -9,7 +9,7 @@ from itertools import permutations
 
 from gpudoctor import derive, remedy
 from gpudoctor.assume import AssumptionError, lay
-from gpudoctor.engine import Truth, evaluate, holds, judge, judge_block
+from gpudoctor.engine import Truth, all_hold, evaluate, holds, judge
 from gpudoctor.facts import CATALOGUE
 from gpudoctor.model import (
     Absent, Case, Detect, Fact, Finding, Fix, Judgement, Known, Rule, RuleDatabase, Snapshot, Subject,
@@ -88,7 +88,7 @@ def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, before
     if not matches:
         return
     subject, finding = matches[0]
-    blocks = [b for b in rule.detect if judge_block(b, subject, database.tables).truth is Truth.TRUE]
+    blocks = [b for b in rule.detect if all_hold(b.when, subject, database.tables).truth is Truth.TRUE]
     if case.block is None or case.block not in {block.name for block in blocks}:
         yield f"names block {case.block!r}, but {' and '.join(repr(b.name) for b in blocks)} matched"
         return
@@ -110,8 +110,7 @@ def _case(case: Case, rule: Rule, snapshot: Snapshot, subjects: Subjects, before
 
 def offered_to(subject: Subject, rule: Rule, database: RuleDatabase) -> list[Fix]:
     """Return the fixes whose conditions hold."""
-    return [fix for fix in rule.fix
-            if all(holds(c, subject, database.tables).truth is Truth.TRUE for c in fix.when)]
+    return [fix for fix in rule.fix if all_hold(fix.when, subject, database.tables).truth is Truth.TRUE]
 
 
 def as_expected(case: Case, rule: Rule, offers: Sequence[Fix]) -> bool:
@@ -128,7 +127,7 @@ def _blindness(block: Detect, subject: Subject, database: RuleDatabase) -> Itera
         names |= {name for name in (right.other, *right.key) if name and not name.startswith("'")}
     for name in sorted(names):
         hidden = _with(subject, {name: Unknown(reason="hidden by the linter")})
-        if judge_block(block, hidden, database.tables).truth is not Truth.UNKNOWN:
+        if all_hold(block.when, hidden, database.tables).truth is not Truth.UNKNOWN:
             yield f"with {name} hidden the block {block.name!r} is still decided"
 
 

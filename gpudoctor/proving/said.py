@@ -12,7 +12,7 @@ from gpudoctor.table_meaning import PINNED, is_day
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 # a program of a stated version that was run, the day, and what was done
-_RUN = re.compile(r"run:[A-Za-z0-9._-]+==\S+ \d{4}-\d{2}-\d{2} \S.*\Z")
+_RUN = re.compile(r"run:[A-Za-z0-9._-]+==\S+ [0-9]{4}-[0-9]{2}-[0-9]{2} \S.*\Z")
 
 
 def symptom_problems(database: RuleDatabase) -> Iterator[str]:

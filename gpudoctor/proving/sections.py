@@ -10,7 +10,7 @@ from gpudoctor.skeleton import OF_A_SITE  # nothing circulates about what only o
 from gpudoctor.words import placeholders
 
 SECTIONS = ("What was seen", "Why it breaks", "What to do", "How to check", "Versions it applies to")
-_NAMED = re.compile(r"\bGPDX?\d{4}\b")
+_NAMED = re.compile(r"\bGPDX?[0-9]{4}\b")
 _ADVICE = re.compile(r"^(?:Common wrong advice: *\S|## Wrong advice\n+[^#\s])", re.MULTILINE)
 # By cause: why nothing that circulates can be named. An entry that its page has no need of is a problem.
 WITHOUT_ADVICE: Mapping[str, str] = {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpudoctor import versions
 
-_NUMBER = re.compile(r"\d+(?:\.\w+)*(?:\+\w+)?")  # a version too, with the local label that it may have
+_NUMBER = re.compile(r"[0-9]+(?:\.\w+)*(?:\+\w+)?")  # a version too, with the local label that it may have
 _TO = " to "  # between the ends of a range
 
 

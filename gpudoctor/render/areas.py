@@ -82,6 +82,8 @@ def _gpu_of_image(host: Facts) -> str:
 
 
 def _system(host: Facts) -> str:
+    if (name := value_of(host, "system.os")) not in (None, "Linux"):  # it has no distribution and no glibc
+        return f"{name}, {_said(host, 'system.architecture')}"
     named = (value_of(host, name) for name in ("system.distribution", "system.distribution_version"))
     parts = [" ".join(str(value) for value in named if value) or "unknown system"]
     parts.append(f"kernel {_said(host, 'system.kernel')}")

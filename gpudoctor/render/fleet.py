@@ -22,7 +22,7 @@ _MOST_LINES = 20  # of one section: what follows is in the JSON
 _MOST_DIFFERENCES = 8
 _MOST_NAMES = 5
 _VALUE_CHARACTERS = 300
-_IN_A_LIST = re.compile(r":\d+\Z|\[\d+\]\Z|\.gz\Z")  # a document that no command takes by its file
+_IN_A_LIST = re.compile(r":[0-9]+\Z|\[[0-9]+\]\Z|\.gz\Z")  # a document that no command takes by its file
 
 
 @frozen

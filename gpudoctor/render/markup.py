@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
-_FIRST = re.compile(r"\A(\d*)([-+#>.)=])")  # begins a list, a heading or a quotation where a line begins
+_FIRST = re.compile(r"\A([0-9]*)([-+#>.)=])")  # begins a list, a heading or a quotation where a line begins
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

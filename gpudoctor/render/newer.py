@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpudoctor import versions
 from gpudoctor.model import Candidate
 
-_MONTH = re.compile(r":(\d\d\.\d\d)-")  # nvcr.io/nvidia/pytorch:23.06-py3
+_MONTH = re.compile(r":([0-9][0-9]\.[0-9][0-9])-")  # nvcr.io/nvidia/pytorch:23.06-py3
 
 
 def in_vain(candidates: Sequence[Candidate]) -> list[Candidate]:

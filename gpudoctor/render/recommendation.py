@@ -65,7 +65,8 @@ def _machine(said: Recommendation) -> Iterator[tuple[str, str]]:
         yield "board", ground.board
     yield "driver", ground.driver
     yield "cards", "; ".join(map(_card, ground.cards)) or "no NVIDIA GPU"
-    yield "python", f"{ground.python}, glibc {ground.glibc}, {ground.platform}"
+    c_library = f"glibc {ground.glibc}, " if ground.platform.startswith("linux") else ""
+    yield "python", f"{ground.python}, {c_library}{ground.platform}"
     yield "into", ground.environment
     for fault in ground.faults:
         yield "fault", f"{fault.message} ({fault.rule})"
@@ -264,8 +265,10 @@ def _nothing(page: Sheet, said: Recommendation) -> None:
     for never in () if said.changes else said.unserved:
         here = ", ".join(dict.fromkeys(card.compute_capability for card in said.ground.cards))
         cards = "all the cards here together" if never.would_be == "nowhere" else "the cards here"
-        known = f"{never.framework} that these rules know ({never.oldest} to {never.newest})"
-        elsewhere = _ELSEWHERE[never.would_be].format(oldest=never.oldest, newest=never.newest)
+        have = "have read" if never.unread else "know"
+        known = f"{never.framework} that these rules {have} ({never.oldest} to {never.newest})"
+        elsewhere = (f"; {', '.join(never.unread)} may have some: nobody read them." if never.unread else
+                     _ELSEWHERE[never.would_be].format(oldest=never.oldest, newest=never.newest))
         _said(page, f"No release of {known} has code that is known to work on {cards} (compute "
                     f"capability {here}){elsewhere}", indent=0)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from gpudoctor.exported import exported
+from gpudoctor.exported import exported, powershell_text
 from gpudoctor.frozen import frozen
 
 Variables: TypeAlias = Mapping[str, str | None]  # None unsets a variable
@@ -19,7 +19,6 @@ Variables: TypeAlias = Mapping[str, str | None]  # None unsets a variable
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LINE_ENDS = re.compile(r"[\n\x0b\x0c\r\x85\u2028\u2029]")
-_POWERSHELL_QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")  # to PowerShell all of these are the same
 # what is kept is x and the value from before; nothing where the variable was not set
 _KEEP = """\
 if [ -z "${_GPUDOCTOR_BEFORE_NAME+x}" ]; then export _GPUDOCTOR_BEFORE_NAME="${NAME+x}${NAME-}"; fi
@@ -112,11 +111,7 @@ def _fish(variables: Variables, _: str) -> str:
 
 
 def _powershell(variables: Variables, _: str) -> str:
-    """Return lines for PowerShell, in whose single quotes a quote is doubled and nothing else is special."""
-    def quoted(value: str) -> str:
-        return "'" + _POWERSHELL_QUOTES.sub(r"\1\1", value) + "'"
-
-    return _lines(variables, lambda name, value: f"$env:{name} = {quoted(value)}",
+    return _lines(variables, lambda name, value: f"$env:{name} = {powershell_text(value)}",
                   lambda name: f"Remove-Item -LiteralPath Env:{name} -ErrorAction SilentlyContinue")
 
 

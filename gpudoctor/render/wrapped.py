@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-_LISTED = re.compile(r"(?:[-*]|\d+\.) ")
+_LISTED = re.compile(r"(?:[-*]|[0-9]+\.) ")
 _FENCE = "```"
 _ALONE = ("#", "|", _FENCE)
 

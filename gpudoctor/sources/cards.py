@@ -72,7 +72,7 @@ def tokens(name: str) -> tuple[str, ...]:
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         if word == "mig":
             break
-        is_size = word.isdigit() and following in ("gb", "gib", "mib", "mb", "g")
+        is_size = word.isdecimal() and following in ("gb", "gib", "mib", "mb", "g")
         if word not in _NOISE and not is_size and not _NOISE_PATTERN.fullmatch(word):
             kept.append(word)
     return tuple(kept)
@@ -94,7 +94,7 @@ def _tells(words: Sequence[str]) -> bool:
     """Say whether the words can stand for a product: one word must be more than a family or a number."""
     if len(words) != 1:
         return bool(words)
-    return words[0] in _MODULES or len(words[0]) == 4 or not (words[0].isalpha() or words[0].isdigit())
+    return words[0] in _MODULES or len(words[0]) == 4 or not (words[0].isalpha() or words[0].isdecimal())
 
 
 def _without(words: Sequence[str], left_out: frozenset[str]) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def capabilities_named(name: str, known: Mapping[str, frozenset[str]]) -> frozen
     if "..." in name:
         return _beginning(" ".join(words), known)
     if series := _SERIES.search(name.lower()):
-        of_series = re.compile(rf"geforce {series[1]} {series[2]}\d\d\b")
+        of_series = re.compile(rf"geforce {series[1]} {series[2]}[0-9][0-9]\b")
         return frozenset().union(*(some for form, some in known.items() if of_series.match(form)))
     for length in range(min(len(words), 6), 0, -1):
         for start in range(min(len(words) - length + 1, 4)):
@@ -164,7 +164,7 @@ def capabilities_named(name: str, known: Mapping[str, frozenset[str]]) -> frozen
 
 
 def _beginning(start: str, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    if len(start) < 6 or not any(character.isdigit() for character in start):
+    if len(start) < 6 or not any(character.isdecimal() for character in start):
         return frozenset()  # "GeForce ...", which could be any
     return frozenset().union(*(some for form, some in known.items() if form.startswith(start)))
 

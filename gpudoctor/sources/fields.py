@@ -48,7 +48,7 @@ def framework(found: Found, value: str, source: str, rank: Rank) -> None:
         word = re.match(r"[A-Za-z][A-Za-z0-9_.+-]{1,30}", value)
         if word and not says_nothing(word[0]):
             found.say("text.framework", word[0].lower(), source, Rank.REPORTED)
-        elif value[:1].isdigit():  # a version alone: of the framework whose lines the text shows
+        elif value[:1].isdecimal():  # a version alone: of the framework whose lines the text shows
             found.say("text.framework_version", version_of(value), source, Rank.REPORTED)
         return
     name, rest = named

@@ -9,7 +9,7 @@ from gpudoctor.model import Facts, Known, Snapshot, Tables, Value
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank, Statement
 from gpudoctor.sources.values import cuda_of_suffix, says_nothing
-from gpudoctor.versions import cuda_of_post, is_version
+from gpudoctor.versions import cuda_of_post, distribution_name, is_version
 
 MOST = 4000  # statements, packages and cards each; a text with more repeats itself
 NAMES = {  # distribution -> framework.name
@@ -86,7 +86,7 @@ class Found:
 
     def package(self, name: str, version: str, source: str) -> None:
         """Note an installed distribution, and what it says of a framework."""
-        name = name.lower().replace("_", "-")
+        name = distribution_name(name)
         if len(self.packages) >= MOST or says_nothing(version) or (name, version) in self.packages:
             return
         self.packages[name, version] = source

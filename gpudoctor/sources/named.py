@@ -15,7 +15,7 @@ _TRACES = {
     "tensorflow": "tensorflow", "pytorch": r"\b(?:py)?torch", "jax": r"\bjax", "paddle": r"\bpaddle",
     "onnxruntime": r"\bonnx ?runtime", "mxnet": r"\bmxnet", "theano": r"\btheano",
 }
-_WORD = (r"(?<![\w/\\.@\"'=-])(?:{trace})(?:-gpu|lib|paddle| \d[\d.]*)?"
+_WORD = (r"(?<![\w/\\.@\"'=-])(?:{trace})(?:-gpu|lib|paddle| [0-9][0-9.]*)?"
          r"(?=[\s,;!?)`*]|\.(?:\s|$)|$)")
 # A list of the machine's parts has this item. A bare line "No GPU" may be what a program printed.
 _ITEM = re.compile(r"\s{0,8}[-*\u2022]\s{1,4}(?:no (?:nvidia |dedicated |discrete )?(?:gpus?|graphics card)|"

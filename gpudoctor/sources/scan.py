@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from gpudoctor.lazily import latest_kept
 from gpudoctor.model import SymptomPattern
@@ -24,8 +24,10 @@ from gpudoctor.sources.unwrap import unwrapped
 from gpudoctor.symptom_index import index_of
 from gpudoctor.symptoms import LINE_CHARACTERS, anchor_of, printable, shown
 
-__all__ = ["Input", "Note", "Seen", "Shown", "Sighting", "Stretch", "Suspicious", "scan", "scan_text"]
+__all__ = ["Input", "Note", "Seen", "Shown", "Sighting", "Stretch", "Suspicious", "finished", "scan",
+           "scan_text"]
 
+_T = TypeVar("_T")
 MOST_SIGHTINGS = 16
 # After so many lines of one symptom, a line that has its anchor is counted without a closer look.
 CLOSELY_COUNTED = 10_000
@@ -51,7 +53,18 @@ def scan(inputs: Iterable[Input], symptoms: Sequence[SymptomPattern], *,
                 break
     except KeyboardInterrupt:
         going.interrupted = True
-    return going.seen()
+    return finished(going.seen)
+
+
+def finished(work: Callable[[], _T]) -> _T:
+    """Return what some work on texts that are read gives: Ctrl-C ends the reading, and loses nothing of it.
+
+    Where it falls upon the work, that is done anew, which takes seconds; a second one ends it.
+    """
+    try:
+        return work()
+    except KeyboardInterrupt:
+        return work()
 
 
 def scan_text(text: str, symptoms: Sequence[SymptomPattern], *, name: str = "standard input") -> Seen:

@@ -51,18 +51,18 @@ def _answers(text: Text) -> Iterator[tuple[int, str, str]]:
         for index in text.having(mark):
             asked = text.lines[index].rpartition("print(")[2].lstrip("> .$`").rstrip(" )\"'`;").lower()
             below = text.lines[index + 1].strip("> '\"") if index + 1 < len(text.lines) else ""
-            if (asked in VERSION_KEYS or asked in REPORTED) and below[:1].isdigit() and " " not in below:
+            if (asked in VERSION_KEYS or asked in REPORTED) and below[:1].isdecimal() and " " not in below:
                 yield index + 1, asked, below
     for pair in pairs(text.lines):
         asked = pair.asked.lower()
-        if (asked in VERSION_KEYS or asked in REPORTED) and pair.value[:1].isdigit():
+        if (asked in VERSION_KEYS or asked in REPORTED) and pair.value[:1].isdecimal():
             yield pair.place, asked, pair.value
 
 
 def _pairs(text: Text, index: int, line: str) -> Iterator[tuple[str, str]]:
     """Yield the keys that are known, each with its value."""
     start = line[:_KEY_CHARACTERS].lstrip(_DECORATION)[:3]
-    is_numbered = start[:1].isdigit() and ("." in start or ")" in start)
+    is_numbered = start[:1].isdecimal() and ("." in start or ")" in start)
     if not start[:1].isalpha() and not is_numbered:
         return  # a time stamp, most often
     if ":" not in line and "=" not in line and "\uff1a" not in line:
@@ -106,7 +106,7 @@ def _normal(head: str) -> str:
     if 0 < bracket < closing and head[bracket:closing + 1] != "()":
         head = f"{head[:bracket]} {head[closing + 1:]}"
     words = head.strip(_DECORATION).lower().split()
-    if words and words[0].rstrip(".)").isdigit() and len(words) > 1:
+    if words and words[0].rstrip(".)").isdecimal() and len(words) > 1:
         words = words[1:]
     return " ".join(words).strip(_DECORATION.replace(")", ""))
 

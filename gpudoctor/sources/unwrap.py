@@ -57,7 +57,7 @@ def without_prefix(line: str) -> str:
 
 def _behind_prefix(line: str, start: int) -> int:
     first = line[start:start + 1]
-    if first.isdigit() and (end := _behind_stamp(line, start)) > start:
+    if first.isdecimal() and (end := _behind_stamp(line, start)) > start:
         return end
     if first == "[":
         return _behind_pod(line, start)
@@ -70,7 +70,7 @@ def _behind_stamp(line: str, start: int) -> int:
     stamp = line[start:end] if end >= 0 else ""
     if stamp[4:5] + stamp[7:8] + stamp[10:11] + stamp[13:14] + stamp[16:17] != "--T::":
         return start
-    if not (stamp[-1] == "Z" or stamp[-6] in "+-") or not stamp[:4].isdigit():
+    if not (stamp[-1] == "Z" or stamp[-6] in "+-") or not stamp[:4].isdecimal():
         return start
     end += 1
     return end + len(_STREAMS[0]) if line.startswith(_STREAMS, end) else end

@@ -22,7 +22,7 @@ from gpudoctor.transports.engine import Engine, EngineTrouble, asked
 
 LABEL = "io.github.gpudoctor.build"
 FILE = "Dockerfile"
-_STEP = re.compile(r"step (\d{1,4}/\d{1,4}) ?: ?(.+)", re.IGNORECASE)
+_STEP = re.compile(r"step ([0-9]{1,4}/[0-9]{1,4}) ?: ?(.+)", re.IGNORECASE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")  # an engine paints red what a program said on its standard error
 _OF_THE_ENGINE = ("--->", "Removing intermediate container ")
 _INSTALLS = ("-m pip install ", "apt-get ")

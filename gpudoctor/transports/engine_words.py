@@ -27,8 +27,8 @@ _CERTIFICATES = ("TLS is asked for, and the folder that DOCKER_CERT_PATH names (
                  "ca.pem, cert.pem or key.pem")
 _HUNG_UP = "the connection ended without an answer"
 _OF_PYTHON = re.compile(
-    r"^\w*(?:Error|Exception)\((?=['\"])|<[\w.]+ object at 0x[0-9a-f]+>: |\[Errno -?\d+\] ")
-_OF_OPENSSL = re.compile(r"\[SSL: (\w+)\] ([^(]+?)(?: \(_ssl\.c:\d+\))?\Z")
+    r"^\w*(?:Error|Exception)\((?=['\"])|<[\w.]+ object at 0x[0-9a-f]+>: |\[Errno -?[0-9]+\] ")
+_OF_OPENSSL = re.compile(r"\[SSL: (\w+)\] ([^(]+?)(?: \(_ssl\.c:[0-9]+\))?\Z")
 
 
 def of_answer(error: Any) -> tuple[str, str]:

@@ -225,7 +225,7 @@ def _is_jupyters(program: str, jupyter: Jupyter, host: Host) -> bool:
     """Return whether Jupyter takes its own Python for a program of this name, whatever PATH says."""
     if program in ("python", "python3"):
         return True
-    return re.fullmatch(r"python3\.\d+", program) is not None and not isinstance(
+    return re.fullmatch(r"python3\.[0-9]+", program) is not None and not isinstance(
         host.entry(posixpath.join(jupyter.prefix, "lib", program)), Missing | Refused)
 
 

@@ -28,7 +28,7 @@ _MAPS_LIMIT_BYTES = 64 << 20
 _COMMAND_CHARACTERS = 300
 _DELETED = " (deleted)"
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD in the flags of /proc/N/stat
-_PACKAGES = re.compile(r"(/.+)/lib(?:64)?/(?:python|pypy)\d[\d.]*t?/site-packages/")
+_PACKAGES = re.compile(r"(/.+)/lib(?:64)?/(?:python|pypy)[0-9][0-9.]*t?/site-packages/")
 _OPTIONS_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 
 
@@ -145,7 +145,7 @@ class _Look:
 
     def _numbers(self) -> tuple[int, ...]:
         status = self._bytes("status").decode("utf-8", "replace")
-        found = re.search(r"^NSpid:((?:\s+\d+)+)$", status, re.MULTILINE)
+        found = re.search(r"^NSpid:((?:\s+[0-9]+)+)$", status, re.MULTILINE)
         return tuple(map(int, found.group(1).split())) if found else (self.number,)
 
     def _mapped(self) -> list[str]:

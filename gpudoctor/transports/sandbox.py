@@ -207,7 +207,7 @@ def left_behind(engine: Engine, label: str, timeout_seconds: float,
 
     def is_left(one: Mapping[str, Any]) -> bool:
         words = str((one.get("Labels") or {}).get(label, "")).split()
-        if len(words) == 4 and (words[0], words[1]) == here and words[2].isdigit():
+        if len(words) == 4 and (words[0], words[1]) == here and words[2].isdecimal():
             return str(start_ticks(int(words[2]))) != words[3]
         return now is not None and now - float(one.get("Created", now)) > _OLD_SECONDS
 

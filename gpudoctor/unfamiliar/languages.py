@@ -18,7 +18,7 @@ from gpudoctor.unfamiliar.words import LONGEST
 _OPENING = 2  # letters by which phrases are found
 _EAST_ASIAN = "\u1100-\u11ff\u3040-\u30ff\u4e00-\u9fff"  # Korean letters taken apart, kana, Han
 _BETWEEN_SCRIPTS = re.compile(f"(?<=[{_EAST_ASIAN}]) +| +(?=[{_EAST_ASIAN}])")
-_OTHER_LETTERS = re.compile(r"[^\W\d_a-z]+")
+_OTHER_LETTERS = re.compile(r"[^\W0-9_a-z]+")
 _SAYS_NOTHING = "qq"
 _LETTERS_A_WORD = 2  # of Chinese and its neighbours
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u00b4": "'"})

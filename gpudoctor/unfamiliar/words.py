@@ -12,7 +12,7 @@ LONGEST = 1024  # characters of a line that are read
 MOST_WORDS = 160
 # cuDNN and cuBLAS are one word each; so are GPUs. Other capitals begin a word.
 _PIECES = re.compile(
-    r"cu[A-Z]{3,}|[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[<>]")
+    r"cu[A-Z]{3,}|[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[<>]")
 _CONTRACTED = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
 _LEFT_OUT = frozenset(
     "a an the any your my our this that these its it of in for on with by from at as and or please you i we "

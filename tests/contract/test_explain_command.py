@@ -34,7 +34,7 @@ def explain(*arguments: str) -> Run:
     return run_gpudoctor("explain", *RULES, *arguments)
 
 
-def explain_input(text: bytes, columns: int = 80) -> subprocess.CompletedProcess[bytes]:
+def explain_input(text: bytes, columns: int | str = 80) -> subprocess.CompletedProcess[bytes]:
     """Run the command on standard input."""
     return subprocess.run(
         [sys.executable, "-m", "gpudoctor", "explain", *RULES, "-"], input=text, cwd=ROOT,
@@ -171,6 +171,12 @@ def test_nothing_that_a_terminal_obeys_is_printed(log: Callable[..., str]) -> No
     for run in (explain(log(lines[0])), explain(log(lines[1])), explain(log(*lines), "--format", "json")):
         assert not any(ord(c) < 32 and c != "\n" for c in run.stdout + run.stderr)
         assert not set("\x7f\x9b\u202e") & set(run.stdout + run.stderr)
+
+
+@pytest.mark.parametrize("columns", ["\u00b2\u00b2", "9" * 5000, "-1", "wide", ""])
+def test_a_width_that_is_none_is_another(columns: str) -> None:
+    """Regression: every command ended with exit code 5 where COLUMNS was no number that Python reads."""
+    assert explain_input(HOOK.encode(), columns).returncode == FINDINGS
 
 
 def _wait_until_read(pipe: IO[bytes]) -> None:

@@ -165,3 +165,11 @@ def test_each_part_is_told_of_to_who_comes_new() -> None:
     quoted = re.findall(r"`([^`]+)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     told = set(re.findall(r"[a-z_]+", " ".join(quoted)))
     assert sorted({part_of(path) for path in MODULES} - told - {"__init__", "__main__"}) == []
+
+
+def test_the_tests_of_the_example_for_who_comes_new_are_there() -> None:
+    """Regression: it named some that had gone, and `make test` ended with "no tests ran" and an error."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    example = re.search(r'make test ARGS="(tests/\w+) -k (\w+)"', text)
+    assert example is not None
+    assert [file for file in (ROOT / example[1]).glob("test_*.py") if example[2] in file.name]

@@ -111,6 +111,27 @@ def test_broad_except_gives_its_reason_beside_it(path: Path) -> None:
     assert [line.strip() for line in broad if bare.search(line)] == []
 
 
+def other_digits(tree: ast.Module) -> Iterator[str]:
+    """Yield each use of what takes more digits than `int` and a version do, with its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if r"\d" in text:
+                yield f"{node.lineno}: \\d"
+            case ast.Attribute(attr="isdigit" | "isnumeric" as name):
+                yield f"{node.lineno}: .{name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=shown)
+def test_digits_are_those_of_versions(path: Path) -> None:
+    r"""`\d` takes those of every script, of which no version is made, and "\u00b2".isdigit() is true."""
+    assert [*other_digits(parsed(path))] == []
+
+
+@pytest.mark.parametrize("code", [r"re.compile(r'\d+')", r"rf'{a}\d'", "text.isdigit()", "text.isnumeric()"])
+def test_other_digits_are_found(code: str) -> None:
+    assert [*other_digits(ast.parse(code))] != []
+
+
 def found(pattern: re.Pattern[str]) -> list[str]:
     """Return the places in the project's text files that a pattern finds."""
     places = []

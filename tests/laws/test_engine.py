@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor import derive, remedy, ruledb
-from gpudoctor.engine import Holding, Truth, evaluate, holds, judge_block
+from gpudoctor.engine import Holding, Truth, all_hold, evaluate, holds
 from gpudoctor.facts import CATALOGUE, LISTS, ORDERED
 from gpudoctor.model import (
     Absent, Condition, Detect, Fact, Known, Operand, Operator, Rule, RuleDatabase, Scope, Snapshot, Subject,
@@ -86,7 +86,7 @@ def matching(rule_id: str, block_name: str) -> tuple[Mapping[str, Fact], ...]:
     subjects = (subject for case in rule.case if case.block == block_name
                 for subject in case_subjects(case, case_snapshot(case, whole), whole)[rule.scope])
     return tuple({name: subject.fact(name) for name in names_in(block)} for subject in subjects
-                 if judge_block(block, subject, whole.tables).truth is Truth.TRUE)
+                 if all_hold(block.when, subject, whole.tables).truth is Truth.TRUE)
 
 
 @st.composite
@@ -115,13 +115,13 @@ def hiding(name: str, fact: Fact) -> st.SearchStrategy[Unknown]:
     return st.one_of(nothing, st.just(Unknown(reason="made up", at_least=fact.value)))
 
 
-Judging = Callable[[Detect, Subject, Tables], Holding]
+Judging = Callable[[Sequence[Condition], Subject, Tables], Holding]
 
 
 def flips(case: tuple[Detect, dict[str, Fact], dict[str, Fact]], judging: Judging) -> bool:
     """Say whether what was decided without a fact is decided otherwise with it."""
     block, before, after = case
-    first, second = (judging(block, Subject(name="subject", facts=facts), database().tables).truth
+    first, second = (judging(block.when, Subject(name="subject", facts=facts), database().tables).truth
                      for facts in (before, after))
     return first not in (Truth.UNKNOWN, second)
 
@@ -130,14 +130,14 @@ def flips(case: tuple[Detect, dict[str, Fact], dict[str, Fact]], judging: Judgin
 @given(judged_blocks())
 def test_knowing_more_never_flips_a_verdict(case: tuple[Detect, dict[str, Fact], dict[str, Fact]]) -> None:
     """What was decided without a fact stays decided whatever the fact turns out to be."""
-    assert not flips(case, judge_block)
+    assert not flips(case, all_hold)
 
 
 def engine_with(wrong: Callable[[Condition, Subject], Truth | None]) -> Judging:
     """Return an engine that decides some conditions wrongly."""
-    def judging(block: Detect, subject: Subject, tables: Tables) -> Holding:
+    def judging(conditions: Sequence[Condition], subject: Subject, tables: Tables) -> Holding:
         truths = []
-        for condition in block.when:
+        for condition in conditions:
             decided = wrong(condition, subject)
             truths.append(holds(condition, subject, tables).truth if decided is None else decided)
         return Holding(truth=min(truths, key=lambda truth: truth.value))
@@ -208,9 +208,9 @@ def test_order_does_not_matter(
     chance.shuffle(conditions)
     shuffled = Detect(name=block.name, certainty=block.certainty, when=tuple(conditions))
     tables = database().tables
-    expected = judge_block(block, Subject(name="subject", facts=facts), tables).truth
+    expected = all_hold(block.when, Subject(name="subject", facts=facts), tables).truth
     again = Subject(name="subject", facts={name: facts[name] for name in names})
-    assert judge_block(shuffled, again, tables).truth is expected
+    assert all_hold(shuffled.when, again, tables).truth is expected
 
 
 @given(
@@ -220,7 +220,7 @@ def test_absence_speaks_only_through_missing(op: Operator) -> None:
     """A comparison with what is not there is false whichever way it is put."""
     facts: dict[str, Fact] = {"driver.kernel_version": Absent(source="x")}
     block = Detect(name="b", when=(Condition(fact="driver.kernel_version", op=op, right=Operand(value="1")),))
-    assert judge_block(block, Subject(name="host", facts=facts), {}).truth is Truth.FALSE
+    assert all_hold(block.when, Subject(name="host", facts=facts), {}).truth is Truth.FALSE
 
 
 @given(snapshots())

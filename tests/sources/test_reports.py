@@ -106,6 +106,15 @@ def test_mig_devices_are_counted_for_their_card() -> None:
     assert [value(card, "gpu.mig_instances") for card in cards] == [2, 0]
 
 
+@pytest.mark.parametrize(("old", "new"), [
+    (" On |", "\u00b2\u00b3 |"), ("|  0    1   0   0  |", f"|  {'9' * 5000}    1   0   0  |")])
+def test_what_is_no_number_of_a_table_is_none(old: str, new: str) -> None:
+    """Regression: a superscript, which `isdigit` takes, and thousands of digits ended it with exit code 5."""
+    text = (SAMPLES / "nvidia-smi-535-mig.txt").read_text(encoding="utf-8")
+    assert old in text
+    assert len(stated(text.replace(old, new)).gpus or ()) == 2
+
+
 def test_name_cut_short_has_a_capability_if_all_that_begin_so_agree() -> None:
     """GeForce GTX 165... can be a 1650 or one of its sisters; "NVIDIA GeForce ..." anything."""
     text = (SAMPLES / "nvidia-smi-460.txt").read_text(encoding="utf-8")

@@ -85,7 +85,18 @@ def test_a_library_on_disk_is_known_by_its_digest(database: RuleDatabase) -> Non
     assert value(facts, "framework.oldest_card") == "7.5"
 
 
-@pytest.mark.parametrize("release", ["jax==0.12.0.1", "jax[cuda12]==9.9", "paddle==9.9", "mxnet==1.0", "jax"])
+@pytest.mark.parametrize(("written", "release"), [
+    ("tensorflow_gpu==2.0.0", "tensorflow-gpu==2.0.0"),
+    ("PaddlePaddle.GPU==2.6.2", "paddlepaddle-gpu==2.6.2"),
+    ("TensorFlow[and_cuda] == 2.15", "tensorflow==2.15.0"), ("Torch==2.4", "torch==2.4.0"),
+    ("JAX[CUDA12]==0.12.0.1", "jax[cuda12]==0.12.0.1")])
+def test_a_release_is_named_as_pip_compares_names(written: str, release: str, database: RuleDatabase) -> None:
+    """Regression: `tensorflow_gpu==2.0.0` was refused, with "tensorflow-gpu" as what to write."""
+    assert framework(written, database) == framework(release, database)
+
+
+@pytest.mark.parametrize("release", [
+    "torch[cuda]==2.4.0", "jax==0.12.0.1", "jax[cuda12]==9.9", "paddle==9.9", "mxnet==1.0", "jax"])
 def test_what_no_table_has_is_refused(release: str, database: RuleDatabase) -> None:
     with pytest.raises(AssumptionError, match="release="):
         framework(release, database)
@@ -94,7 +105,7 @@ def test_what_no_table_has_is_refused(release: str, database: RuleDatabase) -> N
 @pytest.mark.parametrize(("release", "build", "cuda"), [
     ("tensorflow-gpu==2.0.0", "cuda", "10"), ("tensorflow-cpu==2.10.0", "cpu", None),
     ("intel-tensorflow==2.10.0", "cpu", None), ("tensorflow-rocm==2.14.0.600", "rocm", None),
-    ("paddlepaddle==3.0.0", "cpu", None),
+    ("paddlepaddle==3.0.0", "cpu", None), ("paddlepaddle-gpu==3.2.0", "cuda", None),
 ])
 def test_a_release_under_another_name(
         release: str, build: str, cuda: str | None, database: RuleDatabase) -> None:
@@ -120,3 +131,15 @@ def test_the_code_of_a_release_newer_than_the_rules_is_not_that_of_another(datab
     code = framework("torch==2.15.0", database, {"framework.version": "3.0.0"})["framework.oldest_card"]
     assert isinstance(code, Unknown)
     assert code.reason.startswith(f"torch 3.0.0 is newer than rules {database.version}")
+
+
+def test_a_build_on_an_index_of_its_own_is_there_and_was_not_read(database: RuleDatabase) -> None:
+    """A regression: paddlepaddle-gpu 3.2.0 was refused with the advice to get newer rules."""
+    facts = framework("paddlepaddle-gpu==3.2.0+cu126", database)
+    assert value(facts, "framework.cuda") == "12.6"
+    assert isinstance(facts["framework.oldest_card"], Unknown)
+    assert isinstance(framework("paddle==3.2.0", database)["framework.cuda"], Unknown), "12.6 or 12.9"
+    snapshot = lay(database.base, {"release": Known(value="paddle==3.2.0", source="the test")},
+                   database.tables, source="the test")
+    [host] = derive.subjects(snapshot, database)[Scope.HOST]
+    assert value(host.facts, "rules.behind") == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from gpudoctor import examine, ruledb
 from gpudoctor.assume import AssumptionError, assumed, lay, parse_assumption, supposed
 from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Known, RuleDatabase, Snapshot, Unknown, value_of
+from gpudoctor.model import Absent, Fact, Known, RuleDatabase, Snapshot, Unknown, Value, value_of
 
 RULES = Path(__file__).parents[2] / "rules"
 JETSON = ("system.architecture=aarch64", "cc=8.7", "driver=540.4.0")
@@ -103,7 +104,11 @@ def test_a_card_by_its_name(database: RuleDatabase, name: str, capability: str) 
 @pytest.mark.parametrize(("texts", "said"), [
     (("card=RTX 9999999",), "the rules know no such card"), (("cc=90",), "cc=90"), (("glibc=9",), "2.31"),
     (("python=three",), "3.12"), (("drvier=5",), "did you mean driver?"),
-    (("driver=570.86.15", "driver=450.80.02"), "contradict"), (("cc=9.0", "card=a100"), "use one of them")])
+    (("driver=570.86.15", "driver=450.80.02"), "contradict"),
+    (("cc=9.0", "card=a100"), "its compute capability is 8.0"),
+    (("card=MATS",), "say its compute capability beside it"), (("card=MATS", "cc=none"), "for each card"),
+    (("card=MATS", "cc=9.0", "cc=9.0"), "one cc for each card"),
+    (("card=MATS", "gpu=MATS", "cc=9.0"), "use one of them")])
 def test_what_cannot_be_assumed_is_refused_in_one_line(
     database: RuleDatabase, texts: tuple[str, ...], said: str,
 ) -> None:
@@ -194,3 +199,46 @@ def test_a_label_that_names_the_cuda_of_the_default_build_is_that_build(
     plain = release.partition("+")[0]
     assert rules_of(database, "cc=8.9", "driver=595.45.04", f"release={release}") == rules_of(
         database, "cc=8.9", "driver=595.45.04", f"release={plain}")
+
+
+@pytest.mark.parametrize(("release", "python", "is_told"), [
+    ("tensorflow==2.20.0", "3.7.17", True), ("tensorflow==2.20.0", "3.11.9", False),
+    ("torch==2.14.1+cu126", "3.9.1", True),
+    ("jax[cuda12]==0.4.30", "3.13.1", True), ("paddlepaddle-gpu==2.6.2", "3.13.1", True),
+    ("paddlepaddle-gpu==2.6.2", "3.12.1", False), ("paddlepaddle-gpu==3.2.0", "3.13.1", False),
+])
+def test_a_release_without_a_wheel_for_the_python(
+        database: RuleDatabase, release: str, python: str, is_told: bool) -> None:
+    """TensorFlow 2.20 under Python 3.7 was called healthy; for which Pythons Paddle 3 is nobody read."""
+    found = rules_of(database, "driver=580.95.05", "cc=8.9", f"release={release}", f"python={python}")
+    assert ("GPD6090" in found) is is_told
+
+
+@pytest.mark.parametrize(("texts", "told"), [
+    (("card=MATS", "cc=13.0"), [("MATS", "13.0")]), (("cc=8.6", "card=MATS"), [("MATS", "8.6")]),
+    (("card=RTX 5090", "card=MATS", "cc=12.0,9.0"), [("RTX 5090", "12.0"), ("MATS", "9.0")]),
+])
+def test_a_card_that_no_table_has_is_named_beside_its_compute_capability(
+        database: RuleDatabase, texts: tuple[str, ...], told: list[tuple[str, str]]) -> None:
+    """MATS was refused, alone and beside a cc; it is an unknown card, and its number says the rest."""
+    found = machine(database, "driver=580.95.05", *texts)
+    assert not isinstance(found.gpus, Unknown)
+    assert [(value_of(card, "gpu.name"), value_of(card, "gpu.compute_capability"))
+            for card in found.gpus] == told
+    report = examine.examine(found, database, examine.Policy())
+    assert [finding.subject for finding in report.findings if finding.rule == "GPD5005"] == [
+        f"GPU {index}" for index, (name, _) in enumerate(told) if name == "MATS"]
+
+
+@pytest.mark.parametrize("counted", [
+    {"nvml.gpu_count": 1}, {"cuda.device_count": 1}, {"cuda.devices": ({"compute_capability": "9.0"},)}])
+def test_a_list_of_cards_that_the_drivers_own_contradicts_is_not_healthy(
+        database: RuleDatabase, counted: dict[str, Value]) -> None:
+    """`gpus: []` beside a device of CUDA was healthy; no machine is like that."""
+    facts: dict[str, Fact] = {name: Known(value=value, source="a test") for name, value in counted.items()}
+    none: dict[str, Fact] = dict.fromkeys(("nvml.gpu_count", "cuda.device_count"), Absent(source="a test"))
+    base = machine(database, "driver=580.95.05", "cc=9.0")
+    cut = replace(base, gpus=(), host={**base.host, **none, **facts})
+    report = examine.examine(cut, database, examine.Policy())
+    assert report.exit_code == examine.EXIT_UNDECIDED
+    assert any("contradicts itself" in str(why) for one in report.undecided for why in one.reasons)

@@ -11,6 +11,7 @@ from gpudoctor.assume import lay
 from gpudoctor.derive import planned, published
 from gpudoctor.derive.view import as_texts
 from gpudoctor.model import Candidate, Known, Row, RuleDatabase, Scope
+from gpudoctor.render.recommendation import render
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
 
@@ -97,6 +98,20 @@ def test_a_build_for_a_newer_glibc_than_the_release_itself_says_so(database: Rul
     assert {one.cuda for one in said.candidates if one.kind == "pip" and one.offered} == {"11.8", "12.4"}
 
 
+@pytest.mark.parametrize(("version", "expected"), [
+    ("2.7.1+cu128", "ptx"), ("2.8.0+cu129", "ptx"), ("2.9.1+cu130", "ptx"), ("2.10.0+cu130", "ptx"),
+    ("2.6.0+cu126", "none"), ("2.11.0+cu128", "none"), ("2.12.1+cu132", "none"), ("2.14.1+cu132", "none"),
+])
+def test_a_card_newer_than_a_build_is_served_where_its_script_says_ptx(
+        version: str, expected: str, database: RuleDatabase) -> None:
+    """Regression: builds with `12.0+PTX` in their script were said to have nothing for a newer card."""
+    machine = host(database, "cc=13.0", "driver=595.45.04", f"release=torch=={version}")
+    [pair] = derive.subjects(machine, database)[Scope.PAIR]
+    code = pair.fact("pair.code")
+    assert isinstance(code, Known)
+    assert code.value == expected
+
+
 # -- what pip has nothing of ---------------------------------------------------------------------------------
 
 CONDA = "conda create -n tensorflow -c conda-forge 'tensorflow=2.19.1=cuda128*'"
@@ -142,3 +157,23 @@ def test_an_image_with_whatever_python_is_named_where_a_python_was_asked_for(
     offered = [one.image for one in said.candidates if one.offered]
     hinted = [hint.command.rpartition(" ")[2] for hint in said.hints if hint.command.startswith("docker")]
     assert (offered, hinted) == (([IMAGE], []) if python is None else ([], [IMAGE]))
+
+
+def test_a_build_whose_cuda_does_not_compile_for_the_card_is_not_named(database: RuleDatabase) -> None:
+    """To a card of Kepler it named Paddle 3 for CUDA 11.8, which compiles for none before 3.5."""
+    said = asked(host(database, "cc=3.0", "driver=470.256.02"), database, "paddle", python="3.12")
+    assert not any("paddlepaddle-gpu" in (hint.command or "") for hint in said.hints)
+
+
+@pytest.mark.parametrize(("driver", "cuda"), [("580.95.05", "13.0"), ("570.86.15", "12.9")])
+def test_builds_on_an_index_of_their_own_count_where_nothing_that_was_read_serves(
+        driver: str, cuda: str, database: RuleDatabase) -> None:
+    """Of Paddle on an RTX 5090 it said "newer than 2.6.2, where these rules end", beside Paddle 3."""
+    said = asked(host(database, "cc=12.0", f"driver={driver}"), database, "paddle", python="3.12")
+    [never] = said.unserved
+    assert (never.newest, never.unread) == ("2.6.2", ("3.3.0", "3.2.0", "3.0.0"))
+    assert "3.3.0, 3.2.0, 3.0.0 may have some" in render(said, width=200, colour=False)
+    label = cuda.replace(".", "")
+    index = f"https://www.paddlepaddle.org.cn/packages/stable/cu{label}/"
+    assert (f"pip install paddlepaddle-gpu==3.3.0 --index-url {index}"
+            in [hint.command for hint in said.hints])

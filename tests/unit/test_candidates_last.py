@@ -21,7 +21,7 @@ def database() -> RuleDatabase:
 
 
 @pytest.mark.parametrize(("words", "would_be"), [
-    (("cc=3.5", "driver=470.256.02"), "older"), (("cc=39.0", "driver=470.256.02"), "newer"),
+    (("cc=3.5", "driver=470.256.02"), "older"),
     (("cc=3.7", "cc=12.0", "driver=none"), "nowhere"), (("cc=3.5", "cc=12.0", "driver=none"), "older"),
     (("cc=3.5", "cc=12.0", "driver=470.256.02"), "older"),  # which leaves out the newer one
 ])
@@ -30,6 +30,13 @@ def test_where_no_release_has_code_it_is_said_on_which_side_of_the_rules_one_wou
     """The tables of torch begin at 1.8: what served a K40 is older, and is not said not to exist."""
     said = asked(host(database, *words), database, "torch", python="3.8")
     assert [(one.oldest, one.would_be) for one in said.unserved] == [("1.8.0", would_be)]
+
+
+def test_of_a_card_newer_than_all_the_last_with_ptx_is_named(database: RuleDatabase) -> None:
+    """Of torch that is a build on PyTorch's own index: those after it were built without."""
+    said = asked(host(database, "cc=39.0", "driver=470.256.02"), database, "torch", python="3.8")
+    assert [(one.version, one.cuda, one.is_ptx) for one in said.last] == [("2.10.0", "13.0", True)]
+    assert said.unserved == ()
 
 
 def test_of_a_card_that_cuda_has_dropped_no_newer_release_is_promised(database: RuleDatabase) -> None:

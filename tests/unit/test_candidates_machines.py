@@ -13,6 +13,7 @@ from gpudoctor.assume import AssumptionError, blank, parse_assumption, supposed
 from gpudoctor.candidates import WishError
 from gpudoctor.engine import evaluate
 from gpudoctor.model import Recommendation, RuleDatabase, Scope, Value
+from gpudoctor.remedy import diagnose
 from gpudoctor.render import recommendation
 from gpudoctor.ruledb import load_compiled
 from tests.unit.asked_candidates import asked, host
@@ -34,6 +35,8 @@ def test_a_jetson_is_told_by_its_own_reason(database: RuleDatabase) -> None:
     assert "NVIDIA builds for its JetPack" in said.ground.board
     assert [hint.command for hint in said.hints] == ["gpudoctor explain jetson-wrong-wheel"]
     assert said.last == ()
+    of_jax = asked(host(database, "cc=8.7", "driver=540.4.0", **board), database, "jax")
+    assert of_jax.unserved == ()  # it was told that the first release for its card is newer than these rules
     page = recommendation.render(said, width=100, colour=False)
     assert page.count("GPD6025") == 1
     assert "GPD2010" not in page
@@ -63,6 +66,16 @@ def test_an_assumed_board_has_its_own_architecture(database: RuleDatabase) -> No
     assert (said.ground.platform, said.ground.board[:24]) == ("linux_aarch64", "Jetson board (L4T 36.4.0")
 
 
+@pytest.mark.parametrize("other", ["system.architecture=arm64", "system.distribution=debian"])
+def test_no_python_of_this_machine_is_called_on_another(other: str, database: RuleDatabase) -> None:
+    """Regression: the commands for an ARM server called the interpreter of the laptop by its path."""
+    pairs = [parse_assumption(text) for text in (other, "glibc=2.36", "cc=9.0", "driver=580.95.05")]
+    here = host(database, python__chosen_because="gpudoctor runs under it")
+    said = asked(supposed(here, pairs, database.tables), database, "torch")
+    [command] = {one.commands[0] for one in said.candidates[:1]}
+    assert command.startswith("python3.")
+
+
 def test_what_does_not_fit_names_the_parts_that_refuse(database: RuleDatabase) -> None:
     """Regression: "torch and such a machine (linux_x86_64)", where a newer driver would do."""
     old = asked(host(database, "cc=8.9", "driver=535.104.05"), database, "torch==2.15.0")
@@ -72,11 +85,57 @@ def test_what_does_not_fit_names_the_parts_that_refuse(database: RuleDatabase) -
     assert none.conflict == ("torch==2.15.0", "this machine (linux_riscv64)")
 
 
-def test_windows_is_told_where_to_ask(database: RuleDatabase) -> None:
-    """It was told that no build is known for it; some are, but no command is written for it."""
-    said = asked(host(database, "cc=8.6", "driver=566.36", system__os="Windows"), database, "tensorflow")
-    assert said.exit_code == 1
-    assert "this is Windows_x86_64: ask inside WSL 2" in recommendation.render(said, width=200, colour=False)
+def on_windows(database: RuleDatabase, *frameworks: str, python: str, system: str = "windows"
+               ) -> Recommendation:
+    pairs = [parse_assumption(text) for text in (f"system.os={system}", "cc=8.6", "driver=581.29")]
+    here = host(database, python__chosen_because="gpudoctor runs under it")
+    return asked(supposed(here, pairs, database.tables), database, *frameworks, python=python)
+
+
+@pytest.mark.parametrize("system", ["windows", "Windows", "WINDOWS"])
+def test_windows_has_commands_of_its_own(system: str, database: RuleDatabase) -> None:
+    """Regression: in small letters it got the layout and LD_LIBRARY_PATH of Unix, and "Windows" nothing."""
+    said = on_windows(database, "torch", python="3.12", system=system)
+    [newest, *_] = said.candidates
+    assert (said.ground.platform, newest.offered, newest.environment) == ("windows_x86_64", True, {})
+    index = f"https://download.pytorch.org/whl/cu{str(newest.cuda).replace('.', '')}"
+    python, build = r"gpu-environment\Scripts\python.exe", f"torch=={newest.version} --index-url {index}"
+    assert newest.commands == (
+        f"py -3.12 -m venv gpu-environment; {python} -m pip install {build}",
+        f"uv venv --python 3.12 gpu-environment; uv pip install --python {python} {build}")
+    assert not any("brings no CUDA libraries" in note for note in newest.notes)  # torch's wheels hold them
+    assert "glibc" not in recommendation.render(said, width=200, colour=False)
+
+
+def test_tensorflow_on_windows_ends_with_2_10_and_goes_on_in_wsl(database: RuleDatabase) -> None:
+    said = on_windows(database, "tensorflow", python="3.10")
+    offered = [one for one in said.candidates if one.offered]
+    assert offered[0].version == "2.10.1"
+    assert any("name their folders in PATH" in note for note in offered[0].notes)
+    assert offered[0].commands[0].endswith(" tensorflow==2.10.1 'numpy<2'")
+    later = on_windows(database, "tensorflow==2.20", python="3.12")
+    assert [one.rejected_by[0].message for one in later.candidates if one.kind == "pip"] == [
+        "no build of tensorflow==2.20 with CUDA is known for windows_x86_64"]
+    words = shlex.split(later.hints[0].command)
+    pairs = [parse_assumption(value) for name, value in itertools.pairwise(words) if name == "--assume"]
+    wsl = supposed(database.base, pairs, database.tables)
+    inside = asked(wsl, database, "tensorflow==2.20", python="3.12")
+    assert (inside.ground.platform, inside.exit_code) == ("linux_x86_64", 0)
+
+
+@pytest.mark.parametrize(("said", "meant"), [
+    ("system.os=linux", "Linux"), ("system.os=macOS", "Darwin"), ("system.architecture=AMD64", "x86_64"),
+    ("system.architecture=arm64", "aarch64"), ("system.architecture=riscv64", "riscv64"),
+    ("container.runtime=none", None), ("python.site_packages=none", ()), ("cuda.device_count=none", None),
+    ("cuda.visibility=none", "none")])
+def test_an_assumption_is_read_as_it_is_meant(said: str, meant: Value | None) -> None:
+    """Regression: `container.runtime=none` made a container that is called "none"."""
+    assert parse_assumption(said)[1] == meant
+
+
+def test_a_system_that_there_is_not_is_refused() -> None:
+    with pytest.raises(AssumptionError, match="'banana' is none of Linux, Windows, Darwin"):
+        parse_assumption("system.os=banana")
 
 
 def test_under_wsl_the_driver_in_windows_is_held_against_the_card(database: RuleDatabase) -> None:
@@ -104,12 +163,44 @@ def test_no_driver_is_told_to_cure_what_none_cures(words: tuple[str, ...], laid:
     assert (said.exit_code, said.changes) == (1, ())
 
 
-@pytest.mark.parametrize("distribution", ["ubuntu", "arch"])
-def test_a_driver_is_told_to_cure_that_there_is_none(distribution: str, database: RuleDatabase) -> None:
+@pytest.mark.parametrize(("distribution", "driver"), [("ubuntu", "580.65.06"), ("arch", "590.48.01")])
+def test_a_driver_is_told_to_cure_that_there_is_none(distribution: str, driver: str,
+                                                     database: RuleDatabase) -> None:
+    """It is the one that a fix installs there: Arch Linux has one branch, whatever it is at the time."""
     bare = host(database, "cc=9.0", "driver=none", system__distribution=distribution)
     said = asked(bare, database, "torch", may_change=("driver",))
     assert [one.rule for one in said.ground.faults] == ["GPD2001"]
-    assert said.changes[0].change == "driver none -> 580.65.06"
+    assert said.changes[0].change == f"driver none -> {driver}"
+
+
+def test_one_driver_is_named_for_a_card_by_the_change_and_by_the_fix(database: RuleDatabase) -> None:
+    """Regression: for a K80 `recommend` said 470.42.01 and `fix` 470.256.02, the last that can be had."""
+    machine = host(database, "cc=3.7", "driver=580.95.05", system__distribution="ubuntu",
+                   system__distribution_version="22.04")
+    [change] = asked(machine, database, "torch", python="3.11", may_change=("driver",)).changes
+    [finding] = [one for one in diagnose(machine, database).findings if one.rule == "GPD2064"]
+    assert change.change == "driver 580.95.05 -> 470.256.02"
+    assert finding.fixes[0].title.startswith("Go back to driver 470.256.02 or newer of branch 470")
+
+
+@pytest.mark.parametrize(("cards", "said"), [
+    (("cc=3.7", "cc=12.0"), "(compute capability 3.7) has none after branch 470 and Blackwell (compute"),
+    (("cc=6.1", "cc=9.0"), None)])
+def test_that_no_driver_serves_all_cards_is_told(cards: tuple[str, str], said: str | None,
+                                                 database: RuleDatabase) -> None:
+    """Regression: a K80 beside an RTX 5090 was told that one lies idle, and not that it must."""
+    found = asked(host(database, *cards, "driver=595.45.04"), database, "torch")
+    [fault] = [one for one in found.ground.faults if one.rule == "GPD2066"]
+    assert ("No driver serves all" in fault.message) is (said is not None)
+    assert (said or "") in fault.message
+
+
+def test_what_follows_from_another_fault_is_no_fault_of_its_own(database: RuleDatabase) -> None:
+    """Regression: a container was said to have no GPU, as its host's driver has dropped the card."""
+    said = asked(host(database, "cc=3.7", "driver=580.95.05", container__runtime="docker"), database, "torch",
+                 python="3.11", may_change=("driver",))
+    assert [one.rule for one in said.ground.faults] == ["GPD2064"]
+    assert [one.change for one in said.changes] == ["the host's driver 580.95.05 -> 470.256.02"]
 
 
 @pytest.mark.parametrize("words", [[("python.abi", "cp313t"), ("python", "3.13")],
@@ -137,7 +228,7 @@ def test_a_mac_is_not_sent_to_windows_and_its_next_step_leads_somewhere(database
     mac = host(database, "cc=none", system__os="Darwin", system__architecture="arm64", system__glibc=None)
     said = asked(mac, database, "torch")
     assert [one.rejected_by[0].message for one in said.candidates if one.kind == "pip"] == [
-        "only builds for Linux are weighed, and this is Darwin_arm64: CUDA is made for macOS no more"]
+        "no build of torch with CUDA is known for darwin_arm64: CUDA is made for macOS no more"]
     words = shlex.split(said.hints[0].command)
     pairs = [parse_assumption(value) for name, value in itertools.pairwise(words) if name == "--assume"]
     there = asked(supposed(mac, pairs, database.tables), database, "torch")

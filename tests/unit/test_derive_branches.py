@@ -6,9 +6,10 @@ import pytest
 
 from gpudoctor import ruledb
 from gpudoctor.derive import jetson
-from gpudoctor.derive.branches import fit, major, of_device, row_of_card, windows_number
-from gpudoctor.derive.view import as_texts
-from gpudoctor.model import Facts, Known, RuleDatabase, Unknown, rows_of
+from gpudoctor.derive.branches import fit, major, of_device, oldest_driver, row_of_card, windows_number
+from gpudoctor.derive.minor_versions import is_kept
+from gpudoctor.derive.view import View, as_texts
+from gpudoctor.model import Facts, Known, RuleDatabase, Unknown, row_of, rows_of
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,28 @@ def test_a_release_of_jetson_linux_that_is_no_version_is_in_no_table(
 
 @pytest.mark.parametrize(("driver", "expected"), [
     ("580.65.06", "580.88"), ("580.105.08", "580.88"), ("525.60.13", "527.41"), ("590.44.01", "590"),
+    ("450.51.05", "452.39"),
 ])
 def test_a_driver_has_its_number_in_windows(driver: str, expected: str, database: RuleDatabase) -> None:
-    """The one that NVIDIA names beside it, or the branch where it names none."""
+    """The newest that NVIDIA names beside one of its branch, or the branch where it names none."""
     assert windows_number(driver, database.tables) == expected
+
+
+@pytest.mark.parametrize(("cuda", "linux", "windows"), [
+    ("12.8", "570.26", "570.65"), ("13.2", "595.45.04", "595")])
+def test_the_oldest_driver_of_a_row_is_numbered_as_the_one_here(
+        cuda: str, linux: str, windows: str, database: RuleDatabase) -> None:
+    row = row_of(database.tables, "cuda_toolkits", cuda=cuda)
+    assert row is not None
+    hosts: tuple[Facts, ...] = ({}, {"system.wsl": Known(value=2, source="test")})
+    assert [oldest_driver(row, View(facts=host, database=database)) for host in hosts] == [linux, windows]
+
+
+@pytest.mark.parametrize(("driver", "wsl", "kept"), [
+    ("525.60.12", None, False), ("525.60.13", None, True), ("527.40", 2, False), ("527.41", 2, True)])
+def test_at_the_floor_of_a_cuda_the_first_drivers_of_a_branch_are_too_old(
+        driver: str, wsl: int | None, kept: bool, database: RuleDatabase) -> None:
+    host: Facts = {"driver.version": Known(value=driver, source="test")}
+    if wsl is not None:
+        host = {**host, "system.wsl": Known(value=wsl, source="test")}
+    assert is_kept("12.0", View(facts=host, database=database)) is kept

@@ -164,6 +164,7 @@ def test_a_newer_libcuda_is_forward_compatibility_only_where_the_systems_own_is_
 
 @pytest.mark.parametrize(("library", "version", "ceiling"), [
     ("/usr/local/cuda-13.0/compat/libcuda.so.580.65.06", "580.65.06", "13.0"),
+    ("/opt/old/libcuda.so.470.42.01", "470.42.01", "11.4"),
     ("/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05", "535.104.05", "12.2"),
 ])
 def test_a_libcuda_in_front_of_the_drivers_runs_what_its_own_branch_runs(
@@ -186,3 +187,16 @@ def test_under_wsl_the_driver_is_held_against_what_windows_needs(
     snapshot = lay(database.base, facts, database.tables, source="test")
     found = [one.rule for one in diagnose(snapshot, database).findings if one.severity is Severity.ERROR]
     assert found == (["GPD2010"] if is_error else [])
+
+
+@pytest.mark.parametrize(("held", "expected"), [
+    (Absent(source="a test"), "--xla_gpu_cuda_data_dir=/opt/env"),
+    ("--xla_gpu_cuda_data_dir=/wrong --xla_dump_to=/tmp/x",
+     "--xla_dump_to=/tmp/x --xla_gpu_cuda_data_dir=/opt/env"),
+])
+def test_the_flags_of_xla_that_are_set_are_kept(
+        database: RuleDatabase, held: Value | Fact, expected: str) -> None:
+    """The fix set XLA_FLAGS to the folder alone."""
+    flags = derived(database, "python.conda_xla_flags", environment__CONDA_PREFIX="/opt/env",
+                    environment__XLA_FLAGS=held)
+    assert value_of(flags) == expected

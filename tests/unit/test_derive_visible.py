@@ -96,6 +96,13 @@ def test_a_mig_instance_counts_where_there_is_mig() -> None:
     assert found.value == 1
 
 
+def test_a_mig_instance_where_there_is_no_mig_is_none_whoever_told_the_devices() -> None:
+    """Where nobody read the UUIDs it was taken for the first device, and nothing was hidden."""
+    unread = Unknown(reason="a test")
+    found = host("MIG-1234", gpu__mig_mode=False, cuda__devices=unread)["cuda.hides_every_device"]
+    assert flags([found]) == [True]
+
+
 def test_an_empty_list_hides_everything_whatever_libcuda_would_say() -> None:
     silent = {"cuda__library": HIDDEN, "cuda__init_code": HIDDEN, "cuda__device_count": HIDDEN}
     found = host("", **silent)["cuda.hides_every_device"]

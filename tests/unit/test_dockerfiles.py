@@ -43,12 +43,45 @@ def test_what_is_installed_on_the_host_counts_for_nothing_in_a_container(databas
     plain = host(database, *L4)
     odd = host(database, *L4, "glibc=2.17", "release=torch==1.13.1", python__executable="/usr/bin/python3",
                python__abi="cp312t", loader__library_path=("/opt/old",), python__environment="system",
-               environment__CUDA_VISIBLE_DEVICES="-1", container__runtime="lxc",
+               environment__CUDA_VISIBLE_DEVICES="-1",
                loader__files=({"path": "/opt/old/libcudnn.so.8"},))
     system = System(python="3.12.14", glibc="2.36")
     assert inside(odd, system, database).host == inside(plain, system, database).host
     one, other = (found(machine, database, frameworks=("tensorflow",)) for machine in (plain, odd))
     assert (one.candidate, one.image) == (other.candidate, other.image)
+
+
+def test_asked_in_a_container_the_driver_is_that_of_its_host(database: RuleDatabase) -> None:
+    """Regression: a driver was named to be installed, also where it is the GPU that was not handed in."""
+    wanted = Wanted(frameworks=("torch==2.15.0",))
+    old = choose(host(database, *L4, container__runtime="docker"), database, wanted)
+    assert isinstance(old, Nothing)
+    assert old.said is not None
+    assert [one.change for one in old.said.changes] == ["the host's driver 535.104.05 -> 580.65.06"]
+    without = choose(host(database, "cc=8.9", "driver=none", container__runtime="docker"), database, wanted)
+    assert isinstance(without, Nothing)
+    assert without.said is not None
+    assert [fault.rule for fault in without.said.ground.faults] == ["GPD3001"]
+    assert without.said.changes == ()
+
+
+def test_without_a_card_the_next_step_is_a_dockerfile_too(database: RuleDatabase) -> None:
+    """Regression: whoever writes a Dockerfile on a laptop was sent to `recommend`."""
+    bare = host(database, "cc=none", "driver=none")
+    wanted = Wanted(frameworks=("tensorflow",))
+    for one, begins in ((wanted, "dockerfile"), (replace(wanted, base="ngc"), "dockerfile --base ngc")):
+        nothing = choose(bare, database, one)
+        assert isinstance(nothing, Nothing)
+        assert nothing.said is not None
+        command = nothing.said.hints[0].command
+        assert command.startswith(f"gpudoctor {begins} --framework tensorflow --assume card=")
+        assert "--image" not in command
+
+
+def test_a_container_on_windows_is_a_linux_in_wsl(database: RuleDatabase) -> None:
+    """Regression: wheels for Windows were written into an image of Linux."""
+    windows = host(database, "cc=8.9", "driver=581.29", "system.os=windows")
+    assert found(windows, database, frameworks=("torch",)).said.ground.platform == "linux_x86_64"
 
 
 def test_driver_and_cards_cross_the_border(database: RuleDatabase) -> None:

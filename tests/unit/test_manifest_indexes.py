@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gpudoctor.manifests import torch_indexes
 from gpudoctor.manifests.releases import from_default
 from gpudoctor.manifests.spans import Place
 from gpudoctor.manifests.statements import Asked
-from tests.unit.test_manifest_troubles import causes, docker, judged
+from tests.unit.test_manifest_troubles import causes, database, docker, judged
 
 DEFAULT = "https://py" + "pi.org/simple"
 PYTORCHS = "https://download.pytorch.org/whl/cu124"
@@ -51,6 +52,9 @@ def test_a_label_for_the_cpu_is_one_whatever_indexes_are_beside() -> None:
 
 @pytest.mark.parametrize(("written", "near"), [
     ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu999", "cu132, cu130, cu129"),
+    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu99999", "cu132, cu130, cu129"),
+    ("torch==2.6.0 --index-url https://download.pytorch.org/whl/cu0", "cu102, cu113, cu116"),
+    ("torch==2.6.0+cu0", "cu102, cu113, cu116"),
     ("torch --index-url https://download.pytorch.org/whl/cu127/", "cu126, cu128, cu129"),
     ("torch==2.6.0+cu127", "cu126, cu128, cu129"),
 ])
@@ -77,3 +81,24 @@ def test_an_index_beside_the_default_one_that_is_not_known_is_said_to_be_unknown
     line = "RUN pip install torch==2.6.0 --extra-index-url https://download.pytorch.org/whl/cu999"
     found = judged(docker("FROM python:3.12-slim", line), "driver=580.95.05", "cc=8.9")
     assert any("cu999 as well, of which nothing is known" in note.said for note in found.notes)
+
+
+def test_a_source_whose_index_nothing_names_is_not_judged() -> None:
+    """uv ends there, unless the workspace that the project belongs to has the index; it passed in silence."""
+    text = ('[project]\ndependencies = ["torch==2.8.0"]\n[[tool.uv.index]]\nname = "pytorch"\n'
+            'url = "https://download.pytorch.org/whl/cu128"\n[tool.uv.sources]\ntorch = {{ index = "{}" }}\n')
+    found = judged({"pyproject.toml": text.format("pytorhc")}, "driver=610.11", "cc=8.9", gpu=True)
+    [note] = [one for one in found.notes if "tool.uv.index" in one.said]
+    assert (str(note.place), note.matters) == ("pyproject.toml:7:1", True)
+    assert "is called pytorhc, so where torch comes from was not judged; did you mean pytorch?" in note.said
+    named = judged({"pyproject.toml": text.format("pytorch")}, "driver=610.11", "cc=8.9", gpu=True)
+    assert not any("tool.uv.index" in one.said for one in named.notes)
+
+
+def test_rules_without_tables_of_indexes_call_none_unknown() -> None:
+    """Somebody's own rules: the note would name no index that is nearer."""
+    place = Place(file="r.txt", line=1, column=1, start=0, end=1)
+    asked = Asked(text="torch==2.6.0+cu127", place=place, index=PYTORCHS.replace("cu124", "cu999"))
+    known = database().tables
+    assert [torch_indexes.unknown(asked, tables) is None for tables in (known, {})] == [False, True]
+    assert [torch_indexes.is_of_no_cuda(asked, tables) for tables in (known, {})] == [True, False]

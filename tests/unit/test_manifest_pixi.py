@@ -132,7 +132,6 @@ def test_a_table_over_several_lines_is_read_as_pixi_reads_it() -> None:
     (f'{HEAD}[pypi-dependencies]\ntorch = {{git = "https://a.example/b"}}\n', True),
     (f'{HEAD}[dependencies]\ntensorflow = {{version = "*", when = "__cuda"}}\n', True),
     (f'{HEAD}[dependencies]\npytorch = ">=2.5|<2"\n', True),
-    ('[workspace]\nplatforms = 1\nchannels = 2\n[dependencies]\npytorch = 3\n[environments]\na = 1\n', True),
     (f'{HEAD}[dependencies]\nnumpy = {{path = "."}}\n', None),
 ])
 def test_what_was_not_judged_is_open(text: str, is_open: bool | None) -> None:

@@ -16,6 +16,10 @@ AT_ITS_END = "image-at-its-end"
     ("nvcr.io/nvidia/tensorflow:25.05-tf2-py3", "25.02-tf2-py3"),
     ("nvcr.io/nvidia/tensorflow:24.01-tf1-py3", "23.03-tf1-py3"),
     ("pytorch/pytorch:2.4.7-cuda12.4-cudnn9-runtime", "2.5.0-cuda12.4-cudnn9-runtime"),
+    ("pytorch/pytorch:2.4.7-cuda12.4-cudnn8-runtime", "2.5.0-cuda12.4-cudnn9-runtime"),
+    # regression: the cuDNN of a tag was not looked at
+    ("pytorch/pytorch:2.4.0-cuda12.4-cudnn8-runtime", "2.4.0-cuda12.4-cudnn9-runtime"),
+    ("pytorch/pytorch:2.3.1-cuda12.1-cudnn9-devel", "2.3.1-cuda12.1-cudnn8-devel"),
     ("nvidia/cuda:12.4-runtime-ubuntu22.04", "12.4.1-runtime-ubuntu22.04"),
     ("nvidia/cuda:latest", "13.0.0-runtime-ubuntu24.04"),  # the newest of which all flavours are known
     ("nvidia/cuda:13.0.0-runtime-ubuntu20.04", "13.0.0-runtime-ubuntu22.04"),  # no recipe ever had it
@@ -34,12 +38,17 @@ def test_a_tag_that_cannot_be_is_found_with_one_of_the_same_spelling(reference: 
         assert tags.judged(near, database().tables) == tags.Verdict()
 
 
+def test_a_tag_that_cannot_be_is_not_called_at_its_end_as_well() -> None:
+    assert causes(judged(docker("FROM nvcr.io/nvidia/tensorflow:25.05-tf2-py3"))) == ["image-not-published"]
+
+
 @pytest.mark.parametrize(("reference", "words"), [
     ("tensorflow/tensorflow:2.10.0rc7-gpu", "a release of tensorflow that these rules do not know"),
     ("tensorflow/tensorflow:latest-gpu-py3", "VERSION-gpu"),
     ("nvcr.io/nvidia/pytorch", "MONTH-py3"), ("nvcr.io/nvidia/tensorflow:19.04-tf2-py3", "in no list"),
     ("nvidia/cuda:12.8.2-base-ubuntu24.04", "in no list"),
     ("python:3.12.15-slim", "newer than these rules"), ("python:3.99-slim", "newer than these rules"),
+    ("pytorch/pytorch:1.12.1-cuda11.3-cudnn9-runtime", "builds of torch 1.12.1 for cuDNN 8 alone"),
     ("pytorch/pytorch:2.6.0-cuda12.4", "VERSION-cudaCUDA-cudnnCUDNN-runtime"),
     ("pytorch/pytorch:2.6.0-cuda12.3-cudnn9-devel", "no build of torch 2.6.0"),
     ("pytorch/pytorch:2.4.0-cuda12.6-cudnn9-runtime", "no build of torch 2.4.0"),

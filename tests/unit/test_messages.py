@@ -68,3 +68,18 @@ def test_a_release_note_is_given_only_where_no_release_will_do() -> None:
         snapshot = lay(DATABASE.base, facts, DATABASE.tables, source="test")
         pair = derive.subjects(snapshot, DATABASE)[Scope.PAIR][0]
         assert isinstance(pair.fact("pair.release_note"), Known) is expected
+
+
+@pytest.mark.parametrize(("driver", "release", "named"), [
+    ("580.95.05", "tensorflow==2.20.0", "conda-forge's tensorflow=2.19.1=cuda128* (CUDA 12.8)"),
+    ("580.95.05", "paddle==2.6.2", "paddlepaddle-gpu 3.3.0 for CUDA 13.0 was not read"),
+    ("570.86.15", "paddle==2.6.2", "paddlepaddle-gpu 3.3.0 for CUDA 12.9 was not read"),
+])
+def test_a_release_note_names_what_is_there_beside_the_wheels(driver: str, release: str, named: str) -> None:
+    """Beside Paddle 3, which the tables list, it was said that no release has code for the card."""
+    facts: dict[str, Fact] = {name: Known(value=value, source="test") for name, value in
+                              (("cc", "12.0"), ("driver", driver), ("release", release))}
+    snapshot = lay(DATABASE.base, facts, DATABASE.tables, source="test")
+    note = derive.subjects(snapshot, DATABASE)[Scope.PAIR][0].fact("pair.release_note")
+    assert isinstance(note, Known)
+    assert named in str(note.value)

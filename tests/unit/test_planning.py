@@ -105,6 +105,11 @@ def test_what_cannot_be_cured_without_harm_is_left_with_the_reason(database: Rul
     assert made.left[0].why == "'undoes' would bring back fault-1 [host]"
 
 
+def test_a_cause_without_any_fix_is_for_people_to_decide(database: RuleDatabase) -> None:
+    """Regression: "none of its fixes holds on this machine" was said of a page that has none."""
+    assert plan(database, {A: "bad"}, rule(1, {A: "bad"})).left[0].why.startswith("nothing that can be typed")
+
+
 def test_an_error_is_cured_before_a_warning(database: RuleDatabase) -> None:
     """Where only one of the two can be."""
     made = plan(database, {A: "bad", B: "bad"},

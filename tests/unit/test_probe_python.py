@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.model import Absent, Fact, Known, Unknown
-from gpudoctor.probes import python
+from gpudoctor.probes import python, requirements
 from gpudoctor.probes.raw import Answer
 from tests.harness.patient import Patient
 from tests.unit.file_answers import ask, good, interpreter, value
@@ -201,3 +201,16 @@ def test_a_patient_that_never_answered_is_unknown_throughout() -> None:
     """Every promised name, with the reason."""
     answer = Answer(outcome="signal", seconds=1.0, detail="SIGSEGV")
     assert set(python.read(answer).values()) == {answer.unknown}
+
+
+@pytest.mark.parametrize("said", ["9" * 5000, "\u0663.1", "x"])
+def test_what_is_no_version_is_not_known(said: str) -> None:
+    """Regression: thousands of digits in the folder of a distribution ended check with exit code 5."""
+    assert isinstance(python.version_fact(said, "test"), Unknown)
+
+
+def test_a_requirement_that_nobody_can_read_is_none() -> None:
+    """Regression: so did thousands of digits in a marker."""
+    lines = [f"nvidia-a-cu12; python_version<'3.{'9' * 5000}'", "nvidia-b-cu12==1.0"]
+    assert [*requirements.required({"requires": lines}, frozenset(), {"python_version": "3.12"}, {})] == [
+        "nvidia-b-cu12==1.0"]

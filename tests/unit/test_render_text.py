@@ -158,3 +158,11 @@ def test_a_page_of_a_site_is_told_where_it_follows_from_another_one() -> None:
                         colour=False)
     assert "GPDX0001 crane-is-idle: Crane 7 has no card: call the yard" in shown
     assert "Not to be told here" not in shown
+
+
+def test_another_system_than_linux_is_named_and_has_no_distribution() -> None:
+    """Regression: an assumed Windows was called "unknown system, kernel 6.18, no glibc"."""
+    database = ruledb.load(extent="told")
+    machine = lay(database.base, assumed([("system.os", "Windows")]), database.tables, source="a test")
+    page = text.render(examine(machine, database, Policy()), width=80, colour=False)
+    assert re.search(r"(?m)^  system +Windows, x86_64$", page)

@@ -40,6 +40,8 @@ def unmet(*wanted: str, gpus: tuple[dict[str, Fact], ...] | Unknown | None = Non
         "torch>=2.9",
         "torch>=2.9,<3",
         "torch==2.10.0",
+        "Torch>=2.9",
+        "GPU>=2",
     ],
 )
 def test_met(text: str) -> None:
@@ -57,7 +59,9 @@ def test_not_met(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "end"), [
     ("tensorflw>=2", "paddle); did you mean tensorflow?"), ("gpu.memory>=40", "paddle)"),
-    ("gpu>=x", "paddle)"), ("pytorch", "paddle); did you mean torch?"), ("", "paddle)")])
+    ("gpu>=x", "paddle)"), ("pytorch", "paddle); did you mean torch?"), ("", "paddle)"),
+    pytest.param(f"gpu>={'9' * 400}", "paddle)", id="cards"),
+    pytest.param(f"torch>=2.{'9' * 5000}", "paddle)", id="digits")])
 def test_the_nearest_name_is_that_of_another(text: str, end: str) -> None:
     """Where the name is right and the bound is not, none was meant instead."""
     with pytest.raises(RequirementError) as caught:

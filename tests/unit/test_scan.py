@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
@@ -18,7 +19,7 @@ from gpudoctor.pattern_forms import stem_of
 from gpudoctor.sources import scan as scanning
 from gpudoctor.sources.anchors import Finder, one_by_one
 from gpudoctor.sources.reading import STRETCH_BYTES
-from gpudoctor.sources.scan import Input, Seen, scan, scan_text
+from gpudoctor.sources.scan import Input, Seen, finished, scan, scan_text
 from tests.contract.checkout import run_python
 
 
@@ -308,3 +309,22 @@ def test_work_grows_no_faster_than_the_text(unit: str) -> None:
     once = unit.encode() * (size // len(unit))
     small, large = calls(once), calls(once * 4)
     assert large <= 4.5 * small + 500
+
+
+def test_ctrl_c_after_the_reading_loses_nothing() -> None:
+    """Regression: it ended `explain` without a word while what had been read was understood."""
+    calls: list[int] = []
+
+    def work() -> str:
+        calls.append(len(calls))
+        if calls == [0]:
+            signal.raise_signal(signal.SIGINT)
+        return "found"
+
+    assert finished(work) == "found"
+
+
+def test_a_second_ctrl_c_ends_it() -> None:
+    """Whoever presses it twice does not want to wait."""
+    with pytest.raises(KeyboardInterrupt):
+        finished(lambda: signal.raise_signal(signal.SIGINT))

@@ -58,3 +58,14 @@ def test_a_text_needs_only_what_it_shows(tmp_path: Path) -> None:
     assert list(scan_text(f"{symptoms[0].patterns[0]}\n", symptoms).shown) == [symptoms[0].id]
     with pytest.raises(ruledb.RuleDatabaseError, match=r"symptoms\.jsonl is damaged"):
         _ = symptoms[-1]
+
+
+@pytest.mark.parametrize("name", [compiled.SYMPTOM_LINES_NAME, compiled.TABLES_NAME])
+def test_a_file_that_was_cut_off_is_told(name: str, tmp_path: Path) -> None:
+    """Regression: explain ended with exit code 5 at a symptom behind the end of its file."""
+    for each in compiled.NAMES:
+        shutil.copy(RULES / each, tmp_path)
+    (tmp_path / name).write_bytes(b"\n".join((RULES / name).read_bytes().splitlines()[:9]))
+    database = ruledb.load_compiled(tmp_path, "told")
+    with pytest.raises(ruledb.RuleDatabaseError, match=rf"{name} is damaged \(8 lines of"):
+        _ = [database.symptoms[-1], database.tables["torch"]]

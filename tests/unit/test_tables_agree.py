@@ -61,14 +61,26 @@ def test_a_card_without_ecc_was_never_seen_with_it(tables: Tables) -> None:
 
 
 def test_cuda_and_its_drivers_end_at_one_version(tables: Tables) -> None:
-    """One table ended at 610 and CUDA 13.3, and another knew an image with 615 and CUDA 13.4."""
+    """One table ended at 610 and CUDA 13.3, and another knew an image with 615 and CUDA 13.4.
+
+    Of CUDA 12.7 NVIDIA published a driver, PTX and no toolkit.
+    """
     branches = {str(row["cuda"]): str(row["driver"]) for row in tables["driver_branches"].rows}
     toolkits = {str(row["cuda"]): str(row["minimum_driver"]).partition(".")[0]
                 for row in tables["cuda_toolkits"].rows}
+    assert branches.pop("12.7") == "565"
     assert branches == toolkits
     beyond = [row["release"] for row in tables["ngc_releases"].rows if "driver" in row
               and minor(row["cuda"]) not in branches]
     assert beyond == []
+
+
+def test_a_ptx_is_of_a_cuda_that_a_branch_of_drivers_runs(tables: Tables) -> None:
+    """PTX 8.6 is of CUDA 12.7, and branch 565 was read as 560, which runs 12.6."""
+    known = {str(row["cuda"]) for row in tables["driver_branches"].rows}
+    first = min(known, key=versions.parse)
+    assert [row["ptx_isa"] for row in tables["ptx_isa"].rows
+            if not newer(first, row["cuda"]) and row["cuda"] not in known] == []
 
 
 def test_an_image_of_cuda_has_a_system_and_kinds(tables: Tables) -> None:
@@ -104,3 +116,14 @@ def test_a_rate_outside_tensor_cores_is_at_most_twice_that_of_fp32(tables: Table
              for row in tables["gpu_specifications"].rows if "fp16_tflops" in row]
     faster = {chip for chip, times in rates if times > 2.1}
     assert faster == {"GA100"}
+
+
+def test_the_memory_of_a_card_is_that_of_the_page_about_its_instances(tables: Tables) -> None:
+    """The newest cards of data centers had no specification; their memory alone stands on NVIDIA's pages."""
+    memory = {str(row["name"]): row for row in tables["gpu_specifications"].rows
+              if row["specification"] == "memory"}
+    assert memory.keys() == {"B200", "B300", "GB200", "GB300", "GH200 96 GB", "GH200 144 GB"}
+    assert [name for name, row in memory.items() if "fp32_tflops" in row] == []
+    of_mig = {str(row["card"]): row["memory_gb"] for row in tables["mig_cards"].rows if "memory_gb" in row}
+    assert [memory[name]["memory_gb"] for name in ("B200", "GB200", "GH200 96 GB")] == [
+        of_mig[name] for name in ("B200", "GB200", "GH200")]

@@ -25,6 +25,7 @@ def database() -> RuleDatabase:
     ("tensorflow>=2.14,<2.16", Wish(framework="tensorflow", bounds=(">=2.14", "<2.16"))),
     ("jax[cuda12]==0.10.2", Wish(framework="jax", bounds=("==0.10.2",), extra="cuda12")),
     ("tensorflow[AND_CUDA]", Wish(framework="tensorflow", extra="and-cuda")),
+    ("PaddlePaddle_GPU==2.6.2", Wish(framework="paddle", bounds=("==2.6.2",))),
     ("paddlepaddle-gpu==2.6.2", Wish(framework="paddle", bounds=("==2.6.2",))),
     ("torch==2.14.1+cu126", Wish(framework="torch", bounds=("==2.14.1+cu126",))),
 ])

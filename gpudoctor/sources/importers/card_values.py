@@ -41,7 +41,7 @@ def device_id(words: str) -> str | None:
 def mebibytes(words: str) -> int | None:
     """Return bytes of "10240 MiB", or of a bare number of MiB."""
     number = whole_number(words)
-    return bytes_in(words) or (number << 20 if number is not None and words.strip().isdigit() else None)
+    return bytes_in(words) or (number << 20 if number is not None and words.strip().isdecimal() else None)
 
 
 READERS: Mapping[str, tuple[str, Callable[[str], Value | None]]] = {

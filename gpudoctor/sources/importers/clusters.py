@@ -57,7 +57,7 @@ def _labels(text: Text, found: Found, labels: dict[str, tuple[str, int]]) -> Non
         major, minor, count = (labels.get(f"gpu.{one}", ("", 0))[0]
                                for one in ("compute.major", "compute.minor", "count"))
         capability = f"{major}.{minor}" if major and minor else None
-        _list(text, found, name, int(count) if count.isdigit() else 1, index, capability)
+        _list(text, found, name, int(count) if count.isdecimal() else 1, index, capability)
 
 
 def _list(text: Text, found: Found, name: str, count: int, index: int,

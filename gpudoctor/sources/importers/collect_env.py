@@ -38,7 +38,7 @@ def _cpu_build(text: Text, found: Found, index: int) -> None:
     """Note a build without CUDA, unless the next line says that it is one for ROCm."""
     following = text.lines[index + 1] if index + 1 < len(text.lines) else ""
     rocm = following.partition("ROCM used to build PyTorch")[2]
-    built_for_rocm = any(character.isdigit() for character in rocm)
+    built_for_rocm = any(character.isdecimal() for character in rocm)
     found.framework("torch", "framework.build", "rocm" if built_for_rocm else "cpu", text.source(index))
 
 

@@ -112,7 +112,7 @@ def _row(section: str, line: str, index: int, cards: list[_Row]) -> None:
             _further_row(cells, index, cards[-1])
     elif section == "mig":
         words = cells[0].split()
-        if len(words) >= 4 and all(word.isdigit() for word in words[:4]):
+        if len(words) >= 4 and all(word.isdecimal() and len(word) < 6 for word in words[:4]):
             _add(cards, int(words[0]), "gpu.mig_instances")
     else:
         _process(cells, cards)
@@ -123,7 +123,7 @@ def _first_row(cells: list[str], index: int) -> _Row | None:
     if len(cells) < 2:
         return None
     bus, words = _BUS_ID.search(cells[1]), cells[0].split()
-    if len(words) < 2 or not words[0].isdigit() or len(words[0]) > 3:
+    if len(words) < 2 or not words[0].isdecimal() or len(words[0]) > 3:
         return None
     if bus is None and not (words[-1] in _MODES and set(cells[1].split()) == {"N/A"}):
         return None  # only the card of a Jetson is on no bus
@@ -133,8 +133,8 @@ def _first_row(cells: list[str], index: int) -> _Row | None:
     facts: dict[str, Value | None] = {
         "gpu.index": int(words[0]), "gpu.name": name, "gpu.in_nvml": True, "gpu.persistence": persistence,
         "gpu.bus_id": f"{bus[1][-4:]}:{bus[2]}:{bus[3]}.{bus[4]}".lower() if bus else None,
-        "gpu.ecc_mode": False if ecc == "Off" else True if ecc.isdigit() else None,
-        "gpu.ecc_uncorrected": int(ecc) if ecc.isdigit() and len(ecc) < 12 else None,
+        "gpu.ecc_mode": False if ecc == "Off" else True if ecc.isdecimal() else None,
+        "gpu.ecc_uncorrected": int(ecc) if ecc.isdecimal() and len(ecc) < 12 else None,
     }
     return _Row(facts=facts, line=index)
 
@@ -160,7 +160,7 @@ def _further_row(cells: list[str], index: int, card: _Row) -> None:
 def _process(cells: list[str], cards: list[_Row]) -> None:
     """Count a process of type C or C+G; the column stands elsewhere in older tables."""
     words = cells[0].split()
-    if words and words[0].isdigit() and any(word in ("C", "C+G", "M+C") for word in words[1:6]):
+    if words and words[0].isdecimal() and any(word in ("C", "C+G", "M+C") for word in words[1:6]):
         for card in cards:
             if card.facts["gpu.index"] == int(words[0][:6]):
                 card.processes += 1

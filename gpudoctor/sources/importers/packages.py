@@ -11,6 +11,7 @@ from gpudoctor.lazily import Pattern
 from gpudoctor.sources.found import NAMES, Found
 from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
+from gpudoctor.versions import distribution_name
 
 _LIST_LINES = 3000
 _WHOLE = 12  # rows: a shorter list was filtered, or cut out by hand
@@ -61,7 +62,7 @@ def read(text: Text, found: Found) -> None:
 
 
 def _package(text: Text, found: Found, index: int, name: str, version: str) -> None:
-    if (_normal(name), version) in found.packages:
+    if (distribution_name(name), version) in found.packages:
         return  # said before; its line need not be worked out
     found.package(name, version, text.source(index))
 
@@ -84,7 +85,7 @@ def _listing(text: Text, found: Found, heading: int) -> int:
         if len(words) < 2 or not (_NAME.fullmatch(words[0]) and _VERSION.fullmatch(words[1])):
             break
         _package(text, found, index, words[0], words[1])
-        last, rows = _normal(words[0]), rows + 1
+        last, rows = distribution_name(words[0]), rows + 1
         if is_conda and len(words) > 2:
             _conda_build(found, words[0], words[2], text.source(index))
     if not is_conda and rows >= _WHOLE and last > _LAST_THAT_TELLS and not _is_partial(text, heading):
@@ -111,12 +112,8 @@ def _legacy(text: Text, found: Found) -> None:
             continue
         for index, row in enumerate(rows, start=first):
             _package(text, found, index, row[1], row[2])
-        if len(rows) >= _WHOLE and _normal(rows[-1][1]) > _LAST_THAT_TELLS:
+        if len(rows) >= _WHOLE and distribution_name(rows[-1][1]) > _LAST_THAT_TELLS:
             found.whole_list = text.source(first)
-
-
-def _normal(name: str) -> str:
-    return name.lower().replace("_", "-")
 
 
 def _is_taken_away(text: Text, index: int) -> bool:

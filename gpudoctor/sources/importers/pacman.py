@@ -8,8 +8,8 @@ from gpudoctor.sources.lines import Text
 from gpudoctor.sources.stated import Rank
 
 # The last part is the number of the package's own release, and no part of the version.
-_ROW = Pattern(r"(?:local/|extra/)?([a-z0-9][a-z0-9._+-]{1,60}) (?:\d{1,2}:)?([0-9][\w.+]{0,40})"
-               r"-\d{1,4}(?:\.\d{1,3})?")
+_ROW = Pattern(r"(?:local/|extra/)?([a-z0-9][a-z0-9._+-]{1,60}) (?:[0-9]{1,2}:)?([0-9][\w.+]{0,40})"
+               r"-[0-9]{1,4}(?:\.[0-9]{1,3})?")
 _OPEN = frozenset({"nvidia-open", "nvidia-open-dkms"})
 _DRIVERS = _OPEN | {"nvidia-utils", "nvidia", "nvidia-dkms", "nvidia-lts"}
 _LIBRARIES = {"cuda": "text.cuda", "cudnn": "text.cudnn"}

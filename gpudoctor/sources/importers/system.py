@@ -117,7 +117,7 @@ def _lsmod(text: Text, found: Found) -> None:
         names = []
         for below in range(index + 1, min(index + _LSMOD_LINES, len(text.lines))):
             words = text.lines[below].split()
-            if len(words) < 3 or not words[1].isdigit():
+            if len(words) < 3 or not words[1].isdecimal():
                 break
             names.append(words[0])
         if len(names) > 20:

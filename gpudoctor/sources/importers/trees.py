@@ -56,7 +56,7 @@ def _poetry(text: Text, found: Found) -> None:
     rows: list[tuple[int, re.Match[str]]] = []
     for index, line in enumerate([*text.lines, ""]):
         row = _POETRY.fullmatch(line[:400])
-        if row and (row[5][0].isdigit() or "  " in row[5] or " " not in row[5]):
+        if row and (row[5][0].isdecimal() or "  " in row[5] or " " not in row[5]):
             row = None  # no sentence: a row of another list
         if row and (not rows or row.start(3) == rows[0][1].start(3)):
             rows.append((index, row))
