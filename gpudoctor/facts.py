@@ -491,6 +491,8 @@ text.build_cudnn | cudnn_version | text | | cuDNN that this release was built fo
 text.build_code | texts | text | | architectures that the build has code for, where the text lists them: sm_86, compute_90
 text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the build
 text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build
+text.asked_cudnn_fits_build | flag | text | | whether the missing cuDNN is of the major version of the build
+text.labelled_cuda | cuda_version | text | | the CUDA that the stated version itself names, as 2.1.0+cu118 does
 text.library_other_version_stated | flag | text | | whether a version of a missing library's family is stated that is not the missing one
 text.cudnn_other_version_stated | flag | text | | whether a cuDNN is stated that is not of the missing one's version
 text.driver_runs_cuda | flag | text | | whether the stated driver runs the CUDA of the build, or else the stated CUDA

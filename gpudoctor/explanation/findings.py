@@ -117,7 +117,8 @@ class Teller:
         for line in [first[name] for name in order if name in first][:MOST_LINES]:
             unknown = f"a wording that is not known: {line.because}, as in " if line.because else ""
             yield Evidence(fact="text.symptoms", saw=line.text, source=f"{line.source}, {unknown}{line.id}")
-        reasons = [condition for name in order for condition in candidate.suspicions[name].when]
+        suspects = (*(candidate.suspicions[name] for name in order), *candidate.refuted)
+        reasons = [condition for suspect in suspects for condition in suspect.when]
         for name in dict.fromkeys(c.fact for c in reasons if c.fact not in _NOT_QUOTED):
             fact = self.subject.fact(name)
             if isinstance(fact, Known) and fact.value not in ((), ""):
@@ -131,7 +132,9 @@ def _message(rule: Rule, candidate: Candidate, subject: Subject) -> str:
     because = dict.fromkeys(suspect.because for suspect in candidate.suspicions.values() if suspect.because)
     why = "; ".join(clause for clause in because if clause)
     said = said if said.endswith((".", "!", "?")) else f"{said}."
-    return f"{said} Why: {why}." if why else said
+    said = f"{said} Why: {why}." if why else said
+    against = "; ".join(suspect.because for suspect in candidate.refuted if suspect.because)
+    return f"{said} Against it: {against}." if against else said
 
 
 def _is_fillable(words: str, subject: Subject) -> bool:
