@@ -493,6 +493,7 @@ text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the bu
 text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build
 text.asked_cudnn_fits_build | flag | text | | whether the missing cuDNN is of the major version of the build
 text.labelled_cuda | cuda_version | text | | the CUDA that the stated version itself names, as 2.1.0+cu118 does
+text.misfit | text | text | | the package that another one cannot be imported with, as a message names it
 text.library_other_version_stated | flag | text | | whether a version of a missing library's family is stated that is not the missing one
 text.cudnn_other_version_stated | flag | text | | whether a cuDNN is stated that is not of the missing one's version
 text.driver_runs_cuda | flag | text | | whether the stated driver runs the CUDA of the build, or else the stated CUDA
