@@ -485,6 +485,8 @@ text.possible_capabilities | compute_capabilities | text | | what the stated car
 text.libraries | texts | text | | libraries that could not be loaded or found, as it says
 text.library_families | texts | text | | families of these: cudart, cublas, cudnn, cufft, curand, cusolver, cusparse, nccl, cupti, nvinfer, cuda, nvml, nvjitlink, nvrtc, zlib, msvc
 text.xids | texts | text | | Xid numbers of the kernel log
+text.xid_meanings | text | text | | what these mean, unless one of them says that the card is gone from the bus
+text.xid_advice | text | text | | what NVIDIA's catalogue says to do about them
 text.build_cuda | cuda_version | text | | CUDA that this release of the framework was built for
 text.without_cuda | text | text | | what rules CUDA out: the build is for "cpu", "rocm" or "xpu", or the only "card" is another maker's
 text.build_cudnn | cudnn_version | text | | cuDNN that this release was built for

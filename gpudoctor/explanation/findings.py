@@ -28,6 +28,7 @@ LAST_RESORT = Ask(
     answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
 _FILLED_IN = "gpudoctor fix    # on that machine: prints the commands with its packages and folders"
 _WHOSE = "framework.name"
+_SAID = "text."
 _MAKER = "text.maker"
 _OTHER_BUILDS = ("rocm", "xpu")
 _OF_BUILD = "framework."
@@ -145,8 +146,12 @@ def _is_fillable(words: str, subject: Subject) -> bool:
 def _remedies(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Iterator[Remedy]:
     """Yield the fixes whose words can be filled in and whose conditions are not false.
 
-    Where the text fulfils the conditions of some, only those.
+    Where the text fulfils the conditions of some, only those; one that has its words in its title stands
+    in the place of those that a page has whatever is said.
     """
+    named = [fix for fix in fixes if any(name.startswith(_SAID) for name in placeholders(fix.title))
+             and _truth(fix, subject, tables) is Truth.TRUE]
+    fixes = named or fixes
     fitting: list[tuple[Truth, Remedy]] = []
     for fix in fixes:
         truth = _truth(fix, subject, tables)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gpudoctor import versions
 from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts
-from gpudoctor.explanation import card_fit, sonames, wheels
+from gpudoctor.explanation import card_fit, sonames, wheels, xids
 from gpudoctor.explanation.processors import lacks_builds
 from gpudoctor.explanation.shown import family
 from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Stated
@@ -279,6 +279,7 @@ def _wheel_fit(stated: Stated) -> Fact | None:
 
 _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.without_cuda": _without_cuda,
+    "text.xid_meanings": xids.meanings, "text.xid_advice": xids.advice,
     "text.build_cuda": _build_cuda, "text.build_cudnn": _build_cudnn, "text.cuda_fits_build": _cuda_fits,
     "text.labelled_cuda": _labelled_cuda, "text.asked_cudnn_fits_build": _asked_cudnn_fits,
     "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
