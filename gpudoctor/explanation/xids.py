@@ -11,19 +11,20 @@ _SAID_LOST = frozenset({"nvrm-fell-off-bus", "smi-device-lost", "nvml-gpu-lost",
 
 def meanings(stated: Stated) -> Fact | None:
     """Return the name of each: "Xid 94, Contained memory error"."""
-    return _told(stated, "Xid {xid}, {meaning}")
+    return _told(stated, "meaning")
 
 
 def advice(stated: Stated) -> Fact | None:
     """Return what to do about each: "Xid 94, restart the application"."""
-    return _told(stated, "Xid {xid}, {action}")
+    return _told(stated, "action")
 
 
-def _told(stated: Stated, words: str) -> Fact | None:
+def _told(stated: Stated, column: str) -> Fact | None:
     found = dict.fromkeys(stated.texts("text.xids"))
     listed = {str(row["xid"]): row for row in stated.rows_of("xids")} if found else {}
     rows = [listed[xid] for xid in found if xid in listed]
     is_lost = _LOST in found or not _SAID_LOST.isdisjoint(stated.texts("text.symptoms"))
     if is_lost or not rows or len(rows) < len(found):
         return None
-    return Known(value="; ".join(words.format(**row) for row in rows), source="computed from text.xids")
+    told = [f"Xid {row['xid']}, {row[column]}" for row in rows if column in row]
+    return Known(value="; ".join(told), source="computed from text.xids") if told else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.model import Finding
-from tests.explain.shipped import findings
+from tests.explain.shipped import database, findings
 
 _LINE = "[1.0] NVRM: Xid (PCI:0000:65:00): {xid}, pid=1234, name=python, {rest}\n"
 
@@ -56,3 +56,11 @@ def test_a_card_that_is_gone_still_needs_a_cold_start(lines: tuple[tuple[str, st
 def test_a_number_that_no_table_has_is_not_given_a_meaning() -> None:
     """The page's own words are told."""
     assert "999" not in lost(("94", "Contained"), ("999", "x")).message
+
+
+def test_an_xid_of_which_the_catalogue_advises_nothing_is_told_by_its_meaning() -> None:
+    """Regression: the row has no such column."""
+    rows = [row for row in database().tables["xids"].rows if "action" not in row]
+    assert rows
+    for row in rows:
+        findings(_LINE.format(xid=row["xid"], rest="Ch 00000008"))
