@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explanation import Told, explain
+from gpudoctor.examine import Policy
+from gpudoctor.explanation import Told, explain, report
+from gpudoctor.render.told import last_words
 
 TORCH_OF_THE_CPU = "AssertionError: Torch not compiled with CUDA enabled"
 TENSORFLOW_WITHOUT_CUDNN = (
@@ -53,5 +55,7 @@ def test_two_faults_that_no_line_shares_are_both_certain() -> None:
              "versions of NumPy, modules must be compiled with NumPy 2.0.\n")
     nvml = "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.120\n"
     both = told(numpy + nvml).findings
+    words = last_words(report(told(numpy + nvml), ruledb.load_shipped(), Policy()))
+    assert words == "The causes are python-deps-abi and driver-kernel-userspace-mismatch"
     assert [(one.cause, one.certainty.value, one.asks) for one in both] == [
         ("python-deps-abi", "certain", ()), ("driver-kernel-userspace-mismatch", "certain", ())]
