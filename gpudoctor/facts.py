@@ -487,12 +487,17 @@ text.possible_capabilities | compute_capabilities | text | | what the stated car
 text.libraries | texts | text | | libraries that could not be loaded or found, as it says
 text.library_families | texts | text | | families of these: cudart, cublas, cudnn, cufft, curand, cusolver, cusparse, nccl, cupti, nvinfer, cuda, nvml, nvjitlink, nvrtc, zlib, msvc
 text.xids | texts | text | | Xid numbers of the kernel log
+text.xid_meanings | text | text | | what these mean, unless one of them says that the card is gone from the bus
+text.xid_advice | text | text | | what NVIDIA's catalogue says to do about them
 text.build_cuda | cuda_version | text | | CUDA that this release of the framework was built for
 text.without_cuda | text | text | | what rules CUDA out: the build is for "cpu", "rocm" or "xpu", or the only "card" is another maker's
 text.build_cudnn | cudnn_version | text | | cuDNN that this release was built for
 text.build_code | texts | text | | architectures that the build has code for, where the text lists them: sm_86, compute_90
 text.cuda_fits_build | flag | text | | whether the stated CUDA is that of the build
 text.cudnn_fits_build | flag | text | | whether the stated cuDNN is of the major version of the build
+text.asked_cudnn_fits_build | flag | text | | whether the missing cuDNN is of the major version of the build
+text.labelled_cuda | cuda_version | text | | the CUDA that the stated version itself names, as 2.1.0+cu118 does
+text.misfit | text | text | | the package that another one cannot be imported with, as a message names it
 text.library_other_version_stated | flag | text | | whether a version of a missing library's family is stated that is not the missing one
 text.cudnn_other_version_stated | flag | text | | whether a cuDNN is stated that is not of the missing one's version
 text.driver_runs_cuda | flag | text | | whether the stated driver runs the CUDA of the build, or else the stated CUDA

@@ -24,9 +24,10 @@ def of_symptom(symptom: SymptomPattern, database: RuleDatabase) -> Iterator[Faul
         place = f"suspects[{number}]"
         if suspect.cause not in causes:
             yield Fault(place=place, problem=f"suspects {suspect.cause!r}, which is the cause of no page")
-        if not 1 <= suspect.weight <= 100:
+        least = 1 if symptom.patterns else 0  # stated facts alone may refute; a line speaks `against`
+        if not least <= suspect.weight <= 100:
             yield Fault(place=place, problem=f"suspects {suspect.cause} with the weight {suspect.weight}: "
-                                             "it is 1 to 100")
+                                             f"it is {least} to 100")
         yield from (Fault(place=f"{place}.when[{index}]", problem=f"suspects {suspect.cause}: {problem}")
                     for index, condition in enumerate(suspect.when)
                     for problem in condition_problems(condition, Scope.HOST, database))

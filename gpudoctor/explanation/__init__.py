@@ -152,7 +152,7 @@ def _told(reading: Reading, database: RuleDatabase, machine: Report | None, *,
     tell = findings.Teller(said=reading.said, subject=subject, tables=database.tables, rules=rules,
                            pages=findings.pages_by_cause(database.rules), symptoms=symptoms,
                            supposed=subjects.supposed_subject(snapshot, database))
-    faults = [tell.finding(candidate, certain=choice.is_certain and number == 0)
+    faults = [tell.finding(candidate, certain=choice.certain_at(number))
               for number, candidate in enumerate(choice.faults)]
     harmless = [tell.finding(candidate, certain=not choice.instead) for candidate in choice.harmless]
     if choice.instead and harmless:

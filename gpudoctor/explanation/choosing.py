@@ -37,11 +37,18 @@ class Choice:
     @property
     def is_certain(self) -> bool:
         """Return whether the first fault is as good as sure, and no other reason of its messages near."""
-        if not self.faults or self.faults[0].score < CERTAIN:
+        return self.certain_at(0)
+
+    def certain_at(self, place: int) -> bool:
+        """Say so of one fault: one that no message shares with those before it is another, as sure as it."""
+        if place >= len(self.faults) or self.faults[place].score < CERTAIN:
             return False
-        first, *others = self.faults
-        rivals = [other for other in others if not set(first.suspicions).isdisjoint(other.suspicions)]
-        return all(rival.score < NEAR for rival in rivals)
+        one = self.faults[place]
+        if place and not self.is_certain:
+            return False
+        shared = [not set(one.suspicions).isdisjoint(other.suspicions) for other in self.faults]
+        later = zip(self.faults[place + 1:], shared[place + 1:], strict=True)
+        return not any(shared[:place]) and all(other.score < NEAR for other, is_rival in later if is_rival)
 
 
 def at_most_likely(candidates: Sequence[Candidate], guesses: Collection[str]) -> tuple[Candidate, ...]:

@@ -28,6 +28,7 @@ LAST_RESORT = Ask(
     answers={"it is found there": "then it is the cause", "it is not found": "then it is another one"})
 _FILLED_IN = "gpudoctor fix    # on that machine: prints the commands with its packages and folders"
 _WHOSE = "framework.name"
+_SAID = "text."
 _MAKER = "text.maker"
 _OTHER_BUILDS = ("rocm", "xpu")
 _OF_BUILD = "framework."
@@ -118,8 +119,8 @@ class Teller:
         for line in lines:
             unknown = f"a wording that is not known: {line.because}, as in " if line.because else ""
             yield Evidence(fact="text.symptoms", saw=line.text, source=f"{line.source}, {unknown}{line.id}")
-        reasons = [condition for name in order for condition in candidate.suspicions[name].when]
-        asked = [condition.fact for condition in reasons]
+        suspects = (*(candidate.suspicions[name] for name in order), *candidate.refuted)
+        asked = [condition.fact for suspect in suspects for condition in suspect.when]
         telling = [name for name in asked if name not in _NOT_QUOTED]
         for name in dict.fromkeys(telling or ([] if lines else asked)):
             fact = self.subject.fact(name)
@@ -134,7 +135,9 @@ def _message(rule: Rule, candidate: Candidate, subject: Subject) -> str:
     because = dict.fromkeys(suspect.because for suspect in candidate.suspicions.values() if suspect.because)
     why = "; ".join(clause for clause in because if clause)
     said = said if said.endswith((".", "!", "?")) else f"{said}."
-    return f"{said} Why: {why}." if why else said
+    said = f"{said} Why: {why}." if why else said
+    against = "; ".join(suspect.because for suspect in candidate.refuted if suspect.because)
+    return f"{said} Against it: {against}." if against else said
 
 
 def _is_fillable(words: str, subject: Subject) -> bool:
@@ -145,8 +148,12 @@ def _is_fillable(words: str, subject: Subject) -> bool:
 def _remedies(fixes: Sequence[Fix], subject: Subject, tables: Tables) -> Iterator[Remedy]:
     """Yield the fixes whose words can be filled in and whose conditions are not false.
 
-    Where the text fulfils the conditions of some, only those.
+    Where the text fulfils the conditions of some, only those; one that has its words in its title stands
+    in the place of those that a page has whatever is said.
     """
+    named = [fix for fix in fixes if any(name.startswith(_SAID) for name in placeholders(fix.title))
+             and _truth(fix, subject, tables) is Truth.TRUE]
+    fixes = named or fixes
     fitting: list[tuple[Truth, Remedy]] = []
     for fix in fixes:
         truth = _truth(fix, subject, tables)

@@ -18,7 +18,7 @@ _BEGINS = Pattern(
     r"Requirement already satisfied|Collecting \S+$|(?:Downloading|Using cached) \S|"
     r"(?:npm|yarn|pnpm) (?:WARN|ERR!|warn|error|notice)|"
     r"(?:ssh|scp|sftp|rsync|curl|wget|git|fatal|remote|wandb): |"
-    r"error TS\d|kubelet: Unable to (?:attach or )?mount volumes)|"
+    r"error TS[0-9]|kubelet: Unable to (?:attach or )?mount volumes)|"
     r"\S{1,200}: Pulling from \S")
 # A variable of the environment with its value, as `env` lists it.
 _VARIABLE = Pattern(r"\s{0,8}(?:export )?[A-Z][A-Z0-9_]{2,60}=\S{0,500}\s{0,8}$")
@@ -29,8 +29,8 @@ _NAME_QUOTED = re.compile(r"'[\w.]{1,80}'")
 _FILE = re.compile(
     r"[\w./~\\-]{0,200}\.(?:csv|cu|cuh|py|txt|json|jsonl|ya?ml|h5|pt|pth|ckpt|npz?|run|zip|tar|gz|log|md)\b")
 _HOST = re.compile(
-    r"\b(?:host|hostname|server|node|pod|service)(?: name)?[ =:]{1,3}\"?[a-zA-Z_.]{1,40}[-\d][\w.-]{1,80}")
-_ERRNO = re.compile(r"\[Errno \d{1,3}\]")  # the system's own
+    r"\b(?:host|hostname|server|node|pod|service)(?: name)?[ =:]{1,3}\"?[a-zA-Z_.]{1,40}[-0-9][\w.-]{1,80}")
+_ERRNO = re.compile(r"\[Errno [0-9]{1,3}\]")  # the system's own
 _MISSING_FILE = Pattern(r".{0,120}No such file or directory(?:$|:)")
 
 

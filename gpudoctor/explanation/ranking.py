@@ -19,18 +19,19 @@ OPPOSED = 0.1  # what is left of the score of a cause that a symptom speaks agai
 class Candidate:
     """A cause with its score (0 to 1), and for each symptom that speaks for it the suspicion that counted.
 
-    `opposed` are the symptoms that speak against it.
+    `opposed` are the symptoms that speak against it, `refuted` what the text states against it.
     """
 
     cause: str
     score: float
     suspicions: Mapping[str, Suspect]
     opposed: tuple[str, ...] = ()
+    refuted: tuple[Suspect, ...] = ()
 
     def score_of(self, symptoms: Collection[str]) -> float:
         """Return the score that these symptoms alone give: no other message says how they are meant."""
         found = {name: suspect for name, suspect in self.suspicions.items() if name in symptoms}
-        return min(self.score, _score(found, is_opposed=bool(self.opposed)))
+        return min(self.score, _score(found, is_opposed=bool(self.opposed or self.refuted)))
 
 
 def _suspicions(symptoms: Iterable[SymptomPattern], subject: Subject, tables: Tables
@@ -41,14 +42,25 @@ def _suspicions(symptoms: Iterable[SymptomPattern], subject: Subject, tables: Ta
     for symptom in symptoms:
         for suspect in symptom.suspects:
             known = found.get(suspect.cause, {}).get(symptom.id)
-            if suspect.cause in elsewhere or (known is not None and known.weight >= suspect.weight):
+            if suspect.cause in elsewhere or suspect.weight <= (known.weight if known is not None else 0):
                 continue
             if all_hold(suspect.when, subject, tables).truth is Truth.TRUE:
                 found.setdefault(suspect.cause, {})[symptom.id] = suspect
     return as_there(found, subject, tables)
 
 
-def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject: Subject, tables: Tables,
+def _refuted(symptoms: ById, subject: Subject, tables: Tables) -> dict[str, list[Suspect]]:
+    """Return what is stated against causes: such facts are not seen where the cause is."""
+    found: dict[str, list[Suspect]] = {}
+    every_one = (suspect for symptom in symptoms.without_patterns() for suspect in symptom.suspects)
+    for suspect in every_one:
+        if suspect.refutes and all(
+                holds(condition, subject, tables).truth is Truth.TRUE for condition in suspect.when):
+            found.setdefault(suspect.cause, []).append(suspect)
+    return found
+
+
+def ranked(said: Sequence[Said], symptoms: ById, subject: Subject, tables: Tables,
            rules: Mapping[str, Rule]) -> tuple[Candidate, ...]:
     """Return the causes that symptoms suspect, the best supported first.
 
@@ -63,7 +75,7 @@ def ranked(said: Sequence[Said], symptoms: Mapping[str, SymptomPattern], subject
                 for name, suspect in found.items()}
         for cause, found in _suspicions((symptoms[name] for name in likeness), subject, tables).items()}
     shown = [symptoms[name] for name, how_far in likeness.items() if how_far == 1.0]
-    return _weighed(by_cause, shown, symptoms, rules)
+    return _weighed(by_cause, shown, symptoms, rules, _refuted(symptoms, subject, tables))
 
 
 def without_words(said: Sequence[Said], symptoms: ById, subject: Subject,
@@ -73,12 +85,14 @@ def without_words(said: Sequence[Said], symptoms: ById, subject: Subject,
     A line that speaks against a cause speaks against it whatever is stated: who lists a card has one.
     """
     shown = [symptoms[name] for name in dict.fromkeys(line.id for line in said)]
-    return _weighed(_suspicions(symptoms.without_patterns(), subject, tables), shown, symptoms, rules)
+    return _weighed(_suspicions(symptoms.without_patterns(), subject, tables), shown, symptoms, rules,
+                    _refuted(symptoms, subject, tables))
 
 
 def _weighed(by_cause: Mapping[str, Mapping[str, Suspect]], shown: Sequence[SymptomPattern],
-             symptoms: Mapping[str, SymptomPattern], rules: Mapping[str, Rule]) -> tuple[Candidate, ...]:
-    """Return candidates by their scores, with what the shown symptoms speak against them."""
+             symptoms: Mapping[str, SymptomPattern], rules: Mapping[str, Rule],
+             refuted: Mapping[str, Sequence[Suspect]]) -> tuple[Candidate, ...]:
+    """Return candidates by their scores, with what shown symptoms and stated facts speak against them."""
     against: dict[str, list[SymptomPattern]] = {}
     for symptom in shown:
         for cause in symptom.against:
@@ -91,7 +105,8 @@ def _weighed(by_cause: Mapping[str, Mapping[str, Suspect]], shown: Sequence[Symp
             opposing = [one for one in opposing if _may_mean(one, suspected)]
         candidates.append(Candidate(
             cause=cause, suspicions=found, opposed=tuple(one.id for one in opposing),
-            score=_score(found, is_opposed=bool(opposing))))
+            refuted=tuple(refuted.get(cause, ())),
+            score=_score(found, is_opposed=bool(opposing or cause in refuted))))
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
 
 

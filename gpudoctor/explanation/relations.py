@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gpudoctor import versions
 from gpudoctor.derive import published
 from gpudoctor.derive.view import as_texts
-from gpudoctor.explanation import card_fit, sonames, wheels
+from gpudoctor.explanation import card_fit, sonames, wheels, xids
 from gpudoctor.explanation.processors import lacks_builds
 from gpudoctor.explanation.shown import family
 from gpudoctor.explanation.stated import FRAMEWORK_TABLES, Stated
@@ -171,6 +171,22 @@ def _cudnn_fits(stated: Stated) -> Fact | None:
     return _computed(fits, "the cuDNN", "text.build_cudnn")
 
 
+def _asked_cudnn_fits(stated: Stated) -> Fact | None:
+    """Say whether the number in the name of a missing cuDNN is the major version of the build."""
+    build = stated.text("text.build_cudnn")
+    asked = [name for name in stated.texts("text.libraries") if family(name, stated.tables) == "cudnn"]
+    if build is None or not asked or stated.text("text.cudnn_compiled") is not None:
+        return None
+    fits = [sonames.is_of(library, build, stated.tables, of_cudnn=True) for library in asked]
+    known = [one for one in fits if one is not None]
+    return _computed(all(known), "text.libraries", "text.build_cudnn") if known else None
+
+
+def _labelled_cuda(stated: Stated) -> Fact | None:
+    cuda = versions.cuda_of_label(stated.text("text.framework_version") or "")
+    return _computed(cuda, "text.framework_version") if cuda else None
+
+
 def _other_version(stated: Stated, *, of_cudnn: bool = False) -> Fact | None:
     """Say whether a version of a missing library's family is stated that is not the missing one.
 
@@ -263,7 +279,9 @@ def _wheel_fit(stated: Stated) -> Fact | None:
 
 _RELATIONS: Mapping[str, Callable[[Stated], Fact | None]] = {
     "text.without_cuda": _without_cuda,
+    "text.xid_meanings": xids.meanings, "text.xid_advice": xids.advice,
     "text.build_cuda": _build_cuda, "text.build_cudnn": _build_cudnn, "text.cuda_fits_build": _cuda_fits,
+    "text.labelled_cuda": _labelled_cuda, "text.asked_cudnn_fits_build": _asked_cudnn_fits,
     "text.cudnn_fits_build": _cudnn_fits, "text.library_other_version_stated": _other_version,
     "text.cudnn_other_version_stated": lambda stated: _other_version(stated, of_cudnn=True),
     "text.driver_runs_cuda": _driver_runs, "text.driver_library_fits": _driver_library_fits,

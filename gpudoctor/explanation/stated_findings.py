@@ -40,6 +40,7 @@ def joined(candidates: Sequence[Candidate], stated: Sequence[Finding]) -> tuple[
         score = 1 - (1 - (before.score if before else 0.0)) * (1 - weight / 100)
         known[finding.cause] = Candidate(
             cause=finding.cause, score=score, opposed=before.opposed if before else (),
+            refuted=before.refuted if before else (),
             suspicions={**(before.suspicions if before else {}), STATED: suspect})
     return tuple(sorted(known.values(), key=lambda candidate: -candidate.score))
 
@@ -58,5 +59,5 @@ def completed(candidates: Sequence[Candidate], by_facts: Sequence[Candidate], ru
         return tuple(candidates)
     known = {candidate.cause for candidate in candidates}
     added = [candidate for candidate in by_facts
-             if candidate.cause not in known and not candidate.opposed]
+             if candidate.cause not in known and not (candidate.opposed or candidate.refuted)]
     return tuple(sorted([*candidates, *added], key=lambda candidate: -candidate.score))

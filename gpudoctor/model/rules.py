@@ -228,6 +228,11 @@ class Suspect:
     because: str | None = None
     anyway: bool = False
 
+    @property
+    def refutes(self) -> bool:
+        """Say whether it speaks against its cause: it weighs nothing where the conditions hold."""
+        return self.weight == 0
+
 
 @frozen
 class SymptomPattern:

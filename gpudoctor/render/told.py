@@ -121,7 +121,8 @@ def last_words(report: Report) -> str:
     if not any(evidence.fact.startswith("text.") for evidence in first.evidence):
         return f"This machine has {first.cause}; whether the text comes of that, it does not say"
     if first.certainty is Certainty.CERTAIN:
-        return f"The cause is {first.cause}"
+        sure = [fault.cause for fault in faults if fault.certainty is Certainty.CERTAIN]
+        return f"The cause is {first.cause}" if len(sure) == 1 else f"The causes are {' and '.join(sure)}"
     likely = [fault for fault in faults if fault.certainty is not Certainty.CERTAIN]
     if len(likely) == 1:
         return f"The cause is probably {first.cause}; its question decides"

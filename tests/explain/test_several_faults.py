@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor import ruledb, texts
-from gpudoctor.explanation import Told, explain
+from gpudoctor.examine import Policy
+from gpudoctor.explanation import Told, explain, report
+from gpudoctor.render.told import last_words
 
 TORCH_OF_THE_CPU = "AssertionError: Torch not compiled with CUDA enabled"
 TENSORFLOW_WITHOUT_CUDNN = (
@@ -44,3 +46,16 @@ def test_each_message_that_nothing_told_explains_gets_its_own_cause() -> None:
     found = told("Failed to initialize NVML: Driver/library version mismatch", *lines).findings
     assert found[0].cause == "driver-kernel-userspace-mismatch"
     assert {"cpu-only-build", "cudnn-missing"} <= {finding.cause for finding in found}
+
+
+def test_two_faults_that_no_line_shares_are_both_certain() -> None:
+    """Regression: the second was "likely", and the last line named the first alone."""
+    numpy = ("A module that was compiled using NumPy 1.x cannot be run in\n"
+             "NumPy 2.0.1 as it may crash. To support both 1.x and 2.x\n"
+             "versions of NumPy, modules must be compiled with NumPy 2.0.\n")
+    nvml = "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.120\n"
+    both = told(numpy + nvml).findings
+    words = last_words(report(told(numpy + nvml), ruledb.load_shipped(), Policy()))
+    assert words == "The causes are python-deps-abi and driver-kernel-userspace-mismatch"
+    assert [(one.cause, one.certainty.value, one.asks) for one in both] == [
+        ("python-deps-abi", "certain", ()), ("driver-kernel-userspace-mismatch", "certain", ())]

@@ -24,7 +24,7 @@ def _paddles(line: str) -> list[str]:
 
 
 # The oldest and the newest card that PyTorch was built for, in its warning of one outside.
-_SPAN = re.compile(r"\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)")
+_SPAN = re.compile(r"\(([0-9]{1,2}\.[0-9])\) - \(([0-9]{1,2}\.[0-9])\)")
 
 
 def _ends(line: str) -> list[str]:
