@@ -54,8 +54,7 @@ def _refuted(symptoms: ById, subject: Subject, tables: Tables) -> dict[str, list
     found: dict[str, list[Suspect]] = {}
     every_one = (suspect for symptom in symptoms.without_patterns() for suspect in symptom.suspects)
     for suspect in every_one:
-        if suspect.refutes and all(
-                holds(condition, subject, tables).truth is Truth.TRUE for condition in suspect.when):
+        if suspect.refutes and all_hold(suspect.when, subject, tables).truth is Truth.TRUE:
             found.setdefault(suspect.cause, []).append(suspect)
     return found
 
