@@ -1,4 +1,4 @@
-"""Messages that a line names and does not say: "no Xid in dmesg", "the error is gone", `raise E('...')`."""
+"""Messages that a line names and does not say: "no Xid in dmesg", "the error is gone", `if '...' in log`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BEHIND = re.compile(
     re.IGNORECASE)
 # A line of a program that would say so, as a traceback or a report quotes it.
 _SOURCE = Pattern(
-    r"\s{0,80}(?:(?:el)?if ['\"]|raise \w{1,60}\(|(?:log|logger|logging|warnings)\.\w{1,20}\(['\"])")
+    r"\s{0,80}(?:(?:el)?if ['\"]|(?:log|logger|logging|warnings)\.\w{1,20}\(['\"])")
 _FARTHEST = 60
 
 
@@ -33,7 +33,8 @@ def meant(reading: Reading, database: RuleDatabase) -> Reading:
     """
     symptoms = subjects.by_id(database)
     other = [line for line in reading.said
-             if not symptoms[line.id].benign and _is_denied(line, symptoms[line.id])]
+             if not symptoms[line.id].benign and _is_denied(line, symptoms[line.id])
+             and not _is_said_elsewhere(line, symptoms[line.id], reading)]
     if not other:
         return reading
     where = {line.source for line in other}
@@ -41,6 +42,13 @@ def meant(reading: Reading, database: RuleDatabase) -> Reading:
         reading, said=tuple(line for line in reading.said if line not in other),
         suspicious=tuple(line for line in reading.suspicious if line.source not in where),
         lines=tuple(line for line in reading.lines if line.source not in where))
+
+
+def _is_said_elsewhere(denied: Said, symptom: SymptomPattern, reading: Reading) -> bool:
+    """Say whether another line shows the same: of lines with the same words only the first was noted."""
+    others = (replace(denied, text=line.text) for line in reading.lines if line.source != denied.source)
+    return any(patterns.shown(pattern, other.text, symptom) is not None and not _is_denied(other, symptom)
+               for other in others for pattern in symptom.patterns)
 
 
 def is_source(line: str) -> bool:

@@ -11,20 +11,18 @@ _SAID_LOST = frozenset({"nvrm-fell-off-bus", "smi-device-lost", "nvml-gpu-lost",
 
 def meanings(stated: Stated) -> Fact | None:
     """Return the name of each: "Xid 94, Contained memory error"."""
-    return _told(stated, "meaning")
+    return _told(stated, "meaning", "which the table of these rules does not have")
 
 
 def advice(stated: Stated) -> Fact | None:
     """Return what to do about each: "Xid 94, restart the application"."""
-    return _told(stated, "action")
+    return _told(stated, "action", "look it up in NVIDIA's catalogue of Xids")
 
 
-def _told(stated: Stated, column: str) -> Fact | None:
+def _told(stated: Stated, column: str, otherwise: str) -> Fact | None:
     found = dict.fromkeys(stated.texts("text.xids"))
-    listed = {str(row["xid"]): row for row in stated.rows_of("xids")} if found else {}
-    rows = [listed[xid] for xid in found if xid in listed]
-    is_lost = _LOST in found or not _SAID_LOST.isdisjoint(stated.texts("text.symptoms"))
-    if is_lost or not rows or len(rows) < len(found):
+    if not found or _LOST in found or not _SAID_LOST.isdisjoint(stated.texts("text.symptoms")):
         return None
-    told = [f"Xid {row['xid']}, {row[column]}" for row in rows if column in row]
-    return Known(value="; ".join(told), source="computed from text.xids") if told else None
+    listed = {str(row["xid"]): row for row in stated.rows_of("xids")}
+    told = (f"Xid {xid}, {listed.get(xid, {}).get(column, otherwise)}" for xid in found)
+    return Known(value="; ".join(told), source="computed from text.xids")

@@ -21,6 +21,7 @@ _BEFORE_NUMBER = frozenset({"error", "code", "returned", "result", "rc", "failed
 _OTHERS = frozenset({"exit", "exited", "return", "command", "value", "assertion", "type", "key", "index"})
 _ASKS, _DENIALS = "why", frozenset({"not", "cannot"})
 _OF_GPUS = "GPU computing"  # the words that nothing else is spoken of in
+_USES_OF_GPUS = frozenset({_OF_GPUS, "tensor on a card", "graph of CUDA"})
 _OF_THIS_KIND = frozenset({_OF_GPUS, "framework"})  # beside them, words of any hardware are of this one
 _CUDA, _CUDA_VERSION = "the start of CUDA", "CUDA version"
 _DRIVER, _NONE = "driver", "none"
@@ -112,7 +113,7 @@ class Speech:
 
     def is_of_gpus(self, words: Sequence[str]) -> bool:
         """Say whether a line names what only computing on GPUs has."""
-        return any(thing.name == _OF_GPUS for thing in self._named(words))
+        return any(thing.name in _USES_OF_GPUS for thing in self._named(words))
 
     def speaks_of_trouble(self, words: Sequence[str]) -> bool:
         """Say whether a line names any trouble, whatever with."""

@@ -54,8 +54,10 @@ def test_a_card_that_is_gone_still_needs_a_cold_start(lines: tuple[tuple[str, st
 
 
 def test_a_number_that_no_table_has_is_not_given_a_meaning() -> None:
-    """The page's own words are told."""
-    assert "999" not in lost(("94", "Contained"), ("999", "x")).message
+    """Nor is the card said to be lost, which would mean a cold start."""
+    told = lost(("94", "Contained"), ("999", "x"))
+    assert "Xid 999, which the table of these rules does not have" in told.message
+    assert "poweroff" not in commands(told)
 
 
 def test_an_xid_of_which_the_catalogue_advises_nothing_is_told_by_its_meaning() -> None:
