@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpudoctor.derive import planned
-from gpudoctor.manifests import pixi, project_fields
+from gpudoctor.manifests import pixi, poetry_bounds, project_fields
 from gpudoctor.manifests.groups import DEV, Groups
 from gpudoctor.manifests.releases import applies
 from gpudoctor.manifests.requirements import BEGINS_NOTHING, bounded, is_elsewhere, is_of_index
@@ -26,9 +26,7 @@ from gpudoctor.versions import distribution_name
 _PYTHONS = (("project", "requires-python"), ("tool", "poetry", "dependencies", "python"),
             ("requires", "python_version"))
 _DEFAULT_OF_PDM, _MOST_GROUPS = "pypi", 100
-_OF_PIPENV = ("sys_platform", "platform_system", "platform_machine", "os_name", "python_version")
 _ONE_PYTHON = re.compile(r"\s*(?:==?\s*)?(?:(3\.[0-9]+)\.\*|~=?\s*(3\.[0-9]+)(?:\.[0-9]+)?)\s*\Z")
-_BEHIND_SIGN = re.compile(r"(?<=[<>=!~^])\s+")
 _KEY = re.compile(
     r"(?m)^[ \t]*(?:\[[^\]\n]{0,200}\.)?[\"']?([A-Za-z0-9._-]{1,200})[\"']?(?:[ \t]*=|\][ \t]*$)")
 
@@ -78,7 +76,7 @@ class _Project:
         way, stated = next(((way, str(found)) for way in _PYTHONS if (found := at(self.document, way))),
                            (_PYTHONS[0], ""))
         self.python = one_python(stated)
-        self.python_bounds = "" if self.python or not stated else _bound_of(stated)
+        self.python_bounds = "" if self.python or not stated else poetry_bounds.bound_of(stated)
         project_fields.require_pythons(self.python_bounds, stated, self.places.of(*way))
         self.common = self._indexed(listed)
 
@@ -231,9 +229,9 @@ class _Finder:
                     continue
                 extras = given.get("extras")
                 extra = ",".join(str(each) for each in extras) if isinstance(extras, list) else ""
-                bound = _bound_of(str(given.get("version", "*")))
+                bound = poetry_bounds.bound_of(str(given.get("version", "*")))
                 bare = f"{name}{f'[{extra}]' if extra else ''}{bound}"
-                marked = f"{bare} ; {marker}" if (marker := _marker_of(given)) else bare
+                marked = f"{bare} ; {marker}" if (marker := poetry_bounds.marker_of(given)) else bare
                 text = marked if any(True for _ in planned.parse((marked,))) else bare
                 if not any(True for _ in planned.parse((text,))):
                     raise self.source.error(self.key(name).start, f"{text[:60]!r} is no requirement")
@@ -265,35 +263,3 @@ class _Finder:
         at = min(found) + 1
         self.behind[text] = at
         return self.source.place(at, at + len(text)), True
-
-
-def _marker_of(given: Mapping[str, Any]) -> str:
-    """Return where poetry or pipenv is told that a requirement counts."""
-    parts = [str(given["markers"])] if "markers" in given else []
-    parts += [f"sys_platform == '{given['platform']}'"] if "platform" in given else []
-    parts += [f"{name} {given[name]}" for name in _OF_PIPENV if name in given]
-    return " and ".join(f"({part})" for part in parts)
-
-
-def _bound_of(written: str) -> str:
-    """Return what poetry's bounds say in the words of pip: ^1.2 is >=1.2,<2, and a blank is a comma."""
-    last = _BEHIND_SIGN.sub("", written.replace("||", "|").split("|")[-1])
-    return ",".join(part for one in last.replace(",", " ").split() for part in _part_of(one))
-
-
-def _part_of(one: str) -> Iterator[str]:
-    if one in ("", "*"):
-        return
-    if one[0] in "^~" and not one.startswith("~="):
-        numbers = re.match(r"[0-9]+(?:\.[0-9]+)*", one[1:].strip())
-        if numbers is None:
-            yield one
-            return
-        parts = [int(part) for part in numbers[0].split(".")][:4]
-        at = min(1, len(parts) - 1) if one[0] == "~" else next(
-            (number for number, part in enumerate(parts) if part), len(parts) - 1)
-        above = [*parts[:at], parts[at] + 1]
-        yield f">={one[1:].strip()}"
-        yield f"<{'.'.join(str(part) for part in above)}"
-    else:
-        yield one if one[0] in "<>!~" else f"=={one.lstrip('=')}" if one[:3] != "===" else one
