@@ -30,7 +30,7 @@ programs that nobody had looked at, and which of several causes is meant that sh
 half of the labels are the collector's own conclusion, from excerpts of threads; a reader who was given
 three of these sets by number, and no labels, named the cause first in 96.6 to 100 %, and among three in
 99.2 to 100 %. Of what cannot be decided nine in ten had the cause among the candidates until 2026-11-28,
-13 of 19 in the set of 2026-11-29. Four answers of all were certain and wrong: two of the 78 of 2026-11-23,
+19 of 27 in those of 2026-11-29. Four answers of all were certain and wrong: two of the 78 of 2026-11-23,
 two of the last 140 of 2026-11-28. People's own words alone, without a line of a program, are answered worst
 (one in five in the batches of 2026-11-23).
 

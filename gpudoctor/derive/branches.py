@@ -79,9 +79,10 @@ def _generations(view: View) -> list[Row]:
 
 
 def of_device(table: Table, device: str) -> Row | None:
-    """Return the row of a PCI device id."""
+    """Return the row of a PCI device id, None of one that is higher than those of all known cards."""
     below = [row for row in table.rows if str(row["first_device"]) <= device.lower().zfill(4)]
-    return max(below, key=lambda row: str(row["first_device"]), default=None)
+    row = max(below, key=lambda row: str(row["first_device"]), default=None)
+    return row if row is not None and row["flavours"] else None
 
 
 def fit(card: Facts, driver: str, host: Facts, tables: Tables) -> Fact:

@@ -46,6 +46,16 @@ def test_ids_of_fermi_and_kepler_lie_between_one_another(
     assert row["generation"] == generation
 
 
+@pytest.mark.parametrize(("device", "generation"), [
+    ("2330", "Hopper"), ("31c2", "Blackwell"), ("3fff", None)])
+def test_an_id_above_all_known_cards_is_of_no_generation(
+    device: str, generation: str | None, database: RuleDatabase,
+) -> None:
+    """Regression: every later card was a Blackwell, for which driver 560 is too old and 580 is not."""
+    row = of_device(database.tables["kernel_modules"], device)
+    assert (None if row is None else row["generation"]) == generation
+
+
 def test_the_chips_name_says_the_same_as_the_device_ids(database: RuleDatabase) -> None:
     """Two tables of two sources: GK107 is a Kepler."""
     keplers = [card.partition(" ")[0] for row in rows_of(database.tables, "pci_ids")
