@@ -91,14 +91,18 @@ def without_image(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
                 if not is_in_an_image(wish, base.database.tables))
 
 
+def _ready_for(base: Ground) -> tuple[str, tuple[str, ...]]:
+    """Return the CUDA that the driver runs, "" where no build would run here, and what usable cards are."""
+    here = tuple(dict.fromkeys(usable_capabilities(base)))
+    ceiling = version_of(base.fact("driver.cuda_ceiling"))
+    return ("" if ceiling is None or not here or any(faults(base)) else ceiling), here
+
+
 def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     """Yield conda-forge's builds for cards that nothing of pip's serves, where the driver runs them."""
-    tables, here = base.database.tables, tuple(dict.fromkeys(usable_capabilities(base)))
-    ceiling = version_of(base.fact("driver.cuda_ceiling"))
-    if ceiling is None or not here or any(faults(base)):
-        return
-    for wish in wishes:
-        for row in other_builds.of_conda(wish.framework, base.platform, ceiling, here, tables):
+    ceiling, here = _ready_for(base)
+    for wish in wishes if ceiling else ():
+        for row in other_builds.of_conda(wish.framework, base.platform, ceiling, here, base.database.tables):
             if not wish.bounds or versions.meets(str(row["version"]), wish.bounds):
                 yield Hint(words=f"conda-forge has {wish.framework} {row['version']} for CUDA {row['cuda']} "
                                  f"with code that serves compute capability {', '.join(here)}, by its recipe "
@@ -108,12 +112,10 @@ def of_conda(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
 
 def of_own_index(wishes: Sequence[Wish], base: Ground) -> Iterator[Hint]:
     """Yield builds on a framework's own index that were not read, where the driver may run them."""
-    tables, here = base.database.tables, tuple(dict.fromkeys(usable_capabilities(base)))
-    ceiling = version_of(base.fact("driver.cuda_ceiling"))
-    if ceiling is None or not here or any(faults(base)):
-        return
-    for wish in wishes:
-        row = other_builds.newest_on_own_index(wish.framework, base.platform, ceiling, here, tables)
+    ceiling, here = _ready_for(base)
+    for wish in wishes if ceiling else ():
+        row = other_builds.newest_on_own_index(
+            wish.framework, base.platform, ceiling, here, base.database.tables)
         if row is not None and (not wish.bounds or versions.meets(str(row["version"]), wish.bounds)):
             name = f"{row['distribution']}=={row['version']}"
             yield Hint(words=f"{name} for CUDA {row['cuda']} was not read: whether it serves compute "
